@@ -1,0 +1,174 @@
+"""What one file says about itself: syntax nodes, definitions, calls, imports, bindings.
+
+Owns the values that pass from parsing to resolution and relations, and their compact form.
+Knows no grammar, no other file and no disk: everything here follows from one text.
+
+A `FileGraph` is kept for every file of a repository, so its facts are packed: the nodes in one
+int32 array, the named records in one JSON text that is decoded when somebody asks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+MODULE_SCOPE = -1
+"""The scope of what stands at the top level of a file."""
+
+
+class Definition(NamedTuple):
+    """A function, method or class, in source order. Lines are 0-based and half-open."""
+
+    name: str
+    qualified_name: str  # dotted inside its file: "Shop.pay", "outer.inner"; unique ones first wins
+    kind: str  # "function", "method", "class", or the language's word (interface, struct, enum, trait, module …)
+    node: int  # index of the innermost listed syntax node that is or contains the definition
+    depth: int  # syntax edges from that node down to the definition node; 0 when it is the node
+    start_line: int  # decorators included
+    header_line: int  # the line that holds the name
+    end_line: int
+    parent: int  # index of the enclosing definition, or MODULE_SCOPE
+    bases: tuple[str, ...]  # base classes as dotted source text
+    returns: str  # the return annotation as dotted source text, "" when there is none
+
+
+class Call(NamedTuple):
+    """One call expression.
+
+    `callee` is the dotted source text of what is called: "pay", "shop.pay", "self.store.load",
+    "super().load", "Shop().pay" (arguments dropped); when the receiver is no such chain it is
+    "?." plus the last name, as in "?.pay" for `items[0].pay()`.
+    """
+
+    callee: str
+    node: int  # innermost listed syntax node that is or contains the call node
+    depth: int  # syntax edges from that node down to the call node
+    line: int
+    scope: int  # index of the innermost enclosing definition, or MODULE_SCOPE
+
+
+class Import(NamedTuple):
+    """One imported name. `import a.b as c` has name "" and module "a.b"; `from .m import *` has name "*"."""
+
+    local_name: str  # what the name is called here; for `import a.b` without `as` it is "a"; "" for a star
+    module: str  # dotted, without leading dots; other languages: the import path as written
+    level: int  # leading dots
+    name: str  # the name taken from the module, "" when the module itself is imported, "*" for all
+    line: int
+    scope: int
+
+
+class Binding(NamedTuple):
+    """What a variable or attribute is known to hold.
+
+    `how` says how to read `value`: "annotation" (a dotted type; Optional[T], T | None and quoted
+    types are already reduced to T), "call" (bound to the result of calling that dotted callee;
+    `with f() as x` too), "alias" (bound to that dotted name).
+    """
+
+    scope: int  # definition the name belongs to; for "self.x" the class, else the function or MODULE_SCOPE
+    name: str  # "x" or "self.x"
+    how: str
+    value: str
+    line: int
+
+
+NODE_PARENT, NODE_START, NODE_END, NODE_BYTES, NODE_OPEN = range(5)
+"""Rows of `FileGraph.nodes`."""
+
+
+class FileGraph:
+    """The part of the code graph that one file contributes. Immutable; equal when all facts are equal.
+
+    `nodes` is int32 of shape (5, n_nodes): parent index (-1 for the root, parents before their
+    children, document order), first line, line after the last, length in bytes, and whether the
+    node is open (its named children are listed). Only named nodes are listed, and only the
+    children of nodes that span several lines: fragments are whole lines and cannot split the others.
+    A file that no grammar reads has the root alone, closed, spanning the file.
+    """
+
+    __slots__ = ("_facts", "language", "n_bytes", "n_lines", "nodes", "path", "problems")
+
+    def __init__(
+        self,
+        path: str,
+        language: str,
+        n_lines: int,
+        n_bytes: int,
+        nodes: NDArray[np.int32],
+        *,
+        definitions: Sequence[Definition] = (),
+        calls: Sequence[Call] = (),
+        imports: Sequence[Import] = (),
+        bindings: Sequence[Binding] = (),
+        problems: Sequence[str] = (),
+    ) -> None:
+        self.path = path
+        self.language = language
+        self.n_lines = n_lines
+        self.n_bytes = n_bytes
+        self.nodes = nodes
+        self.problems = tuple(problems)
+        self._facts = json.dumps(
+            [definitions, calls, imports, bindings], ensure_ascii=False, separators=(",", ":")
+        ).encode("utf-8", "surrogatepass")
+
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        return _decode(self._facts)[0]
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        return _decode(self._facts)[1]
+
+    @property
+    def imports(self) -> tuple[Import, ...]:
+        return _decode(self._facts)[2]
+
+    @property
+    def bindings(self) -> tuple[Binding, ...]:
+        return _decode(self._facts)[3]
+
+    @property
+    def n_nodes(self) -> int:
+        return int(self.nodes.shape[1])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FileGraph) and self._key() == other._key() and np.array_equal(self.nodes, other.nodes)
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"FileGraph({self.path!r}, {self.language}, {self.n_lines} lines, {self.n_nodes} nodes)"
+
+    def __getstate__(self) -> tuple[object, ...]:
+        return (self.path, self.language, self.n_lines, self.n_bytes, self.nodes, self.problems, self._facts)
+
+    def __setstate__(self, state: tuple[object, ...]) -> None:
+        names = ("path", "language", "n_lines", "n_bytes", "nodes", "problems", "_facts")
+        for name, value in zip(names, state, strict=True):
+            setattr(self, name, value)
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.path, self.language, self.n_lines, self.n_bytes, self.problems, self._facts)
+
+
+_Facts = tuple[tuple[Definition, ...], tuple[Call, ...], tuple[Import, ...], tuple[Binding, ...]]
+
+
+# Decoding costs about a microsecond a record; a query touches a few files, a whole-repository pass each once.
+@lru_cache(maxsize=256)
+def _decode(facts: bytes) -> _Facts:
+    definitions, calls, imports, bindings = json.loads(facts.decode("utf-8", "surrogatepass"))
+    return (
+        tuple(Definition(*row[:9], tuple(row[9]), row[10]) for row in definitions),
+        tuple(Call(*row) for row in calls),
+        tuple(Import(*row) for row in imports),
+        tuple(Binding(*row) for row in bindings),
+    )

@@ -1,0 +1,123 @@
+"""The one protocol between Weft and whatever writes code: a request in, a stream of text out, cancel at any time.
+
+Owns the request, the pieces of the stream, what a model can do, and the errors a caller can act on.
+Knows no model, no prompt format, no index and no editor.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+
+class Cancel:
+    """Asked to stop, by any thread, once and for good. Cheap to poll between two tokens."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._lock = threading.Lock()
+        self._callbacks: list[object] = []
+
+    def cancel(self) -> None:
+        with self._lock:
+            self._event.set()
+            callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback()  # type: ignore[operator]
+
+    @property
+    def cancelled(self) -> bool:
+        return self._event.is_set()
+
+    def wait(self, timeout_s: float) -> bool:
+        """True as soon as cancelled, False when `timeout_s` has passed."""
+        return self._event.wait(timeout_s)
+
+    def on_cancel(self, callback: object) -> None:
+        """Call `callback()` when cancelled, at once if that has happened: how a blocked socket is closed."""
+        with self._lock:
+            if not self._event.is_set():
+                self._callbacks.append(callback)
+                return
+        callback()  # type: ignore[operator]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFragment:
+    """A retrieved piece of another place of the repository, as the prompt shows it."""
+
+    paths: tuple[str, ...]  # every place that holds this text, best first
+    text: str
+    start_line: int  # 0-based, of the first place
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionRequest:
+    """Complete `path` between `prefix` and `suffix`. Fragments come best first; a format orders them for its prompt."""
+
+    path: str
+    language: str
+    prefix: str  # the whole file before the cursor; a backend cuts it from the left to its budget
+    suffix: str  # the whole file after the cursor; cut from the right
+    fragments: tuple[PromptFragment, ...] = ()
+    repository: str = ""  # a name, for repository-level formats
+    max_new_tokens: int = 64
+    single_line: bool = True  # stop at the first line break
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some more text. `probability` is the model's own for this piece, None when it does not say."""
+
+    text: str
+    probability: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What a model can do, probed from it and never guessed from its name."""
+
+    name: str
+    backend: str  # "workspace", "transformers", "llama.cpp", "openai"
+    context_tokens: int
+    fills_middle: bool
+    repository_level: bool  # has tokens for repository name and file path
+    local: bool  # nothing leaves this machine
+    notes: tuple[str, ...] = field(default=())  # degraded modes and their reason, in words for a user
+
+
+@runtime_checkable
+class CodeModel(Protocol):
+    """Every backend. Methods may be called from any thread; `stream` may be running several times at once."""
+
+    @property
+    def info(self) -> ModelInfo: ...
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of `text` in the model's own tokenizer (an upper estimate where the server has none to ask)."""
+        ...
+
+    def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
+        """Yield the completion as it is made. Ends quietly when cancelled or when there is nothing to say.
+
+        Raises `ModelError`, and nothing else, when the model cannot be asked.
+        """
+        ...
+
+    def close(self) -> None: ...
+
+
+class ModelError(Exception):
+    """A model could not answer. The message names the model and the next step."""
+
+
+class ModelMissing(ModelError):
+    """The directory, file or package that the configuration names is not there."""
+
+
+class ModelUnreachable(ModelError):
+    """Nothing answers at the endpoint, or it answered with an error."""

@@ -1,0 +1,82 @@
+"""The values that go into and come out of retrieval.
+
+Owns the words: fragment, query, ranked fragment, explanation. Knows no file system and no editor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a fragment stands: lines are 0-based and half-open."""
+
+    path: str
+    start_line: int
+    end_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A window of lines; one text can stand in several places (identical windows are merged)."""
+
+    places: tuple[Place, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A cursor: the file up to it, and what the prompt shows of that file anyway.
+
+    `prefix` is the whole text of `path` before the cursor. Lines from `shown_from_line` on are in the
+    prompt already, so windows that end after that line are no candidates, and neither is anything
+    after the cursor (papers' spec 1.3 and 2.2). `None` means: as much as the query window (20 lines).
+    """
+
+    path: str
+    prefix: str
+    shown_from_line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalOptions:
+    """What to rank by. Defaults are the shipped ones; every switch of the papers' spec 1 and 2 is here."""
+
+    strategy: str = "weft"  # "weft", "fragrel", "bm25", "jaccard"
+    k: int = 10
+    alpha: float = 0.5  # Eq. 10
+    include_self: bool = False  # Eq. 9, F2
+    query_lines: int = 20
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScorePart:
+    """One reason for a score: `words 4.1`, `relation to the cursor 1.6`, with the details that a person asks for."""
+
+    name: str
+    value: float
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedFragment:
+    """A fragment with its score; the parts add up to it."""
+
+    fragment: Fragment
+    score: float
+    parts: tuple[ScorePart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """Best fragment first; empty when no word of the query is in the index and nothing is related.
+
+    `left_out` says, for windows that scored well but are not returned, why (only with `explain`).
+    """
+
+    fragments: tuple[RankedFragment, ...]
+    left_out: tuple[tuple[Place, str], ...] = ()
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
