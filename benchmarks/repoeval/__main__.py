@@ -1,0 +1,5 @@
+"""`python -m weft.benchmarks.repoeval`."""
+
+from .run import main
+
+raise SystemExit(main())

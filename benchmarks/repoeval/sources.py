@@ -1,0 +1,153 @@
+"""The Python files of one checkout, and which of their lines are code.
+
+Owns reading a tree from disk and the lexical facts per line. Knows no task, no name resolution.
+Uses the standard library alone (`ast`, `tokenize`), so the judge shares no parser with what it judges.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import io
+import os
+import re
+import tokenize
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+SKIPPED_FILES = re.compile(r"(_pb2(_grpc)?|_generated)\.py$")
+SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "build", "dist", "third_party", "vendor"})
+MAX_FILE_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file with `\\n` line breaks. Lists named `line_…` hold one entry per line, 0-based.
+
+    `tree` is None when the file cannot be parsed: such a file is searched, but no task is drawn from it.
+    """
+
+    path: str  # relative to the checkout, with slashes
+    text: str
+    sha256: str  # of the bytes on disk
+    lines: tuple[str, ...]
+    line_offsets: tuple[int, ...]  # in characters
+    tree: ast.Module | None
+    line_tokens: tuple[int, ...]  # tokens that begin on the line
+    line_is_code: tuple[bool, ...]  # holds a token, and no part of a docstring or of a string over several lines
+    line_code_end: tuple[int | None, ...]  # column after the last token: a trailing comment begins there
+
+    @property
+    def gives_tasks(self) -> bool:
+        # Form feeds and the like count as line breaks for `str.splitlines` and not for an editor: which line
+        # a task means would depend on the reader.
+        return self.tree is not None and tuple(self.text.splitlines()) == self.lines
+
+
+def read_sources(root: Path) -> dict[str, SourceFile]:
+    """Every readable Python file of a checkout by its path; folders top down, names sorted.
+
+    Left out: hidden folders, build output and vendored code, generated files, links, files over
+    1 MB and files that are not UTF-8.
+    """
+    sources: dict[str, SourceFile] = {}
+    for folder, subfolders, filenames in os.walk(root):
+        subfolders[:] = sorted(name for name in subfolders if not _is_skipped_folder(name))
+        for filename in sorted(filenames):
+            file = Path(folder, filename)
+            if not filename.endswith(".py") or SKIPPED_FILES.search(filename) or file.is_symlink():
+                continue
+            content = file.read_bytes()
+            if len(content) > MAX_FILE_BYTES:
+                continue
+            try:
+                text = content.decode("utf-8")
+            except UnicodeDecodeError:
+                continue
+            path = file.relative_to(root).as_posix()
+            sources[path] = parse_source(path, text, hashlib.sha256(content).hexdigest())
+    return sources
+
+
+def parse_source(path: str, text: str, sha256: str) -> SourceFile:
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    offsets = []
+    offset = 0
+    for line in lines:
+        offsets.append(offset)
+        offset += len(line) + 1
+    tree = _parse(text)
+    facts = _line_facts(text, lines, tree) if tree else None
+    tokens, is_code, code_end = facts or ((), (), ())
+    return SourceFile(
+        path=path,
+        text=text,
+        sha256=sha256,
+        lines=tuple(lines),
+        line_offsets=tuple(offsets),
+        tree=tree if facts else None,
+        line_tokens=tokens,
+        line_is_code=is_code,
+        line_code_end=code_end,
+    )
+
+
+def _is_skipped_folder(name: str) -> bool:
+    return name.startswith(".") or name.endswith(".egg-info") or name in SKIPPED_FOLDERS
+
+
+def _parse(text: str) -> ast.Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+_LineFacts = tuple[tuple[int, ...], tuple[bool, ...], tuple[int | None, ...]]
+_LAYOUT = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.COMMENT)
+
+
+def _line_facts(text: str, lines: list[str], tree: ast.Module) -> _LineFacts | None:
+    n_lines = len(lines)
+    n_tokens = [0] * n_lines
+    code_end: list[int | None] = [None] * n_lines
+    in_string = [False] * n_lines
+    try:
+        # From Python 3.12 on an f-string comes in parts: it counts as one token, as it did before.
+        open_fstrings: list[int] = []
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type in _LAYOUT:
+                continue
+            first, last = token.start[0] - 1, token.end[0] - 1
+            name = tokenize.tok_name[token.type]
+            if name in ("FSTRING_START", "TSTRING_START"):
+                open_fstrings.append(first)
+                continue
+            if name in ("FSTRING_END", "TSTRING_END"):
+                first = open_fstrings.pop()
+            if open_fstrings:
+                continue
+            if first < n_lines:
+                n_tokens[first] += 1
+                code_end[first] = token.end[1] if first == last else len(lines[first])
+            if last > first:
+                _mark(in_string, first, last + 1)
+    except (tokenize.TokenError, SyntaxError):
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            _mark(in_string, node.lineno - 1, node.end_lineno or node.lineno)
+    is_code = tuple(count > 0 and not inside for count, inside in zip(n_tokens, in_string, strict=True))
+    return tuple(n_tokens), is_code, tuple(code_end)
+
+
+def _mark(flags: list[bool], start: int, end: int) -> None:
+    for line in range(start, min(end, len(flags))):
+        flags[line] = True

@@ -1,0 +1,253 @@
+"""Line and API completion tasks of one checkout, drawn by RepoEval's rules and a fixed seed.
+
+Owns the sampling rules and the task's form (one JSON line each). Knows no retrieval and no metric.
+
+RepoEval (RepoCoder, section 3) draws 200 lines and 200 calls per repository. Where it is silent:
+tokens are sub-word pieces and indentation is none; docstrings and strings over several lines are
+never targets; no two tasks of a kind share their stripped text; a call counts when its callee
+resolves to a definition in another file; the visible context is the last 6,000 characters, in whole lines.
+"""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+
+from .resolution import DefinitionAt, calls_into_other_files, method_owners
+from .sources import SourceFile
+
+SEED = 20230116
+CONTEXT_CHARACTERS = 6000  # stands in for RepoEval's token budget of the prompt
+MIN_PIECES = 5
+MAX_LINE_CHARACTERS = 300
+MAX_CALL_LINES = 10
+HEAD_LINES = 20
+
+PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\sA-Za-z0-9_]")
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+KEYWORDS = frozenset(
+    "False None True and as assert async await break class continue def del elif else except finally for from global "
+    "if import in is lambda nonlocal not or pass raise return try while with yield".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CalledDefinition:
+    """The definition an API task calls. Lines are 0-based, ends exclusive.
+
+    `spans` are its first 20 lines, decorators included, and for a class also those of its `__init__`;
+    `heads` are the lines that hold `def` or `class`.
+    """
+
+    name: str
+    qualname: str
+    kind: str  # "function", "method", "class"
+    path: str
+    start: int
+    end: int
+    heads: tuple[int, ...]
+    spans: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Complete the whole line `line` of `path`; everything before it is visible.
+
+    `prefix_end` counts characters of the file with `\\n` line breaks. Windows of the same file that end
+    after `context_start_lineno` are in the prompt already. The last three are for API tasks.
+    """
+
+    task_id: str
+    repo: str
+    kind: str  # "line", "api"
+    path: str
+    line: int
+    col: int
+    prefix_end: int
+    context_start_lineno: int
+    ground_truth: str  # API tasks: to the end of the call, indentation kept, no line break at the end
+    ground_truth_line: str
+    gt_ids_unseen: tuple[str, ...]  # identifiers of the line that the visible context does not hold
+    n_pieces: int
+    n_lex: int
+    dup: int  # how often the stripped line stands elsewhere in the repository
+    unique_in_repo: bool
+    file_sha256: str
+    is_import: bool | None = None  # line tasks alone
+    end_line: int | None = None
+    resolution: str | None = None
+    api: CalledDefinition | None = None
+
+    def to_json(self) -> str:
+        """One line, keys sorted; what the other kind of task has is left out."""
+        record = {name: value for name, value in asdict(self).items() if value is not None}
+        return json.dumps(record, ensure_ascii=False, sort_keys=True)
+
+
+def build_tasks(sources: Mapping[str, SourceFile], repo: str, n_line: int = 200, n_api: int = 200) -> list[Task]:
+    """Line tasks, then API tasks, each in the order of the files. The same for the same files, always."""
+    n_repeats = Counter(line.strip() for source in sources.values() for line in source.lines if line.strip())
+    tasks = _line_tasks(sources, repo, n_repeats, n_line)
+    return tasks + _api_tasks(sources, repo, n_repeats, n_api)
+
+
+def _line_tasks(sources: Mapping[str, SourceFile], repo: str, n_repeats: Counter[str], n_tasks: int) -> list[Task]:
+    candidates = [(path, line) for path in sorted(sources) for line in _target_lines(sources[path])]
+    random.Random(f"{SEED}:{repo}:line").shuffle(candidates)
+    picked: dict[str, tuple[str, int]] = {}
+    for path, line in candidates:
+        if len(picked) == n_tasks:
+            break
+        picked.setdefault(sources[path].lines[line].strip(), (path, line))
+    tasks = []
+    for number, (path, line) in enumerate(sorted(picked.values())):
+        source = sources[path]
+        text = source.lines[line]
+        is_import = re.match(r"\s*(from|import)\b", text) is not None
+        tasks.append(_task(f"{repo}/line/{number}", source, line, text, n_repeats, is_import=is_import))
+    return tasks
+
+
+def _target_lines(source: SourceFile) -> Iterable[int]:
+    if not source.gives_tasks:
+        return
+    something_before = False
+    for line, text in enumerate(source.lines):
+        if something_before and source.line_is_code[line] and len(text) <= MAX_LINE_CHARACTERS:
+            code = text[: source.line_code_end[line]]
+            if len(PIECE.findall(code)) >= MIN_PIECES:
+                yield line
+        something_before = something_before or bool(text.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    path: str
+    line: int
+    end_line: int
+    how: str
+    callee: DefinitionAt
+
+
+def _api_tasks(sources: Mapping[str, SourceFile], repo: str, n_repeats: Counter[str], n_tasks: int) -> list[Task]:
+    calls = _one_call_per_line(sources)
+    generator = random.Random(f"{SEED}:{repo}:api")
+    resolved = [call for call in calls if call.how != "unique_name"]
+    by_name = [call for call in calls if call.how == "unique_name"]
+    generator.shuffle(resolved)
+    generator.shuffle(by_name)
+    picked: dict[str, _Call] = {}
+    for call in resolved + by_name:  # name-only matches fill up what resolution leaves open
+        if len(picked) == n_tasks:
+            break
+        lines = sources[call.path].lines[call.line : call.end_line]
+        picked.setdefault("\n".join(text.strip() for text in lines), call)
+    owners = method_owners(sources)
+    tasks = []
+    for number, call in enumerate(sorted(picked.values(), key=lambda call: (call.path, call.line))):
+        source = sources[call.path]
+        truth = "\n".join(source.lines[call.line : call.end_line])
+        api = _called_definition(call.callee, owners)
+        task_id = f"{repo}/api/{number}"
+        tasks.append(
+            _task(
+                task_id, source, call.line, truth, n_repeats, end_line=call.end_line, resolution=call.how, api=api
+            )
+        )
+    return tasks
+
+
+def _one_call_per_line(sources: Mapping[str, SourceFile]) -> list[_Call]:
+    """Of several calls on a line the first, resolved ones before name-only matches; in the order of the files."""
+    best: dict[tuple[str, int], tuple[tuple[bool, int], _Call]] = {}
+    for path, node, callee, how in calls_into_other_files(sources):
+        source = sources[path]
+        line = (node.func.end_lineno or node.func.lineno) - 1
+        end_line = node.end_lineno or node.lineno
+        if not source.line_is_code[line] or end_line - line > MAX_CALL_LINES:
+            continue
+        if len(source.lines[line]) > MAX_LINE_CHARACTERS or not any(text.strip() for text in source.lines[:line]):
+            continue
+        order = (how == "unique_name", node.func.end_col_offset or 0)
+        if (path, line) not in best or order < best[path, line][0]:
+            best[path, line] = (order, _Call(path, line, end_line, how, callee))
+    return [best[key][1] for key in sorted(best)]
+
+
+def _called_definition(callee: DefinitionAt, owners: Mapping[int, str]) -> CalledDefinition:
+    node = callee.node
+    start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
+    end = node.end_lineno or node.lineno
+    heads = [node.lineno - 1]
+    spans = [(start, min(end, start + HEAD_LINES))]
+    owner = owners.get(id(node), "")
+    kind = "method" if owner else "function"
+    if isinstance(node, ast.ClassDef):
+        kind = "class"
+        for member in node.body:
+            if isinstance(member, ast.FunctionDef) and member.name == "__init__":
+                heads.append(member.lineno - 1)
+                spans.append((member.lineno - 1, min(member.end_lineno or member.lineno, member.lineno + HEAD_LINES - 1)))
+    return CalledDefinition(
+        name=node.name,
+        qualname=f"{owner}.{node.name}" if owner else node.name,
+        kind=kind,
+        path=callee.path,
+        start=start,
+        end=end,
+        heads=tuple(heads),
+        spans=tuple(spans),
+    )
+
+
+def _task(
+    task_id: str,
+    source: SourceFile,
+    line: int,
+    truth: str,
+    n_repeats: Counter[str],
+    *,
+    is_import: bool | None = None,
+    end_line: int | None = None,
+    resolution: str | None = None,
+    api: CalledDefinition | None = None,
+) -> Task:
+    context_start = _context_start(source, line)
+    visible = set(IDENTIFIER.findall("\n".join(source.lines[context_start:line])))
+    first_line = source.lines[line]
+    identifiers = dict.fromkeys(IDENTIFIER.findall(first_line))
+    repeats = n_repeats[first_line.strip()]
+    repo, kind, _ = task_id.split("/")
+    return Task(
+        task_id=task_id,
+        repo=repo,
+        kind=kind,
+        path=source.path,
+        line=line,
+        col=0,
+        prefix_end=source.line_offsets[line],
+        context_start_lineno=context_start,
+        ground_truth=truth,
+        ground_truth_line=first_line,
+        gt_ids_unseen=tuple(name for name in identifiers if name not in visible and name not in KEYWORDS),
+        n_pieces=len(PIECE.findall(first_line)),
+        n_lex=source.line_tokens[line],
+        dup=repeats - 1,
+        unique_in_repo=repeats == 1,
+        file_sha256=source.sha256,
+        is_import=is_import,
+        end_line=end_line,
+        resolution=resolution,
+        api=api,
+    )
+
+
+def _context_start(source: SourceFile, line: int) -> int:
+    earliest = max(0, source.line_offsets[line] - CONTEXT_CHARACTERS)
+    return min(bisect.bisect_left(source.line_offsets, earliest), line)
