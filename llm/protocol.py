@@ -7,7 +7,7 @@ Knows no model, no prompt format, no index and no editor.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -18,14 +18,14 @@ class Cancel:
     def __init__(self) -> None:
         self._event = threading.Event()
         self._lock = threading.Lock()
-        self._callbacks: list[object] = []
+        self._callbacks: list[Callable[[], None]] = []
 
     def cancel(self) -> None:
         with self._lock:
             self._event.set()
             callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
-            callback()  # type: ignore[operator]
+            callback()
 
     @property
     def cancelled(self) -> bool:
@@ -35,13 +35,22 @@ class Cancel:
         """True as soon as cancelled, False when `timeout_s` has passed."""
         return self._event.wait(timeout_s)
 
-    def on_cancel(self, callback: object) -> None:
-        """Call `callback()` when cancelled, at once if that has happened: how a blocked socket is closed."""
+    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call `callback()` when cancelled, at once if that has happened: how a blocked socket is closed.
+
+        Returns a function that takes the callback back, for whoever outlives the work.
+        """
         with self._lock:
             if not self._event.is_set():
                 self._callbacks.append(callback)
-                return
-        callback()  # type: ignore[operator]
+                return lambda: self._forget(callback)
+        callback()
+        return lambda: None
+
+    def _forget(self, callback: Callable[[], None]) -> None:
+        with self._lock:
+            if callback in self._callbacks:
+                self._callbacks.remove(callback)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,41 @@
+"""One file in, everything the index keeps of it out.
+
+Owns the join of the rooms' per-file parts: syntax (codegraph), windows and words (retrieval), tokens (llm).
+Knows no other file: this is the work that runs in worker processes, a batch at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..codegraph import FileGraph, parse_file
+from ..llm.workspace_model import DocumentTokens, tokenise_document
+from ..retrieval import FileFragments, slice_file
+from .files import FileRecord
+
+ANALYSIS_VERSION = 1
+"""Part of the cache's version: raise it when the same text would give other parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What one text contributes to the index. The record is None for an unsaved buffer."""
+
+    record: FileRecord | None
+    graph: FileGraph
+    fragments: FileFragments
+    tokens: DocumentTokens
+
+    @property
+    def path(self) -> str:
+        return self.graph.path
+
+
+def analyse(path: str, text: str, record: FileRecord | None = None, graph: FileGraph | None = None) -> Analysis:
+    """The parts of `text`; `graph` spares the parse where an open buffer has parsed incrementally already."""
+    return Analysis(
+        record,
+        parse_file(path, text) if graph is None else graph,
+        slice_file(path, text),
+        tokenise_document(path, text),
+    )

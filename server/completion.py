@@ -1,0 +1,205 @@
+"""A cursor in, a completion out: retrieve, ask the model, keep what fits the line.
+
+Owns the request's course and what is cut from a model's text before anyone sees it. Knows no editor protocol,
+no thread and no file on disk: it gets one snapshot and one text.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..codegraph import language_of
+from ..llm import Cancel, CodeModel, CompletionRequest, ModelError, PromptFragment
+from ..retrieval import Query, RankedFragment, RetrievalOptions, Retrieved, retrieve
+from .config import Config
+from .secrets import redact
+from .snapshot import FolderSnapshot
+from .text import TextLines
+
+Trigger = Literal["invoked", "automatic"]
+
+SHOWN_CHARACTERS = 6000
+"""How much of the file before the cursor counts as shown by the prompt: half of a 4k-token prompt (papers' spec 2.3)."""
+
+_CLOSERS = {")": "(", "]": "[", "}": "{"}
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What to show at the cursor; empty text when there is nothing worth showing, with the reason in `why_empty`.
+
+    `start` and `end` are the range the text replaces: 0-based (line, character) in Python characters, on one
+    line, never past its end. `confidence` is the model's own probability for the text, None when it gives none.
+    """
+
+    text: str
+    start: tuple[int, int]
+    end: tuple[int, int]
+    confidence: float | None = None
+    model: str = ""
+    fragments: tuple[RankedFragment, ...] = ()
+    timings_ms: dict[str, float] = field(default_factory=dict)
+    why_empty: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a completion is wanted. `path` is the key of the file in the index."""
+
+    path: str
+    lines: TextLines
+    line: int
+    character: int
+
+    @property
+    def offset(self) -> int:
+        return self.lines.offset(self.line, self.character)
+
+    @property
+    def prefix(self) -> str:
+        return self.lines.text[: self.offset]
+
+    @property
+    def suffix(self) -> str:
+        return self.lines.text[self.offset :]
+
+    @property
+    def rest_of_line(self) -> str:
+        return self.lines.line(self.line)[self.character :]
+
+    @property
+    def shown_from_line(self) -> int:
+        """First line that the prompt shows anyway."""
+        offset = self.offset - SHOWN_CHARACTERS
+        if offset <= 0:
+            return 0
+        line, character = self.lines.position(offset)
+        return line + 1 if character else line
+
+
+def retrieve_at(snapshot: FolderSnapshot, cursor: Cursor, options: RetrievalOptions) -> Retrieved:
+    """Fragments for the code at the cursor, best first."""
+    return retrieve(snapshot.index, Query(cursor.path, cursor.prefix, cursor.shown_from_line), options)
+
+
+def complete_at(
+    snapshot: FolderSnapshot,
+    models: Iterable[CodeModel],
+    cursor: Cursor,
+    config: Config,
+    *,
+    cancel: Cancel,
+    single_line: bool = True,
+    trigger: Trigger = "automatic",
+    on_error: Callable[[CodeModel, ModelError], None] = lambda model, error: None,
+    on_answer: Callable[[CodeModel], None] = lambda model: None,
+) -> Completion:
+    """The completion at the cursor from the first model that answers; the snapshot's own model comes last."""
+    here = (cursor.line, cursor.character)
+    if trigger == "automatic" and not only_closes(cursor.rest_of_line):
+        return Completion("", here, here, why_empty="code follows the cursor on its line; invoke it to complete here")
+    started = time.perf_counter()
+    retrieved = retrieve_at(snapshot, cursor, config.retrieval_options())
+    retrieval_ms = 1e3 * (time.perf_counter() - started)
+    reason = "the model had nothing to say"
+    for model in [*models, snapshot.model]:
+        if cancel.cancelled:
+            reason = "cancelled"
+            break
+        started = time.perf_counter()
+        request = CompletionRequest(
+            path=cursor.path,
+            language=language_of(cursor.path),
+            prefix=cursor.prefix,
+            suffix=cursor.suffix,
+            fragments=_for_prompt(retrieved.fragments, leaves_machine=not model.info.local),
+            repository=snapshot.index.name,
+            max_new_tokens=config.completion.max_new_tokens,
+            single_line=single_line,
+        )
+        try:
+            text, confidence = _collect(model, request, cancel)
+        except ModelError as error:
+            on_error(model, error)
+            continue
+        on_answer(model)
+        fitted = fit_to_line(text, cursor.rest_of_line, single_line)
+        if not fitted.strip() and text.strip():
+            reason = "the model only repeated what follows the cursor"
+        timings = {**retrieved.timings_ms, "retrieval": retrieval_ms, "model": 1e3 * (time.perf_counter() - started)}
+        return Completion(
+            fitted if fitted.strip() else "",
+            here,
+            here,
+            confidence,
+            model.info.name,
+            retrieved.fragments,
+            timings,
+            "" if fitted.strip() else ("cancelled" if cancel.cancelled else reason),
+        )
+    return Completion("", here, here, fragments=retrieved.fragments, why_empty=reason)
+
+
+def only_closes(rest: str) -> bool:
+    """Whether nothing but closing punctuation stands right of the cursor."""
+    return not rest.strip().strip(")]}>\"'`;:,")
+
+
+def fit_to_line(text: str, rest: str, single_line: bool) -> str:
+    """A model's text without what the editor already shows right of the cursor.
+
+    A closing bracket that the text does not open itself closes one that stands before the cursor: where the
+    rest of the line begins with closers, the text ends there.
+    """
+    if single_line:
+        text = text.split("\n", 1)[0].rstrip("\r")
+    rest = rest.strip()
+    if not rest:
+        return text.rstrip()
+    first_line, _, more = text.partition("\n")
+    if rest[0] in _CLOSERS:
+        cut = _first_unopened_closer(first_line)
+        if cut is not None:
+            return first_line[:cut].rstrip()
+    elif (cut := first_line.find(rest)) >= 0:
+        return first_line[:cut]
+    elif rest[0] in "\"'`;:," and first_line.endswith(rest[0]):
+        return first_line[:-1]
+    return text.rstrip() if more else first_line.rstrip()
+
+
+def _first_unopened_closer(text: str) -> int | None:
+    depth: list[str] = []
+    for i, character in enumerate(text):
+        if character in "([{":
+            depth.append(character)
+        elif character in _CLOSERS and not (depth and depth.pop() == _CLOSERS[character]):
+            return i
+    return None
+
+
+def _collect(model: CodeModel, request: CompletionRequest, cancel: Cancel) -> tuple[str, float | None]:
+    parts: list[str] = []
+    probability: float | None = None
+    for piece in model.stream(request, cancel):
+        parts.append(piece.text)
+        if piece.probability is not None:
+            probability = piece.probability * (1.0 if probability is None else probability)
+        if cancel.cancelled or (request.single_line and "\n" in piece.text and "".join(parts).strip("\n")):
+            break
+    return "".join(parts), probability
+
+
+def _for_prompt(fragments: Iterable[RankedFragment], leaves_machine: bool) -> tuple[PromptFragment, ...]:
+    return tuple(
+        PromptFragment(
+            paths=tuple(place.path for place in ranked.fragment.places),
+            text=redact(ranked.fragment.text) if leaves_machine else ranked.fragment.text,
+            start_line=ranked.fragment.places[0].start_line,
+            score=ranked.score,
+        )
+        for ranked in fragments
+    )

@@ -1,0 +1,252 @@
+"""One folder of the workspace: its snapshot, how it is brought up to date, and how it is kept between starts.
+
+Owns what is indexed of this folder and which of its files are open in an editor. Readers take `snapshot` and
+keep it; everything that changes it runs on the writer. Knows no request and no model but the workspace's own.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..llm import Cancel
+from . import store
+from .analysis import Analysis
+from .config import Config
+from .files import FileRecord, FoundFile, Membership, walk
+from .snapshot import FolderSnapshot
+from .workers import Batch, BatchResult, analyse_batch, analyse_in_processes, into_batches
+from .writer import Writer
+
+log = logging.getLogger("weft")
+
+INLINE_BYTES = 600_000
+"""Less source than this is analysed in this process: starting workers would take longer."""
+
+RACY_NS = 2_000_000_000
+"""A file changed this shortly before the cache was written may have changed again within the same time stamp."""
+
+IGNORE_FILES = (".gitignore", ".weftignore")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far indexing is: `done` of `total` files, for one folder."""
+
+    stage: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What indexing found. `skipped` counts files by reason; `warm` says that a kept index was used."""
+
+    n_files: int
+    n_lines: int
+    n_fragments: int
+    n_reused: int
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    warm: bool = False
+    cancelled: bool = False
+
+
+class Folder:
+    """The index of one folder. All methods may be called from any thread."""
+
+    def __init__(self, path: Path, config: Config, writer: Writer, *, cache: bool) -> None:
+        self.path = path
+        self.skipped: Mapping[str, str] = {}  # path -> reason, of the last look at the folder
+        self._config = config
+        self._writer = writer
+        self._cache = cache
+        self._membership = Membership(path, config.index)
+        self._open: set[str] = set()  # touched on the writer only
+        self._dirty = False
+        self._snapshot = FolderSnapshot.empty(config.retrieval_settings(name=path.name))
+
+    @property
+    def snapshot(self) -> FolderSnapshot:
+        return self._snapshot
+
+    def key(self, path: Path) -> str | None:
+        """The index's name for a path below this folder, None for one outside."""
+        try:
+            return path.relative_to(self.path).as_posix()
+        except ValueError:
+            return None
+
+    def includes(self, key: str) -> bool:
+        """Whether a file of this name is indexed when it exists."""
+        return self._membership.includes(key)
+
+    def index(
+        self,
+        progress: Callable[[Progress], None] | None = None,
+        cancel: Cancel | None = None,
+        first: Iterable[str] = (),
+        niceness: int = 0,
+    ) -> IndexReport:
+        """Bring the snapshot up to date with the disk; what is indexed so far can be read meanwhile.
+
+        `first` names directories to begin with: those somebody has open.
+        """
+        started = time.perf_counter()
+        cancel = cancel or Cancel()
+        report = progress or (lambda _: None)
+        warm = self._load() if not self._snapshot.records else False
+        self._membership = Membership(self.path, self._config.index)
+        found = list(walk(self.path, self._config.index, cancel))
+        known = self._snapshot.records
+        todo = [file for file in found if not _same_stamp(known.get(file.path), file)]
+        names = {file.path for file in found}
+        gone = [path for path in known if path not in names]
+        hot = set(first)
+        if hot:
+            todo.sort(key=lambda file: os.path.dirname(file.path) not in hot)
+        n_reused = len(found) - len(todo)
+        report(Progress("indexing", n_reused, len(found)))
+        done = n_reused
+        skipped: dict[str, str] = {}
+        waiting: list[BatchResult] = []
+        n_waiting = n_published = 0
+        if gone and not cancel.cancelled:
+            self._writer.run(lambda: self._merge([], gone))
+        for result in self._analyse(todo, known, cancel, niceness):
+            waiting.append(result)
+            skipped.update(result.skipped)
+            n_waiting += len(result.analyses)
+            done += len(result.analyses) + len(result.unchanged) + len(result.skipped)
+            # Publishing costs in proportion to what is published, so waiting for as much again keeps the sum linear.
+            if n_waiting > n_published:
+                n_published += n_waiting
+                self._publish(waiting)
+                waiting, n_waiting = [], 0
+            report(Progress("indexing", done, len(found)))
+        self._publish(waiting)
+        if not cancel.cancelled:
+            self.skipped = skipped
+        snapshot = self._snapshot
+        return IndexReport(
+            n_files=snapshot.index.n_files,
+            n_lines=snapshot.index.n_lines,
+            n_fragments=snapshot.index.n_fragments,
+            n_reused=n_reused,
+            skipped=dict(Counter(skipped.values())),
+            seconds=time.perf_counter() - started,
+            warm=warm,
+            cancelled=cancel.cancelled,
+        )
+
+    def changed_on_disk(self, keys: Iterable[str]) -> bool:
+        """Re-read these files; False when the whole folder must be looked at again (ignore rules, directories)."""
+        keys = set(keys)
+        if any(key.rpartition("/")[2] in IGNORE_FILES for key in keys):
+            return False
+        found: list[FoundFile] = []
+        gone: list[str] = []
+        for key in keys:
+            file = self._membership.find(key)
+            if file is not None:
+                found.append(file)
+            elif key in self._snapshot.records:
+                gone.append(key)
+            elif (self.path / key).is_dir() or any(path.startswith(f"{key}/") for path in self._snapshot.records):
+                return False
+        known = self._snapshot.records
+        todo = [file for file in found if not _same_stamp(known.get(file.path), file)]
+
+        def merge() -> None:
+            for batch in into_batches(self.path, todo, self._config.index.limits):
+                self._take(analyse_batch(batch))
+            self._merge([], gone)
+
+        self._writer.submit(merge)
+        return True
+
+    def overlay(self, analysis: Analysis) -> None:
+        """Put an unsaved text in the place of the file on disk. On the writer."""
+        self._open.add(analysis.path)
+        self._replace(self._snapshot.with_changes([analysis]))
+
+    def drop_overlay(self, key: str) -> None:
+        """Back to what is on disk. On the writer."""
+        self._open.discard(key)
+        file = self._membership.find(key)
+        if file is None:
+            self._merge([], [key])
+        else:
+            self._take(analyse_batch(Batch(self.path, (file,), self._config.index.limits)))
+
+    def save(self) -> None:
+        """Keep the index for the next start, if it changed since it was loaded or kept."""
+        if not (self._cache and self._dirty):
+            return
+        self._dirty = False
+        snapshot = self._snapshot
+        try:
+            store.save(self.path, (snapshot.index, snapshot.model), list(snapshot.records.values()), self._config)
+        except OSError as error:
+            log.warning("the index of %s could not be kept for the next start: %s", self.path, error)
+
+    def _load(self) -> bool:
+        if not self._cache:
+            return False
+        stored = store.load(self.path, self._config)
+        if stored is None:
+            return False
+        index, model = stored.state
+        if index.settings != self._snapshot.index.settings:
+            log.info("the kept index of %s was made with other settings and is rebuilt", self.path)
+            return False
+        records = {record.path: record for record in stored.files}
+        self._writer.run(lambda: self._replace(FolderSnapshot(index, model, records), dirty=False))
+        return True
+
+    def _analyse(
+        self, todo: list[FoundFile], known: Mapping[str, FileRecord], cancel: Cancel, niceness: int
+    ) -> Iterator[BatchResult]:
+        batches = into_batches(self.path, todo, self._config.index.limits, known)
+        n_processes = min(self._config.index.workers or os.cpu_count() or 1, 8)
+        if sum(file.size for file in todo) >= INLINE_BYTES:
+            yield from analyse_in_processes(batches, n_processes, cancel, niceness)
+            return
+        for batch in batches:
+            if cancel.cancelled:
+                return
+            yield analyse_batch(batch)
+
+    def _publish(self, results: list[BatchResult]) -> None:
+        if results:
+            self._writer.run(lambda: self._take(*results))
+
+    def _take(self, *results: BatchResult) -> None:
+        """On the writer: merge what came out of batches; files that an editor has open keep its text."""
+        analyses = [a for result in results for a in result.analyses if a.path not in self._open]
+        skipped = [path for result in results for path in result.skipped]
+        touched = [record for result in results for record in result.unchanged if record.path not in self._open]
+        if touched:
+            self._replace(self._snapshot.with_records(touched))
+        self._merge(analyses, skipped)
+
+    def _merge(self, analyses: list[Analysis], removed: Iterable[str]) -> None:
+        self._replace(self._snapshot.with_changes(analyses, [path for path in removed if path not in self._open]))
+
+    def _replace(self, snapshot: FolderSnapshot, *, dirty: bool = True) -> None:
+        self._dirty = self._dirty or (dirty and snapshot is not self._snapshot)
+        self._snapshot = snapshot
+
+
+def _same_stamp(record: FileRecord | None, file: FoundFile) -> bool:
+    return (
+        record is not None
+        and record.size == file.size
+        and record.mtime_ns == file.mtime_ns
+        and record.seen_ns - file.mtime_ns > RACY_NS
+    )

@@ -1,0 +1,52 @@
+"""Positions in a text: lines as the language server protocol breaks them, columns as Python counts characters.
+
+Owns line starts and clamping. Knows no encoding units: the LSP layer converts before it gets here.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import cached_property
+
+_LINE_BREAK = re.compile(r"\r\n|\n|\r")
+
+
+class TextLines:
+    """A text with its line starts, computed once. Line breaks are \\n, \\r\\n and \\r; nothing else."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *(match.end() for match in _LINE_BREAK.finditer(self.text))]
+
+    @property
+    def n_lines(self) -> int:
+        """Lines an editor shows: one more than line breaks."""
+        return len(self._starts)
+
+    def line(self, line: int) -> str:
+        """The text of a line without its line break."""
+        end = self._starts[line + 1] if line + 1 < len(self._starts) else len(self.text)
+        return self.text[self._starts[line] : end].rstrip("\r\n")
+
+    def clamp(self, line: int, character: int) -> tuple[int, int]:
+        """The nearest position that exists: a line past the end becomes the end of the text."""
+        if line < 0:
+            return 0, 0
+        if line >= self.n_lines:
+            line = self.n_lines - 1
+            return line, len(self.line(line))
+        return line, max(0, min(character, len(self.line(line))))
+
+    def offset(self, line: int, character: int) -> int:
+        """Characters before a position, which is clamped."""
+        line, character = self.clamp(line, character)
+        return self._starts[line] + character
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Line and character of an offset."""
+        line = bisect_right(self._starts, offset) - 1
+        return line, offset - self._starts[line]

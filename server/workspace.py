@@ -1,0 +1,426 @@
+"""A workspace: folders, the texts an editor holds open, and completions at a cursor in them. No editor protocol inside.
+
+Owns the open buffers and the order of events: what was edited before a request is seen by that request. One
+writer thread builds snapshots, readers keep theirs. This is the Python API for scripts and tests:
+
+    with Workspace([Path("my-project")]) as workspace:
+        workspace.index()
+        print(workspace.complete(Path("my-project/shop.py"), line=10, character=4).text)
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Literal
+
+from ..codegraph import SyntaxTree
+from ..llm import Cancel, CodeModel
+from ..retrieval import RankedFragment, RetrievalOptions, Retrieved
+from .analysis import analyse
+from .completion import Completion, Cursor, Trigger, complete_at, retrieve_at
+from .config import Config, load_config
+from .files import Skipped, read_text
+from .folder import Folder, IndexReport, Progress
+from .models import ModelChain
+from .secrets import is_secret_path
+from .snapshot import FolderSnapshot
+from .text import TextLines
+from .watch import Watcher
+from .writer import Writer
+
+log = logging.getLogger("weft")
+
+State = Literal["starting", "indexing", "ready", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a person wants to know when nothing seems to happen."""
+
+    state: State
+    folders: tuple[str, ...]
+    n_files: int
+    n_lines: int
+    n_fragments: int
+    model: str
+    notes: tuple[str, ...]
+    memory_mb: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why these fragments: the scores in parts, what was left out and why, and what the prompt shows anyway."""
+
+    path: str
+    shown_from_line: int
+    fragments: tuple[RankedFragment, ...]
+    left_out: tuple[tuple[str, str], ...]  # "path:first-last", reason; lines are 1-based and closed
+    timings_ms: dict[str, float]
+    model: str
+    notes: tuple[str, ...]
+
+
+@dataclass
+class _Buffer:
+    lines: TextLines
+    version: int
+    tree: SyntaxTree | None = None  # of an earlier text; the next parse starts from it. Touched on the writer only.
+
+
+class Workspace:
+    """Folders under one index each, with the completion API. Thread-safe; close it, or use it with `with`.
+
+    `config` None reads the user's and each folder's configuration. `model` is asked before the configured ones.
+    `cache` False keeps nothing between starts.
+    """
+
+    def __init__(
+        self,
+        folders: Sequence[Path | str],
+        config: Config | None = None,
+        *,
+        model: CodeModel | None = None,
+        cache: bool = True,
+    ) -> None:
+        roots = [Path(folder).resolve() for folder in folders]
+        if config is None:
+            config, problems = load_config(roots)
+            for problem in problems:
+                log.warning("%s", problem)
+        for root in roots:
+            if not root.is_dir():
+                raise NotADirectoryError(f"{root} is not a folder. Give the folder of a project.")
+        self.config = config
+        self._model = model
+        self._cache = cache
+        self._models = ModelChain(config.models, model)
+        self._writer = Writer()
+        self._lock = threading.Lock()
+        self._buffers: dict[Path, _Buffer] = {}
+        self._pending: set[Path] = set()
+        self._watcher: Watcher | None = None
+        self._state: State = "starting"
+        self._closed = Cancel()
+        self._folders = tuple(self._new_folder(root) for root in dict.fromkeys(roots))
+        self._outside = FolderSnapshot.empty(config.retrieval_settings(name=""))
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def index(
+        self,
+        progress: Callable[[Progress], None] | None = None,
+        cancel: Cancel | None = None,
+        *,
+        niceness: int = 0,
+    ) -> IndexReport:
+        """Bring the index up to date with the disk, warm from what is kept. Completions work meanwhile.
+
+        The report adds up all folders.
+        """
+        cancel = cancel or Cancel()
+        forget = self._closed.on_cancel(cancel.cancel)
+        self._state = "indexing"
+        try:
+            reports = [
+                folder.index(progress, cancel, self._open_directories(folder), niceness) for folder in self._folders
+            ]
+        except BaseException:
+            self._state = "error"
+            raise
+        finally:
+            forget()
+        self._state = "ready"
+        if not cancel.cancelled:
+            for folder in self._folders:
+                folder.save()
+        return _sum_reports(reports)
+
+    def watch(self) -> None:
+        """Follow changes on disk from now on; for editors that do not report them."""
+        if self._watcher is None:
+            self._watcher = Watcher(self.files_changed)
+            for folder in self._folders:
+                self._watcher.add(folder.path)
+
+    def close(self) -> None:
+        """Keep the index for the next start and let everything go. Requests that are running end early."""
+        self._closed.cancel()
+        if self._watcher is not None:
+            self._watcher.close()
+        self._writer.close()
+        for folder in self._folders:
+            folder.save()
+        self._models.close()
+
+    def add_folder(self, folder: Path) -> IndexReport:
+        """Index one more folder; it is searched as soon as its first files are in."""
+        root = Path(folder).resolve()
+        known = next((f for f in self._folders if f.path == root), None)
+        if known is None:
+            known = self._new_folder(root)
+            with self._lock:
+                self._folders = (*self._folders, known)
+            if self._watcher is not None:
+                self._watcher.add(root)
+        return known.index()
+
+    def remove_folder(self, folder: Path) -> None:
+        root = Path(folder).resolve()
+        with self._lock:
+            gone = [f for f in self._folders if f.path == root]
+            self._folders = tuple(f for f in self._folders if f.path != root)
+        if self._watcher is not None:
+            self._watcher.remove(root)
+        for f in gone:
+            f.save()
+
+    def configure(self, config: Config) -> None:
+        """Use another configuration; models are opened anew, and so is the index when what it holds would differ."""
+        index_changed = (config.index, config.retrieval) != (self.config.index, self.config.retrieval)
+        models, self._models = self._models, ModelChain(config.models, self._model)
+        self.config = config
+        models.close()
+        if index_changed:
+            with self._lock:
+                self._folders = tuple(self._new_folder(folder.path) for folder in self._folders)
+            self.index()
+
+    def open_buffer(self, path: Path, text: str, version: int = 0) -> None:
+        """From now on this text counts, not what is on disk."""
+        path = Path(path)
+        with self._lock:
+            self._buffers[path] = _Buffer(TextLines(text), version)
+        self._refresh(path)
+
+    def edit_buffer(self, path: Path, text: str, version: int = 0) -> None:
+        """The buffer's whole new text. Cheap: the index follows on the writer thread."""
+        path = Path(path)
+        with self._lock:
+            buffer = self._buffers.get(path)
+            if buffer is None:
+                self._buffers[path] = _Buffer(TextLines(text), version)
+            else:
+                buffer.lines, buffer.version = TextLines(text), version
+        self._refresh(path)
+
+    def close_buffer(self, path: Path) -> None:
+        """Back to what is on disk."""
+        path = Path(path)
+        with self._lock:
+            self._buffers.pop(path, None)
+        self._refresh(path)
+
+    def files_changed(self, paths: Iterable[Path]) -> None:
+        """Files or directories were created, changed or removed on disk."""
+        by_folder: dict[Folder, list[str]] = {}
+        for path in paths:
+            folder, key = self._locate(path)
+            if folder is not None:
+                by_folder.setdefault(folder, []).append(key)
+        for folder, keys in by_folder.items():
+            if not folder.changed_on_disk(keys):
+                threading.Thread(target=folder.index, args=(None, self._closed), daemon=True).start()
+
+    def flush(self) -> None:
+        """Wait until every edit and change reported so far can be retrieved."""
+        self._writer.flush()
+
+    def complete(
+        self,
+        path: Path | str,
+        line: int,
+        character: int,
+        *,
+        cancel: Cancel | None = None,
+        single_line: bool | None = None,
+        trigger: Trigger = "automatic",
+    ) -> Completion:
+        """The completion at a position (0-based, in Python characters; clamped to the text).
+
+        Raises FileNotFoundError for a file that is neither open nor on disk.
+        """
+        cancel = cancel or Cancel()
+        path = Path(path)
+        refusal = self._refusal(path)
+        if refusal:
+            return Completion("", (line, character), (line, character), why_empty=refusal)
+        snapshot, cursor = self._cursor(path, line, character)
+        forget = self._closed.on_cancel(cancel.cancel)
+        timer = threading.Timer(self.config.completion.deadline_ms / 1e3, cancel.cancel)
+        if trigger == "automatic":
+            timer.start()
+        try:
+            return complete_at(
+                snapshot,
+                self._models.awake(),
+                cursor,
+                self.config,
+                cancel=cancel,
+                single_line=self.config.completion.single_line if single_line is None else single_line,
+                trigger=trigger,
+                on_error=self._models.failed,
+                on_answer=self._models.worked,
+            )
+        finally:
+            timer.cancel()
+            forget()
+
+    def retrieve(
+        self, path: Path | str, line: int, character: int, *, options: RetrievalOptions | None = None
+    ) -> Retrieved:
+        """Fragments of the repository for the code at a position, best first."""
+        path = Path(path)
+        refusal = self._refusal(path)
+        if refusal:
+            return Retrieved((), ())
+        snapshot, cursor = self._cursor(path, line, character)
+        return retrieve_at(snapshot, cursor, options or self.config.retrieval_options())
+
+    def explain(self, path: Path | str, line: int, character: int) -> Explanation:
+        """What `complete` would be given at a position, and why."""
+        path = Path(path)
+        refusal = self._refusal(path)
+        notes = (*((refusal,) if refusal else ()), *self._models.notes)
+        if refusal:
+            return Explanation(str(path), 0, (), (), {}, self._model_name, notes)
+        snapshot, cursor = self._cursor(path, line, character)
+        found = retrieve_at(snapshot, cursor, replace(self.config.retrieval_options(), explain=True))
+        left_out = tuple(
+            (f"{place.path}:{place.start_line + 1}-{place.end_line}", reason) for place, reason in found.left_out
+        )
+        return Explanation(
+            cursor.path, cursor.shown_from_line, found.fragments, left_out, dict(found.timings_ms), self._model_name, notes
+        )
+
+    def status(self) -> Status:
+        snapshots = [folder.snapshot.index for folder in self._folders]
+        return Status(
+            self._state,
+            tuple(str(folder.path) for folder in self._folders),
+            sum(index.n_files for index in snapshots),
+            sum(index.n_lines for index in snapshots),
+            sum(index.n_fragments for index in snapshots),
+            self._model_name,
+            self._models.notes,
+            memory_mb(),
+        )
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        """Files that are not indexed although no rule ignores them, with the reason."""
+        return {str(folder.path / key): reason for folder in self._folders for key, reason in folder.skipped.items()}
+
+    @property
+    def _model_name(self) -> str:
+        return self._models.first_name or "workspace model"
+
+    def _new_folder(self, root: Path) -> Folder:
+        return Folder(root, self.config, self._writer, cache=self._cache)
+
+    def _locate(self, path: Path) -> tuple[Folder | None, str]:
+        """The innermost folder that holds a path and the path's name in its index."""
+        best: tuple[Folder | None, str] = (None, path.as_posix())
+        for folder in self._folders:
+            key = folder.key(path)
+            if key is not None and (best[0] is None or len(key) < len(best[1])):
+                best = (folder, key)
+        return best
+
+    def _cursor(self, path: Path, line: int, character: int) -> tuple[FolderSnapshot, Cursor]:
+        folder, key = self._locate(path)
+        if folder is None:
+            folder, key = self._locate(path.resolve())
+        buffer = self._buffers.get(path)
+        lines = buffer.lines if buffer is not None else TextLines(_text_on_disk(path))
+        line, character = lines.clamp(line, character)
+        if folder is None:
+            folder = self._folders[0] if self._folders else None
+        snapshot = folder.snapshot if folder is not None else self._outside
+        return snapshot, Cursor(key, lines, line, character)
+
+    def _refusal(self, path: Path) -> str:
+        """Why nothing is completed in this file, "" when it is."""
+        if is_secret_path(path.as_posix()):
+            return f"{path.name} may hold secrets; completion in it is off"
+        return self.config.completion.refusal(path)
+
+    def _open_directories(self, folder: Folder) -> set[str]:
+        keys = (folder.key(path) for path in list(self._buffers))
+        return {os.path.dirname(key) for key in keys if key is not None}
+
+    def _refresh(self, path: Path) -> None:
+        """Have the writer bring a buffer's latest text into the index, once however many edits come before its turn."""
+        with self._lock:
+            if path in self._pending:
+                return
+            self._pending.add(path)
+        self._writer.submit(lambda: self._bring_in(path))
+
+    def _bring_in(self, path: Path) -> None:
+        with self._lock:
+            self._pending.discard(path)
+            buffer = self._buffers.get(path)
+        folder, key = self._locate(path)
+        if folder is None or is_secret_path(key):
+            return
+        if buffer is None:
+            folder.drop_overlay(key)
+            return
+        text = buffer.lines.text
+        if not folder.includes(key) or len(text) > self.config.index.max_file_bytes:
+            return
+        tree = SyntaxTree.parse(key, text) if buffer.tree is None else buffer.tree.edited(text)
+        buffer.tree = tree
+        folder.overlay(analyse(key, text, graph=tree.file_graph()))
+
+
+def memory_mb() -> float:
+    """Resident memory of this process, its peak where the system tells no more."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0.0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
+
+
+def _text_on_disk(path: Path) -> str:
+    text = read_text(path)
+    if isinstance(text, Skipped):
+        raise FileNotFoundError(f"{path} cannot be read: {text.reason}.")
+    return text
+
+
+def _sum_reports(reports: Sequence[IndexReport]) -> IndexReport:
+    skipped: dict[str, int] = {}
+    for report in reports:
+        for reason, count in report.skipped.items():
+            skipped[reason] = skipped.get(reason, 0) + count
+    return IndexReport(
+        sum(r.n_files for r in reports),
+        sum(r.n_lines for r in reports),
+        sum(r.n_fragments for r in reports),
+        sum(r.n_reused for r in reports),
+        skipped,
+        sum(r.seconds for r in reports),
+        bool(reports) and all(r.warm for r in reports),
+        any(r.cancelled for r in reports),
+    )
