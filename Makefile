@@ -1,0 +1,34 @@
+# Two commands set everything up on a machine with Python and pip: `make demo` and `make test`.
+# `make check` is the linter, the formatter and the type checker; `.ci/run` runs test and check.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test test-slow check clean
+
+demo: .venv/base
+	$(BIN)/python -m weft demo
+
+test: .venv/dev
+	$(BIN)/python -m pytest -c tests/pytest.ini tests -m "not slow"
+
+test-slow: .venv/dev
+	$(BIN)/python -m pytest -c tests/pytest.ini tests -m slow
+
+check: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy -p weft
+
+.venv/base: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q -c constraints.txt -e .
+	touch $@
+
+.venv/dev: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q -c constraints.txt -e ".[dev]"
+	touch $@
+
+clean:
+	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache
