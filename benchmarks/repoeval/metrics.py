@@ -1,0 +1,114 @@
+"""What a ranking or a completion is worth on a task, and how sure a difference is.
+
+Owns the definitions of the figures. Knows no strategy: it gets fragments or text.
+
+A strategy may cut fragments as it likes. The budget is the same for all: the first `MAX_FRAGMENTS`
+fragments, as long as they have at most `MAX_LINES` lines in all; every fragment counts with the lines
+of its own text, and one that does not fit is passed over. Ten windows of 20 lines fill it exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...retrieval.values import Fragment
+from .edit_distance import best_similarity, edit_similarity
+from .tasks import IDENTIFIER, Task
+
+MAX_FRAGMENTS = 10
+MAX_LINES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalScore:
+    """Shares between 0 and 1; NaN where the task does not ask the question."""
+
+    identifiers: float  # of the target's identifiers that the context does not show, found in a fragment
+    similarity: float  # edit similarity of the target line to the nearest retrieved line
+    exact: float  # whether a retrieved line equals the target line, indentation aside
+    definition: float  # API tasks: whether a fragment holds some of the called definition's first lines
+
+
+def score_retrieval(task: Task, fragments: Sequence[Fragment]) -> RetrievalScore:
+    """Score what fits the budget. Lines are compared without indentation."""
+    shown = within_budget(fragments)
+    lines = {line.strip() for fragment in shown for line in fragment.text.splitlines()}
+    target = task.ground_truth_line.strip()
+    similarity = best_similarity(target, lines)
+    identifiers = definition = math.nan
+    if task.gt_ids_unseen:
+        held = set(IDENTIFIER.findall("\n".join(lines)))
+        identifiers = sum(name in held for name in task.gt_ids_unseen) / len(task.gt_ids_unseen)
+    if task.api:
+        definition = float(any(_shows_definition(task, fragment) for fragment in shown))
+    return RetrievalScore(identifiers, similarity, float(target in lines), definition)
+
+
+def within_budget(fragments: Iterable[Fragment]) -> list[Fragment]:
+    """The best fragments of at most `MAX_LINES` lines in all, best first."""
+    shown: list[Fragment] = []
+    free_lines = MAX_LINES
+    for fragment in fragments:
+        n_lines = len(fragment.text.splitlines())
+        if n_lines <= free_lines:
+            shown.append(fragment)
+            free_lines -= n_lines
+        if len(shown) == MAX_FRAGMENTS:
+            break
+    return shown
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionScore:
+    """RepoCoder's two figures for generated text."""
+
+    exact_match: float
+    edit_similarity: float
+
+
+def score_completion(truth: str, prediction: str) -> CompletionScore:
+    """Compare as many lines as the truth has; blank lines and indentation never matter."""
+    wanted = [line.strip() for line in truth.splitlines() if line.strip()]
+    given = [line.strip() for line in prediction.splitlines() if line.strip()][: len(wanted)]
+    return CompletionScore(float(wanted == given), edit_similarity("\n".join(wanted), "\n".join(given)))
+
+
+def mean(values: Iterable[float]) -> float:
+    """Mean of the values that are there; NaN when none is."""
+    there = [value for value in values if not math.isnan(value)]
+    return sum(there) / len(there) if there else math.nan
+
+
+def paired_interval(
+    first: Mapping[str, Sequence[float]], second: Mapping[str, Sequence[float]], rounds: int = 2000
+) -> tuple[float, float]:
+    """95 % bootstrap interval of the mean over repositories of `first - second`.
+
+    Both hold one value per task, in the same order; tasks are drawn again within each repository, so
+    that easy and hard repositories keep their shares. NaN marks tasks that do not ask the question.
+    """
+    generator = np.random.default_rng(20230116)
+    means = np.zeros(rounds)
+    n_repositories = 0
+    for repo in first:
+        difference = np.asarray(first[repo], float) - np.asarray(second[repo], float)
+        difference = difference[~np.isnan(difference)]
+        if len(difference):
+            drawn = generator.integers(len(difference), size=(rounds, len(difference)))
+            means += difference[drawn].mean(axis=1)
+            n_repositories += 1
+    low, high = np.percentile(means / max(n_repositories, 1), [2.5, 97.5])
+    return float(low), float(high)
+
+
+def _shows_definition(task: Task, fragment: Fragment) -> bool:
+    assert task.api is not None
+    return any(
+        place.path == task.api.path and place.start_line < end and start < place.end_line
+        for place in fragment.places
+        for start, end in task.api.spans
+    )

@@ -1,0 +1,105 @@
+"""Lexical peers on the same windows: rank_bm25, bm25s, and RepoCoder's Jaccard.
+
+Owns RepoCoder's windows, query and exclusion rule, written apart from Weft's. Knows no metric.
+rank_bm25 and bm25s are wanted only when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...retrieval.values import Fragment, Place
+from .metrics import MAX_FRAGMENTS
+from .sources import SourceFile
+from .tasks import IDENTIFIER, Task
+
+WINDOW_LINES = 20
+STRIDE_LINES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Every window of a checkout; windows of the same text are one, with all their places."""
+
+    sources: Mapping[str, SourceFile]
+    fragments: tuple[Fragment, ...]
+
+    @classmethod
+    def cut(cls, sources: Mapping[str, SourceFile]) -> Windows:
+        """Centred windows: around lines 0, 10, 20, … ten lines to either side."""
+        places: dict[str, list[Place]] = {}
+        half = WINDOW_LINES // 2
+        for path, source in sources.items():
+            for middle in range(0, len(source.lines), STRIDE_LINES):
+                place = Place(path, max(0, middle - half), min(len(source.lines), middle + half))
+                text = "\n".join(source.lines[place.start_line : place.end_line])
+                places.setdefault(text, []).append(place)
+        return cls(sources, tuple(Fragment(tuple(found), text) for text, found in places.items()))
+
+    def best(self, task: Task, scores: NDArray[np.float64]) -> list[Fragment]:
+        """The best windows that the prompt may show, best first; windows without a common word are none."""
+        found: list[Fragment] = []
+        for index in np.argsort(-scores, kind="stable"):
+            if scores[index] <= 0 or len(found) == MAX_FRAGMENTS:
+                break
+            if not _gives_away(task, self.fragments[index]):
+                found.append(self.fragments[index])
+        return found
+
+    def query(self, task: Task) -> list[str]:
+        """Identifiers of the last lines before the cursor, as often as they stand there."""
+        first = max(task.context_start_lineno, task.line - WINDOW_LINES)
+        return IDENTIFIER.findall("\n".join(self.sources[task.path].lines[first : task.line]))
+
+
+Ranker = Callable[[Task], Sequence[Fragment]]
+
+
+def rank_bm25(windows: Windows) -> Ranker:
+    """`BM25Okapi`, with the idf that is never negative."""
+    from rank_bm25 import BM25Okapi
+
+    class NonNegative(BM25Okapi):  # type: ignore[misc]
+        def _calc_idf(self, nd: Mapping[str, int]) -> None:
+            self.idf = {word: np.log1p((self.corpus_size - n + 0.5) / (n + 0.5)) for word, n in nd.items()}
+
+    index = NonNegative([IDENTIFIER.findall(fragment.text) for fragment in windows.fragments])
+    return lambda task: windows.best(task, index.get_scores(windows.query(task)))
+
+
+def bm25s(windows: Windows) -> Ranker:
+    """bm25s with the same parameters and idf; its scores come in single precision."""
+    import bm25s as library
+
+    index = library.BM25(k1=1.5, b=0.75, method="lucene")
+    index.index([IDENTIFIER.findall(fragment.text) for fragment in windows.fragments], show_progress=False)
+
+    def rank(task: Task) -> Sequence[Fragment]:
+        known = [word for word in windows.query(task) if word in index.vocab_dict]
+        return windows.best(task, np.asarray(index.get_scores(known), float)) if known else []
+
+    return rank
+
+
+def jaccard(windows: Windows) -> Ranker:
+    """RepoCoder's similarity, over sets of identifiers instead of its language model's tokens."""
+    words = [set(IDENTIFIER.findall(fragment.text)) for fragment in windows.fragments]
+
+    def rank(task: Task) -> Sequence[Fragment]:
+        query = set(windows.query(task))
+        scores = [len(query & held) / max(len(query | held), 1) for held in words]
+        return windows.best(task, np.asarray(scores))
+
+    return rank
+
+
+PEERS: Mapping[str, Callable[[Windows], Ranker]] = {"rank_bm25": rank_bm25, "bm25s": bm25s, "repocoder": jaccard}
+
+
+def _gives_away(task: Task, fragment: Fragment) -> bool:
+    """RepoCoder's rule: out when it stands nowhere but in the task's file at or after what the prompt shows."""
+    return all(place.path == task.path and place.end_line > task.context_start_lineno for place in fragment.places)
