@@ -1,0 +1,161 @@
+"""Text in, `FileGraph` out; and syntax trees of open buffers that follow an edit.
+
+Owns parsing: line breaks, the choice of grammar and readers, incremental parses. Knows one text at a
+time, no disk and no other file.
+
+Lines end at "\\n", "\\r\\n" or a lone "\\r", and at nothing else; a line break at the very end starts no new line.
+Every text gives a graph: what the grammar cannot read becomes an ERROR node and a line in `problems`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+import numpy as np
+from tree_sitter import Parser, Point, Tree
+
+from . import python_facts
+from .facts import FileGraph
+from .languages import grammar, language_of
+from .walk import Mender, Reader, Walk
+
+
+def parse_file(path: str, text: str) -> FileGraph:
+    """The graph of one file. Never raises, whatever the text."""
+    return SyntaxTree.parse(path, text).file_graph()
+
+
+class SyntaxTree:
+    """The syntax tree of an open buffer. Immutable: an edit gives a new one and leaves this one usable."""
+
+    __slots__ = ("_source", "_tree", "language", "path", "text")
+
+    def __init__(self, path: str, text: str, source: bytes, tree: Tree | None) -> None:
+        self.path = path
+        self.text = text
+        self.language = language_of(path)
+        self._source = source
+        self._tree = tree
+
+    @classmethod
+    def parse(cls, path: str, text: str) -> SyntaxTree:
+        """Parse from scratch."""
+        source = _encode(text)
+        language = language_of(path)
+        return cls(path, text, source, _parse(language, source) if language else None)
+
+    def edited(self, new_text: str) -> SyntaxTree:
+        """The tree of the same file with another text; what the edit left alone is not parsed again.
+
+        Equal to a parse from scratch. That is why a tree with errors is parsed again in full: where the
+        grammar has to guess, an incremental parse may guess otherwise.
+        """
+        source = _encode(new_text)
+        if self._tree is None:
+            return SyntaxTree(self.path, new_text, source, None)
+        tree = _reparse(self.language, self._tree, self._source, source)
+        if tree.root_node.has_error:
+            tree = _parse(self.language, source)
+        return SyntaxTree(self.path, new_text, source, tree)
+
+    def up_to(self, line: int, character: int) -> SyntaxTree:
+        """The tree of the text before a cursor. `line` is 0-based, `character` counts code points.
+
+        A cursor beyond the end of its line stands at that end; a line beyond the last is the end of the text.
+        """
+        return self.edited(self.text[: offset_of(self.text, line, character)])
+
+    def file_graph(self) -> FileGraph:
+        """What the file contributes to the code graph."""
+        source = self._source
+        n_lines = source.count(b"\n") + (1 if source and not source.endswith(b"\n") else 0)
+        if self._tree is None:
+            nodes = np.array([[-1], [0], [n_lines], [len(source)], [0]], np.int32)
+            return FileGraph(self.path, self.language, n_lines, len(source), nodes)
+        readers, mender = _readers(self.language)
+        walk = Walk(source, readers, mender)
+        nodes = walk.run(self._tree.root_node)
+        return FileGraph(
+            self.path,
+            self.language,
+            n_lines,
+            len(source),
+            nodes,
+            definitions=walk.definitions,
+            calls=walk.calls,
+            imports=walk.imports,
+            bindings=walk.bindings,
+            problems=walk.problems,
+        )
+
+
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+
+
+def offset_of(text: str, line: int, character: int) -> int:
+    """Index into `text` of a position, clipped to its line and to the text."""
+    start = 0
+    for line_break in _LINE_BREAK.finditer(text):
+        if line == 0:
+            return min(start + character, line_break.start())
+        start, line = line_break.end(), line - 1
+    return min(start + character, len(text)) if line == 0 else len(text)
+
+
+def _encode(text: str) -> bytes:
+    # Half of a surrogate pair has no UTF-8. Grammars know "\n" as the end of a row, not a lone "\r":
+    # exchanging the one for the other moves no byte.
+    source = text.encode("utf-8", "replace")
+    return re.sub(rb"\r(?!\n)", b"\n", source) if b"\r" in source else source
+
+
+def _parse(language: str, source: bytes) -> Tree:
+    return Parser(grammar(language)).parse(source)
+
+
+def _reparse(language: str, tree: Tree, old: bytes, new: bytes) -> Tree:
+    """Parse `new` with the help of the tree of `old`; the one edit between them is what differs."""
+    start, old_end, new_end = _changed(old, new)
+    edited = tree.copy()
+    edited.edit(
+        start_byte=start,
+        old_end_byte=old_end,
+        new_end_byte=new_end,
+        start_point=_point(old, start),
+        old_end_point=_point(old, old_end),
+        new_end_point=_point(new, new_end),
+    )
+    return Parser(grammar(language)).parse(new, edited)
+
+
+def _changed(old: bytes, new: bytes) -> tuple[int, int, int]:
+    """First differing byte, and the ends of the differing part in `old` and in `new`, at whole characters."""
+    a, b = np.frombuffer(old, np.uint8), np.frombuffer(new, np.uint8)
+    shorter = min(len(a), len(b))
+    differs = np.flatnonzero(a[:shorter] != b[:shorter])
+    start = int(differs[0]) if len(differs) else shorter
+    differs = np.flatnonzero(a[start:][::-1][: shorter - start] != b[start:][::-1][: shorter - start])
+    same_tail = int(differs[0]) if len(differs) else shorter - start
+    while _inside_character(old, start) or _inside_character(new, start):
+        start -= 1
+    while same_tail and _inside_character(old, len(old) - same_tail):
+        same_tail -= 1
+    return start, len(old) - same_tail, len(new) - same_tail
+
+
+def _inside_character(source: bytes, at: int) -> bool:
+    return at < len(source) and source[at] & 0xC0 == 0x80
+
+
+def _point(source: bytes, at: int) -> Point:
+    return Point(source.count(b"\n", 0, at), at - source.rfind(b"\n", 0, at) - 1)
+
+
+@cache
+def _readers(language: str) -> tuple[Mapping[int, Reader], Mender | None]:
+    by_name, mender = (python_facts.READERS, python_facts.mend) if language == "python" else ({}, None)
+    kinds = grammar(language)
+    by_kind = {kinds.id_for_node_kind(name, True): reader for name, reader in by_name.items()}
+    return by_kind, mender
