@@ -1,0 +1,159 @@
+"""One measurement in one process: `python -m weft.benchmarks.engine.measure MODE FOLDER` prints one JSON line.
+
+Owns what is timed and how. A process of its own for each, so that memory and caches are what a user's server has.
+
+- cold: index from nothing.
+- warm: index again with what `cold` kept.
+- query: retrieval at random cursors, typing on, and edits until they can be retrieved, on a warm index.
+- during: retrieval at random cursors while the first index is being built in the same process.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from ...retrieval import RetrievalOptions
+from ...server.config import Config
+from ...server.workspace import Workspace, memory_mb
+
+SEED = 20230116
+N_CURSORS, N_TYPED_LINES, N_EDITS = 200, 20, 60
+
+
+def cold(folder: Path) -> dict[str, float]:
+    with Workspace([folder], Config()) as workspace:
+        report = workspace.index()
+        measured = {
+            "seconds": report.seconds,
+            "lines": report.n_lines,
+            "files": report.n_files,
+            "fragments": report.n_fragments,
+            "lines_per_s": report.n_lines / report.seconds,
+            "memory_mb": memory_mb(),
+        }
+    return measured
+
+
+def warm(folder: Path) -> dict[str, float]:
+    with Workspace([folder], Config()) as workspace:
+        report = workspace.index()
+        if not report.warm or report.n_reused != report.n_files:
+            raise SystemExit(f"the kept index was not used: {report}")
+        return {"seconds": report.seconds, "memory_mb": memory_mb()}
+
+
+def query(folder: Path) -> dict[str, float]:
+    with Workspace([folder], Config()) as workspace:
+        workspace.index()
+        cursors = list(_cursors(folder))
+        options = RetrievalOptions()
+        path, line, character = cursors[0]
+        workspace.retrieve(path, line, character, options=options)
+        jumps = [_timed_retrieve(workspace, cursor, options) for cursor in cursors]
+        typed = [ms for path, line, character in cursors[:N_TYPED_LINES] for ms in _type_line(workspace, path, line)]
+        edits = [_edit(workspace, path, i) for i, (path, _, _) in enumerate(cursors[:N_EDITS])]
+        return {
+            **_percentiles("jump", jumps),
+            **_percentiles("typing", typed),
+            **_percentiles("edit", edits),
+            "memory_mb": memory_mb(),
+        }
+
+
+def during(folder: Path) -> dict[str, float]:
+    """Retrieval latency while another thread builds the first index with worker processes."""
+    cursors = list(_cursors(folder))
+    options = RetrievalOptions()
+    with Workspace([folder], Config(), cache=False) as workspace:
+        indexing = threading.Thread(target=workspace.index)
+        started = time.perf_counter()
+        indexing.start()
+        first_answer_s, latencies, i = 0.0, [], 0
+        while indexing.is_alive():
+            cursor = cursors[i % len(cursors)]
+            i += 1
+            started_query = time.perf_counter()
+            found = workspace.retrieve(*cursor, options=options)
+            if found.fragments:
+                latencies.append(1e3 * (time.perf_counter() - started_query))
+                first_answer_s = first_answer_s or time.perf_counter() - started
+            time.sleep(0.05)  # somebody types: twenty requests a second are many
+        indexing.join()
+        return {**_percentiles("during", latencies), "first_answer_s": first_answer_s, "queries": len(latencies)}
+
+
+def _cursors(folder: Path) -> Iterable[tuple[Path, int, int]]:
+    """Ends of random code lines, some way into random files."""
+    rng = random.Random(SEED)
+    files = sorted(path for path in folder.rglob("*.py") if path.stat().st_size > 2000)
+    for path in rng.choices(files, k=N_CURSORS):
+        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+        candidates = [i for i in range(10, len(lines)) if len(lines[i].strip()) > 8] or [0]
+        line = rng.choice(candidates)
+        yield path, line, len(lines[line])
+
+
+def _timed_retrieve(workspace: Workspace, cursor: tuple[Path, int, int], options: RetrievalOptions) -> float:
+    started = time.perf_counter()
+    workspace.retrieve(*cursor, options=options)
+    return 1e3 * (time.perf_counter() - started)
+
+
+def _type_line(workspace: Workspace, path: Path, line: int) -> list[float]:
+    """Retrieval after every key while the line is typed again, the rest of the file in place."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    lines = text.split("\n")
+    typed = lines[line]
+    indent = len(typed) - len(typed.lstrip())
+    latencies = []
+    workspace.open_buffer(path, text)
+    for end in range(indent + 1, min(len(typed), indent + 25)):
+        workspace.edit_buffer(path, "\n".join([*lines[:line], typed[:end], *lines[line + 1 :]]), end)
+        latencies.append(_timed_retrieve(workspace, (path, line, end), RetrievalOptions()))
+    workspace.close_buffer(path)
+    workspace.flush()
+    return latencies
+
+
+def _edit(workspace: Workspace, path: Path, number: int) -> float:
+    """From an edit of an open file until another file's query finds the new line."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    workspace.open_buffer(path, text)
+    workspace.flush()
+    word = f"zyxuvian{number}q"
+    edited = text[: len(text) // 2].rpartition("\n")[0] + f"\n{word} = 1\n" + text[len(text) // 2 :].partition("\n")[2]
+    started = time.perf_counter()
+    workspace.edit_buffer(path, edited, 2)
+    workspace.flush()
+    elapsed = 1e3 * (time.perf_counter() - started)
+    other = path.with_name(f"unsaved_{number}.py")
+    workspace.open_buffer(other, f"x = {word}")
+    found = workspace.retrieve(other, 0, len(word) + 4)
+    if not any(word in ranked.fragment.text for ranked in found.fragments):
+        raise SystemExit(f"an edit of {path} cannot be retrieved")
+    workspace.close_buffer(other)
+    workspace.close_buffer(path)
+    workspace.flush()
+    return elapsed
+
+
+def _percentiles(name: str, values: list[float]) -> dict[str, float]:
+    if len(values) < 2:
+        return {}
+    return {
+        f"{name}_p50_ms": statistics.median(values),
+        f"{name}_p95_ms": statistics.quantiles(values, n=20)[-1],
+    }
+
+
+MODES = {"cold": cold, "warm": warm, "query": query, "during": during}
+
+if __name__ == "__main__":
+    print(json.dumps(MODES[sys.argv[1]](Path(sys.argv[2]).resolve())))
