@@ -1,0 +1,383 @@
+"""What a user may set, where it may be set, and what is said when a setting is wrong.
+
+One frozen tree of options with a default, a meaning and a limit for each. Later layers win: defaults, the
+user's file, the workspace's file (`weft.toml`, or `[tool.weft]` in `pyproject.toml`), the editor's settings.
+A mistake never stops anything: it becomes a `ConfigProblem`, and the setting keeps the value of the layer below.
+
+A workspace is somebody else's text until its owner says otherwise, so its file may not set what reaches out of
+it: no model, no place on disk. Those come from the user's file or the editor.
+
+Owns the options and their reference table. Knows no editor, no model and no index.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+import platformdirs
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+WORKSPACE_FILE = "weft.toml"
+PROJECT_FILE = "pyproject.toml"
+MAX_CONFIG_BYTES = 1_000_000
+
+_KINDS = {bool: "true or false", int: "whole number", float: "number", str: "text", list: "list"}
+
+_T = TypeVar("_T")
+
+
+def _setting(
+    default: _T,
+    meaning: str,
+    *,
+    choices: tuple[str, ...] = (),
+    low: float | None = None,
+    high: float | None = None,
+    outside: bool = False,
+) -> _T:
+    """A field with its reference text. `outside`: it reaches out of the workspace, which may therefore not set it."""
+    metadata = {"meaning": meaning, "choices": choices, "low": low, "high": high, "outside": outside}
+    value: _T = field(default=default, metadata=metadata)
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """What is indexed."""
+
+    max_file_bytes: int = _setting(1_000_000, "Larger files are not indexed.", low=1, high=100_000_000)
+    max_data_bytes: int = _setting(
+        64_000, "Larger files of data or markup (JSON, YAML, XML, HTML) are not indexed.", low=1
+    )
+    exclude: tuple[str, ...] = _setting(
+        (), "Not indexed: patterns as in `.gitignore`. `.weftignore` has the last word."
+    )
+    include: tuple[str, ...] = _setting((), "Indexed although git ignores it: patterns as in `.gitignore`.")
+    skip_generated: bool = _setting(True, "Leave out generated and minified files.")
+    keep_on_disk: bool = _setting(True, "Keep the index in the cache folder between starts.")
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionOptions:
+    """When and how long to complete."""
+
+    enabled: bool = _setting(True, "Offer completions.")
+    languages: tuple[str, ...] = _setting(("*",), 'Languages to complete in, by name; `"*"` is every language.')
+    exclude: tuple[str, ...] = _setting((), "Files without completions: patterns as in `.gitignore`.")
+    max_new_tokens: int = _setting(64, "Longest completion, in the model's tokens.", low=1, high=4096)
+    single_line: bool = _setting(True, "End a completion at the end of the line.")
+    deadline_ms: int = _setting(2000, "A completion that takes longer is given up.", low=10, high=600_000)
+
+
+@dataclass(frozen=True, slots=True)
+class RelationOptions:
+    """How strongly each kind of edge relates two places; the strength of a path is the product of its edges."""
+
+    syntax: float = _setting(0.5, "Syntax node to its parent.", low=0, high=1)
+    directory: float = _setting(0.3, "File or folder to its folder.", low=0, high=1)
+    file_root: float = _setting(1.0, "File to the root of its syntax tree.", low=0, high=1)
+    call: float = _setting(0.8, "Call to the definition that it calls.", low=0, high=1)
+    cut_off: float = _setting(1e-6, "Weaker relations count as none.", low=0, high=1)
+    max_neighbours: int = _setting(128, "Call-made neighbours that are kept for each fragment.", low=0, high=10_000)
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalSettings:
+    """Which fragments of the repository a prompt gets."""
+
+    strategy: str = _setting(
+        "weft", "How fragments are ranked.", choices=("weft", "fragrel", "bm25", "jaccard", "none")
+    )
+    k: int = _setting(10, "Fragments for one completion.", low=0, high=100)
+    alpha: float = _setting(0.5, "Share of the relations in the score of `fragrel` (Eq. 10).", low=0, high=1)
+    include_self: bool = _setting(False, "A fragment counts among its own neighbours (Eq. 9).")
+    query_lines: int = _setting(20, "Lines before the cursor that make the query.", low=1, high=1000)
+    relations: RelationOptions = field(default_factory=RelationOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """One model. Several are tried in the order in which they stand."""
+
+    backend: str = _setting(
+        "workspace",
+        "What writes the completion.",
+        choices=("workspace", "transformers", "llama.cpp", "openai"),
+    )
+    url: str = _setting("", "Where a server answers, for `llama.cpp` and `openai`.")
+    path: str = _setting("", "Directory of the model, for `transformers`.")
+    name: str = _setting("", "Name of the model at its server.")
+    api_key_variable: str = _setting("", "Environment variable that holds the server's key.")
+    context_tokens: int = _setting(0, "Longest prompt with its answer; 0 asks the model.", low=0)
+    timeout_ms: int = _setting(30_000, "A server that is silent for longer is unreachable.", low=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Everything that can be set."""
+
+    index: IndexOptions = field(default_factory=IndexOptions)
+    completion: CompletionOptions = field(default_factory=CompletionOptions)
+    retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
+    model: tuple[ModelOptions, ...] = _setting(
+        (ModelOptions(),), "Models in order of preference, each a `[[model]]` table.", outside=True
+    )
+    cache_dir: str = _setting("", "Folder of the kept indexes; empty is the user's cache folder.", outside=True)
+    cache_limit_mb: int = _setting(
+        2000, "Room for kept indexes; the least recently used go first.", low=0, outside=True
+    )
+    log_level: str = _setting("info", "What is logged.", choices=("debug", "info", "warning", "error"))
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigProblem:
+    """One mistake: which source, which key ("" for the whole file), what is wrong and what to do."""
+
+    source: str
+    key: str
+    message: str
+    line: int | None = None  # 1-based, where the text itself could not be read
+
+    def __str__(self) -> str:
+        where = self.source if self.line is None else f"{self.source}:{self.line}"
+        return f"{where}: {self.key}: {self.message}" if self.key else f"{where}: {self.message}"
+
+
+def load_config(
+    folder: Path | None = None, editor: Mapping[str, object] | None = None, *, user_file: Path | None = None
+) -> tuple[Config, tuple[ConfigProblem, ...]]:
+    """The settings for one workspace folder, with every mistake found on the way. Never raises for a user's mistake.
+
+    `editor` is the editor's settings below `weft`, nested as in the files; a null there means "not set".
+    `user_file` defaults to `user_config_file()`.
+    """
+    problems: list[ConfigProblem] = []
+    config = Config()
+    user_file = user_file or user_config_file()
+    layers: list[tuple[str, object, bool]] = [(str(user_file), _read_toml(user_file, problems), True)]
+    if folder is not None:
+        layers.append((*_workspace_table(folder, problems), False))
+    layers.append(("editor settings", editor or {}, True))
+    for source, table, trusted in layers:
+        config = _Reader(source, trusted, problems).overlay(config, table)
+    return config, tuple(problems)
+
+
+def user_config_file() -> Path:
+    """Where the user's own settings stand: `weft.toml` in the configuration folder of the platform."""
+    return Path(platformdirs.user_config_dir("weft", appauthor=False)) / WORKSPACE_FILE
+
+
+def describe() -> str:
+    """The reference table of every setting, in Markdown."""
+    lines: list[str] = []
+    for title, kind in _tables(Config):
+        lines += ["", f"### {title}", "", "| key | type | default | meaning |", "|---|---|---|---|"]
+        hints = get_type_hints(kind)
+        for item in fields(kind):
+            if not item.metadata:
+                continue
+            meaning = item.metadata["meaning"] + _limits(item)
+            lines.append(f"| `{item.name}` | {_kind_name(hints[item.name])} | {_toml(item.default)} | {meaning} |")
+    return "\n".join(lines).strip() + "\n"
+
+
+class _Reader:
+    """Lays one table over a config and notes what does not fit."""
+
+    def __init__(self, source: str, trusted: bool, problems: list[ConfigProblem]) -> None:
+        self.source = source
+        self.trusted = trusted
+        self.problems = problems
+
+    def overlay(self, base: Any, table: object, prefix: str = "") -> Any:
+        if not isinstance(table, Mapping):
+            self.note(prefix, f"expected a table, found {_found(table)}")
+            return base
+        known = {item.name: item for item in fields(base)}
+        hints = get_type_hints(type(base))
+        changes: dict[str, object] = {}
+        for name, value in table.items():
+            key = f"{prefix}.{name}" if prefix else str(name)
+            if value is None:
+                continue
+            if name not in known:
+                self.note(key, f"no such setting{_nearest(str(name), prefix)}")
+            elif is_dataclass(hints[name]):
+                changes[name] = self.overlay(getattr(base, name), value, key)
+            elif known[name].metadata["outside"] and not self.trusted:
+                self.note(key, f"a workspace file may not set this; set it in {user_config_file()} or in the editor")
+            elif hints[name] == tuple[ModelOptions, ...]:
+                changes[name] = self.models(value, key) or getattr(base, name)
+            elif (problem := _misfit(value, hints[name], known[name])) is not None:
+                self.note(key, problem)
+            else:
+                changes[name] = _convert(value, hints[name])
+        return replace(base, **changes)
+
+    def models(self, value: object, key: str) -> tuple[ModelOptions, ...]:
+        tables = value if isinstance(value, list | tuple) else [value]
+        read = []
+        for number, table in enumerate(tables, 1):
+            before = len(self.problems)
+            model = self.overlay(ModelOptions(), table, key if len(tables) == 1 else f"{key}[{number}]")
+            # A model with a mistake is not guessed at: the default backend would silently stand in for it.
+            if len(self.problems) == before:
+                read.append(model)
+        return tuple(read)
+
+    def note(self, key: str, message: str) -> None:
+        self.problems.append(ConfigProblem(self.source, key, message))
+
+
+def _workspace_table(folder: Path, problems: list[ConfigProblem]) -> tuple[str, object]:
+    own, project = folder / WORKSPACE_FILE, folder / PROJECT_FILE
+    # A pyproject.toml is edited for many reasons; only one that speaks of Weft is ours to complain about.
+    speaks_of_weft = "tool.weft" in _text(project, [])
+    if own.is_file():
+        if speaks_of_weft:
+            message = f"not read, because {WORKSPACE_FILE} stands beside it"
+            problems.append(ConfigProblem(str(project), "tool.weft", message))
+        return str(own), _read_toml(own, problems)
+    if not speaks_of_weft:
+        return str(project), {}
+    tool = _read_toml(project, problems).get("tool", {})
+    return str(project), tool.get("weft", {}) if isinstance(tool, dict) else {}
+
+
+def _read_toml(path: Path, problems: list[ConfigProblem]) -> dict[str, object]:
+    try:
+        return tomllib.loads(_text(path, problems))
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"line (\d+)", str(error))
+        line = int(found[1]) if found else None
+        problems.append(ConfigProblem(str(path), "", f"not valid TOML, so nothing of it is used: {error}", line))
+    except RecursionError:
+        problems.append(ConfigProblem(str(path), "", "nested too deeply, so nothing of it is used"))
+    return {}
+
+
+def _text(path: Path, problems: list[ConfigProblem]) -> str:
+    """The file's text; empty when there is none, and, with a problem, when it cannot be read."""
+    try:
+        if not path.is_file():
+            return ""
+        with path.open("rb") as file:
+            data = file.read(MAX_CONFIG_BYTES + 1)
+        if len(data) > MAX_CONFIG_BYTES:
+            problems.append(ConfigProblem(str(path), "", f"larger than {MAX_CONFIG_BYTES} bytes, so not read"))
+            return ""
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        problems.append(ConfigProblem(str(path), "", "not UTF-8, so nothing of it is used", line))
+    except OSError as error:
+        problems.append(ConfigProblem(str(path), "", f"cannot be read: {error.strerror}"))
+    return ""
+
+
+def _misfit(value: object, kind: Any, item: Field[Any]) -> str | None:
+    """What is wrong with `value`, None when it fits."""
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list | tuple):
+            return f"expected a list of texts, found {_found(value)}"
+        wrong = next((entry for entry in value if not isinstance(entry, str)), None)
+        return None if wrong is None else f"expected a list of texts, found {_found(wrong)} in it"
+    fits = {
+        bool: isinstance(value, bool),
+        int: isinstance(value, int) and not isinstance(value, bool),
+        float: isinstance(value, int | float) and not isinstance(value, bool),
+        str: isinstance(value, str),
+    }[kind]
+    if not fits:
+        return f"expected {_kind_name(kind)}, found {_found(value)}"
+    choices, low, high = (item.metadata[name] for name in ("choices", "low", "high"))
+    if choices and value not in choices:
+        near = difflib.get_close_matches(str(value), choices, 1, 0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        return f"expected one of {', '.join(map(repr, choices))}, found {value!r}{hint}"
+    # Written so that a NaN, which compares false with everything, does not fit either.
+    if isinstance(value, int | float) and not (low is None or value >= low):
+        return f"expected at least {low:_}, found {value}"
+    if isinstance(value, int | float) and not (high is None or value <= high):
+        return f"expected at most {high:_}, found {value}"
+    return None
+
+
+def _convert(value: Any, kind: Any) -> object:
+    return tuple(value) if get_origin(kind) is tuple else kind(value)
+
+
+def _nearest(name: str, prefix: str) -> str:
+    """The nearest right key, said as a question: in the same table first, then the same name in another one."""
+    keys = list(_keys(Config))
+    here = [key for key in keys if key.rpartition(".")[0] == prefix]
+    near = difflib.get_close_matches(f"{prefix}.{name}".strip("."), here, 1, 0.75)
+    near = near or [key for key in keys if key.rpartition(".")[2] == name]
+    near = near or difflib.get_close_matches(name, keys, 1, 0.75)
+    by_leaf = {key.rpartition(".")[2]: key for key in keys}
+    near = near or [by_leaf[leaf] for leaf in difflib.get_close_matches(name, by_leaf, 1, 0.75)]
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _keys(kind: Any, prefix: str = "") -> Iterator[str]:
+    for item, hint in zip(fields(kind), get_type_hints(kind).values(), strict=True):
+        yield prefix + item.name
+        if is_dataclass(hint):
+            yield from _keys(hint, f"{prefix}{item.name}.")
+        elif hint == tuple[ModelOptions, ...]:
+            yield from _keys(ModelOptions, f"{prefix}{item.name}.")
+
+
+def _tables(kind: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    yield (f"`[{name}]`" if name else "Top level"), kind
+    for item, hint in zip(fields(kind), get_type_hints(kind).values(), strict=True):
+        if is_dataclass(hint):
+            yield from _tables(hint, f"{name}.{item.name}".strip("."))
+        elif hint == tuple[ModelOptions, ...]:
+            yield f"`[[{item.name}]]` (user file or editor only)", ModelOptions
+
+
+def _limits(item: Field[Any]) -> str:
+    metadata = item.metadata
+    text = ""
+    if metadata["choices"]:
+        text += f" One of {', '.join(f'`{choice}`' for choice in metadata['choices'])}."
+    if metadata["low"] is not None and metadata["high"] is not None:
+        text += f" {metadata['low']:_} to {metadata['high']:_}."
+    elif metadata["low"] is not None:
+        text += f" At least {metadata['low']:_}."
+    return text + (" *User file or editor only.*" if metadata["outside"] else "")
+
+
+def _kind_name(kind: Any) -> str:
+    if kind == tuple[ModelOptions, ...]:
+        return "tables"
+    if get_origin(kind) is tuple and get_args(kind)[0] is str:
+        return "list of texts"
+    return _KINDS[kind]
+
+
+def _found(value: object) -> str:
+    name = "table" if isinstance(value, Mapping) else _KINDS.get(type(value), type(value).__name__)
+    return f"{name} ({str(value).lower()})" if isinstance(value, bool | int | float) else name
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, tuple) and value and isinstance(value[0], ModelOptions):
+        return f'backend `"{value[0].backend}"`'
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, tuple):
+        return "`[" + ", ".join(f'"{entry}"' for entry in value) + "]`"
+    return f'`"{value}"`' if isinstance(value, str) else f"`{value:_}`" if isinstance(value, int) else f"`{value}`"
