@@ -1,0 +1,184 @@
+"""Cut one file into fragments: overlapping windows of whole lines, with the terms that each one holds.
+
+Owns what a line is, where windows begin and end, and `FileFragments`, the part of an index that one file
+contributes. Knows no other file, no score and no syntax.
+
+`slice_file` runs in worker processes; what it returns is packed so that sending it costs little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .terms import LINE_BREAK, encode, shared_vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Slicing:
+    """How windows are laid over a file of n lines, for l = 0, stride, 2 * stride, … (papers' spec 2.1).
+
+    `centered` (RepoCoder): [max(0, l - n_lines / 2), min(n, l + n_lines / 2)) while l < n, so the first window
+    is half as long and the last one short. `plain` (FragRel): [l, min(n, l + n_lines)) until one reaches the end.
+    """
+
+    kind: str = "centered"
+    n_lines: int = 20
+    stride: int = 10
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("centered", "plain"):
+            raise ValueError(f"slicing kind {self.kind!r} is neither 'centered' nor 'plain'")
+        if self.stride < 1 or self.n_lines < 2:
+            raise ValueError(f"windows of {self.n_lines} lines every {self.stride} lines: too small")
+
+    def windows(self, n_lines: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """First lines and ends (half-open) of the windows over a file of `n_lines`, in order; both ascend."""
+        at = np.arange(0, n_lines, self.stride, dtype=np.int32)
+        if self.kind == "centered":
+            half = self.n_lines // 2
+            starts, ends = np.maximum(at - half, 0), at + half
+        else:
+            reached_end = at + self.n_lines - self.stride >= n_lines
+            reached_end[:1] = False
+            starts = at[~reached_end]
+            ends = starts + self.n_lines
+        return starts, np.minimum(ends, n_lines)
+
+
+@dataclass(frozen=True, eq=False)
+class FileFragments:
+    """The fragments of one file and how often each term occurs in each. Immutable.
+
+    n fragments in file order; m distinct terms in no particular order; p postings, grouped by term.
+    """
+
+    path: str
+    text: bytes  # the whole file as UTF-8, every line break a "\n"
+    starts: NDArray[np.int32]  # (n,) first lines, 0-based
+    ends: NDArray[np.int32]  # (n,) lines after the last
+    hashes: NDArray[np.uint64]  # (n,) of the text: equal for identical windows
+    lengths: NDArray[np.int32]  # (n,) terms, repeats included
+    n_distinct: NDArray[np.int32]  # (n,) distinct terms
+    keys: NDArray[np.uint64]  # (m,) term keys
+    indptr: NDArray[np.int32]  # (m + 1,) where a term's postings begin
+    windows: NDArray[np.int32]  # (p,) index of the fragment
+    counts: NDArray[np.uint16]  # (p,) occurrences, at most 65535
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        sizes = (len(self.starts), len(self.keys), len(self.windows))
+        arrays = (getattr(self, name) for name, _ in _LAYOUT)
+        return _unpack, (self.path, self.text, sizes, b"".join(array.tobytes() for array in arrays))
+
+
+def slice_file(path: str, text: str, slicing: Slicing = Slicing(), first: int = 0) -> FileFragments:
+    """The fragments of `text`, from number `first` on; none for an empty file."""
+    data = encode(normalise(text))
+    line_starts = _line_starts(data)
+    starts, ends = (edges[first:] for edges in slicing.windows(len(line_starts) - 1))
+    if not len(starts):
+        return _file_fragments(path, data, starts=starts, ends=ends, indptr=[0])
+    # A line break belongs to no window's text when it ends the window, so a last line without one changes nothing.
+    froms, tos = line_starts[starts].tolist(), (line_starts[ends] - 1).tolist()
+    hashes = [_hash(data[begin:end]) for begin, end in zip(froms, tos, strict=True)]
+    vocabulary = shared_vocabulary()
+    numbers = vocabulary.numbers(data[froms[0] :])
+    lines = np.cumsum(numbers == LINE_BREAK) + starts[0]
+    is_term = np.flatnonzero(numbers != LINE_BREAK)
+    n_windows = len(starts)
+    codes, counts = np.unique(_pairs(numbers[is_term], lines[is_term], starts, ends), return_counts=True)
+    terms, windows = np.divmod(codes, n_windows)
+    firsts = np.flatnonzero(np.diff(terms, prepend=-1))
+    return _file_fragments(
+        path,
+        data,
+        starts=starts,
+        ends=ends,
+        hashes=hashes,
+        lengths=np.bincount(windows, counts, n_windows),
+        n_distinct=np.bincount(windows, minlength=n_windows),
+        keys=vocabulary.keys(terms[firsts].tolist()),
+        indptr=np.append(firsts, len(terms)),
+        windows=windows,
+        counts=np.minimum(counts, np.iinfo(np.uint16).max),
+    )
+
+
+def normalise(text: str) -> str:
+    """`text` with every line break (\\n, \\r\\n or a lone \\r) written \\n."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of `text` without their breaks; a break at the very end adds no empty line."""
+    lines = normalise(text).split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def count_lines(text: bytes) -> int:
+    """How many lines a normalised text has."""
+    return len(_line_starts(text)) - 1
+
+
+def lines_between(text: bytes, start_line: int, end_line: int) -> str:
+    """Lines [start_line, end_line) of a normalised text, joined by \\n, without a break at the end."""
+    line_starts = _line_starts(text)
+    begin, end = line_starts[start_line], line_starts[end_line]
+    return text[begin : max(begin, end - 1)].decode("utf-8", "surrogatepass")
+
+
+def _line_starts(text: bytes) -> NDArray[np.int64]:
+    """Where each line begins, and, as if a break ended the last line, where a further one would."""
+    breaks = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+    last = [] if not text or text.endswith(b"\n") else [len(text) + 1]
+    return np.concatenate(([0], breaks + 1, last)).astype(np.int64, copy=False)
+
+
+def _pairs(
+    terms: NDArray[np.int64], lines: NDArray[np.int64], starts: NDArray[np.int32], ends: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """`term * n_windows + window` for every term and every window that its line lies in."""
+    first = np.searchsorted(ends, lines, side="right")
+    n_covering = np.searchsorted(starts, lines, side="right") - first
+    pairs = terms * len(starts) + first
+    return np.concatenate([pairs[n_covering > k] + k for k in range(int(n_covering.max(initial=0)))] or [pairs])
+
+
+def _hash(text: bytes) -> int:
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
+
+
+# Arrays of a `FileFragments` with their types, wide ones first so that each lies aligned in one buffer.
+_LAYOUT = (
+    ("hashes", np.uint64),
+    ("keys", np.uint64),
+    ("starts", np.int32),
+    ("ends", np.int32),
+    ("lengths", np.int32),
+    ("n_distinct", np.int32),
+    ("indptr", np.int32),
+    ("windows", np.int32),
+    ("counts", np.uint16),
+)
+
+
+def _file_fragments(path: str, text: bytes, **arrays: object) -> FileFragments:
+    return FileFragments(path, text, **{name: np.array(arrays.get(name, ()), dtype) for name, dtype in _LAYOUT})
+
+
+def _unpack(path: str, text: bytes, sizes: tuple[int, int, int], packed: bytes) -> FileFragments:
+    n, m, p = sizes
+    lengths = {"keys": m, "indptr": m + 1, "windows": p, "counts": p}
+    arrays, offset = {}, 0
+    for name, dtype in _LAYOUT:
+        arrays[name] = np.frombuffer(packed, dtype, lengths.get(name, n), offset)
+        offset += arrays[name].nbytes
+    return FileFragments(path, text, **arrays)

@@ -1,0 +1,286 @@
+"""Score every fragment of a repository against the words of a query: BM25 and Jaccard.
+
+Owns the postings (which term occurs how often in which fragment) and the numbers by which fragments are known.
+Knows terms only by their keys, and no text, no syntax and no ranking.
+
+Counts are kept per file; document frequencies and the average length are taken at query time, so an edit
+costs one file. Postings lie in a few immutable segments, oldest and largest first. An edited file gets new
+fragment ids in a new segment and its old ids are dead; small segments are merged as they pile up, which leaves
+dead postings behind, and ids that no segment mentions any more are given out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .fragments import FileFragments
+from .terms import term_key
+
+K1 = 1.5
+B = 0.75
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+
+class LexicalIndex:
+    """An immutable snapshot. Fragments of one file have ids that follow each other, in file order.
+
+    Arrays over fragments have one place per id up to `n_ids`; dead ids have `live` False and score 0.
+    """
+
+    __slots__ = ("_lengths", "_n_distinct", "_ranges", "_segments", "live")
+
+    def __init__(self) -> None:
+        self.live: NDArray[np.bool_] = np.zeros(0, bool)
+        self._lengths: NDArray[np.int32] = np.zeros(0, np.int32)
+        self._n_distinct: NDArray[np.int32] = np.zeros(0, np.int32)
+        self._ranges: dict[str, range] = {}
+        self._segments: tuple[_Segment, ...] = ()
+
+    @classmethod
+    def build(cls, parts: Iterable[FileFragments]) -> LexicalIndex:
+        return cls().with_changes(parts)
+
+    @property
+    def n_ids(self) -> int:
+        return len(self.live)
+
+    @property
+    def n_fragments(self) -> int:
+        return int(np.count_nonzero(self.live))
+
+    @property
+    def paths(self) -> Iterable[str]:
+        return self._ranges.keys()
+
+    def ids(self, path: str) -> range:
+        """The fragments of a file in order; empty for an unknown one."""
+        return self._ranges.get(path, range(0))
+
+    def with_changes(self, changed: Iterable[FileFragments], removed: Iterable[str] = ()) -> LexicalIndex:
+        """The snapshot in which each part replaces what its path held before, and removed paths are gone.
+
+        An id that this change frees is not given out again by the same change.
+        """
+        parts = {part.path: part for part in changed}
+        first = _first_gap(_mentioned(self._segments, self.live), sum(map(len, parts.values())))
+        n_ids = max(self.n_ids, first + sum(map(len, parts.values())))
+        following = LexicalIndex()
+        following.live = _grown(self.live, n_ids)
+        following._lengths = _grown(self._lengths, n_ids)
+        following._n_distinct = _grown(self._n_distinct, n_ids)
+        following._ranges = dict(self._ranges)
+        for path in (*removed, *parts):
+            old = following._ranges.pop(path, range(0))
+            following.live[old.start : old.stop] = False
+        pieces = []
+        for path, part in parts.items():
+            new = range(first, first + len(part))
+            following._ranges[path] = new
+            following.live[new.start : new.stop] = True
+            following._lengths[new.start : new.stop] = part.lengths
+            following._n_distinct[new.start : new.stop] = part.n_distinct
+            pieces.append(_Piece(part.keys, part.indptr, part.windows + np.int32(first), part.counts))
+            first = new.stop
+        added = (_merged(pieces),) if pieces else ()
+        following._segments = _tidied((*self._segments, *added), following.live)
+        return following
+
+    def cut(self, path: str, n_kept: int, tail: FileFragments) -> LexicalIndex:
+        """For one query: of `path` only the first `n_kept` fragments live, and those of `tail`.
+
+        The fragments of `tail` have the ids from this snapshot's `n_ids` on.
+        """
+        n_ids = self.n_ids + len(tail)
+        view = LexicalIndex()
+        view.live = _grown(self.live, n_ids)
+        view.live[self.n_ids :] = True
+        dead = self.ids(path)[n_kept:]
+        view.live[dead.start : dead.stop] = False
+        view._lengths = np.concatenate((self._lengths, tail.lengths))
+        view._n_distinct = np.concatenate((self._n_distinct, tail.n_distinct))
+        view._ranges = self._ranges
+        piece = _Piece(tail.keys, tail.indptr, tail.windows + np.int32(self.n_ids), tail.counts)
+        view._segments = (*self._segments, _merged([piece]))
+        return view
+
+    def bm25(self, query: Mapping[str, float]) -> FloatArray:
+        """Okapi BM25 of every fragment, (n_ids,), for terms with their weights (how often the query says them).
+
+        sum of weight * idf * tf (k1 + 1) / (tf + k1 (1 - b + b * length / average length)), with the idf that
+        is never negative, ln(1 + (N - df + 0.5) / (df + 0.5)) (papers' spec, F6). N, df and the average are
+        those of the live fragments.
+        """
+        postings = self._postings(query)
+        return self._sum(postings.ids, self._bm25_parts(postings, list(query.values())))
+
+    def jaccard(self, query: Iterable[str]) -> FloatArray:
+        """Shared terms over all terms of query and fragment, (n_ids,): RepoCoder's similarity on our terms."""
+        terms = dict.fromkeys(query)
+        n_shared = self._sum(self._postings(terms).ids, None)
+        return n_shared / np.maximum(len(terms) + self._n_distinct - n_shared, 1)
+
+    def bm25_terms(self, query: Mapping[str, float], fragment: int) -> dict[str, float]:
+        """What each term adds to the BM25 score of one fragment, largest first."""
+        postings = self._postings(query)
+        here = np.flatnonzero(postings.ids == fragment)
+        parts = self._bm25_parts(postings, list(query.values()))[here]
+        terms = list(query)
+        named = zip(postings.terms[here].tolist(), parts.tolist(), strict=True)
+        return dict(sorted(((terms[term], part) for term, part in named), key=lambda item: -item[1]))
+
+    def __getstate__(self) -> tuple[object, ...]:
+        ranges = np.array([(ids.start, ids.stop) for ids in self._ranges.values()], np.int64)
+        return self.live, self._lengths, self._n_distinct, tuple(self._ranges), ranges, self._segments
+
+    def __setstate__(self, state: tuple[object, ...]) -> None:
+        self.live, self._lengths, self._n_distinct, paths, ranges, self._segments = state  # type: ignore[assignment]
+        self._ranges = {path: range(*ends) for path, ends in zip(paths, ranges.tolist(), strict=True)}  # type: ignore
+
+    def _postings(self, query: Iterable[str]) -> _Postings:
+        """The postings of all terms of a query, dead ones included."""
+        keys = np.array([term_key(term) for term in query], np.uint64)
+        terms, ids, counts = [], [], []
+        for segment in self._segments:
+            for term, postings in segment.find(keys):
+                terms.append(term)
+                ids.append(segment.ids[postings])
+                counts.append(segment.counts[postings])
+        if not terms:
+            return _Postings(np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0))
+        return _Postings(
+            np.repeat(terms, [len(part) for part in ids]),
+            np.concatenate(ids, dtype=np.intp),
+            np.concatenate(counts, dtype=np.float64),
+        )
+
+    def _bm25_parts(self, postings: _Postings, weights: Sequence[float]) -> FloatArray:
+        """The summand of each posting."""
+        n_live = self.n_fragments
+        average = float(self._lengths @ self.live) / n_live if n_live else 0.0
+        norm = K1 * (1 - B + B * self._lengths / (average or 1.0))
+        df = np.bincount(postings.terms[self.live[postings.ids]], minlength=len(weights))
+        idf = np.log1p((n_live - df + 0.5) / (df + 0.5))
+        parts = postings.counts / (postings.counts + norm[postings.ids])
+        parts *= ((K1 + 1) * idf * weights)[postings.terms]
+        return parts
+
+    def _sum(self, ids: IntArray, weights: FloatArray | None) -> FloatArray:
+        """Sum per fragment, 0 for dead ones."""
+        return np.bincount(ids, weights, self.n_ids) * self.live
+
+
+class _Postings(NamedTuple):
+    """Postings of some terms, one element each."""
+
+    terms: IntArray  # index of the term in the query
+    ids: IntArray
+    counts: FloatArray
+
+
+class _Piece(NamedTuple):
+    """Postings grouped by term: those of `keys[i]` are `indptr[i]` to `indptr[i + 1]`."""
+
+    keys: NDArray[np.uint64]
+    indptr: NDArray[np.integer]
+    ids: NDArray[np.int32]
+    counts: NDArray[np.uint16]
+
+
+class _Segment(NamedTuple):
+    """A piece whose keys ascend, and the ids that it mentions."""
+
+    keys: NDArray[np.uint64]
+    indptr: NDArray[np.integer]
+    ids: NDArray[np.int32]
+    counts: NDArray[np.uint16]
+    members: NDArray[np.int32]
+
+    def find(self, keys: NDArray[np.uint64]) -> Iterator[tuple[int, slice]]:
+        """The place of each key in `keys` that is here, and its postings."""
+        at = np.searchsorted(self.keys, keys)
+        found = np.flatnonzero(self.keys[np.minimum(at, len(self.keys) - 1)] == keys)
+        ends = zip(self.indptr[at[found]].tolist(), self.indptr[at[found] + 1].tolist(), strict=True)
+        return zip(found.tolist(), (slice(*pair) for pair in ends), strict=True)
+
+
+MAX_SEGMENTS = 8
+
+# A posting fits into 64 bits (term, fragment, count), and sorting those is the fastest way to group them by term.
+_TERM_BITS, _ID_BITS, _COUNT_BITS = 24, 24, 16
+
+
+def _merged(pieces: Sequence[_Piece | _Segment], live: NDArray[np.bool_] | None = None) -> _Segment:
+    """One segment of all pieces, without the postings of ids that are not live."""
+    keys = np.unique(np.concatenate([piece.keys for piece in pieces]))
+    packed = np.concatenate([_packed(piece, keys, live) for piece in pieces])
+    packed.sort()
+    ranks = packed >> np.uint64(_ID_BITS + _COUNT_BITS)
+    ids = (packed >> np.uint64(_COUNT_BITS)).astype(np.int32) & np.int32((1 << _ID_BITS) - 1)
+    firsts = np.flatnonzero(np.diff(ranks, prepend=np.uint64(len(keys))))
+    mentioned = np.zeros(int(ids.max(initial=-1)) + 1, bool)
+    mentioned[ids] = True
+    return _Segment(
+        keys[ranks[firsts]],
+        np.append(firsts, len(packed)),
+        ids,
+        packed.astype(np.uint16),
+        np.flatnonzero(mentioned).astype(np.int32),
+    )
+
+
+def _packed(
+    piece: _Piece | _Segment, keys: NDArray[np.uint64], live: NDArray[np.bool_] | None
+) -> NDArray[np.uint64]:
+    ranks = np.searchsorted(keys, piece.keys).astype(np.uint64)
+    if len(keys) >> _TERM_BITS or int(piece.ids.max(initial=0)) >> _ID_BITS:
+        raise OverflowError(f"{len(keys)} terms or fragment {piece.ids.max()}: more than an index can number")
+    packed = np.repeat(ranks << np.uint64(_ID_BITS + _COUNT_BITS), np.diff(piece.indptr))
+    packed |= piece.ids.astype(np.uint64) << np.uint64(_COUNT_BITS)
+    packed |= piece.counts
+    return packed if live is None else packed[live[piece.ids]]
+
+
+def _tidied(segments: Sequence[_Segment], live: NDArray[np.bool_]) -> tuple[_Segment, ...]:
+    """The same live postings in fewer segments when many are dead or the segments are many."""
+    kept = []
+    for segment in segments:
+        n_live = np.count_nonzero(live[segment.members])
+        if 2 * n_live >= len(segment.members) > 0:
+            kept.append(segment)
+        elif n_live:
+            kept.append(_merged([segment], live))
+    if len(kept) > MAX_SEGMENTS:
+        # From the newest back while the next is not much larger: each posting is moved a logarithmic number of times.
+        first = len(kept) - 1
+        size = len(kept[first].ids)
+        while first and len(kept[first - 1].ids) <= 2 * size:
+            first -= 1
+            size += len(kept[first].ids)
+        kept[first:] = [_merged(kept[first:], live)]
+    return tuple(kept)
+
+
+def _mentioned(segments: Sequence[_Segment], live: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    mentioned = live.copy()
+    for segment in segments:
+        mentioned[segment.members] = True
+    return mentioned
+
+
+def _first_gap(taken: NDArray[np.bool_], length: int) -> int:
+    """The first of `length` ids that follow each other and are not taken, the end when there is no such gap."""
+    edges = np.concatenate(([-1], np.flatnonzero(taken)))
+    gaps = np.flatnonzero(np.diff(edges) > length)
+    return int(edges[gaps[0] if len(gaps) else -1]) + 1
+
+
+def _grown(values: NDArray, n_ids: int) -> NDArray:
+    grown = np.zeros(n_ids, values.dtype)
+    grown[: len(values)] = values
+    return grown
