@@ -18,7 +18,7 @@ test-slow: .venv/dev
 check: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy -p weft
+	$(BIN)/mypy .
 
 .venv/base: pyproject.toml
 	$(PYTHON) -m venv .venv
