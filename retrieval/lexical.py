@@ -131,7 +131,7 @@ class LexicalIndex:
         here = np.flatnonzero(postings.ids == fragment)
         parts = self._bm25_parts(postings, list(query.values()))[here]
         terms = list(query)
-        named = zip(postings.terms[here].tolist(), parts.tolist(), strict=True)
+        named = zip(np.repeat(postings.terms, postings.sizes)[here].tolist(), parts.tolist(), strict=True)
         return dict(sorted(((terms[term], part) for term, part in named), key=lambda item: -item[1]))
 
     def __getstate__(self) -> tuple[object, ...]:
@@ -145,16 +145,12 @@ class LexicalIndex:
     def _postings(self, query: Iterable[str]) -> _Postings:
         """The postings of all terms of a query, dead ones included."""
         keys = np.array([term_key(term) for term in query], np.uint64)
-        terms, ids, counts = [], [], []
-        for segment in self._segments:
-            for term, postings in segment.find(keys):
-                terms.append(term)
-                ids.append(segment.ids[postings])
-                counts.append(segment.counts[postings])
-        if not terms:
-            return _Postings(np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0))
+        found = [(term, segment, at) for segment in self._segments for term, at in segment.find(keys)]
+        ids = [segment.ids[at] for _, segment, at in found] or [np.zeros(0, np.int32)]
+        counts = [segment.counts[at] for _, segment, at in found] or [np.zeros(0, np.uint16)]
         return _Postings(
-            np.repeat(terms, [len(part) for part in ids]),
+            np.array([term for term, _, _ in found], np.intp),
+            np.array([at.stop - at.start for _, _, at in found], np.intp),
             np.concatenate(ids, dtype=np.intp),
             np.concatenate(counts, dtype=np.float64),
         )
@@ -164,10 +160,16 @@ class LexicalIndex:
         n_live = self.n_fragments
         average = float(self._lengths @ self.live) / n_live if n_live else 0.0
         norm = K1 * (1 - B + B * self._lengths / (average or 1.0))
-        df = np.bincount(postings.terms[self.live[postings.ids]], minlength=len(weights))
+        df = np.bincount(postings.terms, postings.sizes, len(weights))
+        dead = np.flatnonzero(~self.live[postings.ids])
+        if len(dead):
+            df -= np.bincount(np.repeat(postings.terms, postings.sizes)[dead], minlength=len(weights))
         idf = np.log1p((n_live - df + 0.5) / (df + 0.5))
-        parts = postings.counts / (postings.counts + norm[postings.ids])
-        parts *= ((K1 + 1) * idf * weights)[postings.terms]
+        # In place: at 200k lines a query has 150k postings, and making arrays costs more than filling them.
+        parts = norm[postings.ids]
+        parts += postings.counts
+        np.divide(postings.counts, parts, out=parts)
+        parts *= np.repeat(((K1 + 1) * idf * weights)[postings.terms], postings.sizes)
         return parts
 
     def _sum(self, ids: IntArray, weights: FloatArray | None) -> FloatArray:
@@ -176,9 +178,10 @@ class LexicalIndex:
 
 
 class _Postings(NamedTuple):
-    """Postings of some terms, one element each."""
+    """Postings in runs of one term and one segment: run i has the next `sizes[i]` ids and counts."""
 
-    terms: IntArray  # index of the term in the query
+    terms: IntArray  # index of the run's term in the query
+    sizes: IntArray
     ids: IntArray
     counts: FloatArray
 
@@ -234,9 +237,7 @@ def _merged(pieces: Sequence[_Piece | _Segment], live: NDArray[np.bool_] | None 
     )
 
 
-def _packed(
-    piece: _Piece | _Segment, keys: NDArray[np.uint64], live: NDArray[np.bool_] | None
-) -> NDArray[np.uint64]:
+def _packed(piece: _Piece | _Segment, keys: NDArray[np.uint64], live: NDArray[np.bool_] | None) -> NDArray[np.uint64]:
     ranks = np.searchsorted(keys, piece.keys).astype(np.uint64)
     if len(keys) >> _TERM_BITS or int(piece.ids.max(initial=0)) >> _ID_BITS:
         raise OverflowError(f"{len(keys)} terms or fragment {piece.ids.max()}: more than an index can number")
