@@ -1,0 +1,9 @@
+"""The language server: editor messages in, plain values to the workspace, plain values out, editor messages back.
+
+Owns the protocol, the open documents as the client counts them, and the order of messages. The only place that
+imports the LSP library. Knows no graph, no ranking and no model: those are behind `Workspace`.
+"""
+
+from .serve import serve_stdio, serve_tcp
+
+__all__ = ["serve_stdio", "serve_tcp"]

@@ -1,0 +1,1 @@
+"""One adapter for each message: protocol values in, plain values to the session, protocol values out."""

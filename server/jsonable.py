@@ -1,0 +1,86 @@
+"""Completions, explanations and reports as plain JSON values, the same for the protocol and for `--json`.
+
+Owns the field names (docs/protocol.md lists them). Knows no message and no terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..retrieval import Place, RankedFragment
+from .workspace import Completion, Explanation, IndexReport, Status
+
+Json = dict[str, Any]
+
+
+def completion_json(completion: Completion) -> Json:
+    return {
+        "text": completion.text,
+        "start": list(completion.start),
+        "end": list(completion.end),
+        "confidence": completion.confidence,
+        "model": completion.model,
+        "whyEmpty": completion.why_empty,
+        "fragments": fragments_json(completion.fragments),
+        "timingsMs": _rounded(completion.timings_ms),
+    }
+
+
+def explanation_json(explanation: Explanation) -> Json:
+    return {
+        "path": explanation.path,
+        "shownFromLine": explanation.shown_from_line,
+        "model": explanation.model,
+        "notes": list(explanation.notes),
+        "fragments": fragments_json(explanation.fragments),
+        "leftOut": [{"place": place, "reason": reason} for place, reason in explanation.left_out],
+        "timingsMs": _rounded(explanation.timings_ms),
+    }
+
+
+def fragments_json(fragments: Iterable[RankedFragment]) -> list[Json]:
+    """Best first. Lines are 0-based and half-open; the parts add up to the score."""
+    return [
+        {
+            "score": ranked.score,
+            "parts": [{"name": part.name, "value": part.value, "detail": part.detail} for part in ranked.parts],
+            "places": [place_json(place) for place in ranked.fragment.places],
+            "text": ranked.fragment.text,
+        }
+        for ranked in fragments
+    ]
+
+
+def place_json(place: Place) -> Json:
+    return {"path": place.path, "startLine": place.start_line, "endLine": place.end_line}
+
+
+def status_json(status: Status) -> Json:
+    return {
+        "state": status.state,
+        "folders": list(status.folders),
+        "files": status.n_files,
+        "lines": status.n_lines,
+        "fragments": status.n_fragments,
+        "model": status.model,
+        "notes": list(status.notes),
+        "memoryMb": round(status.memory_mb, 1),
+    }
+
+
+def report_json(report: IndexReport) -> Json:
+    return {
+        "files": report.n_files,
+        "lines": report.n_lines,
+        "fragments": report.n_fragments,
+        "reused": report.n_reused,
+        "skipped": dict(report.skipped),
+        "seconds": round(report.seconds, 3),
+        "warm": report.warm,
+        "cancelled": report.cancelled,
+    }
+
+
+def _rounded(timings_ms: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, 3) for name, value in timings_ms.items()}

@@ -1,0 +1,88 @@
+"""What the client can do, and what we offer it for that.
+
+Owns the reading of client capabilities, our server capabilities, and what is registered later. Knows no state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from lsprotocol import types
+
+from .positions import DEFAULT_ENCODING, Encoding, choose_encoding
+
+SECTION = "weft"
+"""The section of the client's settings that is ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The capabilities that change what we do; everything else is the same for all clients."""
+
+    encoding: Encoding = DEFAULT_ENCODING
+    inline_completion: Literal["none", "static", "dynamic"] = "none"
+    completes: bool = False
+    shows_progress: bool = False
+    watches_files: bool = False
+    answers_configuration: bool = False
+    registers_configuration: bool = False
+
+
+def read_client(capabilities: types.ClientCapabilities) -> Client:
+    """The client behind its many optional fields."""
+    general, window = capabilities.general, capabilities.window
+    document, workspace = capabilities.text_document, capabilities.workspace
+    inline = document.inline_completion if document else None
+    watching = workspace.did_change_watched_files if workspace else None
+    configuration = workspace.did_change_configuration if workspace else None
+    return Client(
+        encoding=choose_encoding(general.position_encodings if general else None),
+        inline_completion="none" if inline is None else "dynamic" if inline.dynamic_registration else "static",
+        completes=bool(document and document.completion),
+        shows_progress=bool(window and window.work_done_progress),
+        watches_files=bool(watching and watching.dynamic_registration),
+        answers_configuration=bool(workspace and workspace.configuration),
+        registers_configuration=bool(configuration and configuration.dynamic_registration),
+    )
+
+
+def offer(client: Client) -> types.ServerCapabilities:
+    """Our side of `initialize`.
+
+    Inline completion is offered here also to a client that does not mention it: a plugin may ask by itself. Only
+    who registers it dynamically is not told twice. The completion list is for clients without ghost text.
+    """
+    fallback = client.completes and client.inline_completion == "none"
+    return types.ServerCapabilities(
+        position_encoding=types.PositionEncodingKind(client.encoding),
+        text_document_sync=types.TextDocumentSyncOptions(
+            open_close=True, change=types.TextDocumentSyncKind.Incremental, save=False
+        ),
+        inline_completion_provider=(
+            None if client.inline_completion == "dynamic" else types.InlineCompletionOptions(work_done_progress=False)
+        ),
+        completion_provider=types.CompletionOptions(trigger_characters=["."]) if fallback else None,
+        workspace=types.WorkspaceOptions(
+            workspace_folders=types.WorkspaceFoldersServerCapabilities(supported=True, change_notifications=True)
+        ),
+    )
+
+
+def later_registrations(client: Client) -> list[types.Registration]:
+    """What the client wants registered after `initialized`."""
+    registrations = []
+    if client.inline_completion == "dynamic":
+        # No selector of our own: the client's decides which documents we see.
+        options: object = {"documentSelector": None}
+        registrations.append(_registration(types.TEXT_DOCUMENT_INLINE_COMPLETION, options))
+    if client.watches_files:
+        options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(glob_pattern="**/*")])
+        registrations.append(_registration(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options))
+    if client.registers_configuration:
+        registrations.append(_registration(types.WORKSPACE_DID_CHANGE_CONFIGURATION, {"section": SECTION}))
+    return registrations
+
+
+def _registration(method: str, options: object) -> types.Registration:
+    return types.Registration(id=f"weft-{method}", method=method, register_options=options)

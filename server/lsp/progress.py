@@ -1,0 +1,69 @@
+"""Indexing as the client's progress bar.
+
+Owns one progress token from create to end, and how often it is reported. Knows no workspace: it is told
+how far the work is, from any thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from ...llm import Cancel
+from ..workspace import Progress
+
+if TYPE_CHECKING:
+    from .server import WeftServer
+
+REPORT_EVERY_S = 0.1
+
+ANSWER_WITHIN_S = 5.0
+"""A client that has not agreed to a bar by then does not get one."""
+
+
+class ProgressBar:
+    """Shown from the moment the client agrees until `close`; its cancel button cancels the work."""
+
+    def __init__(self, server: WeftServer, title: str, cancel: Cancel) -> None:
+        self._bars = server.work_done_progress
+        self._title = title
+        self._cancel = cancel
+        self._token = f"weft-{uuid.uuid4()}"
+        self._loop = asyncio.get_running_loop()
+        self._last_report = 0.0
+        self._open = False
+        self._opening = asyncio.ensure_future(self._begin())
+
+    def report(self, progress: Progress) -> None:
+        """From any thread; most calls cost one look at the clock."""
+        now = time.monotonic()
+        if now - self._last_report >= REPORT_EVERY_S:
+            self._last_report = now
+            self._loop.call_soon_threadsafe(self._report, progress)
+
+    async def close(self, message: str) -> None:
+        await self._opening
+        if self._open:
+            self._open = False
+            self._bars.end(self._token, types.WorkDoneProgressEnd(message=message))
+            self._bars.tokens.pop(self._token, None)
+
+    async def _begin(self) -> None:
+        try:
+            await asyncio.wait_for(self._bars.create_async(self._token), ANSWER_WITHIN_S)
+        except (JsonRpcException, asyncio.TimeoutError):
+            return
+        self._bars.tokens[self._token].add_done_callback(lambda _: self._cancel.cancel())
+        self._bars.begin(self._token, types.WorkDoneProgressBegin(title=self._title, cancellable=True, percentage=0))
+        self._open = True
+
+    def _report(self, progress: Progress) -> None:
+        if self._open:
+            percentage = min(100, 100 * progress.done // max(progress.total, 1))
+            message = f"{progress.done}/{progress.total} files"
+            self._bars.report(self._token, types.WorkDoneProgressReport(message=message, percentage=percentage))

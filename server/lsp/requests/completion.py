@@ -1,0 +1,42 @@
+"""`textDocument/completion`: the same completion as an entry of a list, for clients without ghost text."""
+
+from __future__ import annotations
+
+import re
+
+from lsprotocol import types
+
+from ..session import Session
+from .inline_completion import complete, replaced_range
+
+_WORD_BEFORE = re.compile(r"\w*$")
+
+
+async def handle_completion(session: Session, params: types.CompletionParams) -> types.CompletionList:
+    """One entry, or none. Incomplete always: what is typed next asks again."""
+    cursor = session.cursor(params.text_document.uri, params.position)
+    invoked = params.context is None or params.context.trigger_kind == types.CompletionTriggerKind.Invoked
+    completion = await complete(session, cursor, invoked=invoked)
+    if cursor is None or completion is None:
+        return types.CompletionList(is_incomplete=True, items=[])
+    # Clients filter by the word before the cursor, so the entry begins with it and replaces it.
+    line, column = completion.start
+    word = _typed_word(cursor.document.line(line)[:column])
+    replaced = replaced_range(cursor.document, completion)
+    replaced.start = types.Position(*cursor.document.to_client(line, column - len(word)))
+    text = word + completion.text
+    sure = "" if completion.confidence is None else f" {completion.confidence:.0%}"
+    item = types.CompletionItem(
+        label=text.strip().partition("\n")[0],
+        kind=types.CompletionItemKind.Snippet if "\n" in text else types.CompletionItemKind.Text,
+        detail=f"Weft{sure}",
+        filter_text=text,
+        insert_text_format=types.InsertTextFormat.PlainText,
+        text_edit=types.TextEdit(replaced, text),
+    )
+    return types.CompletionList(is_incomplete=True, items=[item])
+
+
+def _typed_word(before: str) -> str:
+    match = _WORD_BEFORE.search(before)
+    return match.group() if match else ""

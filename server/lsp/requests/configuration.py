@@ -1,0 +1,15 @@
+"""`initialized` and `workspace/didChangeConfiguration`: the moments at which settings are read."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from ..session import Session
+
+
+async def handle_initialized(session: Session, _: object) -> None:
+    await session.start()
+
+
+async def handle_did_change_configuration(session: Session, params: types.DidChangeConfigurationParams) -> None:
+    await session.change_settings(params.settings)

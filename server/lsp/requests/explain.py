@@ -1,0 +1,25 @@
+"""`weft/explain`: which fragments a completion at this position is given, and why (docs/protocol.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lsprotocol import types
+
+from ....llm import Cancel
+from ...jsonable import explanation_json
+from ...workspace import Explanation, Workspace
+from ..session import Session
+
+
+async def handle_explain(session: Session, params: types.TextDocumentPositionParams) -> dict[str, Any] | None:
+    """Null for a document that is not open."""
+    at = session.cursor(params.text_document.uri, params.position)
+    if at is None:
+        return None
+
+    def call(workspace: Workspace, _: Cancel) -> Explanation:
+        return workspace.explain(at.document.path, at.line, at.character)
+
+    explanation = await session.ask("explain", at, call)
+    return None if explanation is None else explanation_json(explanation)

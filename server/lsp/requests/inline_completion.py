@@ -1,0 +1,52 @@
+"""`textDocument/inlineCompletion` (LSP 3.18): ghost text at the cursor."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from ....llm import Cancel
+from ...workspace import Completion, Workspace
+from ..documents import Document
+from ..session import Cursor, Session
+
+
+async def handle_inline_completion(
+    session: Session, params: types.InlineCompletionParams
+) -> types.InlineCompletionList:
+    cursor = session.cursor(params.text_document.uri, params.position)
+    invoked = params.context.trigger_kind == types.InlineCompletionTriggerKind.Invoked
+    completion = await complete(session, cursor, invoked=invoked)
+    if cursor is None or completion is None:
+        return types.InlineCompletionList([])
+    item = types.InlineCompletionItem(completion.text, range=replaced_range(cursor.document, completion))
+    return types.InlineCompletionList([item])
+
+
+async def complete(session: Session, cursor: Cursor | None, *, invoked: bool) -> Completion | None:
+    """The completion at the cursor; None when there is nothing to show."""
+    if cursor is None:
+        return None
+    at = cursor
+
+    def call(workspace: Workspace, cancel: Cancel) -> tuple[Completion, tuple[str, ...]]:
+        completion = workspace.complete(
+            at.document.path, at.line, at.character, cancel=cancel, trigger="invoked" if invoked else "automatic"
+        )
+        return completion, workspace.status().notes
+
+    answer = await session.ask("complete", at, call)
+    if answer is None:
+        return None
+    completion, notes = answer
+    for note in notes:
+        session.show_once(note)
+    return completion if completion.text else None
+
+
+def replaced_range(document: Document, completion: Completion) -> types.Range:
+    """What the completion replaces, in the client's units: one line, never past its end."""
+    line, _ = completion.start
+    start, end = (
+        types.Position(*document.to_client(line, column)) for column in (completion.start[1], completion.end[1])
+    )
+    return types.Range(start, end)

@@ -1,0 +1,46 @@
+"""`textDocument/didOpen`, `didChange`, `didClose`: documents follow the client, the workspace follows the documents."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from lsprotocol import types
+
+from ..documents import Edit
+from ..session import Session
+from ..uris import stand_in_path, to_path
+
+
+def handle_did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
+    item = params.text_document
+    path = to_path(item.uri)
+    # The index knows files by their real path; an editor may come through a link.
+    path = stand_in_path(item.uri, item.language_id) if path is None else Path(os.path.realpath(path))
+    document = session.documents.open(item.uri, path, item.language_id, item.version, item.text)
+    session.edited(item.uri)
+    session.tell(lambda workspace: workspace.open_buffer(document.path, document.text, document.version))
+
+
+def handle_did_change(session: Session, params: types.DidChangeTextDocumentParams) -> None:
+    identifier = params.text_document
+    edits = [_edit(change) for change in params.content_changes]
+    document = session.documents.change(identifier.uri, identifier.version, edits)
+    session.edited(identifier.uri)
+    if document is not None and document.in_step:
+        text, version = document.text, document.version
+        session.tell(lambda workspace: workspace.edit_buffer(document.path, text, version))
+
+
+def handle_did_close(session: Session, params: types.DidCloseTextDocumentParams) -> None:
+    document = session.documents.close(params.text_document.uri)
+    session.edited(params.text_document.uri)
+    if document is not None:
+        session.tell(lambda workspace: workspace.close_buffer(document.path))
+
+
+def _edit(change: types.TextDocumentContentChangeEvent) -> Edit:
+    if isinstance(change, types.TextDocumentContentChangePartial):
+        start, end = change.range.start, change.range.end
+        return Edit(change.text, (start.line, start.character), (end.line, end.character))
+    return Edit(change.text)

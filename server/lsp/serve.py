@@ -1,0 +1,154 @@
+"""Serve over stdin and stdout, or over TCP: one conversation from its first message to the end of its session.
+
+Owns what ends a conversation: exit, the end of the stream, the death of the client's process. Knows no message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable
+
+from .server import WeftServer
+from .transport import PipeWriter, claim_stdio, read_message, stream_from
+
+log = logging.getLogger("weft.lsp")
+
+DRAIN_WITHIN_S = 2.0
+"""How long a client may take to read our last messages."""
+
+LOOK_FOR_CLIENT_EVERY_S = 2.0
+
+
+def serve_stdio() -> int:
+    """Serve the client that started us, until it is done or gone. Returns the process's exit status.
+
+    Threads that wait for a model may be left over: the caller ends the process without waiting for them.
+    """
+    return asyncio.run(_serve_stdio())
+
+
+def serve_tcp(host: str, port: int, on_listening: Callable[[str, int], None]) -> int:
+    """Serve any number of clients, each with a session of its own, until interrupted.
+
+    `on_listening` is told the address; port 0 lets the system choose. Raises OSError when it can't be had.
+    """
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_serve_tcp(host, port, on_listening))
+    return 0
+
+
+async def _serve_stdio() -> int:
+    protocol_in, protocol_out = claim_stdio()
+    writer = PipeWriter(protocol_out)
+    server = WeftServer()
+    server.protocol.set_writer(writer)
+    try:
+        await _converse(server, stream_from(protocol_in, asyncio.get_running_loop()))
+    finally:
+        writer.drain(DRAIN_WITHIN_S)
+    return 1 if server.exit_code is None else server.exit_code
+
+
+async def _serve_tcp(host: str, port: int, on_listening: Callable[[str, int], None]) -> None:
+    async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        server = WeftServer()
+        server.protocol.set_writer(writer)
+        try:
+            await _converse(server, reader)
+        finally:
+            with contextlib.suppress(OSError):
+                writer.close()
+                await writer.wait_closed()
+
+    listening = await asyncio.start_server(converse, host, port)
+    on_listening(*listening.sockets[0].getsockname()[:2])
+    async with listening:
+        await listening.serve_forever()
+
+
+async def _converse(server: WeftServer, reader: asyncio.StreamReader) -> None:
+    """Hand on messages until the server leaves or the stream ends, then close the session."""
+    handler = _ClientLog(server)
+    logging.getLogger("weft").addHandler(handler)
+    conversation = asyncio.ensure_future(_hand_on_messages(server, reader))
+    server.converse_in(conversation)
+    try:
+        with contextlib.suppress(asyncio.CancelledError):
+            await conversation
+        await server.session.close()
+    finally:
+        logging.getLogger("weft").removeHandler(handler)
+
+
+async def _hand_on_messages(server: WeftServer, reader: asyncio.StreamReader) -> None:
+    while server.exit_code is None and (body := await read_message(reader)) is not None:
+        server.protocol.receive(body)
+        if server.process_id is not None:
+            _watch_process(server.process_id, lambda: server.on_loop(server.leave, 1))
+            server.process_id = None
+        # A request takes hold of its document before the next message may change it.
+        await asyncio.sleep(0)
+
+
+class _ClientLog(logging.Handler):
+    """Our log as the client's: `window/logMessage`."""
+
+    def __init__(self, server: WeftServer) -> None:
+        super().__init__(logging.INFO)
+        self._server = server
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self._server.on_loop(self._server.session.log, self.format(record), record.levelno)
+        except Exception:
+            self.handleError(record)
+
+
+def _watch_process(process_id: int, on_death: Callable[[], None]) -> None:
+    """Call `on_death` when the process is gone.
+
+    A process that can't be seen from the start is in another container, not dead: it is not watched.
+    """
+    if not _is_alive(process_id):
+        log.info("The client's process %d is not visible from here and is not watched.", process_id)
+        return
+
+    def watch() -> None:
+        pause = threading.Event()
+        while _is_alive(process_id):
+            pause.wait(LOOK_FOR_CLIENT_EVERY_S)
+        on_death()
+
+    threading.Thread(target=watch, name="weft-client-watch", daemon=True).start()
+
+
+def _is_alive(process_id: int) -> bool:
+    if sys.platform == "win32":
+        return _is_alive_on_windows(process_id)
+    try:
+        os.kill(process_id, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
+def _is_alive_on_windows(process_id: int) -> bool:
+    # There, os.kill(pid, 0) would end the process.
+    import ctypes
+
+    still_active, query_limited_information = 259, 0x1000
+    kernel = ctypes.windll.kernel32  # type: ignore[attr-defined]
+    handle = kernel.OpenProcess(query_limited_information, False, process_id)
+    if not handle:
+        return False
+    exit_code = ctypes.c_ulong()
+    answered = kernel.GetExitCodeProcess(handle, ctypes.byref(exit_code))
+    kernel.CloseHandle(handle)
+    return bool(answered) and exit_code.value == still_active

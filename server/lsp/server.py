@@ -1,0 +1,99 @@
+"""The server of one client: which handler answers which message.
+
+Owns the table of handlers and the road from other threads to the event loop. Knows no feature.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import default_converter
+
+from ... import __version__
+from .protocol import WEFT_EXPLAIN, WEFT_STATUS, WeftProtocol
+from .requests import completion, configuration, explain, folders, inline_completion, status, text_sync, watched_files
+from .session import Session
+
+log = logging.getLogger("weft.lsp")
+
+HANDLERS: dict[str, Callable[..., Any]] = {
+    types.INITIALIZED: configuration.handle_initialized,
+    types.TEXT_DOCUMENT_DID_OPEN: text_sync.handle_did_open,
+    types.TEXT_DOCUMENT_DID_CHANGE: text_sync.handle_did_change,
+    types.TEXT_DOCUMENT_DID_CLOSE: text_sync.handle_did_close,
+    types.TEXT_DOCUMENT_INLINE_COMPLETION: inline_completion.handle_inline_completion,
+    types.TEXT_DOCUMENT_COMPLETION: completion.handle_completion,
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.handle_did_change_configuration,
+    types.WORKSPACE_DID_CHANGE_WATCHED_FILES: watched_files.handle_did_change_watched_files,
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: folders.handle_did_change_workspace_folders,
+    WEFT_EXPLAIN: explain.handle_explain,
+    WEFT_STATUS: status.handle_status,
+}
+
+
+class WeftServer(LanguageServer):
+    """One client's server. Made and used on the event loop."""
+
+    protocol: WeftProtocol
+
+    def __init__(self) -> None:
+        super().__init__("weft", __version__, protocol_cls=WeftProtocol, converter_factory=default_converter)
+        self.session = Session(self)
+        self.exit_code: int | None = None
+        self._loop = asyncio.get_running_loop()
+        self._conversation: asyncio.Task[None] | None = None
+        for method, handler in HANDLERS.items():
+            self.feature(method)(_logged(method, functools.partial(handler, self.session)))
+
+    def converse_in(self, task: asyncio.Task[None]) -> None:
+        """`task` reads the client's messages; leaving ends it."""
+        self._conversation = task
+
+    def leave(self, exit_code: int) -> None:
+        """End the conversation."""
+        if self.exit_code is None:
+            self.exit_code = exit_code
+            if self._conversation is not None:
+                self._conversation.cancel()
+
+    def on_loop(self, call: Callable[..., object], *arguments: object) -> None:
+        """Run `call` on the event loop soon; from any thread, and without a word once the loop has ended."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(call, *arguments)
+
+    def report_server_error(self, error: Exception, source: type[Exception]) -> None:
+        """Into the log and not onto the screen: whoever asked has the error as their answer."""
+        log.error("%s: %s", source.__name__, error)
+
+
+def _logged(method: str, handler: Callable[..., Any]) -> Callable[..., Any]:
+    """`handler`, with the request in the log when it fails; the failure costs that request only."""
+    if asyncio.iscoroutinefunction(handler.func if isinstance(handler, functools.partial) else handler):
+
+        async def handle_beside(params: Any = None) -> Any:
+            try:
+                return await handler(params)
+            except Exception:
+                log.exception("%s failed on %s", method, _short(params))
+                raise
+
+        return handle_beside
+
+    def handle(params: Any = None) -> Any:
+        try:
+            return handler(params)
+        except Exception:
+            log.exception("%s failed on %s", method, _short(params))
+            raise
+
+    return handle
+
+
+def _short(params: object) -> str:
+    return repr(params)[:500]

@@ -1,0 +1,322 @@
+"""One client's session: its documents, its workspace, and the requests that are running for it.
+
+Owns the order of things: an edit reaches the workspace before the request that follows it, a newer request ends
+the older one of its document, and nothing slow runs on the event loop. Knows no message but those it sends itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from ...llm import Cancel
+from ..config import Config, load_config
+from ..workspace import IndexReport, Progress, Workspace
+from .capabilities import SECTION, Client, later_registrations, offer, read_client
+from .documents import Document, Documents
+from .progress import ProgressBar
+from .uris import document_key, to_path
+
+if TYPE_CHECKING:
+    from .server import WeftServer
+
+log = logging.getLogger("weft.lsp")
+
+N_REQUEST_THREADS = 8
+"""Superseded requests keep their thread until the model notices; a few more than run at once."""
+
+ANSWER_WITHIN_S = 3.0
+"""How long the client may take to answer a question of ours before we go on without the answer."""
+
+CLOSE_WITHIN_S = 5.0
+"""How long keeping the index may hold up the end of the process."""
+
+T = TypeVar("T")
+Job = Callable[[Workspace, Callable[[Progress], None], Cancel], IndexReport]
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A position in a text as it was when the request came, in Python characters."""
+
+    document: Document
+    line: int
+    character: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    superseded: asyncio.Future[None]
+    cancel: Cancel = field(default_factory=Cancel)
+
+    def supersede(self) -> None:
+        self.cancel.cancel()
+        if not self.superseded.done():
+            self.superseded.set_result(None)
+
+
+class Session:
+    """Lives on the event loop; only what it hands to its threads runs elsewhere."""
+
+    def __init__(self, server: WeftServer) -> None:
+        self._server = server
+        self._requests = ThreadPoolExecutor(N_REQUEST_THREADS, "weft-request")
+        self._chores = ThreadPoolExecutor(2, "weft-chore")
+        self._opened: asyncio.Future[Workspace | None] | None = None
+        self._workspace: Workspace | None = None
+        self._folders: list[Path] = []
+        self._settings: Mapping[str, Any] = {}
+        self._running: dict[tuple[str, str], _Running] = {}
+        self._shown: set[str] = set()
+        self.client = Client()
+        self.documents = Documents()
+
+    # What the client tells.
+
+    def initialize(self, params: types.InitializeParams) -> types.ServerCapabilities:
+        self.client = read_client(params.capabilities)
+        self.documents = Documents(self.client.encoding)
+        self._folders = _folders_of(params)
+        self._settings = _section(params.initialization_options)
+        self._opened = asyncio.get_running_loop().create_future()
+        return offer(self.client)
+
+    async def start(self) -> None:
+        """Open the workspace and bring its index up to date. Requests wait for the first and not for the second."""
+        await self._register()
+        await self._pull_settings()
+        assert self._opened is not None
+        try:
+            workspace = await self._chore(self._open_workspace)
+        except Exception as error:
+            log.exception("The workspace could not be opened.")
+            self.show_once(f"Weft could not open the workspace: {error}", types.MessageType.Error)
+            self._opened.set_result(None)
+            return
+        self._workspace = workspace
+        for document in self.documents:
+            workspace.open_buffer(document.path, document.text, document.version)
+        self._opened.set_result(workspace)
+        if not self.client.watches_files:
+            await self._chore(workspace.watch)
+        await self._index("Indexing", lambda workspace, report, cancel: workspace.index(report, cancel))
+
+    def tell(self, news: Callable[[Workspace], None]) -> None:
+        """Hand an event to the workspace, in order with the requests. One that is not open yet gets the documents then."""
+        if self._workspace is not None:
+            news(self._workspace)
+
+    def lost_edit(self, uri: str) -> None:
+        log.warning("An edit of %s could not be read; nothing is completed there until its whole text comes.", uri)
+        self.documents.lose_step(uri)
+        self.edited(uri)
+
+    def edited(self, uri: str) -> None:
+        """What was asked about the text before this edit fits it no more."""
+        for (_, key), running in list(self._running.items()):
+            if key == document_key(uri):
+                running.supersede()
+
+    async def change_folders(self, added: Sequence[Path], removed: Sequence[Path]) -> None:
+        self._folders = [folder for folder in self._folders if folder not in removed]
+        self._folders += [folder for folder in added if folder not in self._folders]
+        workspace = await self._when_open()
+        if workspace is None:
+            return
+        for folder in removed:
+            await self._chore(workspace.remove_folder, folder)
+        for folder in added:
+            if await self._chore(folder.is_dir):
+                await self._index(f"Indexing {folder.name}", _adding(folder))
+
+    async def change_settings(self, pushed: object) -> None:
+        """The client's settings or a configuration file changed."""
+        if pushed:
+            self._settings = _section(pushed)
+        await self._pull_settings()
+        workspace = await self._when_open()
+        if workspace is None:
+            return
+        config = await self._chore(self._read_config)
+        if config != workspace.config:
+            await self._chore(workspace.configure, config)
+
+    # What the client asks.
+
+    def cursor(self, uri: str, position: types.Position) -> Cursor | None:
+        """The position in the text as it is now; None when the document is not open or its text is not certain."""
+        document = self.documents.get(uri)
+        if document is None or not document.in_step:
+            return None
+        return Cursor(document, *document.from_client(position.line, position.character))
+
+    async def ask(self, kind: str, cursor: Cursor, call: Callable[[Workspace, Cancel], T]) -> T | None:
+        """Run `call` beside the loop; None as soon as its answer is of no use any more.
+
+        That is: a newer request of this kind came for the document, the document was edited or closed, the
+        server stops, or there is no workspace. A request that the client cancels is cancelled down to the model.
+        """
+        key = (kind, document_key(cursor.document.uri))
+        loop = asyncio.get_running_loop()
+        if key in self._running:
+            self._running[key].supersede()
+        running = self._running[key] = _Running(loop.create_future())
+        try:
+            workspace = await _first(asyncio.ensure_future(self._when_open()), running.superseded)
+            if workspace is None:
+                return None
+            return await _first(
+                loop.run_in_executor(self._requests, call, workspace, running.cancel), running.superseded
+            )
+        finally:
+            running.cancel.cancel()
+            if self._running.get(key) is running:
+                del self._running[key]
+
+    async def look(self, call: Callable[[Workspace], T]) -> T | None:
+        """Run `call`, which belongs to no document, beside the loop; None when there is no workspace."""
+        if self._workspace is None:
+            return None
+        return await asyncio.get_running_loop().run_in_executor(self._requests, call, self._workspace)
+
+    # What the client is told.
+
+    def show_once(self, message: str, kind: types.MessageType = types.MessageType.Warning) -> None:
+        if message not in self._shown:
+            self._shown.add(message)
+            self._server.window_show_message(types.ShowMessageParams(kind, message))
+
+    def log(self, message: str, level: int) -> None:
+        """A line in the client's log; only once there is a client to tell, as the protocol wants."""
+        if self._opened is not None:
+            kind = types.MessageType.Info
+            if level >= logging.WARNING:
+                kind = types.MessageType.Error if level >= logging.ERROR else types.MessageType.Warning
+            self._server.window_log_message(types.LogMessageParams(kind, message))
+
+    # The end.
+
+    def stop(self) -> None:
+        """Let go of everything that runs; whoever asked gets an empty answer."""
+        for running in list(self._running.values()):
+            running.supersede()
+        if self._opened is not None and not self._opened.done():
+            self._opened.set_result(None)
+
+    async def close(self) -> None:
+        """Keep the index and end the threads. Bounded: what does not end in time is left behind."""
+        self.stop()
+        await asyncio.sleep(0)  # the answers of what was running go out first
+        workspace, self._workspace = self._workspace, None
+        if workspace is not None:
+            closing = asyncio.get_running_loop().run_in_executor(self._requests, workspace.close)
+            done, _ = await asyncio.wait({closing}, timeout=CLOSE_WITHIN_S)
+            if not done:
+                log.warning("Closing the workspace took longer than %g s; it is left as it is.", CLOSE_WITHIN_S)
+            elif closing.exception() is not None:
+                log.error("The workspace did not close well: %s", closing.exception())
+        for pool in (self._requests, self._chores):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    # Helpers.
+
+    async def _when_open(self) -> Workspace | None:
+        if self._opened is None:
+            return None
+        return await asyncio.shield(self._opened)
+
+    async def _chore(self, call: Callable[..., T], *arguments: Any) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._chores, call, *arguments)
+
+    async def _index(self, title: str, job: Job) -> None:
+        workspace = self._workspace
+        if workspace is None:
+            return
+        cancel = Cancel()
+        bar = ProgressBar(self._server, title, cancel) if self.client.shows_progress else None
+        message = "failed"
+        try:
+            report = await self._chore(job, workspace, bar.report if bar else _ignore, cancel)
+            message = f"{report.n_files} files, {report.n_lines} lines in {report.seconds:.1f} s"
+            if report.cancelled:
+                message += ", stopped early"
+        finally:
+            log.info("%s: %s.", title, message)
+            if bar is not None:
+                await bar.close(message)
+
+    def _open_workspace(self) -> Workspace:
+        return Workspace([folder for folder in self._folders if folder.is_dir()], self._read_config())
+
+    def _read_config(self) -> Config:
+        """On a chore thread. Problems are shown once each, the files' and the client's alike."""
+        config, problems = load_config(self._folders[0] if self._folders else None, self._settings)
+        for problem in problems:
+            self._server.on_loop(self.show_once, f"Weft: {problem}")
+        return config
+
+    async def _register(self) -> None:
+        registrations = later_registrations(self.client)
+        if registrations:
+            asking = self._server.client_register_capability_async(types.RegistrationParams(registrations))
+            await self._answer_of(asking, "register capabilities")
+
+    async def _pull_settings(self) -> None:
+        if not self.client.answers_configuration:
+            return
+        wanted = types.ConfigurationParams([types.ConfigurationItem(section=SECTION)])
+        answer = await self._answer_of(self._server.workspace_configuration_async(wanted), "read the settings")
+        if answer and isinstance(answer[0], Mapping) and answer[0]:
+            self._settings = answer[0]
+
+    async def _answer_of(self, asking: Any, purpose: str) -> Any:
+        """The client's answer; None, with a line in the log, when it refuses or takes too long."""
+        try:
+            return await asyncio.wait_for(asking, ANSWER_WITHIN_S)
+        except (JsonRpcException, asyncio.TimeoutError) as error:
+            log.warning("The client did not %s: %s", purpose, error or "no answer in time")
+            return None
+
+
+async def _first(work: asyncio.Future[T], superseded: asyncio.Future[None]) -> T | None:
+    """What `work` comes to, or None as soon as it is superseded."""
+    try:
+        both: set[asyncio.Future[Any]] = {work, superseded}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        return None if superseded.done() else work.result()
+    finally:
+        work.cancel()
+
+
+def _section(settings: object) -> Mapping[str, Any]:
+    """Our settings, whether the client sends them alone or under our name."""
+    if not isinstance(settings, Mapping):
+        return {}
+    ours = settings.get(SECTION, settings)
+    return ours if isinstance(ours, Mapping) else {}
+
+
+def _folders_of(params: types.InitializeParams) -> list[Path]:
+    uris = [folder.uri for folder in params.workspace_folders or ()]
+    if not uris and params.root_uri:
+        uris = [params.root_uri]
+    paths = [path for uri in uris if (path := to_path(uri)) is not None]
+    if not uris and params.root_path:
+        paths = [Path(params.root_path)]
+    return list(dict.fromkeys(paths))
+
+
+def _adding(folder: Path) -> Job:
+    return lambda workspace, _report, _cancel: workspace.add_folder(folder)
+
+
+def _ignore(_: Progress) -> None:
+    pass
