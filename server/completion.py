@@ -22,7 +22,7 @@ from .text import TextLines
 Trigger = Literal["invoked", "automatic"]
 
 SHOWN_CHARACTERS = 6000
-"""How much of the file before the cursor counts as shown by the prompt: half of a 4k-token prompt (papers' spec 2.3)."""
+"""How much of the file before the cursor the prompt shows: half of a 4k-token prompt (papers' spec 2.3)."""
 
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 

@@ -1,4 +1,4 @@
-"""Which model writes the next completion: the configured ones in the user's order, the workspace model when none answers.
+"""Which model writes the next completion: the configured ones in the user's order.
 
 Owns back-off and the notes that the status shows. Knows no prompt and no protocol.
 """

@@ -17,7 +17,7 @@ from .files import FileRecord
 
 @dataclass(frozen=True, slots=True)
 class FolderSnapshot:
-    """One folder as indexed. `records` holds what is indexed as it is on disk; a file missing there is an unsaved one."""
+    """One folder as indexed. `records` names what is indexed as it is on disk; a file missing there is unsaved."""
 
     index: RepositoryIndex
     model: WorkspaceModel

@@ -28,7 +28,7 @@ from .analysis import Analysis, analyse
 from .files import FileLimits, FileRecord, FoundFile, Skipped, read_source
 
 BATCH_BYTES = 400_000
-"""Source bytes in a batch: large enough to hide the pipe, small enough that results flow while the first index is built."""
+"""Source bytes in a batch: large enough to hide the pipe, small enough that results flow early."""
 
 BATCH_TIMEOUT_S = 60.0
 """A worker that is silent for longer is stuck in one file and is killed."""

@@ -302,7 +302,13 @@ class Workspace:
             (f"{place.path}:{place.start_line + 1}-{place.end_line}", reason) for place, reason in found.left_out
         )
         return Explanation(
-            cursor.path, cursor.shown_from_line, found.fragments, left_out, dict(found.timings_ms), self._model_name, notes
+            cursor.path,
+            cursor.shown_from_line,
+            found.fragments,
+            left_out,
+            dict(found.timings_ms),
+            self._model_name,
+            notes,
         )
 
     def status(self) -> Status:
