@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, get_args
 
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
@@ -18,10 +18,8 @@ DEFAULT_ENCODING: Encoding = "utf-16"
 
 def choose_encoding(offered: Iterable[str] | None) -> Encoding:
     """The client's most wanted encoding that we know, UTF-16 when there is none."""
-    for encoding in offered or ():
-        if encoding == "utf-8" or encoding == "utf-16" or encoding == "utf-32":
-            return encoding
-    return DEFAULT_ENCODING
+    known: dict[str, Encoding] = {encoding: encoding for encoding in get_args(Encoding)}
+    return next((known[encoding] for encoding in offered or () if encoding in known), DEFAULT_ENCODING)
 
 
 def split_lines(text: str) -> list[str]:

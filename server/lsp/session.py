@@ -110,7 +110,7 @@ class Session:
         await self._index("Indexing", lambda workspace, report, cancel: workspace.index(report, cancel))
 
     def tell(self, news: Callable[[Workspace], None]) -> None:
-        """Hand an event to the workspace, in order with the requests. One that is not open yet gets the documents then."""
+        """Hand an event to the workspace, in order with the requests. One that opens later gets the documents then."""
         if self._workspace is not None:
             news(self._workspace)
 

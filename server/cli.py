@@ -1,0 +1,286 @@
+"""The command line: `weft index`, `complete`, `retrieve`, `serve`, `doctor`.
+
+Owns arguments, exit statuses and which step follows which. What is printed for people is in `terminal.py`, for
+machines in `jsonable.py`. Imports late: `weft --version` and `--help` load no engine.
+
+Exit statuses: 0 done; 1 done, and there is nothing to show or something needs attention; 2 the command can't be done as
+it was given (the message says what to do); 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .terminal import Terminal
+    from .workspace import Workspace
+
+NOTHING_TO_SHOW, CANNOT_BE_DONE, INTERRUPTED = 1, 2, 130
+
+_LOCATION = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?::(?P<column>\d+))?", re.DOTALL)
+
+_PROJECT_MARKS = ("weft.toml", "pyproject.toml", "setup.py", "package.json", "go.mod", "Cargo.toml", "pom.xml")
+_REPOSITORY_MARKS = (".git", ".hg", ".svn")
+
+
+class UserError(Exception):
+    """The command can't be done as it was given. The message names the thing and the next step."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit status."""
+    options = _parser().parse_args(arguments)
+    if options.command is None:
+        _parser().print_help()
+        return 0
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        status: int = options.run(options)
+        sys.stdout.flush()
+        return status
+    except UserError as error:
+        print(f"weft: {error}", file=sys.stderr)
+        return CANNOT_BE_DONE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. The interpreter must not try to flush the rest.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="weft",
+        description="Completes code with the whole repository in view.",
+        epilog="Exit status: 0 done, 1 nothing to show or something needs attention, 2 can't be done as given.",
+    )
+    parser.add_argument("--version", action="version", version=f"weft {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+
+    index = commands.add_parser("index", help="index a folder and keep the index for the next start")
+    index.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="default: this one")
+    index.set_defaults(run=_index)
+
+    complete = commands.add_parser("complete", help="complete the code at a position")
+    _add_location(complete)
+    complete.add_argument("--multi-line", action="store_true", help="do not stop at the end of the line")
+    complete.add_argument(
+        "--model",
+        metavar="BACKEND[=WHERE]",
+        help="workspace, transformers=DIRECTORY, llama.cpp=URL or openai=URL; default: as configured",
+    )
+    complete.set_defaults(run=_complete)
+
+    retrieve = commands.add_parser("retrieve", help="show the fragments that a completion would be given")
+    _add_location(retrieve)
+    retrieve.add_argument("--explain", action="store_true", help="every score in parts, and what was left out")
+    retrieve.add_argument("--strategy", choices=("weft", "fragrel", "bm25", "jaccard"), help="how to rank")
+    retrieve.add_argument("-k", type=int, metavar="N", help="how many fragments")
+    retrieve.set_defaults(run=_retrieve)
+
+    serve = commands.add_parser("serve", help="run the language server, on stdin and stdout unless told otherwise")
+    serve.add_argument("--stdio", action="store_true", help="the default; editors like to say it")
+    serve.add_argument("--tcp", metavar="HOST:PORT", help="listen there instead; port 0 takes a free one")
+    serve.set_defaults(run=_serve)
+
+    doctor = commands.add_parser("doctor", help="what is installed, what is configured, and what to do next")
+    doctor.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="default: this one")
+    doctor.set_defaults(run=_doctor)
+
+    for command in (index, complete, retrieve, doctor):
+        command.add_argument("--json", action="store_true", help="print JSON for machines")
+    for command in (index, complete, retrieve):
+        command.add_argument("--no-cache", action="store_true", help="neither use nor keep an index on disk")
+    return parser
+
+
+def _add_location(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "location", metavar="FILE:LINE[:COL]", help="counted from 1, as editors do; without COL the end of the line"
+    )
+    command.add_argument("--folder", type=Path, help="the workspace; default: the repository that holds FILE")
+
+
+def _index(options: argparse.Namespace) -> int:
+    from .jsonable import report_json
+
+    terminal = _terminal(options)
+    folder = _existing_folder(options.folder)
+    with _workspace(folder, terminal, options) as workspace:
+        with terminal.progress(f"Indexing {folder.name}") as progress:
+            report = workspace.index(progress)
+        if options.json:
+            terminal.json({"folder": str(folder), **report_json(report)})
+        else:
+            terminal.report(folder, report)
+    return 0
+
+
+def _complete(options: argparse.Namespace) -> int:
+    from .jsonable import completion_json
+
+    terminal = _terminal(options)
+    path, line, character = _location(options.location)
+    settings = _model_settings(options.model)
+    with _indexed_workspace(path, terminal, options, settings) as workspace:
+        completion = workspace.complete(path, line, character, single_line=not options.multi_line, trigger="invoked")
+        notes = workspace.status().notes
+    if options.json:
+        terminal.json({**completion_json(completion), "notes": list(notes)})
+    else:
+        terminal.notes(notes)
+        terminal.completion(path, completion)
+    return 0 if completion.text else NOTHING_TO_SHOW
+
+
+def _retrieve(options: argparse.Namespace) -> int:
+    from .jsonable import fragments_json, place_json
+
+    terminal = _terminal(options)
+    path, line, character = _location(options.location)
+    with _indexed_workspace(path, terminal, options) as workspace:
+        wanted = replace(workspace.config.retrieval_options(), explain=options.explain)
+        if options.strategy is not None:
+            wanted = replace(wanted, strategy=options.strategy)
+        if options.k is not None:
+            wanted = replace(wanted, k=options.k)
+        found = workspace.retrieve(path, line, character, options=wanted)
+    if options.json:
+        left_out = [{"place": place_json(place), "reason": reason} for place, reason in found.left_out]
+        terminal.json({"fragments": fragments_json(found.fragments), "leftOut": left_out})
+    else:
+        terminal.fragments(found.fragments, details=options.explain)
+        terminal.left_out(found.left_out)
+    return 0 if found.fragments else NOTHING_TO_SHOW
+
+
+def _serve(options: argparse.Namespace) -> int:
+    import logging
+
+    from .lsp import serve_stdio, serve_tcp
+
+    # What the client does not see in its own log; it treats all of stderr as errors.
+    logging.basicConfig(level=logging.WARNING, format="weft: %(levelname)s: %(message)s")
+    logging.getLogger("weft").setLevel(logging.INFO)
+    if options.tcp is None:
+        status = serve_stdio()
+    else:
+        host, port = _address(options.tcp)
+        try:
+            status = serve_tcp(host, port, lambda *at: print("weft: listening on {}:{}".format(*at), file=sys.stderr))
+        except OSError as error:
+            raise UserError(f"can't listen on {options.tcp}: {error.strerror}. Choose another port.") from error
+    # Threads that still wait for a model must not keep a process alive that no client has any more.
+    logging.shutdown()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from .doctor import examine, findings_json
+
+    terminal = _terminal(options)
+    findings = examine(_existing_folder(options.folder))
+    if options.json:
+        terminal.json(findings_json(findings))
+    else:
+        terminal.findings(findings)
+    return NOTHING_TO_SHOW if any(finding.next_step for finding in findings) else 0
+
+
+def _terminal(options: argparse.Namespace) -> Terminal:
+    from .terminal import Terminal
+
+    return Terminal(quiet=options.json)
+
+
+def _location(text: str) -> tuple[Path, int, int]:
+    """FILE:LINE[:COL] as a real path, a 0-based line and a column in Python characters; one past the end is the end."""
+    match = _LOCATION.fullmatch(text)
+    if match is None:
+        raise UserError(f"{text} is no position. Give FILE:LINE or FILE:LINE:COL, as in shop.py:12:8.")
+    path = Path(match["path"])
+    if not path.is_file():
+        raise UserError(f"{path} is not a file. Check the path; it is taken from {Path.cwd()}.")
+    line, column = int(match["line"]), match["column"]
+    if line < 1 or column == "0":
+        raise UserError(f"{text}: lines and columns count from 1.")
+    # Real paths are the index's names for files.
+    return path.resolve(), line - 1, sys.maxsize if column is None else int(column) - 1
+
+
+def _existing_folder(folder: Path) -> Path:
+    if not folder.is_dir():
+        raise UserError(f"{folder} is not a folder. Give the folder of a project.")
+    return folder.resolve()
+
+
+def project_folder(path: Path) -> Path:
+    """The folder to index for a file: its repository, else its project, else where the file lies."""
+    for marks in (_REPOSITORY_MARKS, _PROJECT_MARKS):
+        for folder in path.parents:
+            if any((folder / mark).exists() for mark in marks):
+                return folder
+    return path.parent
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not port.isdecimal() or int(port) > 65535:
+        raise UserError(f"{text} is no address. Give HOST:PORT, as in 127.0.0.1:8765.")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _model_settings(model: str | None) -> Mapping[str, Any]:
+    """`--model` as the settings an editor would send."""
+    if model is None:
+        return {}
+    backend, _, where = model.partition("=")
+    if backend == "workspace" and not where:
+        return {"model": [{"backend": backend}]}
+    if backend == "transformers" and where:
+        return {"model": [{"backend": backend, "path": where}]}
+    if backend in ("llama.cpp", "openai") and where:
+        return {"model": [{"backend": backend, "url": where}]}
+    raise UserError(
+        f"--model {model} is no model. Give workspace, transformers=DIRECTORY, llama.cpp=URL or openai=URL."
+    )
+
+
+@contextmanager
+def _indexed_workspace(
+    path: Path, terminal: Terminal, options: argparse.Namespace, settings: Mapping[str, Any] | None = None
+) -> Iterator[Workspace]:
+    folder = project_folder(path) if options.folder is None else _existing_folder(options.folder)
+    with _workspace(folder, terminal, options, settings) as workspace:
+        with terminal.progress(f"Indexing {folder.name}") as progress:
+            workspace.index(progress)
+        yield workspace
+
+
+@contextmanager
+def _workspace(
+    folder: Path, terminal: Terminal, options: argparse.Namespace, settings: Mapping[str, Any] | None = None
+) -> Iterator[Workspace]:
+    from .config import load_config
+    from .workspace import Workspace
+
+    config, problems = load_config(folder, settings)
+    terminal.notes([str(problem) for problem in problems])
+    with Workspace([folder], config, cache=not options.no_cache) as workspace:
+        yield workspace

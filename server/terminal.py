@@ -1,0 +1,181 @@
+"""What people see: completions, fragments, reports and progress, in colour where the terminal has it.
+
+Owns layout and colour. Results go to stdout, everything said on the way to stderr. Text from a repository is
+made harmless first: a control sequence in a source file does not reach the terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from ..retrieval import Place, RankedFragment
+    from .doctor import Finding
+    from .workspace import Completion, IndexReport
+    from .workspace import Progress as HowFar
+
+SHOW_PROGRESS_AFTER_S = 1.0
+LINES_BEFORE = 3
+"""Lines of code above a completion."""
+PREVIEW_LINES = 4
+"""Lines of a fragment where the whole of it is not asked for."""
+
+# C0 and C1 controls but the tab, and surrogates that no terminal can encode.
+_HARMFUL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+class Terminal:
+    """Prints for people; with `quiet`, only what `json` is given."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._out = Console(highlight=False, soft_wrap=True)
+        self._err = Console(highlight=False, soft_wrap=True, stderr=True)
+        self._quiet = quiet
+
+    def json(self, value: object) -> None:
+        sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+    @contextmanager
+    def progress(self, title: str) -> Iterator[Callable[[HowFar], None]]:
+        """A bar on stderr, for a person's terminal and for work that takes longer than a second."""
+        if self._quiet or not self._err.is_terminal:
+            yield lambda _: None
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        bar = Progress(*columns, console=self._err, transient=True)
+        task = bar.add_task(plain(title), total=None)
+        started = time.monotonic()
+
+        def report(how_far: HowFar) -> None:
+            if time.monotonic() - started > SHOW_PROGRESS_AFTER_S:
+                bar.start()
+            bar.update(task, completed=how_far.done, total=how_far.total)
+
+        try:
+            yield report
+        finally:
+            bar.stop()
+
+    def notes(self, notes: Iterable[str]) -> None:
+        for note in notes:
+            self._err.print(Text.assemble(("note: ", "yellow"), plain(note)))
+
+    def report(self, folder: Path, report: IndexReport) -> None:
+        speed = report.n_lines / report.seconds if report.seconds else 0
+        how = "from the kept index" if report.warm else f"{speed:,.0f} lines/s"
+        self._out.print(
+            Text.assemble(
+                (plain(str(folder)), "bold"),
+                f": {report.n_files:,} files, {report.n_lines:,} lines, {report.n_fragments:,} fragments "
+                f"in {report.seconds:.2f} s ({how})",
+            )
+        )
+        if report.n_reused and report.warm:
+            self._out.print(f"{report.n_reused:,} files had not changed")
+        for reason, n_files in sorted(report.skipped.items(), key=lambda item: -item[1]):
+            self._out.print(Text(f"left out: {n_files:,} × {plain(reason)}", "dim"))
+
+    def completion(self, path: Path, completion: Completion) -> None:
+        """The code with the completion in its place, then where it came from."""
+        line, column = completion.start
+        lines = _lines_of(path)
+        width = len(str(line + 1))
+        for number in range(max(0, line - LINES_BEFORE), line):
+            self._code(number, width, Text(plain(lines[number]), "dim"))
+        here = lines[line] if line < len(lines) else ""
+        first, *more = completion.text.split("\n")
+        shown = Text.assemble(plain(here[:column]), (plain(first), "bold green"))
+        end = Text(plain(here[completion.end[1] :]))
+        if not more:
+            self._code(line, width, shown + end)
+        else:
+            self._code(line, width, shown)
+            for number, text in enumerate(more[:-1], line + 1):
+                self._code(number, width, Text(plain(text), "bold green"))
+            self._code(line + len(more), width, Text(plain(more[-1]), "bold green") + end)
+        if not completion.text:
+            self._out.print(Text(f"no completion: {plain(completion.why_empty)}", "yellow"))
+        else:
+            sure = "" if completion.confidence is None else f", {completion.confidence:.0%} sure"
+            times = ", ".join(f"{name} {value:.1f} ms" for name, value in completion.timings_ms.items())
+            self._out.print(Text(f"{plain(completion.model)}{sure} ({times})", "dim"))
+        if completion.fragments:
+            self._out.print()
+            self._out.print(Text("It was given these fragments of the repository:", "bold"))
+            self.fragments(completion.fragments)
+
+    def fragments(self, fragments: Sequence[RankedFragment], *, details: bool = False) -> None:
+        """Best first, each with its places, its score and the score's parts; with `details`, all there is."""
+        if not fragments:
+            self._out.print(Text("no fragment shares a word with the code before the cursor", "yellow"))
+        for number, ranked in enumerate(fragments, 1):
+            first, *others = ranked.fragment.places
+            parts = " + ".join(f"{part.name} {part.value:.2f}" for part in ranked.parts)
+            self._out.print(
+                Text.assemble(
+                    (f"{number:>3}  ", "dim"),
+                    (_place(first), "cyan"),
+                    f"  {ranked.score:.2f}",
+                    (f" = {parts}" if parts else "", "dim"),
+                )
+            )
+            if others:
+                self._out.print(Text(f"     also {', '.join(_place(place) for place in others)}", "dim"))
+            if details:
+                for part in ranked.parts:
+                    if part.detail:
+                        self._out.print(Text(f"     {part.name}: {plain(part.detail)}", "dim"))
+            text = [line for line in ranked.fragment.text.splitlines() if line.strip()]
+            for line in text if details else text[:PREVIEW_LINES]:
+                self._out.print(Text(f"     │ {plain(line)}", "dim"))
+
+    def left_out(self, left_out: Sequence[tuple[Place, str]]) -> None:
+        if left_out:
+            self._out.print(Text("Left out:", "bold"))
+        for place, reason in left_out:
+            self._out.print(Text.assemble("     ", (_place(place), "cyan"), f"  {plain(reason)}"))
+
+    def findings(self, findings: Sequence[Finding]) -> None:
+        width = max(len(finding.what) for finding in findings)
+        for finding in findings:
+            mark = ("!", "bold yellow") if finding.next_step else ("✓", "green")
+            self._out.print(Text.assemble(mark, f" {finding.what:<{width}}  ", plain(finding.found)))
+        steps = [finding.next_step for finding in findings if finding.next_step]
+        self._out.print()
+        self._out.print(Text("What to do next:" if steps else "All is well.", "bold"))
+        for step in steps:
+            self._out.print(f"  - {plain(step)}", markup=False)
+
+    def _code(self, line: int, width: int, code: Text) -> None:
+        self._out.print(Text.assemble((f"{line + 1:>{width}} │ ", "dim"), code))
+
+
+def plain(text: str) -> str:
+    """`text` without anything that a terminal would obey."""
+    return _HARMFUL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _place(place: Place) -> str:
+    return f"{plain(place.path)}:{place.start_line + 1}-{place.end_line}"
+
+
+def _lines_of(path: Path) -> list[str]:
+    from .text import TextLines
+
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    lines = TextLines(text)
+    return [lines.line(number) for number in range(lines.n_lines)]
