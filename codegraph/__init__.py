@@ -1,0 +1,25 @@
+"""Text in, symbols and relations out: here is a repository, what belongs to what?"""
+
+from .facts import Binding, Call, Definition, FileGraph, Import
+from .graph import CallEdge, Caller, CodeGraph
+from .languages import comment_prefix, language_of
+from .resolve import HOW, Target, resolve
+from .syntax import SyntaxTree, parse_file
+
+__all__ = [
+    "HOW",
+    "Binding",
+    "Call",
+    "CallEdge",
+    "Caller",
+    "CodeGraph",
+    "Definition",
+    "FileGraph",
+    "Import",
+    "SyntaxTree",
+    "Target",
+    "comment_prefix",
+    "language_of",
+    "parse_file",
+    "resolve",
+]

@@ -1,0 +1,385 @@
+"""The code graph of a folder: every file's part, and which calls lead to which definitions.
+
+Owns the snapshot: `CodeGraph` never changes, `with_changes` gives the next one and resolves again only
+what a change can affect, `overlay` gives a view for one query. Knows no text and no disk.
+
+What each file's resolution looked at is kept beside its edges. A change is compared by its answers: an edit
+inside a function changes no answer that another file asked for, so it resolves one file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .facts import Definition, FileGraph
+from .modules import ModuleIndex, ModuleQuestion, names_touched_by
+from .resolve import Asked, Memo, Resolver, unique_key
+from .symbols import Symbols, changed_names
+
+
+class CallEdge(NamedTuple):
+    """A call and a definition that it leads to. A call of a class leads to the class and to its __init__."""
+
+    call: int  # index into the calling file's `calls`
+    path: str
+    qualified_name: str
+    how: str  # one of resolve.HOW
+
+
+class Caller(NamedTuple):
+    """A call that leads to the definition asked about."""
+
+    path: str
+    call: int  # index into that file's `calls`
+    how: str
+
+
+class CodeGraph:
+    """An immutable snapshot. Cheap to make from the one before; safe to read from several threads."""
+
+    __slots__ = ("_asked", "_callers", "_edges", "_files", "_memo", "_modules", "_places", "_symbols")
+
+    def __init__(self) -> None:
+        self._files: dict[str, FileGraph] = {}
+        self._edges: dict[str, bytes] = {}
+        self._asked: dict[str, bytes] = {}
+        # "python total" -> where names that may be resolved as unique ones are defined, as "path\0qualified name".
+        self._places: dict[str, tuple[str, ...]] = {}
+        # Filled by whoever asks first, and never wrong: they follow from the four above.
+        self._symbols: dict[str, Symbols] = {}
+        self._modules: ModuleIndex | None = None
+        self._memo = Memo()
+        self._callers: dict[str, dict[str, tuple[Caller, ...]]] = {}
+
+    @classmethod
+    def build(cls, files: Iterable[FileGraph]) -> CodeGraph:
+        """The graph of these files, resolved from scratch. The last of several files with one path counts."""
+        graph = cls().with_changes(files)
+        # The tables of all files together are larger than the graph; those that queries need come back.
+        graph._symbols = {}
+        graph._memo = Memo()
+        return graph
+
+    @property
+    def files(self) -> Mapping[str, FileGraph]:
+        return MappingProxyType(self._files)
+
+    def call_edges(self, path: str) -> tuple[CallEdge, ...]:
+        """The resolved calls of a file, in source order; () for a file that is not in the graph."""
+        packed = self._edges.get(path)
+        return _unpack_edges(packed) if packed else ()
+
+    def callers(self, path: str, qualified_name: str) -> tuple[Caller, ...]:
+        """The calls that lead to a definition, by path and source order."""
+        table = self._callers.get(path)
+        if table is None:
+            table = self._callers[path] = self._callers_into(path)
+        return table.get(qualified_name, ())
+
+    def definition(self, path: str, qualified_name: str) -> Definition | None:
+        """The first definition of this name in a file."""
+        symbols = self.symbols(path)
+        return symbols.definition(qualified_name) if symbols is not None else None
+
+    def with_changes(self, changed: Iterable[FileGraph] = (), removed: Iterable[str] = ()) -> CodeGraph:
+        """The snapshot after some files were created, edited or deleted. This one stays as it is."""
+        new = self._copy()
+        updates: dict[str, FileGraph | None] = {path: None for path in removed if path in self._files}
+        updates.update((file.path, file) for file in changed)
+        tables: dict[str, tuple[Symbols | None, Symbols | None]] = {}
+        for path, file in updates.items():
+            new._symbols.pop(path, None)
+            if file is None:
+                del new._files[path], new._edges[path], new._asked[path]
+            else:
+                new._files[path] = file
+            tables[path] = self.symbols(path), new.symbols(path)
+        # Of a file that was not there nobody has asked anything.
+        names = {path: changed_names(old, now) for path, (old, now) in tables.items() if old is not None}
+        unique = new._move_places(_moved_places(tables))
+        moved = (new._files.keys() ^ self._files.keys()) & updates.keys()
+        if moved:
+            new._modules = None
+        questions = _changed_questions(self, new, moved) if moved else set()
+        affected = {path for path, file in updates.items() if file is not None}
+        affected |= new._dependents(names, unique, questions)
+        changed_places = {(path, name) for path, found in names.items() for name in found}
+        if changed_places or unique or questions:
+            new._memo = self._memo.without(
+                lambda asked: (
+                    not (
+                        changed_places.isdisjoint(asked.names)
+                        and unique.isdisjoint(asked.unique)
+                        and questions.isdisjoint(asked.modules)
+                    )
+                )
+            )
+        for path in affected:
+            new._resolve(path)
+        called = {edge.path for path in affected | updates.keys() for g in (self, new) for edge in g.call_edges(path)}
+        new._callers = {path: table for path, table in list(self._callers.items()) if path not in called}
+        return new
+
+    def overlay(self, file: FileGraph) -> CodeGraph:
+        """A view for one query, in which `file` stands for the file of its path: the buffer up to the cursor.
+
+        Only that file is resolved. The calls of other files are those of this snapshot, as far as the
+        definition that they lead to, by its qualified name, is still there.
+        """
+        return _Overlay(self, file)
+
+    # What resolution reads (`resolve.Sources`)
+
+    @property
+    def memo(self) -> Memo:
+        return self._memo
+
+    @property
+    def modules(self) -> ModuleIndex:
+        if self._modules is None:
+            self._modules = ModuleIndex(self._files.keys())
+        return self._modules
+
+    def symbols(self, path: str) -> Symbols | None:
+        """The table of a file's names; None when the file is not in the graph."""
+        found = self._symbols.get(path)
+        if found is None:
+            file = self._files.get(path)
+            if file is None:
+                return None
+            found = self._symbols[path] = Symbols(file)
+        return found
+
+    def find_module(self, question: ModuleQuestion) -> tuple[str, ...]:
+        """The files that a module consists of, () when it is not in the repository."""
+        return self.modules.find(question)
+
+    def places_named(self, key: str) -> tuple[str, ...]:
+        """Where names with this `unique_key` are defined, as "path\\0qualified name"."""
+        return self._places.get(key, ())
+
+    # Storage
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Columns instead of objects, so that a large graph is loaded in a fraction of a second."""
+        states = [file.__getstate__() for file in self._files.values()]
+        nodes = [file.nodes for file in self._files.values()]
+        return {
+            "files": [(*state[:4], *state[5:]) for state in states],
+            "nodes": np.concatenate(nodes, axis=1) if nodes else np.zeros((5, 0), np.int32),
+            "n_nodes": [file.n_nodes for file in self._files.values()],
+            "edges": [self._edges[path] for path in self._files],
+            "asked": [self._asked[path] for path in self._files],
+            "places": self._places,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        CodeGraph.__init__(self)
+        start = 0
+        for facts, n_nodes in zip(state["files"], state["n_nodes"], strict=True):
+            file = FileGraph.__new__(FileGraph)
+            file.__setstate__((*facts[:4], state["nodes"][:, start : start + n_nodes], *facts[4:]))
+            self._files[file.path] = file
+            start += n_nodes
+        self._edges = dict(zip(self._files, state["edges"], strict=True))
+        self._asked = dict(zip(self._files, state["asked"], strict=True))
+        self._places = state["places"]
+
+    def __repr__(self) -> str:
+        return f"CodeGraph({len(self._files)} files)"
+
+    # Making the next snapshot
+
+    def _copy(self) -> CodeGraph:
+        new = CodeGraph()
+        new._files, new._edges, new._asked = self._files.copy(), self._edges.copy(), self._asked.copy()
+        new._places = self._places
+        new._symbols, new._modules, new._memo = self._symbols.copy(), self._modules, self._memo
+        return new
+
+    def _move_places(self, moves: Mapping[str, tuple[set[str], set[str]]]) -> set[str]:
+        """Note where names are defined now; gives the names that became unique, or another one, or ceased to be."""
+        if not moves:
+            return set()
+        before, self._places = self._places, _after_moves(self._places, moves)
+        return {key for key in moves if _only(before.get(key)) != _only(self._places.get(key))}
+
+    def _resolve(self, path: str) -> None:
+        file = self._files[path]
+        resolver = Resolver(self)
+        edges = [CallEdge(call, *target) for call, targets in resolver.call_targets(file) for target in targets]
+        self._edges[path] = _pack_edges(edges)
+        self._asked[path] = _pack_asked(resolver.asked, path)
+
+    def _dependents(self, names: Mapping[str, set[str]], unique: set[str], questions: set[ModuleQuestion]) -> set[str]:
+        """The files whose resolution asked for something that has another answer now."""
+        # A look for the bytes first: hardly any file asks, and unpacking all of them would cost a second.
+        needles = [_json(path) for path, changed in names.items() if changed]
+        needles += [_json(key) for key in unique]
+        needles += [_json(list(question)) for question in questions]
+        if not needles:
+            return set()
+        found = set()
+        for path, packed in self._asked.items():
+            if any(needle in packed for needle in needles):
+                asked_names, asked_unique, asked_modules = _unpack(packed)
+                if (
+                    any(not changed.isdisjoint(asked_names.get(other, ())) for other, changed in names.items())
+                    or not unique.isdisjoint(asked_unique)
+                    or not questions.isdisjoint(ModuleQuestion(*question) for question in asked_modules)
+                ):
+                    found.add(path)
+        return found
+
+    def _callers_into(self, path: str) -> dict[str, tuple[Caller, ...]]:
+        needle = _json(path)
+        found: dict[str, list[Caller]] = {}
+        for source in sorted(self._edges):
+            if needle in self._edges[source]:
+                for call, target, name, how in self.call_edges(source):
+                    if target == path:
+                        found.setdefault(name, []).append(Caller(source, call, how))
+        return {name: tuple(callers) for name, callers in found.items()}
+
+
+class _Overlay(CodeGraph):
+    """See `CodeGraph.overlay`. Reads through to the snapshot below for all but one file."""
+
+    __slots__ = ("_base", "_own_callers", "_path")
+
+    def __init__(self, base: CodeGraph, file: FileGraph) -> None:
+        super().__init__()
+        self._base = base
+        self._path = file.path
+        self._files = base._files | {file.path: file}
+        self._memo = base._memo.hiding(file.path)
+        self._own_callers: dict[tuple[str, str], list[Caller]] | None = None
+
+    def call_edges(self, path: str) -> tuple[CallEdge, ...]:
+        if path == self._path:
+            if path not in self._edges:
+                self._resolve(path)
+            return super().call_edges(path)
+        edges = self._base.call_edges(path)
+        if all(self._is_there(edge.path, edge.qualified_name) for edge in edges):
+            return edges
+        return tuple(edge for edge in edges if self._is_there(edge.path, edge.qualified_name))
+
+    def callers(self, path: str, qualified_name: str) -> tuple[Caller, ...]:
+        if not self._is_there(path, qualified_name):
+            return ()
+        if self._own_callers is None:
+            own: dict[tuple[str, str], list[Caller]] = {}
+            for call, target, name, how in self.call_edges(self._path):
+                own.setdefault((target, name), []).append(Caller(self._path, call, how))
+            self._own_callers = own
+        below = [caller for caller in self._base.callers(path, qualified_name) if caller.path != self._path]
+        return tuple(sorted(below + self._own_callers.get((path, qualified_name), [])))
+
+    def with_changes(self, changed: Iterable[FileGraph] = (), removed: Iterable[str] = ()) -> CodeGraph:
+        raise TypeError("An overlay is for one query; make changes to the snapshot it was made from.")
+
+    def symbols(self, path: str) -> Symbols | None:
+        return super().symbols(path) if path == self._path else self._base.symbols(path)
+
+    def find_module(self, question: ModuleQuestion) -> tuple[str, ...]:
+        return self._base.find_module(question)
+
+    def places_named(self, key: str) -> tuple[str, ...]:
+        places = self._base.places_named(key)
+        if any(not self._is_there(*place.split("\0", 1)) for place in places):
+            return tuple(place for place in places if self._is_there(*place.split("\0", 1)))
+        return places
+
+    def _is_there(self, path: str, qualified_name: str) -> bool:
+        return path != self._path or self.definition(path, qualified_name) is not None
+
+
+# What a change is made of
+
+
+def _only(places: tuple[str, ...] | None) -> str | None:
+    return places[0] if places is not None and len(places) == 1 else None
+
+
+def _moved_places(updates: Mapping[str, tuple[Symbols | None, Symbols | None]]) -> dict[str, tuple[set[str], set[str]]]:
+    """For each name that gained or lost definitions: the places gone, and the places that came."""
+    moves: dict[str, tuple[set[str], set[str]]] = {}
+    for path, (old, new) in updates.items():
+        before, after = _places_of(path, old), _places_of(path, new)
+        for key, place in before - after:
+            moves.setdefault(key, (set(), set()))[0].add(place)
+        for key, place in after - before:
+            moves.setdefault(key, (set(), set()))[1].add(place)
+    return moves
+
+
+def _places_of(path: str, symbols: Symbols | None) -> set[tuple[str, str]]:
+    keyed = ((unique_key(symbols.language, d.name), d) for d in symbols.definitions) if symbols is not None else ()
+    return {(key, f"{path}\0{definition.qualified_name}") for key, definition in keyed if key is not None}
+
+
+def _after_moves(
+    places: Mapping[str, tuple[str, ...]], moves: Mapping[str, tuple[set[str], set[str]]]
+) -> dict[str, tuple[str, ...]]:
+    after = dict(places)
+    for key, (gone, came) in moves.items():
+        here = came.union(places.get(key, ())) - gone
+        if here:
+            after[key] = tuple(sorted(here))
+        else:
+            del after[key]
+    return after
+
+
+def _changed_questions(old: CodeGraph, new: CodeGraph, moved: Iterable[str]) -> set[ModuleQuestion]:
+    """The questions about modules, of those that were asked, that have another answer now that paths came or went."""
+    names: set[str] = set()
+    for path in moved:
+        names |= names_touched_by(path, old.modules, new.modules)
+    needles = [_json(name)[1:-1] for name in names if name]
+    if "" in names:
+        needles.append(_json(""))
+    asked = {
+        ModuleQuestion(*question)
+        for path, packed in new._asked.items()
+        if any(needle in packed for needle in needles)
+        for question in _unpack(packed)[2]
+    }
+    return {question for question in asked if old.find_module(question) != new.find_module(question)}
+
+
+# Packing: what is read rarely is kept as the text that the disk cache stores
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def _unpack(packed: bytes) -> Any:
+    return json.loads(packed.decode("utf-8", "surrogatepass"))
+
+
+def _pack_asked(asked: Asked, path: str) -> bytes:
+    """What a file asked of others; what it asked of itself is settled whenever it changes."""
+    names: dict[str, list[str]] = {}
+    for other, name in asked.names:
+        if other != path:
+            names.setdefault(other, []).append(name)
+    return _json([names, list(asked.unique), list(asked.modules)])
+
+
+def _pack_edges(edges: list[CallEdge]) -> bytes:
+    numbers: dict[tuple[str, str, str], int] = {}
+    rows = [(edge.call, numbers.setdefault(edge[1:], len(numbers))) for edge in edges]
+    return _json([rows, list(numbers)])
+
+
+def _unpack_edges(packed: bytes) -> tuple[CallEdge, ...]:
+    rows, targets = _unpack(packed)
+    return tuple(CallEdge(call, *targets[number]) for call, number in rows)

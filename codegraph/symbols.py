@@ -1,0 +1,148 @@
+"""What one file says about its names, keyed by qualified name: the table that resolution reads.
+
+Owns the key "Shop.pay" for everything that can stand behind a name: a definition, an imported name, a
+variable with a known value, an attribute of a class ("self.x" of Shop is "Shop.x"), a local ("pay.x").
+Knows one file; what a dotted text means across files is for `resolve` to find out.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, TypeAlias
+
+from .facts import MODULE_SCOPE, Binding, Definition, FileGraph
+
+MODULE = ""
+"""The qualified name of the scope at the top level of a file."""
+
+STARS = "*"
+"""The key of a file's star imports."""
+
+FUNCTION_KINDS = frozenset({"function", "method", "constructor", "macro"})
+
+_FAMILIES = {"javascript": "web", "typescript": "web", "tsx": "web", "c": "native", "cpp": "native"}
+
+
+class Imported(NamedTuple):
+    """A name that stands for something of another module; see `facts.Import`."""
+
+    local_name: str
+    module: str
+    level: int
+    name: str
+
+
+class Bound(NamedTuple):
+    """A name that holds a value; see `facts.Binding`. `scope` is where `value` must be read."""
+
+    how: str
+    value: str
+    scope: str
+
+
+Entry: TypeAlias = Definition | Imported | Bound
+
+
+class Symbols:
+    """The names of one file. `entries` lists what each qualified name stands for, in source order.
+
+    Outside Python, whose names are looked up by their last part too, "~pay" lists all definitions named pay.
+    """
+
+    __slots__ = ("definitions", "entries", "language", "lines", "scopes")
+
+    def __init__(self, file: FileGraph) -> None:
+        self.language = file.language
+        self.definitions = file.definitions
+        self.scopes = tuple(definition.qualified_name for definition in self.definitions)
+        entries: dict[str, list[Entry]] = {}
+        lines: dict[str, list[int]] = {}
+
+        def add(key: str, entry: Entry, line: int) -> None:
+            if key in entries:
+                entries[key].append(entry)
+                lines[key].append(line)
+            else:
+                entries[key] = [entry]
+                lines[key] = [line]
+
+        by_last_name = file.language != "python"
+        for definition in self.definitions:
+            add(definition.qualified_name, definition, definition.start_line)
+            if by_last_name:
+                add(f"~{definition.name}", definition, definition.start_line)
+        for item in file.imports:
+            key = STARS if item.name == STARS else self.key(item.scope, item.local_name)
+            add(key, Imported(item.local_name, item.module, item.level, item.name), item.line)
+        starts = [definition.start_line for definition in self.definitions]
+        for binding in file.bindings:
+            self._bind(add, binding, starts)
+        self.entries: Mapping[str, tuple[Entry, ...]] = {key: tuple(found) for key, found in entries.items()}
+        # Only names that stand for several things need lines to choose by.
+        self.lines = {key: tuple(found) for key, found in lines.items() if len(found) > 1}
+
+    def key(self, scope: int, name: str) -> str:
+        """The qualified name of `name` in the scope with this definition index."""
+        return name if scope == MODULE_SCOPE else f"{self.scopes[scope]}.{name}"
+
+    def is_class(self, qualified_name: str) -> bool:
+        found = self.entries.get(qualified_name)
+        return bool(found) and is_class(found[0])
+
+    def definition(self, qualified_name: str) -> Definition | None:
+        """The first definition of this name."""
+        for entry in self.entries.get(qualified_name, ()):
+            if isinstance(entry, Definition):
+                return entry
+        return None
+
+    def scope_at(self, line: int) -> int:
+        """Index of the innermost definition whose lines hold `line`, MODULE_SCOPE outside of all."""
+        return _innermost(self.definitions, [d.start_line for d in self.definitions], line)
+
+    def _bind(self, add: object, binding: Binding, starts: list[int]) -> None:
+        scope, how, value = binding.scope, binding.how, binding.value
+        name = binding.name
+        if name.startswith("self."):
+            # The value of `self.x = x` is read in the method that assigns it.
+            name = name[5:]
+            within = _innermost(self.definitions, starts, binding.line)
+        else:
+            within = scope
+        read_in = MODULE if within == MODULE_SCOPE else self.scopes[within]
+        add(self.key(scope, name), Bound(how, value, read_in), binding.line)  # type: ignore[operator]
+
+
+def is_class(entry: Entry) -> bool:
+    """Whether an entry defines something with members: a class, an interface, a struct, a module …"""
+    return isinstance(entry, Definition) and entry.kind not in FUNCTION_KINDS
+
+
+def family(language: str) -> str:
+    """The group of languages that can call each other's definitions by name."""
+    return _FAMILIES.get(language, language)
+
+
+def changed_names(old: Symbols | None, new: Symbols | None) -> set[str]:
+    """The qualified names that stand for something else now. Where in the file they stand does not count."""
+    before: Mapping[str, tuple[Entry, ...]] = old.entries if old else {}
+    after: Mapping[str, tuple[Entry, ...]] = new.entries if new else {}
+    changed = before.keys() ^ after.keys()
+    changed.update(
+        key
+        for key, entries in before.items()
+        if key in after and entries != after[key] and _meanings(entries) != _meanings(after[key])
+    )
+    return changed
+
+
+def _meanings(entries: Iterable[Entry]) -> list[tuple[object, ...]]:
+    return [(e.qualified_name, e.kind, e.bases, e.returns) if isinstance(e, Definition) else tuple(e) for e in entries]
+
+
+def _innermost(definitions: tuple[Definition, ...], starts: list[int], line: int) -> int:
+    index = bisect_right(starts, line) - 1
+    while index != MODULE_SCOPE and definitions[index].end_line <= line:
+        index = definitions[index].parent
+    return index
