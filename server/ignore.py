@@ -74,6 +74,11 @@ class Folder:
     git: tuple[RuleFile, ...]  # strongest first
     weft: tuple[RuleFile, ...]
 
+    @property
+    def worth_walking(self) -> bool:
+        """Whether anything in here can belong to the workspace."""
+        return self.included or any(rules.may_include_below(self.path[:-1]) for rules in self.weft)
+
     def judge(self, name: str, is_folder: bool) -> Verdict:
         """Whether the entry `name` of this folder belongs to the workspace."""
         if is_folder and name in VERSION_CONTROL_FOLDERS:
