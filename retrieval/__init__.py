@@ -1,0 +1,31 @@
+"""A cursor in, ranked fragments out: which pieces of the repository matter here?
+
+`retrieve(index, query, options)` is the entrance; `RepositoryIndex` is what it reads, made of one `FileGraph`
+and one `FileFragments` (`slice_file`) for each file.
+"""
+
+from .fragments import FileFragments, Slicing, slice_file
+from .index import CursorView, RepositoryIndex, RetrievalSettings
+from .lexical import LexicalIndex
+from .retrieve import STRATEGIES, UnknownStrategy, retrieve
+from .values import Fragment, Place, Query, RankedFragment, RetrievalOptions, Retrieved, ScorePart
+
+__all__ = [
+    "STRATEGIES",
+    "CursorView",
+    "FileFragments",
+    "Fragment",
+    "LexicalIndex",
+    "Place",
+    "Query",
+    "RankedFragment",
+    "RepositoryIndex",
+    "RetrievalOptions",
+    "RetrievalSettings",
+    "Retrieved",
+    "ScorePart",
+    "Slicing",
+    "UnknownStrategy",
+    "retrieve",
+    "slice_file",
+]

@@ -71,9 +71,9 @@ class LexicalIndex:
         first = _first_gap(_mentioned(self._segments, self.live), sum(map(len, parts.values())))
         n_ids = max(self.n_ids, first + sum(map(len, parts.values())))
         following = LexicalIndex()
-        following.live = _grown(self.live, n_ids)
-        following._lengths = _grown(self._lengths, n_ids)
-        following._n_distinct = _grown(self._n_distinct, n_ids)
+        following.live = grown(self.live, n_ids)
+        following._lengths = grown(self._lengths, n_ids)
+        following._n_distinct = grown(self._n_distinct, n_ids)
         following._ranges = dict(self._ranges)
         for path in (*removed, *parts):
             old = following._ranges.pop(path, range(0))
@@ -98,7 +98,7 @@ class LexicalIndex:
         """
         n_ids = self.n_ids + len(tail)
         view = LexicalIndex()
-        view.live = _grown(self.live, n_ids)
+        view.live = grown(self.live, n_ids)
         view.live[self.n_ids :] = True
         dead = self.ids(path)[n_kept:]
         view.live[dead.start : dead.stop] = False
@@ -281,7 +281,7 @@ def _first_gap(taken: NDArray[np.bool_], length: int) -> int:
     return int(edges[gaps[0] if len(gaps) else -1]) + 1
 
 
-def _grown(values: NDArray, n_ids: int) -> NDArray:
+def grown(values: NDArray, n_ids: int) -> NDArray:
     grown = np.zeros(n_ids, values.dtype)
     grown[: len(values)] = values
     return grown

@@ -1,0 +1,259 @@
+"""One folder's index: the code graph, the words, the relations and the texts of all fragments, of one moment.
+
+Owns the join of the parts and the numbering that they share, and `CursorView`: the index as one cursor may
+see it. Knows no ranking, no disk and no editor.
+
+One writer makes the next snapshot with `with_changes`; readers keep theirs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..codegraph.facts import FileGraph
+from ..codegraph.graph import CodeGraph
+from ..codegraph.syntax import parse_file
+from ..codegraph.weights import Weights
+from .fragments import FileFragments, Slicing, count_lines, lines_between, normalise, slice_file
+from .lexical import FloatArray, LexicalIndex, grown
+from .terms import count_terms, encode
+from .values import Place, Query
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalSettings:
+    """What an index is built with. Another setting needs another index; `slicing` must be that of every part."""
+
+    name: str = ""  # of the repository, for prompts that state it
+    slicing: Slicing = field(default_factory=Slicing)
+    weights: Weights = field(default_factory=Weights)
+
+
+class RepositoryIndex:
+    """An immutable snapshot of one folder.
+
+    Arrays over fragments have one place per fragment id, see `LexicalIndex`; dead ids hold anything.
+    """
+
+    __slots__ = ("_owners", "ends", "graph", "hashes", "lexical", "n_lines", "settings", "starts", "texts")
+
+    def __init__(self, settings: RetrievalSettings = RetrievalSettings()) -> None:
+        self.settings = settings
+        self.graph = CodeGraph.build(())
+        self.lexical = LexicalIndex()
+        self.texts: Mapping[str, bytes] = {}  # normalised UTF-8, by path
+        self.starts: NDArray[np.int32] = np.zeros(0, np.int32)
+        self.ends: NDArray[np.int32] = np.zeros(0, np.int32)
+        self.hashes: NDArray[np.uint64] = np.zeros(0, np.uint64)  # equal for identical windows
+        self.n_lines = 0
+        self._owners: NDArray[np.object_] = np.zeros(0, object)  # paths
+
+    @classmethod
+    def build(
+        cls, parts: Iterable[tuple[FileGraph, FileFragments]], settings: RetrievalSettings = RetrievalSettings()
+    ) -> RepositoryIndex:
+        return cls(settings).with_changes(parts)
+
+    @property
+    def name(self) -> str:
+        return self.settings.name
+
+    @property
+    def n_files(self) -> int:
+        return len(self.texts)
+
+    @property
+    def n_fragments(self) -> int:
+        return self.lexical.n_fragments
+
+    def __contains__(self, path: object) -> bool:
+        return path in self.texts
+
+    def with_changes(
+        self, changed: Iterable[tuple[FileGraph, FileFragments]], removed: Iterable[str] = ()
+    ) -> RepositoryIndex:
+        """The snapshot in which each file replaces what its path held before, and removed paths are gone.
+
+        Costs what the changed files need, not what the repository holds. A pair must speak of one path and text.
+        """
+        pairs = {fragments.path: (file, fragments) for file, fragments in changed}
+        gone = [path for path in removed if path not in pairs]
+        following = RepositoryIndex(self.settings)
+        following.graph = self.graph.with_changes([file for file, _ in pairs.values()], gone)
+        following.lexical = self.lexical.with_changes([fragments for _, fragments in pairs.values()], gone)
+        n_ids = following.lexical.n_ids
+        following.starts, following.ends = grown(self.starts, n_ids), grown(self.ends, n_ids)
+        following.hashes, following._owners = grown(self.hashes, n_ids), grown(self._owners, n_ids)
+        following.texts = texts = dict(self.texts)
+        following.n_lines = self.n_lines
+        for path in (*gone, *pairs):
+            following.n_lines -= self._n_lines_of(path)
+            texts.pop(path, None)
+        for path, (_, fragments) in pairs.items():
+            ids = following.lexical.ids(path)
+            at = slice(ids.start, ids.stop)
+            following.starts[at], following.ends[at] = fragments.starts, fragments.ends
+            following.hashes[at], following._owners[at] = fragments.hashes, path
+            texts[path] = fragments.text
+            following.n_lines += following._n_lines_of(path)
+        return following
+
+    def place(self, fragment: int) -> Place:
+        """Where a live fragment stands."""
+        return Place(self._owners[fragment], int(self.starts[fragment]), int(self.ends[fragment]))
+
+    def text(self, place: Place) -> str:
+        """The lines of a place, joined by \\n."""
+        return lines_between(self.texts[place.path], place.start_line, place.end_line)
+
+    def at(self, query: Query, n_shown_lines: int = 20) -> CursorView:
+        """This snapshot as a cursor may see it; `n_shown_lines` stands in for a query without `shown_from_line`."""
+        return CursorView(self, query, n_shown_lines)
+
+    def __getstate__(self) -> tuple[object, ...]:
+        return (
+            self.settings,
+            self.graph,
+            self.lexical,
+            dict(self.texts),
+            self.starts,
+            self.ends,
+            self.hashes,
+            self.n_lines,
+        )
+
+    def __setstate__(self, state: tuple[object, ...]) -> None:
+        names = ("settings", "graph", "lexical", "texts", "starts", "ends", "hashes", "n_lines")
+        for name, value in zip(names, state, strict=True):
+            setattr(self, name, value)
+        self._owners = np.zeros(self.lexical.n_ids, object)
+        for path in self.lexical.paths:
+            ids = self.lexical.ids(path)
+            self._owners[ids.start : ids.stop] = path
+
+    def _n_lines_of(self, path: str) -> int:
+        ids = self.lexical.ids(path)
+        return int(self.ends[ids[-1]]) if ids else 0
+
+
+class CursorView:
+    """An index in which the cursor's file ends at the cursor: nothing after it reaches a score (papers' spec 1.3, 2.2).
+
+    The file's indexed fragments are dead; those of the text before the cursor have the ids from `first_own` on.
+    The ones that the prompt shows anyway are live, so they count in document frequencies, but are no candidates.
+    Cheap for each keystroke: windows that an edit left as they are in the index are not sliced again.
+    """
+
+    def __init__(self, index: RepositoryIndex, query: Query, n_shown_lines: int) -> None:
+        self.index = index
+        self.query = query
+        self.path = query.path
+        self.prefix = encode(normalise(query.prefix))
+        self.n_lines = count_lines(self.prefix)  # of the prefix, the cursor's line included when it has begun
+        self.first_own = index.lexical.n_ids
+        self._indexed = index.lexical.ids(query.path)
+        self.own_starts, self.own_ends = index.settings.slicing.windows(self.n_lines)
+        self._n_kept = self._count_unchanged()
+        self._tail = slice_file(query.path, query.prefix, index.settings.slicing, self._n_kept)
+        self._lexical = index.lexical.cut(query.path, self._n_kept, self._tail)
+        shown_from = self.n_lines - n_shown_lines if query.shown_from_line is None else query.shown_from_line
+        self.candidates: NDArray[np.bool_] = self._renumbered(self._lexical.live)
+        self.candidates[self.first_own :] &= self.own_ends <= shown_from
+
+    @property
+    def n_ids(self) -> int:
+        return self.first_own + len(self.own_starts)
+
+    @property
+    def cursor_line(self) -> int:
+        """0-based; one past the last line when the cursor stands at the start of a line."""
+        return self.n_lines - 1 if self.prefix and not self.prefix.endswith(b"\n") else self.n_lines
+
+    def query_terms(self, n_lines: int) -> Counter[str]:
+        """Terms of the last lines before the cursor, with how often they occur."""
+        return count_terms(lines_between(self.prefix, max(0, self.n_lines - n_lines), self.n_lines))
+
+    @cached_property
+    def graph(self) -> CodeGraph:
+        """The code graph with the cursor's file cut at the cursor."""
+        file = self.query.file_graph
+        return self.index.graph.overlay(parse_file(self.path, self.query.prefix) if file is None else file)
+
+    def bm25(self, query: Mapping[str, float]) -> FloatArray:
+        """`LexicalIndex.bm25`, (n_ids,); 0 for what is no candidate."""
+        return self._renumbered(self._lexical.bm25(query)) * self.candidates
+
+    def jaccard(self, query: Iterable[str]) -> FloatArray:
+        """`LexicalIndex.jaccard`, (n_ids,); 0 for what is no candidate."""
+        return self._renumbered(self._lexical.jaccard(query)) * self.candidates
+
+    def shown_windows(self, query: Mapping[str, float]) -> list[tuple[float, int, int]]:
+        """BM25 score and lines of the windows before the cursor that the prompt shows anyway."""
+        scores = self._renumbered(self._lexical.bm25(query))[self.first_own :]
+        windows = zip(scores.tolist(), self.own_starts.tolist(), self.own_ends.tolist(), strict=True)
+        own = self.candidates[self.first_own :].tolist()
+        return [window for window, is_candidate in zip(windows, own, strict=True) if not is_candidate]
+
+    def later_windows(self, query: Mapping[str, float]) -> list[tuple[float, int, int]]:
+        """BM25 score and lines of the indexed windows that hold lines of the file from the cursor's on."""
+        at = slice(self._indexed.start, self._indexed.stop)
+        scores = self.index.lexical.bm25(query)[at]
+        starts, ends = self.index.starts[at], self.index.ends[at]
+        later = np.flatnonzero(ends > self.cursor_line)
+        return list(zip(scores[later].tolist(), starts[later].tolist(), ends[later].tolist(), strict=True))
+
+    def bm25_terms(self, query: Mapping[str, float], fragment: int) -> dict[str, float]:
+        """`LexicalIndex.bm25_terms` of a candidate."""
+        if fragment >= self.first_own:
+            number = fragment - self.first_own
+            kept = number < self._n_kept
+            fragment = self._indexed[number] if kept else self.first_own + number - self._n_kept
+        return self._lexical.bm25_terms(query, fragment)
+
+    def place(self, fragment: int) -> Place:
+        """Where a live fragment stands."""
+        if fragment < self.first_own:
+            return self.index.place(fragment)
+        own = fragment - self.first_own
+        return Place(self.path, int(self.own_starts[own]), int(self.own_ends[own]))
+
+    def text(self, place: Place) -> str:
+        """The lines of a place, joined by \\n; of the cursor's file only those before the cursor."""
+        if place.path != self.path:
+            return self.index.text(place)
+        return lines_between(self.prefix, place.start_line, place.end_line)
+
+    @cached_property
+    def hashes(self) -> NDArray[np.uint64]:
+        """Hash of every fragment's text, (n_ids,); equal for identical windows."""
+        return self._renumbered(np.concatenate((self.index.hashes, self._tail.hashes)))
+
+    def _count_unchanged(self) -> int:
+        """How many first windows of the prefix are those of the indexed file: same lines, same text."""
+        text = self.index.texts.get(self.path, b"")
+        n_same_lines = self.prefix.count(b"\n", 0, _common_length(text, self.prefix))
+        indexed_ends = self.index.ends[self._indexed.start : self._indexed.stop]
+        n = min(len(indexed_ends), len(self.own_ends))
+        same = (self.own_ends[:n] == indexed_ends[:n]) & (self.own_ends[:n] <= n_same_lines)
+        return int(np.argmin(same)) if not same.all() else n
+
+    def _renumbered(self, values: NDArray) -> NDArray:
+        """Values by the ids of `_lexical`, where the cursor's file has two ranges, by those of the view."""
+        values = np.concatenate(
+            (values[: self.first_own], values[self._indexed.start :][: self._n_kept], values[self.first_own :])
+        )
+        values[self._indexed.start : self._indexed.stop] = 0
+        return values
+
+
+def _common_length(a: bytes, b: bytes) -> int:
+    n = min(len(a), len(b))
+    if a[:n] == b[:n]:
+        return n
+    return int(np.argmax(np.frombuffer(a, np.uint8, n) != np.frombuffer(b, np.uint8, n)))

@@ -1,0 +1,75 @@
+"""A cursor in, ranked fragments out: the one entrance to all strategies.
+
+Owns the choice of a strategy and the query made of the code before the cursor. Knows no editor and no model.
+"""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from .explain import withheld, words_part
+from .index import CursorView, RepositoryIndex
+from .ranking import Ranking, best_windows
+from .values import Query, RetrievalOptions, Retrieved, ScorePart
+
+_DEFAULTS = RetrievalOptions()
+
+
+class UnknownStrategy(ValueError):
+    """No strategy has that name. The message names the nearest one that exists."""
+
+
+def retrieve(index: RepositoryIndex, query: Query, options: RetrievalOptions = _DEFAULTS) -> Retrieved:
+    """Fragments for the code at a cursor, best first.
+
+    Reads one snapshot and may run in any thread. Raises `UnknownStrategy`.
+    """
+    strategy = STRATEGIES.get(options.strategy)
+    if strategy is None:
+        nearest = difflib.get_close_matches(options.strategy, STRATEGIES, n=1, cutoff=0.0)[0]
+        raise UnknownStrategy(
+            f"strategy {options.strategy!r} is unknown; did you mean {nearest!r}? There are {', '.join(STRATEGIES)}."
+        )
+    started = time.perf_counter()
+    view = index.at(query, options.query_lines)
+    viewed = time.perf_counter()
+    found = strategy(view, options)
+    ranked = time.perf_counter()
+    left_out = found.left_out
+    if options.explain:
+        left_out += withheld(view, view.query_terms(options.query_lines), options.k)
+    timings_ms = {"view": 1e3 * (viewed - started), "rank": 1e3 * (ranked - viewed), **found.timings_ms}
+    return replace(found, left_out=left_out, timings_ms=timings_ms)
+
+
+def bm25(view: CursorView, options: RetrievalOptions) -> Ranking:
+    """Words alone: Okapi BM25 of the last lines before the cursor."""
+    terms = view.query_terms(options.query_lines)
+    return Ranking(view.bm25(terms), lambda fragment: (words_part(view, terms, fragment),))
+
+
+def jaccard(view: CursorView, options: RetrievalOptions) -> Ranking:
+    """RepoCoder's similarity: the share of terms that query and fragment have in common."""
+    terms = view.query_terms(options.query_lines)
+    scores = view.jaccard(terms)
+
+    def explain(fragment: int) -> tuple[ScorePart, ...]:
+        shared = view.bm25_terms(terms, fragment)
+        return (ScorePart("shared words", float(scores[fragment]), ", ".join(shared)),)
+
+    return Ranking(scores, explain)
+
+
+def _windows(rank: Callable[[CursorView, RetrievalOptions], Ranking]) -> Callable[..., Retrieved]:
+    return lambda view, options: best_windows(view, rank(view, options), options)
+
+
+STRATEGIES: Mapping[str, Callable[[CursorView, RetrievalOptions], Retrieved]] = {
+    "bm25": _windows(bm25),
+    "jaccard": _windows(jaccard),
+    "none": lambda view, options: Retrieved(()),
+}
+"""What `RetrievalOptions.strategy` may say. "none" returns nothing, for completions without a repository."""
