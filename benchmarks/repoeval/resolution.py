@@ -183,7 +183,11 @@ class _Repository:
             parameters = self.parameter_classes(owner.path, method)
             for node in ast.walk(method):
                 target, annotation, value = _assignment(node)
-                if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
+                if (
+                    isinstance(target, ast.Attribute)
+                    and isinstance(target.value, ast.Name)
+                    and target.value.id == "self"
+                ):
                     found = self.annotated_class(owner.path, annotation)
                     found = found or self.value_class(owner.path, value, parameters)
                     if found:
@@ -300,9 +304,7 @@ def _function_scope(repository: _Repository, path: str, node: FunctionNode, arou
     return _Scope(around.owner, classes, frozenset(names))
 
 
-def _resolve_call(
-    repository: _Repository, path: str, call: ast.Call, scope: _Scope
-) -> tuple[DefinitionAt | None, str]:
+def _resolve_call(repository: _Repository, path: str, call: ast.Call, scope: _Scope) -> tuple[DefinitionAt | None, str]:
     """The definition a call means, and how it was found; None when it is a module or unknown."""
     if isinstance(call.func, ast.Name):
         name = call.func.id

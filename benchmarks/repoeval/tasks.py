@@ -156,9 +156,7 @@ def _api_tasks(sources: Mapping[str, SourceFile], repo: str, n_repeats: Counter[
         api = _called_definition(call.callee, owners)
         task_id = f"{repo}/api/{number}"
         tasks.append(
-            _task(
-                task_id, source, call.line, truth, n_repeats, end_line=call.end_line, resolution=call.how, api=api
-            )
+            _task(task_id, source, call.line, truth, n_repeats, end_line=call.end_line, resolution=call.how, api=api)
         )
     return tasks
 
@@ -193,7 +191,9 @@ def _called_definition(callee: DefinitionAt, owners: Mapping[int, str]) -> Calle
         for member in node.body:
             if isinstance(member, ast.FunctionDef) and member.name == "__init__":
                 heads.append(member.lineno - 1)
-                spans.append((member.lineno - 1, min(member.end_lineno or member.lineno, member.lineno + HEAD_LINES - 1)))
+                spans.append(
+                    (member.lineno - 1, min(member.end_lineno or member.lineno, member.lineno + HEAD_LINES - 1))
+                )
     return CalledDefinition(
         name=node.name,
         qualname=f"{owner}.{node.name}" if owner else node.name,

@@ -1,0 +1,228 @@
+"""`python -m weft.benchmarks.repoeval`: every strategy on every task, a table for people, a JSON line for machines.
+
+Owns the command line, the run and the report. The judge's definitions are in `tasks` and `metrics`.
+
+The repository is indexed once; a task is asked with the text before its cursor alone, and each
+strategy has to leave out of that index what lies after the cursor. The time of a query is everything
+between the task and its fragments, on one thread, the first five queries of a repository not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .archives import ARCHIVES, ArchiveError, checkout
+from .metrics import RetrievalScore, mean, paired_interval, score_retrieval
+from .peers import PEERS, Ranker, Windows
+from .sources import SourceFile, read_sources
+from .tasks import Task, build_tasks
+from .weft_strategies import WEFT_STRATEGIES
+
+DEFAULT_WORK = Path(__file__).parent.parent / ".work"
+N_WARM_UP = 5
+
+STRATEGIES: Mapping[str, Callable[[Windows], Ranker]] = {**PEERS, **WEFT_STRATEGIES}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One figure of the report: a mean over the tasks of a kind, in percent."""
+
+    name: str
+    kind: str
+    value: Callable[[RetrievalScore], float]
+    unique_only: bool = False
+
+    def values(self, tasks: Sequence[Task], scores: Sequence[RetrievalScore]) -> list[float]:
+        """One value per task, in percent; NaN where the column does not ask."""
+        return [
+            100 * self.value(score)
+            if task.kind == self.kind and not (self.unique_only and not task.unique_in_repo)
+            else math.nan
+            for task, score in zip(tasks, scores, strict=True)
+        ]
+
+
+COLUMNS = (
+    Column("line id", "line", lambda score: score.identifiers),
+    Column("line ES", "line", lambda score: score.similarity),
+    Column("line ES unique", "line", lambda score: score.similarity, unique_only=True),
+    Column("line exact", "line", lambda score: score.exact),
+    Column("API id", "api", lambda score: score.identifiers),
+    Column("API ES", "api", lambda score: score.similarity),
+    Column("API def", "api", lambda score: score.definition),
+)
+
+
+@dataclass(slots=True)
+class Results:
+    """What one strategy did on the repositories seen so far, by repository."""
+
+    scores: dict[str, list[RetrievalScore]] = field(default_factory=dict)
+    query_ms: dict[str, list[float]] = field(default_factory=dict)
+    build_s: dict[str, float] = field(default_factory=dict)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parse_arguments(arguments)
+    tasks: dict[str, list[Task]] = {}
+    results = {name: Results() for name in options.strategies}
+    try:
+        for repo, tree in _trees(options):
+            sources = read_sources(tree)
+            tasks[repo] = _limited(build_tasks(sources, repo), options.limit)
+            _write_tasks(tasks[repo], options.write_tasks, repo)
+            _progress(f"{repo}: {len(sources)} files, {len(tasks[repo])} tasks")
+            _run_repository(repo, sources, tasks[repo], results)
+    except ArchiveError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(report(tasks, results, options.against))
+    print(json.dumps(summary(tasks, results), sort_keys=True))
+    return 0
+
+
+def report(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, Results], against: str) -> str:
+    """Markdown: one table of means with 95 % intervals of the difference to `against`, one per repository."""
+    head = ["strategy", *(column.name for column in COLUMNS), "ms p50", "ms p95"]
+    lines = [f"Mean over {len(tasks)} repositories; in brackets the 95 % interval of the difference to {against}.", ""]
+    lines += _table_head(head)
+    for name, result in results.items():
+        cells = []
+        for column in COLUMNS:
+            cell = _figure(mean(_repo_means(column, tasks, result)))
+            if name != against and against in results:
+                cell += " [{:+.1f}, {:+.1f}]".format(*_interval(column, tasks, result, results[against]))
+            cells.append(cell)
+        lines.append(_row([name, *cells, *_times(list(result.query_ms.values()))]))
+    lines += ["", "Per repository.", ""]
+    lines += _table_head(["repository", *head])
+    for repo in tasks:
+        for name, result in results.items():
+            cells = [_figure(mean(column.values(tasks[repo], result.scores[repo]))) for column in COLUMNS]
+            lines.append(_row([repo, name, *cells, *_times([result.query_ms[repo]])]))
+    return "\n".join(lines)
+
+
+def summary(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, Results]) -> dict[str, object]:
+    """The same figures for machines."""
+    by_strategy = {}
+    for name, result in results.items():
+        figures: dict[str, object] = {column.name: _repo_means(column, tasks, result) for column in COLUMNS}
+        figures["mean"] = {column.name: round(mean(_repo_means(column, tasks, result)), 2) for column in COLUMNS}
+        figures["query_ms_p50"] = [round(statistics.median(times), 3) for times in result.query_ms.values()]
+        figures["build_s"] = [round(seconds, 2) for seconds in result.build_s.values()]
+        by_strategy[name] = figures
+    return {
+        "benchmark": "repoeval-retrieval",
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "repositories": list(tasks),
+        "n_tasks": [len(of_repo) for of_repo in tasks.values()],
+        "strategies": by_strategy,
+    }
+
+
+def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m weft.benchmarks.repoeval", description=__doc__)
+    parser.add_argument("--work", type=Path, default=DEFAULT_WORK, help="folder for archives and their trees")
+    parser.add_argument("--trees", type=Path, help="folder of checkouts to use instead of the archives, by repository")
+    parser.add_argument("--repos", nargs="+", metavar="REPO", help="parts of repository names; all by default")
+    parser.add_argument("--limit", type=int, help="tasks of each kind per repository, spread over its files")
+    parser.add_argument("--strategies", nargs="+", choices=STRATEGIES, default=["rank_bm25", "bm25s", "bm25", "weft"])
+    parser.add_argument("--against", default="rank_bm25", help="strategy that differences are taken to")
+    parser.add_argument("--write-tasks", type=Path, metavar="DIR", help="also write the tasks, one JSON line each")
+    return parser.parse_args(arguments)
+
+
+def _trees(options: argparse.Namespace) -> Iterable[tuple[str, Path]]:
+    if options.trees:
+        trees = {folder.name: folder for folder in sorted(options.trees.iterdir()) if folder.is_dir()}
+    else:
+        trees = {archive.repo: None for archive in ARCHIVES}
+    wanted = [repo for repo in trees if not options.repos or any(part in repo for part in options.repos)]
+    if not wanted:
+        raise ArchiveError(f"no repository has any of {options.repos} in its name; there are {', '.join(trees)}")
+    archives = {archive.repo: archive for archive in ARCHIVES}
+    for repo in wanted:
+        yield repo, trees[repo] or checkout(archives[repo], options.work)
+
+
+def _limited(tasks: list[Task], limit: int | None) -> list[Task]:
+    if limit is None:
+        return tasks
+    limited = []
+    for kind in ("line", "api"):
+        of_kind = [task for task in tasks if task.kind == kind]
+        step = max(1, math.ceil(len(of_kind) / max(limit, 1)))
+        limited += of_kind[::step]
+    return limited
+
+
+def _write_tasks(tasks: Sequence[Task], folder: Path | None, repo: str) -> None:
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{repo}.jsonl").write_text("".join(f"{task.to_json()}\n" for task in tasks), encoding="utf-8")
+
+
+def _run_repository(
+    repo: str, sources: Mapping[str, SourceFile], tasks: Sequence[Task], results: Mapping[str, Results]
+) -> None:
+    windows = Windows.cut(sources)
+    for name, result in results.items():
+        begin = time.perf_counter()
+        rank = STRATEGIES[name](windows)
+        result.build_s[repo] = time.perf_counter() - begin
+        for task in tasks[:N_WARM_UP]:
+            rank(task)
+        result.scores[repo], result.query_ms[repo] = [], []
+        for task in tasks:
+            begin = time.perf_counter()
+            fragments = rank(task)
+            result.query_ms[repo].append(1000 * (time.perf_counter() - begin))
+            result.scores[repo].append(score_retrieval(task, fragments))
+        _progress(f"  {name}: {sum(result.query_ms[repo]) / 1000:.1f} s")
+
+
+def _repo_means(column: Column, tasks: Mapping[str, Sequence[Task]], result: Results) -> list[float]:
+    return [round(mean(column.values(tasks[repo], result.scores[repo])), 2) for repo in tasks]
+
+
+def _interval(
+    column: Column, tasks: Mapping[str, Sequence[Task]], first: Results, second: Results
+) -> tuple[float, float]:
+    values = [{repo: column.values(tasks[repo], result.scores[repo]) for repo in tasks} for result in (first, second)]
+    return paired_interval(*values)
+
+
+def _times(query_ms: Sequence[Sequence[float]]) -> list[str]:
+    """Median and 95th percentile, each the mean over repositories."""
+    medians = [statistics.median(times) for times in query_ms]
+    tails = [sorted(times)[int(0.95 * (len(times) - 1))] for times in query_ms]
+    return [f"{statistics.mean(medians):.2f}", f"{statistics.mean(tails):.2f}"]
+
+
+def _figure(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.1f}"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _table_head(names: Sequence[str]) -> list[str]:
+    return [_row(names), _row("---" for _ in names)]
+
+
+def _progress(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
