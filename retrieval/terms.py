@@ -5,8 +5,12 @@ Knows no fragment, no score and no language: a keyword is a term like any other,
 
 A *word* is a run of letters, digits and underscores that does not begin with a digit; every character
 outside ASCII counts as a letter. Its *terms* are the word itself and each distinct sub-word in lower case,
-cut at underscores, at changes of case and around digits: `HTTPServer_v2` gives `HTTPServer_v2`, `http`,
-`server`, `v`, `2`. Bare numbers are no words.
+cut at underscores, at changes of case and around digits, of two characters at least: `HTTPServer_v2` gives
+`HTTPServer_v2`, `http`, `server`. Bare numbers are no words.
+
+Measured on five of the benchmark repositories (top 10 windows of BM25, identifiers found for line and API tasks):
+words alone 40.7 and 54.5 %, with all sub-words 42.9 and 59.1, without those of one letter 43.7 and 59.1, and with
+numbers too 42.9 and 59.1. Words in lower case, or sub-words kept apart from words, cost one point on API tasks.
 """
 
 from __future__ import annotations
@@ -42,7 +46,7 @@ def terms_of_word(word: bytes) -> tuple[str, ...]:
     """The terms of one word, the word itself first; none when it begins with a digit or is too long."""
     if word[:1].isdigit() or len(word) > MAX_WORD_BYTES:
         return ()
-    parts = dict.fromkeys([word, *(part.lower() for part in _SUB_WORD.findall(word))])
+    parts = dict.fromkeys([word, *(part.lower() for part in _SUB_WORD.findall(word) if len(part) > 1)])
     return tuple(part.decode("utf-8", "surrogatepass") for part in parts)
 
 
