@@ -1,147 +1,98 @@
 """What Python source says: definitions, calls, imports, and what names are known to hold.
 
-Owns the readers of Python's syntax nodes and the rules that turn a type expression or a callee into
-dotted text. Knows one file at a time: what a dotted text means is for resolution to find out.
+Owns the readers of Python's syntax nodes. Knows one file at a time: what a dotted text means is for
+resolution to find out.
 
 The node of a definition is its `function_definition` or `class_definition`, also when it is decorated;
-its lines start at the first decorator. Names bound in a class body count as attributes, "self.x".
+its lines start at the first decorator. Names bound in a class body count as attributes, "self.x". A name
+that is bound to something unknown (a bare parameter, a loop variable, a literal) is noted as "unknown"
+with the value "": it hides the same name of an outer scope.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from tree_sitter import Node
 
-from .facts import MODULE_SCOPE, Binding, Call, Import
+from .dotted import class_of_annotation, dotted_name
+from .facts import MODULE_SCOPE
 from .walk import Reader, Walk, node_lines
-
-# Longer chains of attributes and calls are cut to "?.name": no resolver follows them, and fluent
-# code with hundreds of links would cost the square of its length. Lengths are in bytes and characters.
-MAX_LINKS = 12
-MAX_DOTTED_LENGTH = 200
-MAX_TYPE_LENGTH = 400
-_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*").fullmatch
-
 
 # Calls
 
 
-def _read_call(walk: Walk, node: Node, index: int, depth: int, scope: int) -> int:
-    function = node.child_by_field_name("function")
-    if function is not None:
-        callee = _dotted(walk, function)
-        if callee and callee != "?":
-            walk.calls.append(Call(callee, index, depth, node.start_point[0], scope))
-    return scope
-
-
-def _dotted(walk: Walk, node: Node) -> str:
-    """The expression as `Call.callee` writes it; "?" or "" when it ends in no name."""
-    if node.end_byte - node.start_byte <= MAX_DOTTED_LENGTH:
-        text = walk.text(node)
-        if _DOTTED(text):
-            return text
-    links: list[str] = []
-    called = ""
-    while len(links) < MAX_LINKS:
-        kind = node.type
-        if kind == "identifier":
-            return ".".join([walk.text(node) + called, *reversed(links)])
-        if kind == "attribute":
-            name = node.child_by_field_name("attribute")
-            below = node.child_by_field_name("object")
-            if name is None or below is None:
-                break
-            links.append(walk.text(name) + called)
-            called = ""
-        elif kind == "call":
-            below = node.child_by_field_name("function")
-            called += "()"
-        elif kind in ("parenthesized_expression", "await"):
-            below = node.named_child(0)
-        else:
-            break
-        if below is None:
-            break
-        node = below
-    return f"?.{links[0]}" if links else "?"
+def _read_call(walk: Walk, node: Node) -> None:
+    walk.call(node, dotted_name(walk.text(node.children[0])))
 
 
 # Definitions
 
 
-def _read_decorated(walk: Walk, node: Node, index: int, depth: int, scope: int) -> int:
-    walk.decorated = (node.end_byte, node.start_point[0])
-    return scope
-
-
-def _read_function(walk: Walk, node: Node, index: int, depth: int, scope: int) -> int:
+def _read_function(walk: Walk, node: Node) -> None:
     name = node.child_by_field_name("name")
-    if name is None:
-        return scope
-    returns = node.child_by_field_name("return_type")
-    return walk.define(
+    if name is not None:
+        returns = node.child_by_field_name("return_type")
+        _define(walk, node, name, "function", returns=class_of_annotation(walk.text(returns)) if returns else "")
+
+
+def _read_class(walk: Walk, node: Node) -> None:
+    name = node.child_by_field_name("name")
+    if name is not None:
+        bases = node.child_by_field_name("superclasses")
+        _define(walk, node, name, "class", bases=_bases(walk, bases) if bases else ())
+
+
+def _define(walk: Walk, node: Node, name: Node, kind: str, *, bases: tuple[str, ...] = (), returns: str = "") -> None:
+    around = node.parent
+    decorated = around is not None and around.type == "decorated_definition"
+    walk.define(
         node,
-        name,
-        _function_kind(walk, scope),
-        index,
-        depth,
-        scope,
-        returns=reduce_type(walk.text(returns)) if returns is not None else "",
+        walk.text(name),
+        kind,
+        first_line=around.start_point[0] if around is not None and decorated else None,
+        header_line=name.start_point[0],
+        bases=bases,
+        returns=returns,
     )
 
 
-def _read_class(walk: Walk, node: Node, index: int, depth: int, scope: int) -> int:
-    name = node.child_by_field_name("name")
-    if name is None:
-        return scope
-    bases = node.child_by_field_name("superclasses")
-    return walk.define(node, name, "class", index, depth, scope, bases=_bases(walk, bases) if bases is not None else ())
-
-
-def _function_kind(walk: Walk, scope: int) -> str:
-    return "method" if scope != MODULE_SCOPE and walk.definitions[scope].kind == "class" else "function"
-
-
 def _bases(walk: Walk, arguments: Node) -> tuple[str, ...]:
-    bases = (base for base in arguments.named_children if base.type not in ("keyword_argument", "comment"))
-    return tuple(text for text in (reduce_type(walk.text(base)) for base in bases) if text)
+    written = (base for base in arguments.named_children if base.type not in ("keyword_argument", "comment"))
+    return tuple(base for base in (class_of_annotation(walk.text(base)) for base in written) if base)
 
 
 # Imports
 
 
-def _read_import(walk: Walk, node: Node, index: int, depth: int, scope: int) -> int:
-    line = node.start_point[0]
+def _read_import(walk: Walk, node: Node) -> None:
     for name, alias in _imported_names(walk, node):
-        walk.imports.append(Import(alias or name.partition(".")[0], name, 0, "", line, scope))
-    return scope
+        walk.bring(node, alias or name.partition(".")[0], name, "")
 
 
-def _read_from_import(walk: Walk, node: Node, index: int, depth: int, scope: int) -> int:
+def _read_from_import(walk: Walk, node: Node) -> None:
     source = node.child_by_field_name("module_name")
     if source is None:
-        return scope
+        return
     written = _unspaced(walk.text(source))
     module = written.lstrip(".")
-    level, line = len(written) - len(module), node.start_point[0]
+    level = len(written) - len(module)
     if any(child.type == "wildcard_import" for child in node.named_children):
-        walk.imports.append(Import("", module, level, "*", line, scope))
+        walk.bring(node, "", module, "*", level)
     for name, alias in _imported_names(walk, node):
-        walk.imports.append(Import(alias or name, module, level, name, line, scope))
-    return scope
+        walk.bring(node, alias or name, module, name, level)
 
 
 def _imported_names(walk: Walk, node: Node) -> Iterator[tuple[str, str]]:
+    """Each imported name with its alias, "" when there is none."""
     for child in node.children_by_field_name("name"):
         name, alias = child, None
         if child.type == "aliased_import":
-            name, alias = child.child_by_field_name("name"), child.child_by_field_name("alias")
-        if name is not None and name.start_byte < name.end_byte:
-            yield _unspaced(walk.text(name)), walk.text(alias) if alias is not None else ""
+            name, alias = child.named_children[0], child.child_by_field_name("alias")
+        written = _unspaced(walk.text(name))
+        if written:
+            yield written, walk.text(alias) if alias is not None else ""
 
 
 def _unspaced(text: str) -> str:
@@ -151,177 +102,175 @@ def _unspaced(text: str) -> str:
 # Bindings
 
 
-def _read_assignment(walk: Walk, node: Node, index: int, depth: int, scope: int) -> int:
-    left = node.child_by_field_name("left")
-    if left is not None:
-        annotation = node.child_by_field_name("type")
-        value = node.child_by_field_name("right")
-        if annotation is not None:
-            _bind(walk, left, "annotation", reduce_type(walk.text(annotation)), scope)
-        elif value is not None:
-            for _ in range(MAX_LINKS):  # in a = b = Foo() the part b = Foo() is read on its own as well
-                inner = value.child_by_field_name("right") if value.type == "assignment" else None
-                if inner is None:
-                    break
-                value = inner
-            _bind_value(walk, left, value, scope)
-    return scope
+def _read_assignment(walk: Walk, node: Node) -> None:
+    left, annotation, value = (node.child_by_field_name(field) for field in ("left", "type", "right"))
+    if left is None:
+        return
+    if annotation is not None:
+        _bind_annotated(walk, left, annotation)
+    elif value is not None:
+        while value.type == "assignment":  # in a = b = Foo() the part b = Foo() is read on its own as well
+            inner = value.child_by_field_name("right")
+            if inner is None:
+                return
+            value = inner
+        _bind_value(walk, left, value)
 
 
-def _read_walrus(walk: Walk, node: Node, index: int, depth: int, scope: int) -> int:
+def _read_walrus(walk: Walk, node: Node) -> None:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     if name is not None and value is not None:
-        _bind_value(walk, name, value, scope)
-    return scope
+        _bind_value(walk, name, value)
 
 
-def _read_parameter(walk: Walk, node: Node, index: int, depth: int, scope: int) -> int:
-    name, annotation = node.named_child(0), node.child_by_field_name("type")
-    if name is not None and annotation is not None and scope != MODULE_SCOPE:
-        _bind(walk, name, "annotation", reduce_type(walk.text(annotation)), scope)
-    return scope
+def _read_parameters(walk: Walk, node: Node) -> None:
+    for parameter in node.named_children:
+        if parameter.type == "default_parameter":
+            parameter = parameter.named_children[0]
+        _bind_unknown(walk, parameter)
 
 
-def _read_with_item(walk: Walk, node: Node, index: int, depth: int, scope: int) -> int:
-    pair = _as_pattern(node)
-    if pair is not None:
-        _bind_value(walk, pair[1], pair[0], scope)
-    return scope
+def _read_typed_parameter(walk: Walk, node: Node) -> None:
+    annotation, target = node.child_by_field_name("type"), node.named_children[0]
+    if annotation is not None and walk.scope != MODULE_SCOPE:
+        _bind_annotated(walk, target, annotation)
 
 
-def _read_except(walk: Walk, node: Node, index: int, depth: int, scope: int) -> int:
-    pair = _as_pattern(node)
-    if pair is not None:
-        _bind(walk, pair[1], "annotation", reduce_type(walk.text(pair[0])), scope)
-    return scope
+def _read_for(walk: Walk, node: Node) -> None:
+    target = node.child_by_field_name("left")
+    if target is not None:
+        _bind_unknown(walk, target)
 
 
-def _as_pattern(node: Node) -> tuple[Node, Node] | None:
-    """The value and the name of `value as name`."""
-    pattern = node.named_child(0)
-    while pattern is not None and pattern.type == "parenthesized_expression":
-        pattern = pattern.named_child(0)
-    if pattern is None or pattern.type != "as_pattern":
-        return None
-    value, alias = pattern.named_child(0), pattern.child_by_field_name("alias")
-    name = alias.named_child(0) if alias is not None else None
-    return None if value is None or name is None else (value, name)
+def _read_with_item(walk: Walk, node: Node) -> None:
+    for value, target in _as_patterns(node):
+        _bind_value(walk, target, value)
 
 
-def _bind_value(walk: Walk, target: Node, value: Node, scope: int) -> None:
-    """Note what `target` holds after `target = value`, as far as the value's own form tells."""
-    pending = [(target, value)]
-    while pending:
-        target, value = pending.pop()
-        kind, parts = value.type, value.named_children
-        if kind == "call":
-            function = value.child_by_field_name("function")
-            if function is not None:
-                _bind(walk, target, "call", _dotted(walk, function), scope)
-        elif kind in ("identifier", "attribute"):
-            _bind(walk, target, "alias", _dotted(walk, value), scope)
-        elif kind in ("await", "parenthesized_expression"):
-            pending.extend((target, part) for part in parts[:1])
+def _read_except(walk: Walk, node: Node) -> None:
+    for value, target in _as_patterns(node):
+        _bind_annotated(walk, target, value)
+
+
+def _as_patterns(node: Node) -> Iterator[tuple[Node, Node]]:
+    """Value and target of `value as target`, if that is what the node begins with."""
+    parts = node.named_children
+    while parts and parts[0].type == "parenthesized_expression":
+        parts = parts[0].named_children
+    if parts and parts[0].type == "as_pattern":
+        alias = parts[0].child_by_field_name("alias")
+        if alias is not None and alias.named_children:
+            yield parts[0].named_children[0], alias.named_children[0]
+
+
+def _bind_value(walk: Walk, target: Node, value: Node) -> None:
+    """Note what `target` holds after `target = value`, as far as the form of the value tells."""
+    if value.type == "expression_list" and target.type in _PATTERNS:
+        targets, values = target.named_children, value.named_children
+        if len(targets) == len(values):
+            for part, part_value in zip(targets, values, strict=True):
+                _bind_value(walk, part, part_value)
+            return
+    known = False
+    for side in _sides(value):
+        kind = side.type
+        if kind in ("identifier", "attribute"):
+            known |= _bind(walk, target, "alias", dotted_name(walk.text(side)))
+        elif kind == "call":
+            known |= _bind(walk, target, "call", dotted_name(walk.text(side.children[0])))
+        else:
+            known |= kind == "none"  # a place that is filled later
+    if not known:
+        _bind_unknown(walk, target)
+
+
+def _sides(value: Node) -> Iterator[Node]:
+    """What an expression may give: both sides of `or` and of a conditional, the last of `and`, what is awaited."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        kind = value.type
+        if kind in ("await", "parenthesized_expression"):
+            waiting += value.named_children[:1]
         elif kind == "conditional_expression":
-            # `Store() if store is None else store`: either side may be the one that resolves.
-            pending.extend((target, side) for side in (parts[-1], parts[0]))
+            first, _, *rest = value.named_children
+            waiting += [*rest, first]
         elif kind == "boolean_operator":
-            operator = value.child_by_field_name("operator")
-            either = operator is not None and operator.type == "or"
-            pending.extend((target, side) for side in (reversed(parts) if either else parts[-1:]))
-        elif kind == "expression_list" and target.type in ("pattern_list", "tuple_pattern"):
-            names = target.named_children
-            if len(names) == len(parts):
-                pending.extend(reversed(list(zip(names, parts, strict=True))))
+            left, operator, right = value.children[0], value.children[1], value.children[-1]
+            waiting += [right, left] if operator.type == "or" else [right]
+        else:
+            yield value
 
 
-def _bind(walk: Walk, target: Node, how: str, value: str, scope: int) -> None:
+def _bind_annotated(walk: Walk, target: Node, annotation: Node) -> None:
+    if not _bind(walk, target, "annotation", class_of_annotation(walk.text(annotation))):
+        _bind_unknown(walk, target)
+
+
+def _bind(walk: Walk, target: Node, how: str, value: str) -> bool:
+    """Note a binding of a name or of an attribute of self; False when the value or the target is not known."""
     if not value or value.startswith("?"):
-        return
-    line = target.start_point[0]
+        return False
     if target.type == "identifier":
-        name = walk.text(target)
-        if scope != MODULE_SCOPE and walk.definitions[scope].kind == "class":
-            name = f"self.{name}"
-        walk.bindings.append(Binding(scope, name, how, value, line))
-    elif target.type == "attribute":
+        walk.bind(walk.scope, _name_in_scope(walk, target), how, value, target)
+        return True
+    if target.type == "attribute":
         receiver, _, name = walk.text(target).partition(".")
-        owner = _class_of(walk, scope)
+        owner = _class_around(walk)
         if receiver in ("self", "cls") and name.isidentifier() and owner != MODULE_SCOPE:
-            walk.bindings.append(Binding(owner, f"self.{name}", how, value, line))
+            walk.bind(owner, f"self.{name}", how, value, target)
+            return True
+    return False
 
 
-def _class_of(walk: Walk, scope: int) -> int:
-    """The class whose method `scope` is, or is nested in."""
+def _bind_unknown(walk: Walk, target: Node) -> None:
+    waiting = [target]
+    while waiting:
+        target = waiting.pop()
+        if target.type in _PATTERNS:
+            waiting += reversed(target.named_children)
+        elif target.type == "identifier":
+            name = _name_in_scope(walk, target)
+            if name not in ("self", "cls"):
+                walk.bind(walk.scope, name, "unknown", "", target)
+
+
+def _name_in_scope(walk: Walk, target: Node) -> str:
+    name = walk.text(target)
+    in_class = walk.scope != MODULE_SCOPE and walk.definitions[walk.scope].kind == "class"
+    return f"self.{name}" if in_class else name
+
+
+def _class_around(walk: Walk) -> int:
+    """The class whose method the present scope is, or is nested in."""
+    scope = walk.scope
     while scope != MODULE_SCOPE and walk.definitions[scope].kind != "method":
         scope = walk.definitions[scope].parent
     return MODULE_SCOPE if scope == MODULE_SCOPE else walk.definitions[scope].parent
 
 
-# Type expressions
-
-_GENERIC = re.compile(r"([\w.]+)\[(.*)\]", re.DOTALL).fullmatch
-_TRANSPARENT = frozenset(
-    ["Optional", "Union", "Type", "type", "Annotated", "Final", "ClassVar", "Required", "NotRequired"]
+_PATTERNS = frozenset(
+    {"pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern", "dictionary_splat_pattern"}
 )
-
-
-@lru_cache(maxsize=4096)
-def reduce_type(text: str) -> str:
-    """The dotted name of the one class that a type expression speaks of, "" when it speaks of none or of several.
-
-    Quotes, None, `Optional`, `Type` and their like are taken off; the arguments of other generics are dropped.
-    """
-    text = text.strip() if len(text) <= MAX_TYPE_LENGTH else ""
-    while len(text) > 1 and text[0] in "\"'" and text[-1] == text[0]:
-        text = text[1:-1].strip()
-    if _DOTTED(text):
-        return "" if text == "None" else text
-    choices = _split_outside_brackets(text, "|")
-    if len(choices) == 1:
-        generic = _GENERIC(text)
-        if generic is None:
-            return ""
-        head, arguments = generic.groups()
-        last = head.rpartition(".")[2]
-        if last not in _TRANSPARENT:
-            return head if _DOTTED(head) else ""
-        choices = _split_outside_brackets(arguments, ",")
-        if last == "Annotated":
-            del choices[1:]
-    names = {reduce_type(choice) for choice in choices if choice.strip() != "None"}
-    return names.pop() if len(names) == 1 else ""
-
-
-def _split_outside_brackets(text: str, separator: str) -> list[str]:
-    parts, depth, start = [], 0, 0
-    for at, character in enumerate(text):
-        if character in "([{":
-            depth += 1
-        elif character in ")]}":
-            depth -= 1
-        elif character == separator and depth == 0:
-            parts.append(text[start:at])
-            start = at + 1
-    parts.append(text[start:])
-    return parts
-
 
 # Broken code
 
 
-def mend(walk: Walk, node: Node, index: int, depth: int, scope: int) -> list[tuple[Node, int]]:
+def mend(walk: Walk, node: Node) -> list[tuple[Node, int]]:
     """The parts of an ERROR node with their scopes.
 
     An open bracket at the cursor can flatten every class and function around it into loose tokens.
     Their headers are found again, and what follows belongs to them as long as it is indented deeper.
     """
     parts: list[tuple[Node, int]] = []
+    outermost = walk.scope
     headers: list[tuple[int, int]] = []  # column, definition
-    row, column, end_line, brackets = -1, 0, node.start_point[0], 0
+    row, end_line, brackets = -1, node.start_point[0], 0
+    column = 0
     children = node.children
-    for child, following in zip(children, [*children[1:], None], strict=True):
+    for at, child in enumerate(children):
         kind = child.type
+        following = children[at + 1] if at + 1 < len(children) else None
         is_header = kind in ("def", "class") and following is not None and following.type == "identifier"
         if is_header or kind in _STATEMENTS:
             brackets = 0  # no bracket goes on past a statement: it was never closed
@@ -329,13 +278,14 @@ def mend(walk: Walk, node: Node, index: int, depth: int, scope: int) -> list[tup
             column = child.start_point[1]
             while headers and column <= headers[-1][0]:
                 _end(walk, headers.pop()[1], end_line)
-        within = headers[-1][1] if headers else scope
+        walk.scope = headers[-1][1] if headers else outermost
         if child.is_named:
-            parts.append((child, within))
+            parts.append((child, walk.scope))
         elif is_header and following is not None:
-            word = "class" if kind == "class" else _function_kind(walk, within)
-            definition = walk.define(child, following, word, index, depth, within)
-            headers.append((column, definition))
+            arguments = children[at + 2] if at + 2 < len(children) else None
+            bases = _bases(walk, arguments) if arguments is not None and arguments.type == "argument_list" else ()
+            _define(walk, child, following, "class" if kind == "class" else "function", bases=bases)
+            headers.append((column, walk.scope))
         elif kind in ("(", "[", "{"):
             brackets += 1
         elif kind in (")", "]", "}"):
@@ -356,14 +306,15 @@ READERS: dict[str, Reader] = {
     "assignment": _read_assignment,
     "call": _read_call,
     "class_definition": _read_class,
-    "decorated_definition": _read_decorated,
     "except_clause": _read_except,
+    "for_statement": _read_for,
     "function_definition": _read_function,
     "import_from_statement": _read_from_import,
     "import_statement": _read_import,
     "named_expression": _read_walrus,
-    "typed_default_parameter": _read_parameter,
-    "typed_parameter": _read_parameter,
+    "parameters": _read_parameters,
+    "typed_default_parameter": _read_typed_parameter,
+    "typed_parameter": _read_typed_parameter,
     "with_item": _read_with_item,
 }
 """What to do at each kind of node."""

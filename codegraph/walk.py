@@ -1,17 +1,20 @@
-"""One pass over a syntax tree: the listed nodes, and whatever the language's readers note on the way.
+"""One pass over a syntax tree: the listed nodes, and whatever a language's readers note on the way.
 
 Owns the order of the walk, which nodes are listed (see `FileGraph`), and the lists that readers fill.
-Knows no language: a table from node kind to reader comes from outside.
+Knows no language: what to read at which kind of node comes from outside, as a `Language`.
 
-A reader is called once per node of its kind, parents before children, and returns the scope in which
-the node's children stand. The walk keeps its own stack, so nesting is bounded by memory alone.
+A reader is called once per node of its kind, parents before children. It finds in the walk where it
+stands, and leaves there the scope in which the node's children stand. The walk keeps its own stacks, so
+nesting is bounded by memory alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
+import tree_sitter
 from numpy.typing import NDArray
 from tree_sitter import Node
 
@@ -31,107 +34,188 @@ from .facts import (
 # An unfinished file can hold hundreds of broken places; the first few tell a reader where to look.
 MAX_PROBLEMS = 8
 
+CLASS_KINDS = frozenset({"class", "interface", "struct", "enum", "trait", "impl", "record", "union"})
+"""Kinds of definitions whose functions are methods."""
+
+MAX_QUALIFIED_LENGTH = 400
+
 _ERROR = 0xFFFF  # tree-sitter's kind id of every ERROR node, in every grammar
 
-Reader = Callable[["Walk", Node, int, int, int], int]
-"""(walk, node, index of the listed node, edges below it, scope) -> scope of the node's children."""
+Reader = Callable[["Walk", Node], None]
 
-Mender = Callable[["Walk", Node, int, int, int], list[tuple[Node, int]]]
-"""The same for an ERROR node -> its named children, each with the scope that it stands in."""
+Mender = Callable[["Walk", Node], list[tuple[Node, int]]]
+"""For an ERROR node: its named children, each with the scope that it stands in."""
+
+
+@dataclass(frozen=True)
+class Language:
+    """How to read one language: readers by kind id, kinds that hold nothing to read, and a mender of ERROR nodes."""
+
+    readers: Mapping[int, Reader]
+    dull: frozenset[int]
+    mend: Mender | None
+
+    @classmethod
+    def of(
+        cls,
+        grammar: tree_sitter.Language,
+        readers: Mapping[str, Reader],
+        dull: Iterable[str],
+        mend: Mender | None = None,
+    ) -> Language:
+        """From names of node kinds; raises KeyError for one that the grammar lacks, but dull ones may be lacking."""
+        ids = {name: grammar.id_for_node_kind(name, True) for name in (*readers, *dull)}
+        for name in readers:
+            if ids[name] is None:
+                raise KeyError(f"{grammar.name} has no node kind {name}")
+        return cls(
+            {kind: reader for name, reader in readers.items() if (kind := ids[name]) is not None},
+            frozenset(kind for name in dull if (kind := ids[name]) is not None),
+            mend,
+        )
 
 
 class Walk:
-    """What one walk has found so far; readers append to its lists."""
+    """What one walk has found so far, and where it stands; readers append to the lists."""
 
-    def __init__(self, source: bytes, readers: Mapping[int, Reader], mend: Mender | None = None) -> None:
+    def __init__(self, source: bytes, language: Language) -> None:
         self.source = source
         self.definitions: list[Definition] = []
         self.calls: list[Call] = []
         self.imports: list[Import] = []
         self.bindings: list[Binding] = []
         self.problems: list[str] = []
-        self.decorated = (-1, -1)  # end byte and first line of the decorated definition that was entered last
-        self._readers = readers
-        self._mend = mend
+        self.index = 0  # the listed node that is or contains the present node
+        self.depth = 0  # edges from there down to the present node
+        self.scope = MODULE_SCOPE  # innermost definition around the present node; a reader sets it for the children
+        self._language = language
+        self._mended = False
 
     def run(self, root: Node) -> NDArray[np.int32]:
         """Walk the tree and give `FileGraph.nodes`; the facts are in the lists afterwards."""
-        source, readers, mend = self.source, self._readers, self._mend
-        find_line_break = source.find
+        source, dull = self.source, self._language.dull
+        find_line_break, read = source.find, self._read
         parents: list[int] = []
         starts: list[int] = []
         ends: list[int] = []
         opened: list[int] = []
-        # Listed nodes wait with the index of their parent; the others with that of the listed node above them.
-        stack = [(root, -1, 0, MODULE_SCOPE)]
-        pop, push = stack.pop, stack.append
-        while stack:
-            node, index, depth, scope = pop()
-            if depth == 0:
-                start, end = node.start_byte, node.end_byte
-                parents.append(index)
-                starts.append(start)
-                ends.append(end)
-                index = len(starts) - 1
-                is_open = 0 <= find_line_break(b"\n", start, end) < end - 1
-                if is_open:
-                    opened.append(index)
-                below = 0 if is_open else 1
-            else:
-                below = depth + 1
-            kind = node.kind_id
-            reader = readers.get(kind)
-            if reader is not None:
-                scope = reader(self, node, index, depth, scope)
-            elif kind == _ERROR:
-                self._note_error(node)
-                if mend is not None:
-                    for child, child_scope in reversed(mend(self, node, index, depth, scope)):
-                        push((child, index, below, child_scope))
-                    continue
-            for child in reversed(node.named_children):
-                push((child, index, below, scope))
+        waiting = [(root, -1, MODULE_SCOPE)]
+        while waiting:
+            node, parent, self.scope = waiting.pop()
+            self.index = index = len(starts)
+            self.depth = 0
+            start, end = node.start_byte, node.end_byte
+            parents.append(parent)
+            starts.append(start)
+            ends.append(end)
+            if 0 <= find_line_break(b"\n", start, end) < end - 1:
+                opened.append(index)
+                waiting += [(child, index, scope) for child, scope in reversed(read(node))]
+            elif node.kind_id not in dull:
+                self._read_below(node)
+        if self._mended:
+            self._sort_definitions()
         return _pack(source, parents, starts, ends, opened)
 
     def text(self, node: Node) -> str:
-        """The source of a node. Grammars cut at whole characters, so nothing is ever replaced in valid UTF-8."""
+        """The source of a node."""
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def define(
         self,
         node: Node,
-        name: Node,
+        name: str,
         kind: str,
-        index: int,
-        depth: int,
-        scope: int,
         *,
+        within: str | None = None,
+        first_line: int | None = None,
+        header_line: int | None = None,
         bases: tuple[str, ...] = (),
         returns: str = "",
-    ) -> int:
-        """Note a definition inside `scope` and give its index, which is the scope of what it holds."""
+    ) -> None:
+        """Note a definition where the walk stands, and make it the scope of what the node holds.
+
+        `within` takes the place of the qualified name of the definition around it. Lines are the node's
+        where they are not given. A "function" in a class is noted as a "method".
+        """
+        around = self.definitions[self.scope] if self.scope != MODULE_SCOPE else None
+        if within is None:
+            within = around.qualified_name if around is not None else ""
+        if kind == "function" and around is not None and around.kind in CLASS_KINDS:
+            kind = "method"
         start_line, end_line = node_lines(node)
-        if self.decorated[0] == node.end_byte:
-            start_line = self.decorated[1]
-        short = self.text(name)
-        qualified = short if scope == MODULE_SCOPE else f"{self.definitions[scope].qualified_name}.{short}"
         self.definitions.append(
             Definition(
-                short, qualified, kind, index, depth, start_line, name.start_point[0], end_line, scope, bases, returns
+                name,
+                # Names in names in names: past some length they start again, or deep nesting costs its square.
+                f"{within}.{name}" if 0 < len(within) <= MAX_QUALIFIED_LENGTH else name,
+                kind,
+                self.index,
+                self.depth,
+                start_line if first_line is None else first_line,
+                start_line if header_line is None else header_line,
+                end_line,
+                self.scope,
+                bases,
+                returns,
             )
         )
-        return len(self.definitions) - 1
+        self.scope = len(self.definitions) - 1
 
-    def _note_error(self, node: Node) -> None:
-        if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(f"line {node.start_point[0] + 1} is not understood")
+    def call(self, node: Node, callee: str) -> None:
+        """Note a call where the walk stands; one whose callee has no name is left out."""
+        if callee:
+            self.calls.append(Call(callee, self.index, self.depth, node.start_point[0], self.scope))
+
+    def bind(self, scope: int, name: str, how: str, value: str, node: Node) -> None:
+        """Note what a name of `scope` holds from the line of `node` on."""
+        self.bindings.append(Binding(scope, name, how, value, node.start_point[0]))
+
+    def bring(self, node: Node, local_name: str, module: str, name: str, level: int = 0) -> None:
+        """Note an import where the walk stands."""
+        self.imports.append(Import(local_name, module, level, name, node.start_point[0], self.scope))
+
+    def _read(self, node: Node) -> list[tuple[Node, int]]:
+        """Let the node's reader, if there is one, note its facts; the named children with their scopes."""
+        kind = node.kind_id
+        reader = self._language.readers.get(kind)
+        if reader is not None:
+            reader(self, node)
+        elif kind == _ERROR:
+            if len(self.problems) < MAX_PROBLEMS:
+                self.problems.append(f"line {node.start_point[0] + 1} is not understood")
+            if self._language.mend is not None:
+                self._mended = True
+                return self._language.mend(self, node)
+        scope = self.scope
+        return [(child, scope) for child in node.named_children]
+
+    def _read_below(self, top: Node) -> None:
+        """Read a node that stands on one line, and all that is below it."""
+        dull, read = self._language.dull, self._read
+        waiting = [(top, 0, self.scope)]
+        while waiting:
+            node, depth, self.scope = waiting.pop()
+            self.depth = depth
+            depth += 1
+            for child, scope in reversed(read(node)):
+                if child.kind_id not in dull:
+                    waiting.append((child, depth, scope))
+
+    def _sort_definitions(self) -> None:
+        """Back to source order: a mender finds the headers in an ERROR node before what stands between them."""
+        order = sorted(range(len(self.definitions)), key=lambda i: self.definitions[i].start_line)
+        moved = {old: new for new, old in enumerate(order)} | {MODULE_SCOPE: MODULE_SCOPE}
+        self.definitions = [self.definitions[i]._replace(parent=moved[self.definitions[i].parent]) for i in order]
+        self.calls = [call._replace(scope=moved[call.scope]) for call in self.calls]
+        self.imports = [item._replace(scope=moved[item.scope]) for item in self.imports]
+        self.bindings = [binding._replace(scope=moved[binding.scope]) for binding in self.bindings]
 
 
 def node_lines(node: Node) -> tuple[int, int]:
     """First line and line after the last. A node that ends before the first column of a line ends at that line."""
-    first = node.start_point[0]
     row, column = node.end_point
-    return first, row + 1 if column else row
+    return node.start_point[0], row + 1 if column else row
 
 
 def _pack(
@@ -142,7 +226,7 @@ def _pack(
     nodes = np.zeros((5, len(starts)), np.int32)
     nodes[NODE_PARENT] = parents
     nodes[NODE_START] = np.searchsorted(line_breaks, start_bytes)
-    # Line breaks before the last byte, plus one: a node that ends right after a line break ends with that line.
+    # The line of the last byte, plus one: a node that ends right after a line break ends with that line.
     nodes[NODE_END] = np.where(end_bytes > 0, np.searchsorted(line_breaks, end_bytes - 1) + 1, 0)
     nodes[NODE_BYTES] = end_bytes - start_bytes
     nodes[NODE_OPEN, opened] = 1

@@ -1,0 +1,137 @@
+"""Expressions and types as dotted names.
+
+Owns the one spelling that facts use for what source text calls or names: "shop.pay", "Shop().pay",
+"?.pay" (see `Call.callee`). Works on text alone, so it serves every language: `::`, `->`, `?.` and their
+like are dots, arguments and type arguments are dropped, sigils are taken off.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+# Longer chains become "?.name": no resolver follows them, and fluent code with hundreds of links would
+# cost the square of its length. Lengths in characters; the length also bounds how deep brackets can nest.
+MAX_LINKS = 12
+MAX_LENGTH = 240
+
+_PLAIN = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*").fullmatch
+_LAST_NAME = re.compile(r"([^\W\d][\w$]*)\s*(?:<[^<>]*>)?\s*$").search
+_TOKEN = re.compile(
+    r"""[$@#]*(?P<name>[^\W\d][\w$]*)
+      | (?P<dot>\??\.|\??->|::|&\.|\\)
+      | (?P<quote>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`)
+      | (?P<skip>\s+|[!?*&])
+      | .""",
+    re.VERBOSE | re.DOTALL,
+).finditer
+_CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
+_MODIFIERS = frozenset({"new", "await", "typename", "template", "mut", "const", "dyn"})
+
+
+def dotted_name(text: str) -> str:
+    """The dotted name of a callee or receiver, "" when it ends in no name.
+
+    "?.name" when the name is taken from something that has no dotted name itself.
+    """
+    return text if _PLAIN(text) else _spelled(text)
+
+
+@lru_cache(maxsize=4096)
+def _spelled(text: str) -> str:
+    if len(text) > MAX_LENGTH:
+        last = _LAST_NAME(text[-MAX_LENGTH:])
+        return f"?.{last[1]}" if last else ""
+    links = _links(text)
+    if not links or links[-1] == "?":
+        return ""
+    return f"?.{links[-1]}" if "?" in links or len(links) > MAX_LINKS else ".".join(links)
+
+
+def _links(text: str) -> list[str]:
+    """The names of a chain, with "()" for each call; "?" stands for all that has no name."""
+    links: list[str] = []
+    wants_name = True
+    skip_to = 0
+    for token in _TOKEN(text):
+        at, name, character = token.start(), token["name"], token[0]
+        if at < skip_to or token["skip"]:
+            continue
+        if token["dot"]:
+            wants_name = True
+        elif name and wants_name:
+            links.append(name)
+            wants_name = name in _MODIFIERS and len(links) == 1
+            if wants_name:
+                links.clear()
+        elif character in _CLOSING:
+            skip_to = _after_closing(text, at)
+            if character == "(" and not wants_name:
+                links[-1] += "()" if links[-1] != "?" else ""
+            elif character == "(" and not links:
+                links = _links(text[at + 1 : skip_to - 1]) or ["?"]
+            elif character == "[" or wants_name:
+                links = ["?"]
+            wants_name = False
+        else:
+            links = ["?"]
+            wants_name = False
+    return [] if wants_name else links
+
+
+def _after_closing(text: str, start: int) -> int:
+    """Where the bracket that opens at `start` has been closed; the end of the text when it never is."""
+    opening, closing, depth = text[start], _CLOSING[text[start]], 0
+    for token in _TOKEN(text, start):
+        if token[0] == opening:
+            depth += 1
+        elif token[0] == closing:
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    return len(text)
+
+
+_GENERIC = re.compile(r"([\w.]+)\[(.*)\]", re.DOTALL).fullmatch
+_TRANSPARENT = frozenset({"Optional", "Union", "Type", "type", "Annotated", "Final", "ClassVar"})
+
+
+@lru_cache(maxsize=4096)
+def class_of_annotation(text: str) -> str:
+    """The dotted name of the one class that a Python annotation speaks of, "" when it is none or several.
+
+    Quotes, None, `Optional`, `Type` and their like are taken off; the arguments of other generics are dropped.
+    """
+    text = text.strip() if len(text) <= MAX_LENGTH else ""
+    while len(text) > 1 and text[0] in "\"'" and text[-1] == text[0]:
+        text = text[1:-1].strip()
+    if _PLAIN(text):
+        return "" if text == "None" else text
+    choices = _split_outside_brackets(text, "|")
+    if len(choices) == 1:
+        generic = _GENERIC(text)
+        if generic is None:
+            return ""
+        head, arguments = generic.groups()
+        last = head.rpartition(".")[2]
+        if last not in _TRANSPARENT:
+            return head if _PLAIN(head) else ""
+        choices = _split_outside_brackets(arguments, ",")
+        if last == "Annotated":
+            del choices[1:]
+    names = {class_of_annotation(choice) for choice in choices if choice.strip() != "None"}
+    return names.pop() if len(names) == 1 else ""
+
+
+def _split_outside_brackets(text: str, separator: str) -> list[str]:
+    parts, depth, start = [], 0, 0
+    for at, character in enumerate(text):
+        if character in "([{":
+            depth += 1
+        elif character in ")]}":
+            depth -= 1
+        elif character == separator and depth == 0:
+            parts.append(text[start:at])
+            start = at + 1
+    parts.append(text[start:])
+    return parts
