@@ -32,8 +32,8 @@ class Slicing:
     def __post_init__(self) -> None:
         if self.kind not in ("centered", "plain"):
             raise ValueError(f"slicing kind {self.kind!r} is neither 'centered' nor 'plain'")
-        if self.stride < 1 or self.n_lines < 2:
-            raise ValueError(f"windows of {self.n_lines} lines every {self.stride} lines: too small")
+        if not 1 <= self.stride <= (self.n_lines // 2 if self.kind == "centered" else self.n_lines):
+            raise ValueError(f"{self.kind} windows of {self.n_lines} lines every {self.stride} lines leave lines out")
 
     def windows(self, n_lines: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """First lines and ends (half-open) of the windows over a file of `n_lines`, in order; both ascend."""
@@ -149,7 +149,7 @@ def _pairs(
     first = np.searchsorted(ends, lines, side="right")
     n_covering = np.searchsorted(starts, lines, side="right") - first
     pairs = terms * len(starts) + first
-    return np.concatenate([pairs[n_covering > k] + k for k in range(int(n_covering.max(initial=0)))] or [pairs])
+    return np.concatenate([pairs[n_covering > k] + k for k in range(int(n_covering.max(initial=1)))])
 
 
 def _hash(text: bytes) -> int:
