@@ -3,6 +3,7 @@
 from .facts import Binding, Call, Definition, FileGraph, Import
 from .graph import CallEdge, Caller, CodeGraph
 from .languages import comment_prefix, language_of
+from .reach import Reached, reachable_definitions
 from .resolve import HOW, Target, resolve
 from .syntax import SyntaxTree, parse_file
 
@@ -16,10 +17,12 @@ __all__ = [
     "Definition",
     "FileGraph",
     "Import",
+    "Reached",
     "SyntaxTree",
     "Target",
     "comment_prefix",
     "language_of",
     "parse_file",
+    "reachable_definitions",
     "resolve",
 ]

@@ -18,7 +18,7 @@ import numpy as np
 
 from .facts import Definition, FileGraph
 from .modules import ModuleIndex, ModuleQuestion, names_touched_by
-from .resolve import Asked, Memo, Resolver, unique_key
+from .resolve import Asked, Memo, MemoBeside, Resolver, unique_key
 from .symbols import Symbols, changed_names
 
 
@@ -257,7 +257,7 @@ class _Overlay(CodeGraph):
         self._base = base
         self._path = file.path
         self._files = base._files | {file.path: file}
-        self._memo = base._memo.hiding(file.path)
+        self._memo = MemoBeside(base._memo, file.path)
         self._own_callers: dict[tuple[str, str], list[Caller]] | None = None
 
     def call_edges(self, path: str) -> tuple[CallEdge, ...]:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import builtins
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from .facts import MODULE_SCOPE, Call, Definition, FileGraph
 from .modules import ModuleQuestion, directory_of
-from .symbols import MODULE, STARS, Bound, Entry, Imported, Symbols, family, is_class
+from .symbols import LISTING, MODULE, STARS, Entry, Imported, Symbols, family, is_class
 
 if TYPE_CHECKING:
     from .graph import CodeGraph
@@ -43,13 +43,14 @@ HOW = (
 
 MIN_UNIQUE_LENGTH = 4
 _BUILTIN_TYPES = (str, bytes, list, dict, set, tuple, int, float, type, object, BaseException, io.TextIOWrapper)
-EVERYDAY_NAMES = frozenset(name for kind in _BUILTIN_TYPES for name in dir(kind)) | frozenset(
-    "apply build call check clean clear config create data debug delete execute exit fetch filter find forward "
-    "from_dict generate handle info init initialize load load_state_dict log main make merge name next parse "
-    "post predict print process push reduce register remove render report request reset resolve result run save "
-    "send setup shape show size start state_dict status step stop submit summary test to_dict train transform "
-    "unregister validate values warn warning".split()
-)
+_EVERYDAY_VERBS = """
+    apply build call check clean clear config create data debug delete execute exit fetch filter find forward
+    from_dict generate handle info init initialize load load_state_dict log main make merge name next parse
+    post predict print process push reduce register remove render report request reset resolve result run save
+    send setup shape show size start state_dict status step stop submit summary test to_dict train transform
+    unregister validate values warn warning
+"""
+EVERYDAY_NAMES = frozenset(_EVERYDAY_VERBS.split()).union(*(dir(kind) for kind in _BUILTIN_TYPES))
 """Names that are too common to be guessed from: methods of the built-in types, and everyday verbs."""
 
 _BUILTIN_NAMES = frozenset(dir(builtins))
@@ -79,7 +80,7 @@ def resolve(graph: CodeGraph, path: str, scope: int, dotted: str, line: int | No
     if symbols.language != "python":
         return resolver.plain_targets(path, within, dotted)
     found = resolver.read(path, within, parse_dotted(dotted), line)
-    if found is None or found.kind in (_EXTERNAL, _MODULE):
+    if found is None or found.kind in (OUTSIDE_VALUE, MODULE_VALUE):
         return ()
     return (Target(found.path, found.name, found.how),)
 
@@ -93,8 +94,8 @@ class Value(NamedTuple):
     how: str
 
 
-_MODULE, _CLASS, _FUNCTION, _INSTANCE, _SUPER, _EXTERNAL = range(6)
-_OUTSIDE = Value(_EXTERNAL, "", "", "")
+MODULE_VALUE, CLASS_VALUE, FUNCTION_VALUE, INSTANCE_VALUE, SUPER_VALUE, OUTSIDE_VALUE = range(6)
+_OUTSIDE = Value(OUTSIDE_VALUE, "", "", "")
 
 
 class Part(NamedTuple):
@@ -114,9 +115,10 @@ class Classes(NamedTuple):
 class Asked:
     """What answers depend on: names of files, modules, and names that have to be unique in the repository."""
 
-    __slots__ = ("modules", "names", "unique")
+    __slots__ = ("_paths", "modules", "names", "unique")
 
     def __init__(self) -> None:
+        self._paths: frozenset[str] | None = None
         self.names: set[tuple[str, str]] = set()
         self.modules: set[ModuleQuestion] = set()
         self.unique: set[str] = set()
@@ -127,6 +129,12 @@ class Asked:
             self.modules |= other.modules
         if other.unique:
             self.unique |= other.unique
+
+    def paths(self) -> frozenset[str]:
+        """The files asked. To be called when nothing more is added."""
+        if self._paths is None:
+            self._paths = frozenset(path for path, _ in self.names)
+        return self._paths
 
 
 class Remembered(NamedTuple):
@@ -143,20 +151,13 @@ Key: TypeAlias = tuple[str, ...]
 class Memo:
     """Answers that hold as long as nothing they depend on changes. Readers in several threads may share one."""
 
-    __slots__ = ("_answers", "_below", "_hidden_path")
+    __slots__ = ("_answers",)
 
     def __init__(self, answers: dict[Key, Remembered] | None = None) -> None:
         self._answers = {} if answers is None else answers
-        self._below: Memo | None = None
-        self._hidden_path = ""
 
     def get(self, key: Key) -> Remembered | None:
-        found = self._answers.get(key)
-        if found is None and self._below is not None:
-            found = self._below.get(key)
-            if found is not None and any(path == self._hidden_path for path, _ in found.asked.names):
-                return None
-        return found
+        return self._answers.get(key)
 
     def put(self, key: Key, remembered: Remembered) -> None:
         self._answers[key] = remembered
@@ -165,11 +166,29 @@ class Memo:
         """The answers that do not depend on anything `doubtful`."""
         return Memo({key: known for key, known in list(self._answers.items()) if not doubtful(known.asked)})
 
-    def hiding(self, path: str) -> Memo:
-        """A view for a snapshot in which only `path` differs; new answers stay in the view."""
-        view = Memo()
-        view._below, view._hidden_path = self, path
-        return view
+
+class MemoBeside(Memo):
+    """The memo of a snapshot in which only `path` differs from another: answers that do not need that file are shared."""
+
+    __slots__ = ("_other", "_path")
+
+    def __init__(self, other: Memo, path: str) -> None:
+        super().__init__()
+        self._other, self._path = other, path
+
+    def get(self, key: Key) -> Remembered | None:
+        found = self._answers.get(key)
+        if found is None:
+            found = self._other.get(key)
+            if found is not None and self._path in found.asked.paths():
+                return None
+        return found
+
+    def put(self, key: Key, remembered: Remembered) -> None:
+        if self._path in remembered.asked.paths():
+            self._answers[key] = remembered
+        else:
+            self._other.put(key, remembered)
 
 
 class Sources(Protocol):
@@ -242,7 +261,7 @@ class Resolver:
         found = self.member(receiver, last)
         if (
             found is None
-            and receiver.kind in (_INSTANCE, _CLASS)
+            and receiver.kind in (INSTANCE_VALUE, CLASS_VALUE)
             and self.classes(receiver.path, receiver.name).complete
         ):
             return self._unique(symbols.language, last, methods_only=True)
@@ -252,17 +271,17 @@ class Resolver:
         """What runs when the value is called: a class stands for itself and the __init__ it has or inherits."""
         if value is None:
             return ()
-        if value.kind == _FUNCTION:
+        if value.kind == FUNCTION_VALUE:
             return (Target(value.path, value.name, value.how),)
-        if value.kind == _CLASS:
+        if value.kind == CLASS_VALUE:
             itself = Target(value.path, value.name, value.how)
             init = self.member(value, "__init__")
-            if init is not None and init.kind == _FUNCTION:
+            if init is not None and init.kind == FUNCTION_VALUE:
                 return (itself, Target(init.path, init.name, "constructor"))
             return (itself,)
-        if value.kind == _INSTANCE:
+        if value.kind == INSTANCE_VALUE:
             found = self.member(value, "__call__")
-            if found is not None and found.kind == _FUNCTION:
+            if found is not None and found.kind == FUNCTION_VALUE:
                 return (Target(found.path, found.name, found.how),)
         return ()
 
@@ -321,7 +340,7 @@ class Resolver:
         if name in ("self", "cls") and within != MODULE:
             owner = _enclosing_class(symbols, within)
             if owner:
-                return Value(_INSTANCE if name == "self" else _CLASS, path, owner, "self")
+                return Value(INSTANCE_VALUE if name == "self" else CLASS_VALUE, path, owner, "self")
         found = self.attribute(path, name)
         if found is None and name in _BUILTIN_NAMES and not self._is_bound(path, MODULE, name):
             return _OUTSIDE
@@ -337,7 +356,7 @@ class Resolver:
         if entries is not None:
             first = entries[0]
             if isinstance(first, Definition):
-                return Value(_CLASS if is_class(first) else _FUNCTION, path, key, "same file")
+                return Value(CLASS_VALUE if is_class(first) else FUNCTION_VALUE, path, key, "same file")
             return self._remember(self._shared, (path, key), lambda: self._first(path, key, entries))
         if "." in key or key.startswith("_") or not self._stars(path, symbols):
             return None
@@ -346,46 +365,52 @@ class Resolver:
     def member(self, value: Value, name: str) -> Value | None:
         """The value of `value.name`."""
         kind, path = value.kind, value.path
-        if kind == _EXTERNAL:
+        if kind == OUTSIDE_VALUE:
             return value
-        if kind == _MODULE:
+        if kind == MODULE_VALUE:
             return self._module_member(path, name)
-        if kind == _FUNCTION:
+        if kind == FUNCTION_VALUE:
             # A property, for all that is known: its value is what it returns.
             result = self.result(value)
             return None if result is None else self.member(result, name)
         places, complete = self.classes(path, value.name)
-        for place, (class_path, class_name) in enumerate(places[1:] if kind == _SUPER else places):
+        for place, (class_path, class_name) in enumerate(places[1:] if kind == SUPER_VALUE else places):
             found = self.attribute(class_path, f"{class_name}.{name}")
             if found is None:
                 continue
-            if found.kind == _EXTERNAL:
+            if found.kind == OUTSIDE_VALUE:
                 return found
             if found.path != class_path or found.name != f"{class_name}.{name}":
                 return found._replace(how="typed attribute")
-            if kind == _SUPER:
+            if kind == SUPER_VALUE:
                 how = "super"
             elif place:
                 how = "inherited"
             else:
-                how = "class attribute" if kind == _CLASS and value.how != "self" else value.how
+                how = "class attribute" if kind == CLASS_VALUE and value.how != "self" else value.how
             return found._replace(how=how)
-        return _OUTSIDE if kind == _SUPER and not complete else None
+        return _OUTSIDE if kind == SUPER_VALUE and not complete else None
 
     def result(self, value: Value | None) -> Value | None:
         """The value of a call of `value`."""
-        if value is None or value.kind == _EXTERNAL:
+        if value is None or value.kind == OUTSIDE_VALUE:
             return value
-        if value.kind == _CLASS:
-            return Value(_INSTANCE, value.path, value.name, "returned type")
-        if value.kind == _INSTANCE:
+        if value.kind == CLASS_VALUE:
+            return Value(INSTANCE_VALUE, value.path, value.name, "returned type")
+        if value.kind == INSTANCE_VALUE:
             call = self.member(value, "__call__")
-            return None if call is None or call.kind != _FUNCTION else self.result(call)
-        if value.kind != _FUNCTION:
+            return None if call is None or call.kind != FUNCTION_VALUE else self.result(call)
+        if value.kind != FUNCTION_VALUE:
             return None
         return self._remember(
             self._shared, (value.path, value.name, "()"), lambda: self._returned(value.path, value.name)
         )
+
+    def exports(self, path: str) -> Mapping[str, Value]:
+        """The definitions that a module offers by its public names, its own and those it imports."""
+        if path.endswith("/"):
+            return {}
+        return self._remember(self._shared, (path, LISTING), lambda: self._exported(path)) or {}
 
     def classes(self, path: str, name: str) -> Classes:
         """A class and all its bases, in Python's order for all but contrived hierarchies."""
@@ -416,14 +441,14 @@ class Resolver:
         for entry in entries:
             value = self._value(path, key, entry)
             if value is not None:
-                if value.kind != _EXTERNAL:
+                if value.kind != OUTSIDE_VALUE:
                     return value
                 outside = value
         return outside
 
     def _value(self, path: str, key: str, entry: Entry) -> Value | None:
         if isinstance(entry, Definition):
-            return Value(_CLASS if is_class(entry) else _FUNCTION, path, key, "same file")
+            return Value(CLASS_VALUE if is_class(entry) else FUNCTION_VALUE, path, key, "same file")
         if isinstance(entry, Imported):
             return self._imported(path, entry)
         if not entry.value:
@@ -433,14 +458,14 @@ class Resolver:
             value = self.result(value)
         elif entry.how == "annotation":
             value = self._instance(value)
-        return value._replace(how="typed local") if value is not None and value.kind == _INSTANCE else value
+        return value._replace(how="typed local") if value is not None and value.kind == INSTANCE_VALUE else value
 
     def _instance(self, annotated: Value | None) -> Value | None:
         """What a name with this annotation holds."""
-        if annotated is None or annotated.kind == _EXTERNAL:
+        if annotated is None or annotated.kind == OUTSIDE_VALUE:
             return annotated
-        if annotated.kind == _CLASS:
-            return Value(_INSTANCE, annotated.path, annotated.name, "typed local")
+        if annotated.kind == CLASS_VALUE:
+            return Value(INSTANCE_VALUE, annotated.path, annotated.name, "typed local")
         return None
 
     def _imported(self, path: str, item: Imported) -> Value | None:
@@ -449,14 +474,14 @@ class Resolver:
             # `import a.b` binds a; `import a.b as c` binds a.b.
             top = item.module.partition(".")[0]
             found = self.module(directory, top if item.local_name == top else item.module)
-            return Value(_MODULE, found[0], "", "import") if found else _OUTSIDE
+            return Value(MODULE_VALUE, found[0], "", "import") if found else _OUTSIDE
         found = self.module(directory, "." * item.level + item.module)
         if not found:
             return _OUTSIDE
         if found[0] == path:  # `from . import name` in a package itself: only a module can be meant
             return self._submodule(path, item.name)
         value = self._module_member(found[0], item.name)
-        if value is None or value.kind not in (_CLASS, _FUNCTION):
+        if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
             return value
         direct = value.path == found[0] and value.name == item.name
         return value._replace(how="import" if direct else "re-export")
@@ -465,14 +490,14 @@ class Resolver:
         if not path.endswith("/"):
             value = self.attribute(path, name)
             if value is not None:
-                return value._replace(how="typed attribute" if value.kind == _INSTANCE else "module attribute")
+                return value._replace(how="typed attribute" if value.kind == INSTANCE_VALUE else "module attribute")
         return self._submodule(path, name)
 
     def _submodule(self, path: str, name: str) -> Value | None:
         if not path.endswith(("/", "__init__.py", "__init__.pyi")):
             return None
         found = self.module(directory_of(path), f".{name}")
-        return Value(_MODULE, found[0], "", "import") if found else None
+        return Value(MODULE_VALUE, found[0], "", "import") if found else None
 
     def _stars(self, path: str, symbols: Symbols) -> tuple[Entry, ...]:
         self.asked.names.add((path, STARS))
@@ -484,9 +509,29 @@ class Resolver:
                 found = self.module(directory_of(path), "." * item.level + item.module)
                 if found and not found[0].endswith("/"):
                     value = self.attribute(found[0], name)
-                    if value is not None and value.kind != _EXTERNAL:
+                    if value is not None and value.kind != OUTSIDE_VALUE:
                         return value
         return None
+
+    def _exported(self, path: str) -> Mapping[str, Value]:
+        found: dict[str, Value] = {}
+        symbols = self._symbols_of(path)
+        self.asked.names.add((path, LISTING))
+        if symbols is None:
+            return found
+        for item in self._stars(path, symbols):
+            if isinstance(item, Imported):
+                module = self.module(directory_of(path), "." * item.level + item.module)
+                if module:
+                    found.update(
+                        (name, value._replace(how="re-export")) for name, value in self.exports(module[0]).items()
+                    )
+        for name in symbols.entries:
+            if "." not in name and not name.startswith("_") and name != STARS:
+                value = self.attribute(path, name)
+                if value is not None and value.kind in (CLASS_VALUE, FUNCTION_VALUE):
+                    found[name] = value
+        return found
 
     def _is_bound(self, path: str, within: str, name: str) -> bool:
         """Whether the file gives the name a meaning in this scope or around it, known or not."""
@@ -512,9 +557,9 @@ class Resolver:
         around = name.rpartition(".")[0]
         if definition.returns in ("Self", "typing.Self", "typing_extensions.Self"):
             owner = _enclosing_class(symbols, around)
-            return Value(_INSTANCE, path, owner, "returned type") if owner else None
+            return Value(INSTANCE_VALUE, path, owner, "returned type") if owner else None
         value = self._instance(self.read(path, around, parse_dotted(definition.returns)))
-        return value if value is None or value.kind == _EXTERNAL else value._replace(how="returned type")
+        return value if value is None or value.kind == OUTSIDE_VALUE else value._replace(how="returned type")
 
     def _linearised(self, path: str, name: str) -> Classes:
         symbols = self._symbols_of(path)
@@ -526,7 +571,7 @@ class Resolver:
         found, complete = [(path, name)], True
         for base in definition.bases:
             value = self.read(path, around, parse_dotted(base))
-            if value is None or value.kind != _CLASS:
+            if value is None or value.kind != CLASS_VALUE:
                 complete = complete and base == "object"
                 continue
             above = self.classes(value.path, value.name)
@@ -538,7 +583,7 @@ class Resolver:
     def _super(self, path: str, within: str) -> Value | None:
         symbols = self._symbols_of(path)
         owner = _enclosing_class(symbols, within) if symbols is not None else ""
-        return Value(_SUPER, path, owner, "super") if owner else None
+        return Value(SUPER_VALUE, path, owner, "super") if owner else None
 
     def _remember(self, memo: Memo, key: Key, compute: Callable[[], _T | None]) -> _T | None:
         """`compute()`, or what it gave before.

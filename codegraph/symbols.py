@@ -19,6 +19,9 @@ MODULE = ""
 STARS = "*"
 """The key of a file's star imports."""
 
+LISTING = "."
+"""The key that changes when a file's module gains or loses a name."""
+
 FUNCTION_KINDS = frozenset({"function", "method", "constructor", "macro"})
 
 _FAMILIES = {"javascript": "web", "typescript": "web", "tsx": "web", "c": "native", "cpp": "native"}
@@ -50,9 +53,10 @@ class Symbols:
     Outside Python, whose names are looked up by their last part too, "~pay" lists all definitions named pay.
     """
 
-    __slots__ = ("definitions", "entries", "language", "lines", "scopes")
+    __slots__ = ("_members", "definitions", "entries", "language", "lines", "scopes")
 
     def __init__(self, file: FileGraph) -> None:
+        self._members: dict[str, tuple[Definition, ...]] | None = None
         self.language = file.language
         self.definitions = file.definitions
         self.scopes = tuple(definition.qualified_name for definition in self.definitions)
@@ -88,7 +92,7 @@ class Symbols:
 
     def is_class(self, qualified_name: str) -> bool:
         found = self.entries.get(qualified_name)
-        return bool(found) and is_class(found[0])
+        return found is not None and is_class(found[0])
 
     def definition(self, qualified_name: str) -> Definition | None:
         """The first definition of this name."""
@@ -96,6 +100,16 @@ class Symbols:
             if isinstance(entry, Definition):
                 return entry
         return None
+
+    def members(self, qualified_name: str) -> tuple[Definition, ...]:
+        """What is defined directly in a class or function, in source order."""
+        if self._members is None:
+            found: dict[str, list[Definition]] = {}
+            for definition in self.definitions:
+                if definition.parent != MODULE_SCOPE:
+                    found.setdefault(self.scopes[definition.parent], []).append(definition)
+            self._members = {name: tuple(inner) for name, inner in found.items()}
+        return self._members.get(qualified_name, ())
 
     def scope_at(self, line: int) -> int:
         """Index of the innermost definition whose lines hold `line`, MODULE_SCOPE outside of all."""
@@ -129,6 +143,8 @@ def changed_names(old: Symbols | None, new: Symbols | None) -> set[str]:
     before: Mapping[str, tuple[Entry, ...]] = old.entries if old else {}
     after: Mapping[str, tuple[Entry, ...]] = new.entries if new else {}
     changed = before.keys() ^ after.keys()
+    if any("." not in key for key in changed):
+        changed.add(LISTING)
     changed.update(
         key
         for key, entries in before.items()

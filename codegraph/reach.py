@@ -1,0 +1,184 @@
+"""Which definitions can the code at a line be about to name or call?
+
+Owns the walk from a line to what is in reach of it: imported names and modules, `self`, variables and
+attributes of a known type, results of calls. Says by which expression each definition is reached and how far
+above the line the file last mentioned it; how much that matters is for the ranking to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from .facts import MODULE_SCOPE, Definition
+from .resolve import (
+    CLASS_VALUE,
+    FUNCTION_VALUE,
+    INSTANCE_VALUE,
+    MODULE_VALUE,
+    SUPER_VALUE,
+    Resolver,
+    Value,
+    parse_dotted,
+)
+from .symbols import MODULE, STARS, Symbols
+
+if TYPE_CHECKING:
+    from .graph import CodeGraph
+
+NEAR_LINES = 3
+"""A mention counts as near on the line itself and on this many lines above it."""
+
+
+class Reached(NamedTuple):
+    """A definition in reach, by one way; another way to the same definition is another value."""
+
+    path: str
+    definition: Definition
+    how: str  # one of resolve.HOW
+    name: str  # what to write to reach it: "total", "Shop.pay", "self.store.load", "open_store().load"
+    receiver: str  # the part of `name` that the code here has to mention: "total", "Shop", "self.store", "open_store"
+    distance: int  # lines from the last mention of the receiver, at or above the line, to the line
+    near: bool  # distance <= NEAR_LINES
+
+
+def reachable_definitions(graph: CodeGraph, path: str, line: int) -> tuple[Reached, ...]:
+    """What code at `line` of a file can reach; nearest mention first, then in the order of the receivers.
+
+    The file is usually an overlay that ends at the cursor. A line behind its last one belongs to the
+    definition that the file ends in. () for a file without a grammar or outside the graph.
+    """
+    symbols = graph.symbols(path)
+    if symbols is None:
+        return ()
+    return _Reach(graph, path, symbols, line).all()
+
+
+class _Reach:
+    def __init__(self, graph: CodeGraph, path: str, symbols: Symbols, line: int) -> None:
+        self._graph = graph
+        self._path = path
+        self._symbols = symbols
+        self._line = line
+        self._resolver = Resolver(graph)
+        self._chain = _scopes_around(graph, path, symbols, line)
+        self._mentions: dict[str, int] = {}  # dotted text -> the last line that mentions it
+        self._local: list[str] = []  # receivers of the scopes around the line, latest mention last
+        self._read_mentions()
+
+    def all(self) -> tuple[Reached, ...]:
+        found: dict[tuple[str, int, str], Reached] = {}
+        for receiver in self._receivers():
+            value = self._value(receiver)
+            if value is None:
+                continue
+            for reached in self._through(receiver, value):
+                found.setdefault((reached.path, reached.definition.start_line, reached.name), reached)
+        return tuple(sorted(found.values(), key=lambda reached: reached.distance))
+
+    def _read_mentions(self) -> None:
+        file = self._graph.files[self._path]
+        around = set(self._chain)
+        owners = {
+            scope
+            for scope in self._chain
+            if scope != MODULE_SCOPE and self._symbols.is_class(self._symbols.scopes[scope])
+        }
+        definitions = self._symbols.definitions
+        local: dict[str, None] = {}
+
+        def mention(dotted: str, line: int, scope: int) -> None:
+            if line > self._line or dotted.startswith("?"):
+                return
+            # What sibling methods say of self is said of the same object.
+            sibling = scope != MODULE_SCOPE and definitions[scope].parent in owners and dotted.startswith("self.")
+            while dotted:
+                if self._mentions.get(dotted, -1) < line:
+                    self._mentions[dotted] = line
+                if scope in around or sibling:
+                    local.pop(dotted, None)
+                    local[dotted] = None
+                dotted = dotted.rpartition(".")[0]
+
+        for item in file.imports:
+            mention(item.local_name, item.line, item.scope)
+        for binding in file.bindings:
+            mention(binding.name, binding.line, binding.scope)
+            mention(binding.value, binding.line, binding.scope)
+        for call in file.calls:
+            mention(call.callee, call.line, call.scope)
+        self._local = list(local)
+
+    def _receivers(self) -> Iterator[str]:
+        """The names that the code around the line can start from, and the chains that it mentions."""
+        seen: dict[str, None] = dict.fromkeys(self._local)
+        if self._classes_around():
+            seen.update(dict.fromkeys(("self", "cls", "super()")))
+        seen.update(dict.fromkeys(name for name in self._symbols.entries if "." not in name and name != STARS))
+        yield from reversed(seen)
+
+    def _classes_around(self) -> list[int]:
+        scopes = self._symbols.scopes
+        return [scope for scope in self._chain if scope != MODULE_SCOPE and self._symbols.is_class(scopes[scope])]
+
+    def _value(self, receiver: str) -> Value | None:
+        within = MODULE if self._chain[0] == MODULE_SCOPE else self._symbols.scopes[self._chain[0]]
+        return self._resolver.read(self._path, within, parse_dotted(receiver), self._line)
+
+    def _through(self, receiver: str, value: Value) -> Iterator[Reached]:
+        """The definition that a receiver is, and those that it leads to."""
+        if value.kind in (CLASS_VALUE, FUNCTION_VALUE):
+            yield from self._one(receiver, receiver, value)
+        if value.kind == MODULE_VALUE:
+            for name, offered in self._resolver.exports(value.path).items():
+                yield from self._one(receiver, f"{receiver}.{name}", offered._replace(how="module attribute"))
+        elif value.kind == FUNCTION_VALUE:
+            if receiver in self._mentions:
+                result = self._resolver.result(value)
+                if result is not None and result.kind == INSTANCE_VALUE:
+                    yield from self._one(receiver, f"{receiver}()", result)
+                    yield from self._members(receiver, f"{receiver}()", result)
+        elif value.kind in (CLASS_VALUE, INSTANCE_VALUE, SUPER_VALUE):
+            yield from self._members(receiver, receiver, value)
+
+    def _members(self, receiver: str, expression: str, value: Value) -> Iterator[Reached]:
+        seen: set[str] = set()
+        places = self._resolver.classes(value.path, value.name).places
+        for place, (path, name) in enumerate(places):
+            if place == 0 and value.kind == SUPER_VALUE:
+                continue
+            symbols = self._graph.symbols(path)
+            for member in symbols.members(name) if symbols is not None else ():
+                if member.name in seen:
+                    continue
+                seen.add(member.name)
+                how = "super" if value.kind == SUPER_VALUE else "inherited" if place else value.how
+                if value.kind == CLASS_VALUE and not place and value.how != "self":
+                    how = "class attribute"
+                yield self._reached(path, member, how, f"{expression}.{member.name}", receiver)
+
+    def _one(self, receiver: str, expression: str, value: Value) -> Iterator[Reached]:
+        definition = self._graph.definition(value.path, value.name)
+        if definition is not None:
+            yield self._reached(value.path, definition, value.how, expression, receiver)
+
+    def _reached(self, path: str, definition: Definition, how: str, name: str, receiver: str) -> Reached:
+        distance = self._line - self._mentions.get(receiver, 0)
+        return Reached(path, definition, how, name, receiver, distance, distance <= NEAR_LINES)
+
+
+def _scopes_around(graph: CodeGraph, path: str, symbols: Symbols, line: int) -> list[int]:
+    """The scopes around a line, innermost first, MODULE_SCOPE last."""
+    file = graph.files[path]
+    scope = symbols.scope_at(line)
+    if scope == MODULE_SCOPE and symbols.definitions:
+        # Blank lines at the end of a file that is cut at the cursor belong to the definition above them.
+        last = max(range(len(symbols.definitions)), key=lambda i: (symbols.definitions[i].end_line, i))
+        end = symbols.definitions[last].end_line
+        top_starts = file.nodes[1, file.nodes[0] == 0]
+        if end <= line and not (top_starts >= end).any():
+            scope = last
+    chain = [scope]
+    while chain[-1] != MODULE_SCOPE:
+        chain.append(symbols.definitions[chain[-1]].parent)
+    return chain
