@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..codegraph import FileGraph, parse_file
 from ..llm.workspace_model import DocumentTokens, tokenise_document
 from ..retrieval import FileFragments, slice_file
-from .files import FileRecord
+from .store import FileRecord
 
 ANALYSIS_VERSION = 1
 """Part of the cache's version: raise it when the same text would give other parts."""

@@ -16,6 +16,7 @@ from ..llm import Cancel, CodeModel, CompletionRequest, ModelError, PromptFragme
 from ..retrieval import Query, RankedFragment, RetrievalOptions, Retrieved, retrieve
 from .config import Config
 from .secrets import redact
+from .settings import retrieval_options
 from .snapshot import FolderSnapshot
 from .text import TextLines
 
@@ -102,7 +103,7 @@ def complete_at(
     if trigger == "automatic" and not only_closes(cursor.rest_of_line):
         return Completion("", here, here, why_empty="code follows the cursor on its line; invoke it to complete here")
     started = time.perf_counter()
-    retrieved = retrieve_at(snapshot, cursor, config.retrieval_options())
+    retrieved = retrieve_at(snapshot, cursor, retrieval_options(config))
     retrieval_ms = 1e3 * (time.perf_counter() - started)
     reason = "the model had nothing to say"
     for model in [*models, snapshot.model]:

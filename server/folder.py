@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..llm import Cancel
-from . import store
 from .analysis import Analysis
 from .config import Config
-from .files import FileRecord, FoundFile, Membership, walk
+from .files import FoundFile, Membership, Skipped
+from .settings import index_settings
 from .snapshot import FolderSnapshot
+from .store import FileRecord, Store
 from .workers import Batch, BatchResult, analyse_batch, analyse_in_processes, into_batches
 from .writer import Writer
 
@@ -27,11 +28,6 @@ log = logging.getLogger("weft")
 
 INLINE_BYTES = 600_000
 """Less source than this is analysed in this process: starting workers would take longer."""
-
-RACY_NS = 2_000_000_000
-"""A file changed this shortly before the cache was written may have changed again within the same time stamp."""
-
-IGNORE_FILES = (".gitignore", ".weftignore")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +53,23 @@ class IndexReport:
     cancelled: bool = False
 
 
+MOST_PROCESSES = 8
+"""More workers than this wait for the writer."""
+
+
 class Folder:
     """The index of one folder. All methods may be called from any thread."""
 
-    def __init__(self, path: Path, config: Config, writer: Writer, *, cache: bool) -> None:
+    def __init__(self, path: Path, config: Config, writer: Writer, store: Store | None) -> None:
         self.path = path
         self.skipped: Mapping[str, str] = {}  # path -> reason, of the last look at the folder
         self._config = config
         self._writer = writer
-        self._cache = cache
+        self._store = store
         self._membership = Membership(path, config.index)
         self._open: set[str] = set()  # touched on the writer only
         self._dirty = False
-        self._snapshot = FolderSnapshot.empty(config.retrieval_settings(name=path.name))
+        self._snapshot = FolderSnapshot.empty(index_settings(config, name=path.name))
 
     @property
     def snapshot(self) -> FolderSnapshot:
@@ -84,7 +84,7 @@ class Folder:
 
     def includes(self, key: str) -> bool:
         """Whether a file of this name is indexed when it exists."""
-        return self._membership.includes(key)
+        return self._membership.refuses(key) is None
 
     def index(
         self,
@@ -102,7 +102,7 @@ class Folder:
         report = progress or (lambda _: None)
         warm = self._load() if not self._snapshot.records else False
         self._membership = Membership(self.path, self._config.index)
-        found = list(walk(self.path, self._config.index, cancel))
+        found = list(self._membership.walk(cancel))
         known = self._snapshot.records
         todo = [file for file in found if not _same_stamp(known.get(file.path), file)]
         names = {file.path for file in found}
@@ -147,23 +147,23 @@ class Folder:
     def changed_on_disk(self, keys: Iterable[str]) -> bool:
         """Re-read these files; False when the whole folder must be looked at again (ignore rules, directories)."""
         keys = set(keys)
-        if any(key.rpartition("/")[2] in IGNORE_FILES for key in keys):
+        if any(self._membership.changes_rules(key) for key in keys):
             return False
+        known = self._snapshot.records
         found: list[FoundFile] = []
         gone: list[str] = []
         for key in keys:
             file = self._membership.find(key)
-            if file is not None:
+            if isinstance(file, FoundFile):
                 found.append(file)
-            elif key in self._snapshot.records:
+            elif key in known:
                 gone.append(key)
-            elif (self.path / key).is_dir() or any(path.startswith(f"{key}/") for path in self._snapshot.records):
+            elif (self.path / key).is_dir() or any(path.startswith(f"{key}/") for path in known):
                 return False
-        known = self._snapshot.records
         todo = [file for file in found if not _same_stamp(known.get(file.path), file)]
 
         def merge() -> None:
-            for batch in into_batches(self.path, todo, self._config.index.limits):
+            for batch in into_batches(self.path, todo, self._config.index):
                 self._take(analyse_batch(batch))
             self._merge([], gone)
 
@@ -179,26 +179,20 @@ class Folder:
         """Back to what is on disk. On the writer."""
         self._open.discard(key)
         file = self._membership.find(key)
-        if file is None:
+        if isinstance(file, Skipped):
             self._merge([], [key])
         else:
-            self._take(analyse_batch(Batch(self.path, (file,), self._config.index.limits)))
+            self._take(analyse_batch(Batch(self.path, (file,), self._config.index)))
 
     def save(self) -> None:
         """Keep the index for the next start, if it changed since it was loaded or kept."""
-        if not (self._cache and self._dirty):
-            return
-        self._dirty = False
-        snapshot = self._snapshot
-        try:
-            store.save(self.path, (snapshot.index, snapshot.model), list(snapshot.records.values()), self._config)
-        except OSError as error:
-            log.warning("the index of %s could not be kept for the next start: %s", self.path, error)
+        if self._store is not None and self._dirty:
+            self._dirty = False
+            snapshot = self._snapshot
+            self._store.save(self.path, (snapshot.index, snapshot.model), list(snapshot.records.values()))
 
     def _load(self) -> bool:
-        if not self._cache:
-            return False
-        stored = store.load(self.path, self._config)
+        stored = self._store.load(self.path) if self._store is not None else None
         if stored is None:
             return False
         index, model = stored.state
@@ -212,8 +206,8 @@ class Folder:
     def _analyse(
         self, todo: list[FoundFile], known: Mapping[str, FileRecord], cancel: Cancel, niceness: int
     ) -> Iterator[BatchResult]:
-        batches = into_batches(self.path, todo, self._config.index.limits, known)
-        n_processes = min(self._config.index.workers or os.cpu_count() or 1, 8)
+        batches = into_batches(self.path, todo, self._config.index, known)
+        n_processes = min(os.cpu_count() or 1, MOST_PROCESSES)
         if sum(file.size for file in todo) >= INLINE_BYTES:
             yield from analyse_in_processes(batches, n_processes, cancel, niceness)
             return
@@ -248,5 +242,4 @@ def _same_stamp(record: FileRecord | None, file: FoundFile) -> bool:
         record is not None
         and record.size == file.size
         and record.mtime_ns == file.mtime_ns
-        and record.seen_ns - file.mtime_ns > RACY_NS
     )

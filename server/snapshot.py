@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..llm.workspace_model import WorkspaceModel
 from ..retrieval import RepositoryIndex, RetrievalSettings
 from .analysis import Analysis
-from .files import FileRecord
+from .store import FileRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,13 +26,18 @@ from typing import IO
 
 from ..llm.protocol import Cancel
 from .analysis import Analysis, analyse
-from .files import FileLimits, FileRecord, FoundFile, Skipped, read_source
+from .config import IndexOptions
+from .files import FoundFile, Skipped, SourceText, read_source
+from .store import FileRecord
 
 BATCH_BYTES = 400_000
 """Source bytes in a batch: large enough to hide the pipe, small enough that results flow early."""
 
 BATCH_TIMEOUT_S = 60.0
 """A worker that is silent for longer is stuck in one file and is killed."""
+
+RACY_NS = 2_000_000_000
+"""Coarsest time stamp of a common file system."""
 
 _HEADER = struct.Struct("<Q")
 
@@ -42,7 +48,7 @@ class Batch:
 
     folder: Path
     files: tuple[FoundFile, ...]
-    limits: FileLimits
+    options: IndexOptions
     known: Mapping[str, bytes] = field(default_factory=dict)  # path -> hash of what is indexed already
 
 
@@ -56,7 +62,7 @@ class BatchResult:
 
 
 def into_batches(
-    folder: Path, files: Iterable[FoundFile], limits: FileLimits, known: Mapping[str, FileRecord] | None = None
+    folder: Path, files: Iterable[FoundFile], options: IndexOptions, known: Mapping[str, FileRecord] | None = None
 ) -> Iterator[Batch]:
     """Batches of about BATCH_BYTES, in the order of `files`; `known` spares the analysis of what did not change."""
     known = known or {}
@@ -66,15 +72,15 @@ def into_batches(
         group.append(found)
         n_bytes += found.size
         if n_bytes >= BATCH_BYTES:
-            yield _batch(folder, group, limits, known)
+            yield _batch(folder, group, options, known)
             group, n_bytes = [], 0
     if group:
-        yield _batch(folder, group, limits, known)
+        yield _batch(folder, group, options, known)
 
 
-def _batch(folder: Path, group: list[FoundFile], limits: FileLimits, known: Mapping[str, FileRecord]) -> Batch:
+def _batch(folder: Path, group: list[FoundFile], options: IndexOptions, known: Mapping[str, FileRecord]) -> Batch:
     hashes = {file.path: known[file.path].hash for file in group if file.path in known}
-    return Batch(folder, tuple(group), limits, hashes)
+    return Batch(folder, tuple(group), options, hashes)
 
 
 def analyse_batch(batch: Batch) -> BatchResult:
@@ -83,13 +89,13 @@ def analyse_batch(batch: Batch) -> BatchResult:
     skipped: dict[str, str] = {}
     unchanged: list[FileRecord] = []
     for found in batch.files:
-        source = read_source(batch.folder, found, batch.limits)
+        source = read_source(batch.folder, found, batch.options)
         if isinstance(source, Skipped):
             skipped[found.path] = source.reason
-        elif batch.known.get(found.path) == source.record.hash:
-            unchanged.append(source.record)
+        elif batch.known.get(found.path) == source.hash:
+            unchanged.append(_record(source))
         else:
-            analyses.append(analyse(found.path, source.text, source.record))
+            analyses.append(analyse(found.path, source.text, _record(source)))
     return BatchResult(tuple(analyses), skipped, tuple(unchanged))
 
 
@@ -144,6 +150,12 @@ def analyse_in_processes(
         stop.cancel()
         for thread in threads:
             thread.join(timeout=5)
+
+
+def _record(source: SourceText) -> FileRecord:
+    # A file that changed a moment ago may change again within the same time stamp: the next start reads it again.
+    racy = time.time_ns() - source.mtime_ns < RACY_NS
+    return FileRecord(source.path, source.size, 0 if racy else source.mtime_ns, source.hash)
 
 
 class _Worker:

@@ -20,16 +20,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
-from ..codegraph import SyntaxTree
+from pathspec import GitIgnoreSpec
+
+from ..codegraph import SyntaxTree, language_of
 from ..llm import Cancel, CodeModel
 from ..retrieval import RankedFragment, RetrievalOptions, Retrieved
 from .analysis import analyse
 from .completion import Completion, Cursor, Trigger, complete_at, retrieve_at
 from .config import Config, load_config
-from .files import Skipped, read_text
+from .files import decode
 from .folder import Folder, IndexReport, Progress
 from .models import ModelChain
 from .secrets import is_secret_path
+from .settings import index_settings, kept_indexes, model_configs, retrieval_options
 from .snapshot import FolderSnapshot
 from .text import TextLines
 from .watch import Watcher
@@ -77,7 +80,7 @@ class _Buffer:
 class Workspace:
     """Folders under one index each, with the completion API. Thread-safe; close it, or use it with `with`.
 
-    `config` None reads the user's and each folder's configuration. `model` is asked before the configured ones.
+    `config` None reads the user's and the first folder's configuration. `model` is asked before the configured ones.
     `cache` False keeps nothing between starts.
     """
 
@@ -91,7 +94,7 @@ class Workspace:
     ) -> None:
         roots = [Path(folder).resolve() for folder in folders]
         if config is None:
-            config, problems = load_config(roots)
+            config, problems = load_config(roots[0] if roots else None)
             for problem in problems:
                 log.warning("%s", problem)
         for root in roots:
@@ -99,8 +102,8 @@ class Workspace:
                 raise NotADirectoryError(f"{root} is not a folder. Give the folder of a project.")
         self.config = config
         self._model = model
-        self._cache = cache
-        self._models = ModelChain(config.models, model)
+        self._store = kept_indexes(config) if cache and config.index.keep_on_disk else None
+        self._models = ModelChain(model_configs(config), model)
         self._writer = Writer()
         self._lock = threading.Lock()
         self._buffers: dict[Path, _Buffer] = {}
@@ -109,7 +112,7 @@ class Workspace:
         self._state: State = "starting"
         self._closed = Cancel()
         self._folders = tuple(self._new_folder(root) for root in dict.fromkeys(roots))
-        self._outside = FolderSnapshot.empty(config.retrieval_settings(name=""))
+        self._outside = FolderSnapshot.empty(index_settings(config, name=""))
 
     def __enter__(self) -> Workspace:
         return self
@@ -190,7 +193,7 @@ class Workspace:
     def configure(self, config: Config) -> None:
         """Use another configuration; models are opened anew, and so is the index when what it holds would differ."""
         index_changed = (config.index, config.retrieval) != (self.config.index, self.config.retrieval)
-        models, self._models = self._models, ModelChain(config.models, self._model)
+        models, self._models = self._models, ModelChain(model_configs(config), self._model)
         self.config = config
         models.close()
         if index_changed:
@@ -250,7 +253,7 @@ class Workspace:
     ) -> Completion:
         """The completion at a position (0-based, in Python characters; clamped to the text).
 
-        Raises FileNotFoundError for a file that is neither open nor on disk.
+        Raises OSError for a file that is neither open nor readable on disk, ValueError for one that is no text.
         """
         cancel = cancel or Cancel()
         path = Path(path)
@@ -287,7 +290,7 @@ class Workspace:
         if refusal:
             return Retrieved((), ())
         snapshot, cursor = self._cursor(path, line, character)
-        return retrieve_at(snapshot, cursor, options or self.config.retrieval_options())
+        return retrieve_at(snapshot, cursor, options or retrieval_options(self.config))
 
     def explain(self, path: Path | str, line: int, character: int) -> Explanation:
         """What `complete` would be given at a position, and why."""
@@ -297,7 +300,7 @@ class Workspace:
         if refusal:
             return Explanation(str(path), 0, (), (), {}, self._model_name, notes)
         snapshot, cursor = self._cursor(path, line, character)
-        found = retrieve_at(snapshot, cursor, replace(self.config.retrieval_options(), explain=True))
+        found = retrieve_at(snapshot, cursor, replace(retrieval_options(self.config), explain=True))
         left_out = tuple(
             (f"{place.path}:{place.start_line + 1}-{place.end_line}", reason) for place, reason in found.left_out
         )
@@ -334,7 +337,7 @@ class Workspace:
         return self._models.first_name or "workspace model"
 
     def _new_folder(self, root: Path) -> Folder:
-        return Folder(root, self.config, self._writer, cache=self._cache)
+        return Folder(root, self.config, self._writer, self._store)
 
     def _locate(self, path: Path) -> tuple[Folder | None, str]:
         """The innermost folder that holds a path and the path's name in its index."""
@@ -361,7 +364,15 @@ class Workspace:
         """Why nothing is completed in this file, "" when it is."""
         if is_secret_path(path.as_posix()):
             return f"{path.name} may hold secrets; completion in it is off"
-        return self.config.completion.refusal(path)
+        options = self.config.completion
+        if not options.enabled:
+            return "completion is switched off (completion.enabled)"
+        language = language_of(path.name) or "text"
+        if "*" not in options.languages and language not in options.languages:
+            return f"completion is off for {language} (completion.languages)"
+        if options.exclude and GitIgnoreSpec.from_lines(options.exclude).match_file(self._locate(path)[1]):
+            return "completion is off for this file (completion.exclude)"
+        return ""
 
     def _open_directories(self, folder: Folder) -> set[str]:
         keys = (folder.key(path) for path in list(self._buffers))
@@ -409,10 +420,10 @@ def memory_mb() -> float:
 
 
 def _text_on_disk(path: Path) -> str:
-    text = read_text(path)
-    if isinstance(text, Skipped):
-        raise FileNotFoundError(f"{path} cannot be read: {text.reason}.")
-    return text
+    decoded = decode(path.read_bytes())
+    if decoded is None:
+        raise ValueError(f"{path} is no text file. Complete in a source file.")
+    return decoded[0]
 
 
 def _sum_reports(reports: Sequence[IndexReport]) -> IndexReport:
