@@ -81,7 +81,7 @@ class Folder:
 
     def judge(self, name: str, is_folder: bool) -> Verdict:
         """Whether the entry `name` of this folder belongs to the workspace."""
-        if is_folder and name in VERSION_CONTROL_FOLDERS:
+        if name == REPOSITORY or (is_folder and name in VERSION_CONTROL_FOLDERS):
             return _NEVER
         path = self.path + name
         for rules in self.weft:

@@ -1,6 +1,7 @@
 """The pattern language of `.gitignore`, turned into regular expressions that cannot run away.
 
 Owns stars, `**`, sets and escapes, as gitignore(5) and git's own matcher read them with slashes special.
+Two stars that share a segment with other characters are one star, as the manual says.
 Knows no files: not which line is negated, anchored or only for folders.
 """
 
