@@ -5,15 +5,19 @@ Owns the wording. Knows what a view can tell about words and relations, and no r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from .index import CursorView
+from .lexical import FloatArray
 from .values import Place, ScorePart
 
 N_TERMS = 8
 """How many terms an explanation names, best first."""
+
+N_WITHHELD = 10
+"""How many windows of the cursor's own file it names."""
 
 
 def words_part(view: CursorView, query: Mapping[str, float], fragment: int, weight: float = 1.0) -> ScorePart:
@@ -27,17 +31,32 @@ def words_part(view: CursorView, query: Mapping[str, float], fragment: int, weig
 
 
 def withheld(view: CursorView, query: Mapping[str, float], k: int) -> tuple[tuple[Place, str], ...]:
-    """Windows of the cursor's file among the `k` best by words alone that may not be returned, and why. Best first.
+    """Windows of the cursor's file that match the query's words like the `k` best, but may not be returned, and why.
 
-    This looks at the whole indexed file, also after the cursor: it explains, and ranks nothing.
+    Best first. This looks at the whole indexed file, also after the cursor: it explains, and ranks nothing.
     """
-    scores = view.bm25(query)
-    least = float(np.partition(scores, -k)[-k]) if 0 < k <= len(scores) else 0.0
-    found = []
-    for score, start, end in view.shown_windows(query):
-        found.append((score, start, end, "the prompt shows it already"))
-    for score, start, end in view.later_windows(query):
-        reason = "after the cursor" if start > view.cursor_line else "holds code after the cursor"
-        found.append((score, start, end, reason))
-    found = sorted((item for item in found if item[0] > max(least, 0.0)), key=lambda item: (-item[0], item[1]))
-    return tuple((Place(view.path, start, end), reason) for _, start, end, reason in found[:k])
+    shown = [(score, start, end, "the prompt shows it already") for score, start, end in view.shown_windows(query)]
+    later = [
+        (score, start, end, "after the cursor" if start > view.cursor_line else "holds code after the cursor")
+        for score, start, end in view.later_windows(query)
+    ]
+    # The cursor's view and the whole index weigh words a little differently, so each is held against its own kth.
+    others = view.index.lexical.bm25(query) * view.candidates[: view.first_own]
+    found = _beyond(shown, _kth_best(view.bm25(query), k)) + _beyond(later, _kth_best(others, k))
+    found.sort(key=lambda item: -item[0])
+    return tuple((Place(view.path, start, end), reason) for _, start, end, reason in found[:N_WITHHELD])
+
+
+_Window = tuple[float, int, int, str]  # score, lines, reason
+
+
+def _beyond(windows: Iterable[_Window], least: float) -> list[_Window]:
+    """Windows with a score of at least `least`, in parts of it."""
+    return [(score / least, start, end, reason) for score, start, end, reason in windows if score >= least]
+
+
+def _kth_best(scores: FloatArray, k: int) -> float:
+    """The kth largest score, or the smallest positive one when there are fewer; infinite when there is none."""
+    positive = scores[scores > 0]
+    k = min(k, len(positive))
+    return float(np.partition(positive, -k)[-k]) if k else np.inf

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,13 +172,15 @@ _LAYOUT = (
 
 
 def _file_fragments(path: str, text: bytes, **arrays: object) -> FileFragments:
-    return FileFragments(path, text, **{name: np.array(arrays.get(name, ()), dtype) for name, dtype in _LAYOUT})
+    typed: dict[str, Any] = {name: np.array(arrays.get(name, ()), dtype) for name, dtype in _LAYOUT}
+    return FileFragments(path, text, **typed)
 
 
 def _unpack(path: str, text: bytes, sizes: tuple[int, int, int], packed: bytes) -> FileFragments:
     n, m, p = sizes
     lengths = {"keys": m, "indptr": m + 1, "windows": p, "counts": p}
-    arrays, offset = {}, 0
+    arrays: dict[str, Any] = {}
+    offset = 0
     for name, dtype in _LAYOUT:
         arrays[name] = np.frombuffer(packed, dtype, lengths.get(name, n), offset)
         offset += arrays[name].nbytes

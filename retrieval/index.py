@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ from .fragments import FileFragments, Slicing, count_lines, lines_between, norma
 from .lexical import FloatArray, LexicalIndex, grown
 from .terms import count_terms, encode
 from .values import Place, Query
+
+T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +167,7 @@ class CursorView:
         self._lexical = index.lexical.cut(query.path, self._n_kept, self._tail)
         shown_from = self.n_lines - n_shown_lines if query.shown_from_line is None else query.shown_from_line
         self.candidates: NDArray[np.bool_] = self._renumbered(self._lexical.live)
-        self.candidates[self.first_own :] &= self.own_ends <= shown_from
+        self.candidates[self.first_own :] &= self.own_ends <= min(shown_from, self.cursor_line)
 
     @property
     def n_ids(self) -> int:
@@ -243,7 +246,7 @@ class CursorView:
         same = (self.own_ends[:n] == indexed_ends[:n]) & (self.own_ends[:n] <= n_same_lines)
         return int(np.argmin(same)) if not same.all() else n
 
-    def _renumbered(self, values: NDArray) -> NDArray:
+    def _renumbered(self, values: NDArray[T]) -> NDArray[T]:
         """Values by the ids of `_lexical`, where the cursor's file has two ranges, by those of the view."""
         values = np.concatenate(
             (values[: self.first_own], values[self._indexed.start :][: self._n_kept], values[self.first_own :])

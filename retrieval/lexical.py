@@ -12,7 +12,7 @@ dead postings behind, and ids that no segment mentions any more are given out ag
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ B = 0.75
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
+T = TypeVar("T", bound=np.generic)
 
 
 class LexicalIndex:
@@ -158,8 +159,9 @@ class LexicalIndex:
     def _bm25_parts(self, postings: _Postings, weights: Sequence[float]) -> FloatArray:
         """The summand of each posting."""
         n_live = self.n_fragments
-        average = float(self._lengths @ self.live) / n_live if n_live else 0.0
-        norm = K1 * (1 - B + B * self._lengths / (average or 1.0))
+        lengths = self._lengths.astype(np.float64)
+        average = float(lengths @ self.live) / n_live if n_live else 0.0
+        norm = K1 * (1 - B + B * lengths / (average or 1.0))
         df = np.bincount(postings.terms, postings.sizes, len(weights))
         dead = np.flatnonzero(~self.live[postings.ids])
         if len(dead):
@@ -174,7 +176,7 @@ class LexicalIndex:
 
     def _sum(self, ids: IntArray, weights: FloatArray | None) -> FloatArray:
         """Sum per fragment, 0 for dead ones."""
-        return np.bincount(ids, weights, self.n_ids) * self.live
+        return np.bincount(ids, weights, self.n_ids).astype(np.float64, copy=False) * self.live
 
 
 class _Postings(NamedTuple):
@@ -207,7 +209,8 @@ class _Segment(NamedTuple):
     def find(self, keys: NDArray[np.uint64]) -> Iterator[tuple[int, slice]]:
         """The place of each key in `keys` that is here, and its postings."""
         at = np.searchsorted(self.keys, keys)
-        found = np.flatnonzero(self.keys[np.minimum(at, len(self.keys) - 1)] == keys)
+        inside = np.flatnonzero(at < len(self.keys))
+        found = inside[self.keys[at[inside]] == keys[inside]]
         ends = zip(self.indptr[at[found]].tolist(), self.indptr[at[found] + 1].tolist(), strict=True)
         return zip(found.tolist(), (slice(*pair) for pair in ends), strict=True)
 
@@ -281,7 +284,8 @@ def _first_gap(taken: NDArray[np.bool_], length: int) -> int:
     return int(edges[gaps[0] if len(gaps) else -1]) + 1
 
 
-def grown(values: NDArray, n_ids: int) -> NDArray:
+def grown(values: NDArray[T], n_ids: int) -> NDArray[T]:
+    """A copy with one place per id, zeros at the end."""
     grown = np.zeros(n_ids, values.dtype)
     grown[: len(values)] = values
     return grown
