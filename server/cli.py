@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     retrieve = commands.add_parser("retrieve", help="show the fragments that a completion would be given")
     _add_location(retrieve)
     retrieve.add_argument("--explain", action="store_true", help="every score in parts, and what was left out")
-    retrieve.add_argument("--strategy", choices=("weft", "fragrel", "bm25", "jaccard"), help="how to rank")
+    retrieve.add_argument("--strategy", help="how to rank: weft, fragrel, bm25 or jaccard")
     retrieve.add_argument("-k", type=int, metavar="N", help="how many fragments")
     retrieve.set_defaults(run=_retrieve)
 
@@ -149,8 +149,11 @@ def _complete(options: argparse.Namespace) -> int:
 
 
 def _retrieve(options: argparse.Namespace) -> int:
+    from ..retrieval import STRATEGIES
     from .jsonable import fragments_json, place_json
 
+    if options.strategy not in (None, *STRATEGIES):
+        raise UserError(f"--strategy {options.strategy} is none of {', '.join(STRATEGIES)}.")
     terminal = _terminal(options)
     path, line, character = _location(options.location)
     with _indexed_workspace(path, terminal, options) as workspace:
@@ -174,8 +177,10 @@ def _serve(options: argparse.Namespace) -> int:
 
     from .lsp import serve_stdio, serve_tcp
 
-    # What the client does not see in its own log; it treats all of stderr as errors.
-    logging.basicConfig(level=logging.WARNING, format="weft: %(levelname)s: %(message)s")
+    # The client has our log as messages; what we say on stderr it takes for errors.
+    errors = logging.StreamHandler()
+    errors.setLevel(logging.WARNING)
+    logging.basicConfig(handlers=[errors], format="weft: %(levelname)s: %(message)s")
     logging.getLogger("weft").setLevel(logging.INFO)
     if options.tcp is None:
         status = serve_stdio()

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..codegraph import LANGUAGES, grammar
+from ..codegraph.languages import LANGUAGES, grammar
 from .config import Config, ModelOptions, load_config, user_config_file
 
 PACKAGES = ("pygls", "lsprotocol", "tree-sitter", "numpy", "watchdog", "pathspec", "platformdirs", "httpx", "rich")

@@ -84,6 +84,8 @@ class WeftProtocol(LanguageServerProtocol):
             self._answer(None, JsonRpcInvalidRequest("A message is one JSON object."))
             return
         data.setdefault("jsonrpc", "2.0")
+        if "method" in data:
+            data.setdefault("params", None)  # the library insists on what JSON-RPC lets a client leave out
         refusal = self._refusal(data)
         if refusal is not None:
             self._refuse(data, refusal)
@@ -130,7 +132,9 @@ class WeftProtocol(LanguageServerProtocol):
 
     def _answer(self, request_id: Any, error: JsonRpcException) -> None:
         """An error for a request, or for whatever it was when it has no identifier that could be read."""
-        self._send_response(request_id, error=error.to_response_error())
+        # As plain data: the library leaves an identifier out that is null.
+        detail = {"code": error.code, "message": error.message}
+        self._send_data({"jsonrpc": "2.0", "id": request_id, "error": detail})
 
     def _initialize(self, params: types.InitializeParams) -> types.InitializeResult:
         self._initialized = True

@@ -21,7 +21,7 @@ log = logging.getLogger("weft.lsp")
 DRAIN_WITHIN_S = 2.0
 """How long a client may take to read our last messages."""
 
-LOOK_FOR_CLIENT_EVERY_S = 2.0
+LOOK_FOR_CLIENT_EVERY_S = 1.0
 
 
 def serve_stdio() -> int:
@@ -99,7 +99,7 @@ class _ClientLog(logging.Handler):
     """Our log as the client's: `window/logMessage`."""
 
     def __init__(self, server: WeftServer) -> None:
-        super().__init__(logging.INFO)
+        super().__init__()
         self._server = server
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -259,6 +259,7 @@ class Session:
     def _read_config(self) -> Config:
         """On a chore thread. Problems are shown once each, the files' and the client's alike."""
         config, problems = load_config(self._folders[0] if self._folders else None, self._settings)
+        logging.getLogger("weft").setLevel(config.log_level.upper())
         for problem in problems:
             self._server.on_loop(self.show_once, f"Weft: {problem}")
         return config

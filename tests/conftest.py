@@ -1,0 +1,228 @@
+"""Helpers that several test files share: files from one text, and an editor that talks to the real server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import textwrap
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+from pygls.lsp.client import LanguageClient
+
+WAIT_S = 30
+"""Only a test that fails waits this long."""
+
+SERVER = (sys.executable, "-m", "weft", "serve")
+
+
+def write_files(folder: Path, text: str) -> None:
+    """Files from one text: `#- name` opens each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in textwrap.dedent(text).split("#- ")[1:]:
+        name, _, content = part.partition("\n")
+        path = folder / name.strip()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8", newline="")
+
+
+def environment(home: Path) -> dict[str, str]:
+    """With a home of its own: no settings of this machine's user, no cache of another test."""
+    homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "WEFT_CACHE_DIR")
+    return {**os.environ, **dict.fromkeys(homes, str(home))}
+
+
+def ghost_capabilities(**others: Any) -> types.ClientCapabilities:
+    """A client with ghost text that registers nothing dynamically."""
+    inline = types.InlineCompletionClientCapabilities(dynamic_registration=False)
+    return types.ClientCapabilities(
+        text_document=types.TextDocumentClientCapabilities(inline_completion=inline), **others
+    )
+
+
+class Editor:
+    """A text editor as the server knows one: pygls' client, what the server told it, and waiting for that."""
+
+    def __init__(self, folder: Path, home: Path) -> None:
+        self.folder = folder
+        self.messages: list[tuple[str, Any]] = []
+        self.texts: dict[str, str] = {}
+        self.versions: dict[str, int] = {}
+        self.settings: dict[str, Any] = {}
+        self.result: types.InitializeResult | None = None
+        self._home = home
+        self._news = asyncio.Event()
+        self.client = LanguageClient("weft-tests", "1")
+        for method in (types.WINDOW_LOG_MESSAGE, types.WINDOW_SHOW_MESSAGE, types.PROGRESS):
+            self._listen(method, None)
+        for method in (types.WINDOW_WORK_DONE_PROGRESS_CREATE, types.CLIENT_REGISTER_CAPABILITY):
+            self._listen(method, None)
+        self._listen(types.WORKSPACE_CONFIGURATION, lambda: [self.settings])
+
+    def _listen(self, method: str, answer: Callable[[], Any] | None) -> None:
+        def remember(params: Any) -> Any:
+            self.messages.append((method, params))
+            self._news.set()
+            return answer() if answer else None
+
+        self.client.feature(method)(remember)
+
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        process = self.client._server
+        assert process is not None
+        return process
+
+    async def launch(self) -> None:
+        """The server's process, and not a word to it."""
+        await self.client.start_io(*SERVER, env=environment(self._home), cwd=str(self._home))
+
+    async def start(
+        self,
+        capabilities: types.ClientCapabilities | None = None,
+        folders: list[Path] | None = None,
+        options: dict[str, Any] | None = None,
+        process_id: int | None = None,
+    ) -> types.ServerCapabilities:
+        await self.launch()
+        workspace_folders = [types.WorkspaceFolder(f.as_uri(), f.name) for f in folders or [self.folder]]
+        self.result = await self.within(
+            self.client.initialize_async(
+                types.InitializeParams(
+                    capabilities=capabilities or ghost_capabilities(),
+                    process_id=process_id,
+                    workspace_folders=workspace_folders,
+                    initialization_options=options,
+                )
+            )
+        )
+        self.client.initialized(types.InitializedParams())
+        return self.result.capabilities
+
+    async def within(self, waiting: Awaitable[Any]) -> Any:
+        return await asyncio.wait_for(waiting, WAIT_S)
+
+    async def message(self, method: str, fits: Callable[[Any], bool] = lambda _: True) -> Any:
+        """The first message of this kind that fits, whether it came already or not."""
+
+        async def look() -> Any:
+            while True:
+                for name, params in self.messages:
+                    if name == method and fits(params):
+                        return params
+                self._news.clear()
+                await self._news.wait()
+
+        return await self.within(look())
+
+    async def indexed(self) -> None:
+        """Until the server has said that its index is up to date."""
+        await self.message(types.WINDOW_LOG_MESSAGE, lambda params: params.message.startswith("Indexing"))
+
+    def uri(self, name: str) -> str:
+        return name if ":" in name else (self.folder / name).as_uri()
+
+    def open(self, name: str, text: str | None = None, language: str = "python", version: int = 1) -> None:
+        uri = self.uri(name)
+        self.texts[uri] = (self.folder / name).read_bytes().decode() if text is None else text
+        self.versions[uri] = version
+        item = types.TextDocumentItem(uri, language, version, self.texts[uri])
+        self.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+
+    def replace_all(self, name: str, text: str) -> None:
+        uri = self.uri(name)
+        self.texts[uri] = text
+        self.change(name, types.TextDocumentContentChangeWholeDocument(text))
+
+    def insert(self, name: str, line: int, column: int, text: str) -> None:
+        at = types.Position(line, column)
+        self.change(name, types.TextDocumentContentChangePartial(types.Range(at, at), text))
+
+    def change(self, name: str, *changes: Any, version: int | None = None) -> None:
+        uri = self.uri(name)
+        self.versions[uri] = self.versions[uri] + 1 if version is None else version
+        identifier = types.VersionedTextDocumentIdentifier(self.versions[uri], uri)
+        self.client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, list(changes)))
+
+    def close(self, name: str) -> None:
+        self.client.text_document_did_close(
+            types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(self.uri(name)))
+        )
+
+    def ask(self, name: str, line: int, column: int, *, invoked: bool = True, id: str | None = None) -> Any:
+        """An inline completion request on its way; await it for the answer."""
+        kind = types.InlineCompletionTriggerKind
+        params = types.InlineCompletionParams(
+            types.InlineCompletionContext(kind.Invoked if invoked else kind.Automatic),
+            types.TextDocumentIdentifier(self.uri(name)),
+            types.Position(line, column),
+        )
+        return self.client.protocol.send_request_async(types.TEXT_DOCUMENT_INLINE_COMPLETION, params, msg_id=id)
+
+    async def complete(self, name: str, line: int, column: int, **how: Any) -> types.InlineCompletionItem | None:
+        answer = await self.within(self.ask(name, line, column, **how))
+        return answer.items[0] if answer.items else None
+
+    async def request(self, method: str, params: Any = None) -> Any:
+        return await self.within(self.client.protocol.send_request_async(method, params))
+
+    async def stop(self) -> int:
+        """Shutdown and exit as editors do; the exit status of the server."""
+        await self.within(self.client.shutdown_async(None))
+        self.client.exit(None)
+        return await self.ended()
+
+    async def ended(self) -> int:
+        await self.within(self.process.wait())
+        await self.within(self.client.stop())
+        assert self.process.returncode is not None
+        return self.process.returncode
+
+
+Story = Callable[[Editor], Awaitable[None]]
+
+
+@pytest.fixture
+def editing(tmp_path: Path) -> Callable[..., None]:
+    """`editing(files, story)`: write the files, start a server, tell the story to an editor, end both."""
+
+    def run(files: str, story: Story, *, start: bool = True, **options: Any) -> None:
+        folder = (tmp_path / "project").resolve()
+        write_files(folder, files)
+        home = tmp_path / "home"
+        home.mkdir()
+
+        async def tell() -> None:
+            editor = Editor(folder, home)
+            try:
+                if start:
+                    await editor.start(**options)
+                await story(editor)
+                if editor.process.returncode is None:
+                    assert await editor.stop() == 0
+            finally:
+                if editor.client._server is not None and editor.process.returncode is None:
+                    with contextlib.suppress(ProcessLookupError):
+                        editor.process.kill()
+                    await editor.process.wait()
+
+        asyncio.run(tell())
+
+    return run
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Callable[[str], Path]:
+    """`project(files)`: the files in a folder of their own."""
+
+    def write(files: str) -> Path:
+        folder = (tmp_path / "project").resolve()
+        write_files(folder, files)
+        return folder
+
+    return write

@@ -1,0 +1,144 @@
+"""The command line: what it prints, for people and for machines, and how it ends."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from weft.server.cli import main, project_folder
+from weft.server.terminal import plain
+
+FILES = (
+    "\n".join(
+        f"""
+#- part_{i}.py
+from price import price_of
+
+def handle_{i}(basket):
+    total = price_of(basket)
+    return total
+"""
+        for i in range(6)
+    )
+    + """
+#- price.py
+def price_of(basket):
+    return sum(item.price for item in basket)
+#- new.py
+from price import price_of
+
+def checkout(basket):
+    total = pri
+"""
+)
+
+
+@pytest.fixture
+def weft(project, tmp_path, monkeypatch, capsys):
+    """`weft("complete new.py:4")` in a small project: exit status, stdout, stderr."""
+    monkeypatch.chdir(project(FILES))
+    for variable in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "WEFT_CACHE_DIR"):
+        monkeypatch.setenv(variable, str(tmp_path / "home"))
+
+    def run(arguments):
+        status = main(arguments.split())
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return run
+
+
+def test_complete_shows_the_code_with_the_completion_and_what_it_used(weft):
+    status, out, _ = weft("complete new.py:4 --folder .")
+    assert status == 0
+    assert "4 │     total = price_of(basket)" in out
+    assert "price.py:1-2" in out
+
+
+def test_complete_in_the_middle_of_a_line_keeps_its_rest(weft):
+    status, out, _ = weft("complete part_1.py:4:19 --json --folder .")
+    completion = json.loads(out)
+    assert completion["start"] == [3, 18]
+    assert status == (0 if completion["text"] else 1)
+
+
+def test_json_is_all_that_is_on_stdout(weft):
+    _, out, err = weft("complete new.py:4 --json --folder .")
+    completion = json.loads(out)
+    assert (completion["text"], err) == ("ce_of(basket)", "")
+    for fragment in completion["fragments"]:
+        assert sum(part["value"] for part in fragment["parts"]) == pytest.approx(fragment["score"])
+
+
+def test_index_counts_what_it_indexed_and_is_warm_the_second_time(weft):
+    first = json.loads(weft("index --json")[1])
+    assert (first["files"], first["warm"]) == (8, False)
+    assert json.loads(weft("index --json")[1])["warm"]
+    assert "8 files" in weft("index")[1]
+
+
+def test_retrieve_ranks_by_the_strategy_asked_for(weft):
+    status, out, _ = weft("retrieve new.py:4 --strategy bm25 -k 2 --explain --folder .")
+    assert status == 0
+    assert out.count("words ") >= 2
+    ranked = json.loads(weft("retrieve new.py:4 --strategy bm25 -k 2 --json --folder .")[1])
+    assert len(ranked["fragments"]) == 2
+
+
+def test_nothing_to_show_is_one(weft):
+    (status, out, _) = weft("retrieve price.py:1:1 --strategy bm25 --json --folder .")
+    assert (status, json.loads(out)["fragments"]) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("complete missing.py:1", "missing.py is not a file"),
+        ("complete new.py", "is no position"),
+        ("complete new.py:0", "count from 1"),
+        ("complete new.py:1 --model gpt", "--model gpt is no model"),
+        ("complete new.py:1 --folder nowhere", "nowhere is not a folder"),
+        ("retrieve new.py:1 --strategy magic", "--strategy magic is none of"),
+        ("index nowhere", "nowhere is not a folder"),
+        ("serve --tcp nonsense", "is no address"),
+    ],
+)
+def test_a_mistake_is_named_without_a_traceback(weft, arguments, message):
+    status, out, err = weft(arguments)
+    assert (status, out) == (2, "")
+    assert message in err and "Traceback" not in err
+
+
+def test_doctor_says_what_to_do_next(weft, tmp_path):
+    status, out, _ = weft("doctor")
+    assert (status, "All is well." in out) == (0, True)
+    settings = tmp_path / "home" / "weft" / "weft.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('[[model]]\nbackend = "openai"\nurl = "http://127.0.0.1:9"\n[completion]\ndeadline = 3\n')
+    status, out, _ = weft("doctor --json")
+    findings = json.loads(out)
+    steps = [finding["next_step"] for finding in findings["findings"] if finding["next_step"]]
+    assert (status, findings["ok"]) == (1, False)
+    assert any("deadline_ms" in step for step in steps) and any("Start the server" in step for step in steps)
+
+
+def test_a_file_belongs_to_its_repository(project):
+    folder = project(
+        """
+        #- .git/HEAD
+        #- inner/pyproject.toml
+        #- inner/a.py
+        """
+    )
+    assert project_folder(folder / "inner" / "a.py") == folder
+
+
+def test_source_text_can_not_steer_the_terminal():
+    assert plain("a\x1b[31mb\tc\r\ud800\x9b") == "a\ufffd[31mb\tc\ufffd\ufffd\ufffd"
+
+
+def test_the_version_is_printed_without_loading_the_engine():
+    script = "import sys, weft.server.cli as c\ntry: c.main(['--version'])\nfinally: print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("weft ")
+    assert not {"numpy", "tree_sitter", "pygls", "rich"} & set(done.stdout.replace("'", " ").replace(",", " ").split())

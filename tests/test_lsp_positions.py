@@ -1,0 +1,133 @@
+"""Positions, line breaks, edits and URIs: what a client counts and what Python counts are the same place."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from weft.server.lsp.documents import Documents, Edit, apply_edit
+from weft.server.lsp.positions import choose_encoding, from_lsp_column, split_lines, to_lsp_column
+from weft.server.lsp.uris import stand_in_path, to_path
+
+ENCODINGS = ("utf-8", "utf-16", "utf-32")
+
+texts = st.text(alphabet="ab\n\r\té\u2028\x0b\x85😀\ud83d\ude00\0", max_size=30)
+encodings = st.sampled_from(ENCODINGS)
+
+
+def encoded_length(text: str, encoding: str) -> int:
+    """Units of a text, from Python's own encoders. Each character alone: two lone surrogates stay two."""
+    width = {"utf-8": 1, "utf-16": 2, "utf-32": 4}[encoding]
+    codec = {"utf-8": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}[encoding]
+    return sum(len(character.encode(codec, "surrogatepass")) // width for character in text)
+
+
+@pytest.mark.parametrize(("encoding", "units"), [("utf-8", 10), ("utf-16", 5), ("utf-32", 4)])
+def test_columns_count_the_units_of_the_encoding(encoding, units):
+    assert to_lsp_column("é😀€x\n", 4, encoding) == units
+    assert from_lsp_column("é😀€x\n", units, encoding) == 4
+
+
+@given(texts, st.integers(-2, 40), encodings)
+@settings(max_examples=200)
+def test_a_column_of_ours_survives_the_way_to_the_client_and_back(text, column, encoding):
+    line = split_lines(text)[0]
+    content = line.rstrip("\r\n")
+    units = to_lsp_column(line, column, encoding)
+    column = min(max(column, 0), len(content))
+    assert units == encoded_length(content[:column], encoding)
+    assert from_lsp_column(line, units, encoding) == column
+
+
+@given(texts, st.integers(-2, 200), encodings)
+@settings(max_examples=200)
+def test_any_column_of_a_client_is_clamped_into_the_line(text, units, encoding):
+    line = split_lines(text)[0]
+    column = from_lsp_column(line, units, encoding)
+    assert 0 <= column <= len(line.rstrip("\r\n"))
+    assert to_lsp_column(line, column, encoding) <= max(units, 0)
+
+
+def test_half_a_character_is_its_start():
+    assert from_lsp_column("a😀b", 2, "utf-16") == 1
+    assert from_lsp_column("a😀b", 4, "utf-8") == 1
+
+
+@given(texts)
+def test_lines_break_where_the_protocol_says_and_nowhere_else(text):
+    lines = split_lines(text)
+    assert "".join(lines) == text
+    assert len(lines) == len(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+    assert not lines[-1].endswith(("\n", "\r"))
+
+
+@given(texts, texts, st.tuples(*[st.integers(0, 12)] * 4), encodings)
+@settings(max_examples=300)
+def test_an_edit_equals_cutting_the_whole_text(text, new, range_, encoding):
+    lines = split_lines(text)
+    start, end = sorted([range_[:2], range_[2:]])
+
+    def offset(position):
+        line, column = position
+        if line >= len(lines):
+            return len(text)
+        return sum(map(len, lines[:line])) + from_lsp_column(lines[line], column, encoding)
+
+    expected = text[: offset(start)] + new + text[max(offset(end), offset(start)) :]
+    assert apply_edit(lines, new, start, end, encoding) == split_lines(expected)
+
+
+def test_a_client_may_choose_its_encoding():
+    assert choose_encoding(None) == "utf-16"
+    assert choose_encoding(["utf-7"]) == "utf-16"
+    assert choose_encoding(["utf-7", "utf-32", "utf-8"]) == "utf-32"
+
+
+def opened(text, version=5):
+    documents = Documents("utf-16")
+    documents.open("file:///a%20b.py", Path("/a b.py"), "python", version, text)
+    return documents
+
+
+def test_edits_of_one_message_follow_each_other():
+    documents = opened("one\ntwo\n")
+    edits = [Edit("1", (0, 0), (0, 3)), Edit("2", (1, 0), (1, 3)), Edit("!", (0, 1), (0, 1))]
+    assert documents.change("file:///a%20b.py", 6, edits).text == "1!\n2\n"
+
+
+def test_a_document_is_found_however_its_uri_is_escaped():
+    assert opened("x").get("file:///a b.py").text == "x"
+
+
+def test_an_old_version_puts_a_document_out_of_step_until_its_whole_text_comes():
+    documents = opened("one\n", version=5)
+    late = documents.change("file:///a b.py", 4, [Edit("garbled", (0, 0), (0, 3))])
+    assert (late.text, late.in_step) == ("one\n", False)
+    still = documents.change("file:///a b.py", 6, [Edit("x", (0, 0), (0, 0))])
+    assert not still.in_step
+    whole = documents.change("file:///a b.py", 7, [Edit("two\n"), Edit("!", (0, 3), (0, 3))])
+    assert (whole.text, whole.in_step) == ("two!\n", True)
+
+
+def test_an_edit_of_an_unknown_document_is_no_document():
+    assert Documents().change("file:///x.py", 1, [Edit("x")]) is None
+
+
+@pytest.mark.skipif(Path("/").drive != "", reason="POSIX paths")
+def test_uris_of_files_are_paths():
+    assert to_path("file:///tmp/a%20b/%C3%A9%23.py") == Path("/tmp/a b/é#.py")
+    assert to_path("file://localhost/tmp/x.py") == Path("/tmp/x.py")
+    assert to_path(Path("/tmp/a;b?c#d %.py").as_uri()) == Path("/tmp/a;b?c#d %.py")
+
+
+@given(st.text(max_size=20))
+def test_no_uri_is_an_error(rest):
+    for uri in (rest, f"file://{rest}", f"file:///{rest}", f"untitled:{rest}", f"vscode-notebook-cell:{rest}#c"):
+        path = to_path(uri)
+        assert path is None or isinstance(path, Path)
+        assert stand_in_path(uri, "python").suffix == ".py"
+
+
+def test_a_document_without_a_file_ends_as_files_of_its_language_do():
+    assert stand_in_path("untitled:Untitled-1", "typescriptreact").name == "Untitled-1.tsx"
+    assert stand_in_path("untitled:/home/me/new.py", "python").name == "new.py"
