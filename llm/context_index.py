@@ -151,7 +151,7 @@ class Segment:
         low, high = key >> (_HASH_BITS - bits), (key >> (_HASH_BITS - bits)) + 1
         first = key >> (_HASH_BITS - _KEY_BITS[1])
         begin, end = int(self.first_level[first]), int(self.first_level[first + 1])
-        tokens, order_view = memoryview(self.tokens), memoryview(self.order)
+        tokens, order_view = self.tokens.data, self.order.data
 
         def prefix_of_key(position: int) -> int:
             return _key([tokens[position - 1 - back] for back in range(order)]) >> (_HASH_BITS - bits)

@@ -80,7 +80,10 @@ class CompletionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some more text. `probability` is the model's own for this piece, None when it does not say."""
+    """Some more text, its line breaks "\\n" whatever the file has.
+
+    `probability` is the model's own for this piece, None when it does not say.
+    """
 
     text: str
     probability: float | None = None

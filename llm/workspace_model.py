@@ -128,7 +128,7 @@ class WorkspaceModel:
             block_indent = indent if block_indent is None else block_indent
             shown = _before_any(_up_to(text, cursor.rest_of_line), request.stop)
             if shown.strip():
-                yield Piece(shown.replace("\n", cursor.line_break), probability)
+                yield Piece(shown, probability)
             if not several or shown != text or not shown.strip():
                 return
 
@@ -140,9 +140,9 @@ class WorkspaceModel:
 
         A line after the first begins with its line break and indentation.
         """
-        sources: list[_Source] = [_OpenFile.of(cursor, self._vocabulary)]
-        context = sources[0].context
-        sources += [_Indexed.of(layer, request.path) for layer in self._layers]
+        open_file = _OpenFile.of(cursor, self._vocabulary)
+        context = open_file.context
+        sources: list[_Source] = [open_file, *(_Indexed.of(layer, request.path) for layer in self._layers)]
         matches: list[_Matches] = []
         unfinished = cursor.unfinished
         text, probability = "", 1.0
@@ -227,12 +227,10 @@ class _Cursor(NamedTuple):
     rest_of_line: str  # stripped
     after: str  # the lines after the cursor's line
     next_line: str  # the first of them that is not blank, stripped; "\n" when there is none
-    line_break: str
 
     @classmethod
     def of(cls, request: CompletionRequest) -> _Cursor:
         prefix, suffix = request.prefix[-NEAR_CHARS:], request.suffix[:NEAR_CHARS]
-        line_break = "\r\n" if "\r\n" in prefix else "\n"
         prefix, suffix = plain_line_breaks(prefix), plain_line_breaks(suffix)
         _, newline, line_start = prefix.rpartition("\n")
         tokens = split_tokens(newline + line_start)
@@ -246,7 +244,6 @@ class _Cursor(NamedTuple):
             rest_of_line=rest_of_line.strip(),
             after=after,
             next_line=after.lstrip().partition("\n")[0].rstrip() or "\n",
-            line_break=line_break,
         )
 
 
@@ -336,8 +333,8 @@ class _Indexed:
 
     def after(self, context: _Numbers, order: int) -> _Matches:
         start, end = self.own
-        positions = self.segment.after(context.tolist(), order)
-        positions = _nearest(positions[(positions < start) | (positions >= end)], start)
+        found = self.segment.after(context.tolist(), order)
+        positions = _nearest(found[(found < start) | (found >= end)], start)
         scopes = self.scopes[self.segment.documents_at(positions)]
         return _Matches.verified(self.segment.tokens, positions, scopes, context, order)
 
@@ -364,7 +361,7 @@ def _vote(matches: Sequence[_Matches], vocabulary: Vocabulary) -> tuple[int, flo
     votes = np.bincount(which, evidence * scope_weight[scopes])
     # Among equals the first in the alphabet: the same answer whatever order the files were learnt in.
     equals = np.flatnonzero(votes >= votes.max() * (1.0 - 1e-9)).tolist()
-    best = min(equals, key=lambda index: vocabulary.text(choices[index]))
+    best = min(equals, key=lambda index: vocabulary.text(int(choices[index])))
     n_places = len(lengths)
     belief = n_places / (n_places + 1.0 / float(lengths.max()))  # one place after one token is believed by half
     return int(choices[best]), belief * float(votes[best] / votes.sum())

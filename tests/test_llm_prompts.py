@@ -1,0 +1,228 @@
+"""Prompts: the formats letter by letter, the budgets, and what stays the same between two keystrokes."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from weft.llm.prompts import (
+    FIM_FORMATS,
+    FimTokens,
+    build_prompt,
+    choose_blocks,
+    find_fim_tokens,
+    fit_prefix,
+    fit_suffix,
+    stable_order,
+)
+from weft.llm.protocol import CompletionRequest, PromptFragment
+
+RULE = "-" * 50
+GOOD = PromptFragment(("price.py", "copy/price.py"), "def total():\n\n    return 1\n", 3, 2.0)
+FAIR = PromptFragment(("noise.py",), "noise = 1\n", 0, 1.0)
+REQUEST = CompletionRequest(
+    "shop.py", "python", "def pay():\n    return ", "\n\nend = 1\n", (GOOD, FAIR), "market", max_new_tokens=16
+)
+
+
+def words(text: str) -> int:
+    """A tokenizer for tests: words and line breaks."""
+    return len(text.replace("\n", " \n ").split(" "))
+
+
+def check(
+    expected: str, fim: FimTokens | None, request: CompletionRequest = REQUEST, context_tokens: int = 1000
+) -> None:
+    expected = textwrap.dedent(expected).lstrip("\n").replace("RULE", RULE)
+    assert build_prompt(request, fim, words, context_tokens).text == expected
+
+
+def test_without_fill_in_the_middle_blocks_are_comments_and_the_best_stands_next_to_the_code():
+    check(
+        """
+        # Here are some relevant code fragments from other files of the repo:
+        # RULE
+        # the below code fragment can be found in:
+        # noise.py
+        # RULE
+        # noise = 1
+        # RULE
+        # the below code fragment can be found in:
+        # price.py
+        # copy/price.py
+        # RULE
+        # def total():
+        #\x20
+        #     return 1
+        # RULE
+
+        def pay():
+            return """,
+        fim=None,
+    )
+
+
+def test_comments_are_those_of_the_language():
+    check(
+        """
+        // Here are some relevant code fragments from other files of the repo:
+        // RULE
+        // the below code fragment can be found in:
+        // noise.py
+        // RULE
+        // noise = 1
+        // RULE
+
+        x = """,
+        fim=None,
+        request=replace(REQUEST, language="rust", prefix="x = ", fragments=(FAIR,)),
+    )
+
+
+def test_without_fragments_the_prompt_is_the_code():
+    check("x = ", fim=None, request=replace(REQUEST, prefix="x = ", fragments=()))
+
+
+def test_qwen_reads_fragments_as_files_of_the_repository():
+    check(
+        """
+        <|repo_name|>market
+        <|file_sep|>noise.py
+        noise = 1
+        <|file_sep|>price.py
+        def total():
+
+            return 1
+        <|file_sep|>shop.py
+        <|fim_prefix|>def pay():
+            return <|fim_suffix|>
+
+        end = 1
+        <|fim_middle|>""",
+        FIM_FORMATS["qwen"],
+    )
+
+
+def test_starcoder2_reads_the_path_behind_the_prefix_token():
+    check(
+        """
+        <repo_name>market
+        <file_sep>noise.py
+        noise = 1
+        <file_sep><fim_prefix>shop.py
+        def pay():
+            return <fim_suffix>
+
+        end = 1
+        <fim_middle>""",
+        FIM_FORMATS["starcoder2"],
+        replace(REQUEST, fragments=(FAIR,)),
+    )
+
+
+def test_other_fill_in_the_middle_models_read_comments_at_the_start_of_the_prefix():
+    check(
+        """
+        <｜fim▁begin｜># Here are some relevant code fragments from other files of the repo:
+        # RULE
+        # the below code fragment can be found in:
+        # noise.py
+        # RULE
+        # noise = 1
+        # RULE
+
+        x = <｜fim▁hole｜>
+        <｜fim▁end｜>""",
+        FIM_FORMATS["deepseek"],
+        replace(REQUEST, prefix="x = ", suffix="\n", fragments=(FAIR,)),
+    )
+
+
+def test_codestral_reads_the_suffix_first():
+    check("[SUFFIX])[PREFIX]f(", FIM_FORMATS["codestral"], replace(REQUEST, prefix="f(", suffix=")", fragments=()))
+
+
+def test_letters_of_a_special_token_in_somebodys_code_stay_letters():
+    request = replace(REQUEST, prefix="x = '<|fim_middle|>' + ")
+    specials = [
+        part.text for part in build_prompt(request, FIM_FORMATS["codegemma"], words, 1000).parts if part.special
+    ]
+    assert specials == ["<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"]
+
+
+@pytest.mark.parametrize("name", FIM_FORMATS)
+def test_a_format_is_known_by_its_tokens(name: str):
+    assert find_fim_tokens({*FIM_FORMATS[name].all, "def", "return"}) == FIM_FORMATS[name]
+
+
+def test_a_vocabulary_without_such_tokens_fills_no_middle():
+    assert find_fim_tokens({"def", "<|fim_prefix|>"}) is None
+
+
+def test_a_block_that_does_not_fit_is_skipped_and_the_next_tried():
+    sizes = [30, 80, 40, 30, 20]
+    fragments = [PromptFragment((f"{size}.py",), "x", index, -index) for index, size in enumerate(sizes)]
+    chosen = choose_blocks(fragments, lambda fragment: sizes[fragment.start_line], 100)
+    assert [fragment.start_line for fragment in chosen] == [0, 2, 3]
+
+
+def test_at_most_ten_blocks():
+    fragments = [PromptFragment((f"{index}.py",), "x", 0, 0.0) for index in range(20)]
+    assert len(choose_blocks(fragments, lambda _: 1, 1000)) == 10
+
+
+def test_blocks_that_are_still_wanted_keep_their_places():
+    a, b, c, d = (PromptFragment((f"{name}.py",), name, 0, 0.0) for name in "abcd")
+    assert stable_order([a, b, c], ()) == (c, b, a), "best last"
+    assert stable_order([b, a, c], (c, b, a)) == (c, b, a), "same blocks, same order"
+    assert stable_order([d, c, a], (c, b, a)) == (c, a, d), "from the first change on, best last"
+
+
+def test_two_keystrokes_give_prompts_with_a_long_common_prefix():
+    long_file = "".join(f"value_{number} = load({number})\n" for number in range(400))
+    first = replace(REQUEST, prefix=long_file + "    ret")
+    second = replace(REQUEST, prefix=long_file + "    retu", fragments=(replace(FAIR, score=3.0), GOOD))
+    for fim in (None, FIM_FORMATS["qwen"], FIM_FORMATS["codegemma"]):
+        before = build_prompt(first, fim, words, 400)
+        after = build_prompt(second, fim, words, 400, previous=before.fragments)
+        up_to_cursor = before.text.rindex("    ret") + len("    ret")
+        assert after.text[:up_to_cursor] == before.text[:up_to_cursor]
+
+
+def test_the_cut_of_the_prefix_stays_while_lines_are_added():
+    lines = [f"line {number}\n" for number in range(200)]
+    starts = {fit_prefix("".join(lines[:count]), words, 200).split("\n")[0] for count in range(150, 182)}
+    assert len(starts) <= 3
+
+
+def test_of_a_line_that_is_too_long_its_end_is_kept():
+    assert fit_prefix("a " * 1000 + "end", words, 10).endswith("a end")
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    prefix=st.text(alphabet="ab \n\r😀\ud800", max_size=200),
+    suffix=st.text(alphabet="ab \n", max_size=100),
+    texts=st.lists(st.text(alphabet="ab \n", max_size=50), max_size=5),
+    context_tokens=st.integers(0, 300),
+    fim=st.sampled_from([None, *FIM_FORMATS.values()]),
+)
+def test_a_prompt_fits_its_budget(
+    prefix: str, suffix: str, texts: list[str], context_tokens: int, fim: FimTokens | None
+):
+    fragments = tuple(PromptFragment((f"{number}.py",), text, 0, 0.0) for number, text in enumerate(texts))
+    request = CompletionRequest("a.py", "python", prefix, suffix, fragments, max_new_tokens=10)
+    prompt = build_prompt(request, fim, len, context_tokens)
+    n_special = sum(part.special for part in prompt.parts)
+    n_tokens = n_special + sum(len(part.text) for part in prompt.parts if not part.special)
+    names = len("\na.py\n") if fim and fim.repository_level else 0
+    assert n_tokens <= max(context_tokens - 10, n_special + names)
+
+
+@given(st.text(alphabet="ab \n", max_size=100), st.integers(0, 60))
+def test_fitted_code_is_the_part_next_to_the_cursor(text: str, budget: int):
+    assert text.endswith(fit_prefix(text, len, budget))
+    assert text.startswith(fit_suffix(text, len, budget))
