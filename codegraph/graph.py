@@ -250,7 +250,7 @@ class CodeGraph:
 class _Overlay(CodeGraph):
     """See `CodeGraph.overlay`. Reads through to the snapshot below for all but one file."""
 
-    __slots__ = ("_base", "_own_callers", "_path")
+    __slots__ = ("_base", "_own_callers", "_own_places", "_path")
 
     def __init__(self, base: CodeGraph, file: FileGraph) -> None:
         super().__init__()
@@ -259,6 +259,7 @@ class _Overlay(CodeGraph):
         self._files = base._files | {file.path: file}
         self._memo = MemoBeside(base._memo, file.path)
         self._own_callers: dict[tuple[str, str], list[Caller]] | None = None
+        self._own_places: dict[str, list[str]] | None = None
 
     def call_edges(self, path: str) -> tuple[CallEdge, ...]:
         if path == self._path:
@@ -291,10 +292,13 @@ class _Overlay(CodeGraph):
         return self._base.find_module(question)
 
     def places_named(self, key: str) -> tuple[str, ...]:
-        places = self._base.places_named(key)
-        if any(not self._is_there(*place.split("\0", 1)) for place in places):
-            return tuple(place for place in places if self._is_there(*place.split("\0", 1)))
-        return places
+        if self._own_places is None:
+            own: dict[str, list[str]] = {}
+            for name, place in _places_of(self._path, self.symbols(self._path)):
+                own.setdefault(name, []).append(place)
+            self._own_places = own
+        below = (place for place in self._base.places_named(key) if not place.startswith(f"{self._path}\0"))
+        return (*below, *self._own_places.get(key, ()))
 
     def _is_there(self, path: str, qualified_name: str) -> bool:
         return path != self._path or self.definition(path, qualified_name) is not None
@@ -342,16 +346,16 @@ def _changed_questions(old: CodeGraph, new: CodeGraph, moved: Iterable[str]) -> 
     names: set[str] = set()
     for path in moved:
         names |= names_touched_by(path, old.modules, new.modules)
-    needles = [_json(name)[1:-1] for name in names if name]
-    if "" in names:
-        needles.append(_json(""))
+    needles = [_json(name)[1:-1] if name else _json(name) for name in names]
     asked = {
         ModuleQuestion(*question)
-        for path, packed in new._asked.items()
+        for packed in new._asked.values()
         if any(needle in packed for needle in needles)
         for question in _unpack(packed)[2]
     }
-    return {question for question in asked if old.find_module(question) != new.find_module(question)}
+    asked |= old.memo.questions()
+    touched = (q for q in asked if any(name in q.module or name in q.directory for name in names))
+    return {question for question in touched if old.find_module(question) != new.find_module(question)}
 
 
 # Packing: what is read rarely is kept as the text that the disk cache stores

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from .facts import MODULE_SCOPE, Call, Definition, FileGraph
 from .modules import ModuleQuestion, directory_of
-from .symbols import LISTING, MODULE, STARS, Entry, Imported, Symbols, family, is_class
+from .symbols import LISTING, MODULE, STARS, Entry, Imported, Symbols, family, header_key, is_class
 
 if TYPE_CHECKING:
     from .graph import CodeGraph
@@ -162,6 +162,10 @@ class Memo:
     def put(self, key: Key, remembered: Remembered) -> None:
         self._answers[key] = remembered
 
+    def questions(self) -> set[ModuleQuestion]:
+        """The modules that the answers depend on."""
+        return set().union(*(known.asked.modules for known in list(self._answers.values())))
+
     def without(self, doubtful: Callable[[Asked], bool]) -> Memo:
         """The answers that do not depend on anything `doubtful`."""
         return Memo({key: known for key, known in list(self._answers.items()) if not doubtful(known.asked)})
@@ -252,7 +256,7 @@ class Resolver:
         last = parts[-1].name
         if len(parts) == 1:
             found = self.read(path, within, parts, call.line)
-            if found is None and STARS in symbols.entries and not self._is_bound(path, within, last):
+            if found is None and self._stars_from_outside(path, symbols) and not self._is_bound(path, within, last):
                 return self._unique(symbols.language, last, methods_only=False)
             return self._called(found)
         receiver = self.read(path, within, parts[:-1], call.line)
@@ -437,6 +441,7 @@ class Resolver:
 
     def _first(self, path: str, key: str, entries: tuple[Entry, ...]) -> Value | None:
         """The value of the first entry that has one in the repository."""
+        self.asked.names.add((path, key))
         outside = None
         for entry in entries:
             value = self._value(path, key, entry)
@@ -481,10 +486,7 @@ class Resolver:
         if found[0] == path:  # `from . import name` in a package itself: only a module can be meant
             return self._submodule(path, item.name)
         value = self._module_member(found[0], item.name)
-        if value is None or value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
-            return value
-        direct = value.path == found[0] and value.name == item.name
-        return value._replace(how="import" if direct else "re-export")
+        return None if value is None else _as_imported(value, found[0], item.name)
 
     def _module_member(self, path: str, name: str) -> Value | None:
         if not path.endswith("/"):
@@ -504,14 +506,24 @@ class Resolver:
         return symbols.entries.get(STARS, ())
 
     def _starred(self, path: str, name: str, symbols: Symbols) -> Value | None:
+        self.asked.names.add((path, name))
+        for module in self._star_modules(path, symbols):
+            value = self.attribute(module, name) if module else None
+            if value is not None and value.kind != OUTSIDE_VALUE:
+                return _as_imported(value, module, name)
+        return None
+
+    def _star_modules(self, path: str, symbols: Symbols) -> list[str]:
+        """The files of the star imports, "" for one that is not in the repository."""
+        found = []
         for item in self._stars(path, symbols):
             if isinstance(item, Imported):
-                found = self.module(directory_of(path), "." * item.level + item.module)
-                if found and not found[0].endswith("/"):
-                    value = self.attribute(found[0], name)
-                    if value is not None and value.kind != OUTSIDE_VALUE:
-                        return value
-        return None
+                files = self.module(directory_of(path), "." * item.level + item.module)
+                found.append(files[0] if files and not files[0].endswith("/") else "")
+        return found
+
+    def _stars_from_outside(self, path: str, symbols: Symbols) -> bool:
+        return STARS in symbols.entries and "" in self._star_modules(path, symbols)
 
     def _exported(self, path: str) -> Mapping[str, Value]:
         found: dict[str, Value] = {}
@@ -550,7 +562,7 @@ class Resolver:
     def _returned(self, path: str, name: str) -> Value | None:
         """What a call of the function returns, by its annotation."""
         symbols = self._symbols_of(path)
-        self.asked.names.add((path, name))
+        self.asked.names |= {(path, name), (path, header_key(name))}
         definition = symbols.definition(name) if symbols is not None else None
         if symbols is None or definition is None or not definition.returns:
             return None
@@ -563,7 +575,7 @@ class Resolver:
 
     def _linearised(self, path: str, name: str) -> Classes:
         symbols = self._symbols_of(path)
-        self.asked.names.add((path, name))
+        self.asked.names |= {(path, name), (path, header_key(name))}
         definition = symbols.definition(name) if symbols is not None else None
         if definition is None:
             return Classes(((path, name),), False)
@@ -692,6 +704,12 @@ def unique_key(language: str, name: str) -> str | None:
     if len(name) < MIN_UNIQUE_LENGTH or name in EVERYDAY_NAMES:
         return None
     return f"{family(language)} {name}"
+
+
+def _as_imported(value: Value, module: str, name: str) -> Value:
+    if value.kind not in (CLASS_VALUE, FUNCTION_VALUE):
+        return value
+    return value._replace(how="import" if value.path == module and value.name == name else "re-export")
 
 
 def _enclosing_class(symbols: Symbols, within: str) -> str:

@@ -145,16 +145,27 @@ def changed_names(old: Symbols | None, new: Symbols | None) -> set[str]:
     changed = before.keys() ^ after.keys()
     if any("." not in key for key in changed):
         changed.add(LISTING)
-    changed.update(
-        key
-        for key, entries in before.items()
-        if key in after and entries != after[key] and _meanings(entries) != _meanings(after[key])
-    )
+    for key, entries in before.items():
+        now = after.get(key, entries)
+        if now != entries:
+            if _meanings(now) != _meanings(entries):
+                changed.add(key)
+            if _headers(now) != _headers(entries):
+                changed.add(header_key(key))
     return changed
 
 
+def header_key(qualified_name: str) -> str:
+    """The key that changes when a definition's bases or its return annotation do."""
+    return f"{qualified_name}()"
+
+
 def _meanings(entries: Iterable[Entry]) -> list[tuple[object, ...]]:
-    return [(e.qualified_name, e.kind, e.bases, e.returns) if isinstance(e, Definition) else tuple(e) for e in entries]
+    return [(e.qualified_name, e.kind) if isinstance(e, Definition) else tuple(e) for e in entries]
+
+
+def _headers(entries: Iterable[Entry]) -> list[tuple[object, ...]]:
+    return [(e.bases, e.returns) for e in entries if isinstance(e, Definition)]
 
 
 def _innermost(definitions: tuple[Definition, ...], starts: list[int], line: int) -> int:

@@ -1,0 +1,198 @@
+"""A snapshot after changes equals one built from scratch, and only what a change can affect is resolved again."""
+
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from weft.codegraph import CodeGraph, FileGraph, parse_file, reachable_definitions
+from weft.codegraph import graph as graph_module
+
+PATHS = (
+    "main.py",
+    "pkg/__init__.py",
+    "pkg/a.py",
+    "pkg/b.py",
+    "pkg/sub/__init__.py",
+    "pkg/sub/a.py",
+    "src/other/__init__.py",
+    "src/other/b.py",
+    "tests/run.py",
+    "b.py",
+)
+LINES = (
+    "from pkg.a import load_all, Store",
+    "from pkg import *",
+    "from .a import *",
+    "from .b import *",
+    "from . import a, b",
+    "from .sub import Store as Base",
+    "from ..a import Store",
+    "from other import b",
+    "from other.b import Store, open_store",
+    "import pkg.sub.a",
+    "import b",
+    "from pkg.sub.a import Base",
+    "try:\n    from pkg.b import load_all\nexcept ImportError:\n    from b import load_all",
+    "def load_all(): ...",
+    "def load_all() -> Base: ...",
+    "def open_store() -> Store: ...",
+    "class Base:\n    def close_down(self): ...",
+    "class Base(Store):\n    def __init__(self): self.inner = open_store()",
+    "class Store:\n    def load_all(self): ...\n    def again(self) -> 'Store': ...",
+    "class Store(Base):\n    held: Base\n    def load_all(self):\n        self.close_down()\n        super().again()",
+    "class Store(b.Store):\n    def run_it(self):\n        self.inner.close_down()\n        self.held.load_all()",
+    "shared = open_store()",
+    "Store = Base",
+    "Base = Store",
+    "def use(s: Store):\n    s.load_all()\n    s.again().close_down()\n    s.inner.load_all()",
+    "def use_it(x):\n    x.close_down()\n    x.run_it()\n    load_all()\n    open_store().load_all()",
+    "Store()",
+    "pkg.sub.a.Base()",
+    "b.open_store()",
+    "a.load_all()",
+    "shared.load_all()",
+)
+
+texts = st.lists(st.sampled_from(LINES), max_size=7).map("\n".join)
+states = st.dictionaries(st.sampled_from(PATHS), texts, max_size=len(PATHS))
+# Each step gives some files new texts, deletes some (None), and so renames some as well.
+steps = st.lists(st.dictionaries(st.sampled_from(PATHS), st.none() | texts, min_size=1, max_size=3), max_size=5)
+
+
+def everything(graph: CodeGraph) -> dict[str, object]:
+    """All that a reader can learn of a graph about calls, in both directions."""
+    return {
+        path: (
+            file,
+            graph.call_edges(path),
+            [graph.callers(path, definition.qualified_name) for definition in file.definitions],
+            set(reachable_definitions(graph, path, file.n_lines)),
+        )
+        for path, file in graph.files.items()
+    }
+
+
+def changed(graph: CodeGraph, step: dict[str, str | None]) -> CodeGraph:
+    files = [parse_file(path, text) for path, text in step.items() if text is not None]
+    return graph.with_changes(files, [path for path, text in step.items() if text is None])
+
+
+@settings(max_examples=120, deadline=None)
+@given(states, steps)
+def test_changes_give_what_a_build_from_scratch_gives(state, changes):
+    graph = CodeGraph.build(parse_file(path, text) for path, text in state.items())
+    for step in changes:
+        before = everything(graph)
+        new = changed(graph, step)
+        assert everything(new) == everything(CodeGraph.build(new.files.values()))
+        assert everything(graph) == before
+        graph = new
+
+
+@settings(max_examples=60, deadline=None)
+@given(states, st.sampled_from(PATHS), texts)
+def test_an_overlay_resolves_its_file_as_an_edit_would(state, path, text):
+    graph = CodeGraph.build(parse_file(path, text) for path, text in (state | {path: "x = 1"}).items())
+    before = everything(graph)
+    file = parse_file(path, text)
+    overlay, edited = graph.overlay(file), graph.with_changes([file])
+    names = {definition.qualified_name for definition in file.definitions}
+    assert overlay.files[path] is file
+    assert overlay.call_edges(path) == edited.call_edges(path)
+    for other in graph.files.keys() - {path}:
+        kept = tuple(e for e in graph.call_edges(other) if e.path != path or e.qualified_name in names)
+        assert overlay.call_edges(other) == kept
+    for edge in overlay.call_edges(path):
+        assert (path, edge.call) in {c[:2] for c in overlay.callers(edge.path, edge.qualified_name)}
+    assert everything(graph) == before
+
+
+@settings(max_examples=30, deadline=None)
+@given(states, steps)
+def test_a_stored_graph_goes_on_as_before(state, changes):
+    graph = CodeGraph.build(parse_file(path, text) for path, text in state.items())
+    stored = pickle.loads(pickle.dumps(graph, protocol=5))
+    assert everything(stored) == everything(graph)
+    for step in changes:
+        stored, graph = changed(stored, step), changed(graph, step)
+    assert everything(stored) == everything(graph)
+
+
+# What is resolved again
+
+SHOP = {
+    "main.py": "from shop import Store, pay\n\ndef run(s: Store):\n    pay()\n    s.load()\n",
+    "child.py": "from shop import Store\n\nclass Child(Store):\n    def go(self):\n        self.load()\n",
+    "shop.py": "from base import Base\n\ndef pay():\n    x = 1\n\nclass Store(Base):\n    pass\n",
+    "base.py": "class Base:\n    def load(self):\n        pass\n    def other(self):\n        pass\n",
+    "alone.py": "def run(thing):\n    thing.settle_account()\n",
+}
+
+
+@pytest.fixture
+def resolved(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths that are resolved from here on."""
+    paths: list[str] = []
+    original = graph_module.Resolver.call_targets
+
+    def spy(self, file: FileGraph):
+        paths.append(file.path)
+        return original(self, file)
+
+    monkeypatch.setattr(graph_module.Resolver, "call_targets", spy)
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "again"),
+    [
+        ("shop.py", "x = 1", "x = 1\n    print(x)", []),  # a body
+        ("base.py", "class Base", "import os\n\nclass Base", []),  # lines move
+        ("base.py", "def other", "def another", []),  # nobody asked for it
+        ("base.py", "def load", "def unload", ["child.py", "main.py"]),  # found through Store in both
+        ("shop.py", "class Store(Base)", "class Store", ["child.py", "main.py"]),
+        ("shop.py", "class Store(Base):", "class Store(Base):\n    def load(self): ...", ["child.py", "main.py"]),
+        ("shop.py", "def pay", "def repay", ["main.py"]),
+        ("shop.py", "def pay()", "def pay() -> Store", []),  # main.py never looked at what it returns
+        ("base.py", "def other", "def settle_account", ["alone.py"]),  # a unique name appears
+    ],
+)
+def test_an_edit_resolves_only_files_whose_questions_have_other_answers(resolved, path, old, new, again):
+    graph = CodeGraph.build(parse_file(path, text) for path, text in SHOP.items())
+    resolved.clear()
+    graph.with_changes([parse_file(path, SHOP[path].replace(old, new))])
+    assert sorted(resolved) == sorted([path, *again])
+
+
+def test_a_created_module_is_found_by_those_who_import_it(resolved):
+    graph = CodeGraph.build(parse_file(path, text) for path, text in SHOP.items() if path != "base.py")
+    resolved.clear()
+    graph = graph.with_changes([parse_file("base.py", SHOP["base.py"])])
+    assert sorted(resolved) == ["base.py", "child.py", "main.py"]  # shop.py calls nothing
+    assert [edge.how for edge in graph.call_edges("child.py")] == ["inherited"]
+
+
+def test_an_unrelated_created_file_resolves_nothing_else(resolved):
+    graph = CodeGraph.build(parse_file(path, text) for path, text in SHOP.items())
+    resolved.clear()
+    graph.with_changes([parse_file("tools/extra.py", "def helper(): ...\n")])
+    assert resolved == ["tools/extra.py"]
+
+
+def test_an_overlay_resolves_nothing_but_its_file(resolved):
+    graph = CodeGraph.build(parse_file(path, text) for path, text in SHOP.items())
+    resolved.clear()
+    overlay = graph.overlay(parse_file("shop.py", "from base import Base\n\nclass Store(Base):\n    pass\n"))
+    for path in overlay.files:
+        overlay.call_edges(path)
+    assert resolved == ["shop.py"]
+    assert [edge.qualified_name for edge in overlay.call_edges("main.py")] == ["Base.load"]
+    assert overlay.callers("shop.py", "pay") == ()
+    assert len(graph.callers("shop.py", "pay")) == 1
+
+
+def test_an_overlay_takes_no_changes():
+    graph = CodeGraph.build([parse_file("main.py", "x = 1\n")])
+    with pytest.raises(TypeError, match="snapshot"):
+        graph.overlay(parse_file("main.py", "")).with_changes()
