@@ -169,7 +169,7 @@ def load_config(
         layers.append((*_workspace_table(folder, problems), False))
     layers.append(("editor settings", editor or {}, True))
     for source, table, trusted in layers:
-        config = _Reader(source, trusted, problems).overlay(config, table)
+        config = _Reader(source, None if trusted else user_file, problems).overlay(config, table)
     return config, tuple(problems)
 
 
@@ -193,11 +193,14 @@ def describe() -> str:
 
 
 class _Reader:
-    """Lays one table over a config and notes what does not fit."""
+    """Lays one table over a config and notes what does not fit.
 
-    def __init__(self, source: str, trusted: bool, problems: list[ConfigProblem]) -> None:
+    `elsewhere` is the file for the settings that this source may not set; None when it may set all.
+    """
+
+    def __init__(self, source: str, elsewhere: Path | None, problems: list[ConfigProblem]) -> None:
         self.source = source
-        self.trusted = trusted
+        self.elsewhere = elsewhere
         self.problems = problems
 
     def overlay(self, base: Any, table: object, prefix: str = "") -> Any:
@@ -215,8 +218,8 @@ class _Reader:
                 self.note(key, f"no such setting{_nearest(str(name), prefix)}")
             elif is_dataclass(hints[name]):
                 changes[name] = self.overlay(getattr(base, name), value, key)
-            elif known[name].metadata["outside"] and not self.trusted:
-                self.note(key, f"a workspace file may not set this; set it in {user_config_file()} or in the editor")
+            elif known[name].metadata["outside"] and self.elsewhere:
+                self.note(key, f"a workspace file may not set this; set it in {self.elsewhere} or in the editor")
             elif hints[name] == tuple[ModelOptions, ...]:
                 changes[name] = self.models(value, key) or getattr(base, name)
             elif (problem := _misfit(value, hints[name], known[name])) is not None:
@@ -303,7 +306,7 @@ def _misfit(value: object, kind: Any, item: Field[Any]) -> str | None:
         return f"expected {_kind_name(kind)}, found {_found(value)}"
     choices, low, high = (item.metadata[name] for name in ("choices", "low", "high"))
     if choices and value not in choices:
-        near = difflib.get_close_matches(str(value), choices, 1, 0.5)
+        near = difflib.get_close_matches(str(value), choices, 1, 0.6)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         return f"expected one of {', '.join(map(repr, choices))}, found {value!r}{hint}"
     # Written so that a NaN, which compares false with everything, does not fit either.
@@ -318,16 +321,16 @@ def _convert(value: Any, kind: Any) -> object:
     return tuple(value) if get_origin(kind) is tuple else kind(value)
 
 
-def _nearest(name: str, prefix: str) -> str:
-    """The nearest right key, said as a question: in the same table first, then the same name in another one."""
+def _nearest(name: str, table: str) -> str:
+    """The nearest right key, as a question: the same name in another table, a like name in this one, then anywhere."""
     keys = list(_keys(Config))
-    here = [key for key in keys if key.rpartition(".")[0] == prefix]
-    near = difflib.get_close_matches(f"{prefix}.{name}".strip("."), here, 1, 0.75)
-    near = near or [key for key in keys if key.rpartition(".")[2] == name]
-    near = near or difflib.get_close_matches(name, keys, 1, 0.75)
-    by_leaf = {key.rpartition(".")[2]: key for key in keys}
-    near = near or [by_leaf[leaf] for leaf in difflib.get_close_matches(name, by_leaf, 1, 0.75)]
-    return f"; did you mean {near[0]!r}?" if near else ""
+    anywhere = {key.rpartition(".")[2]: key for key in keys}
+    here = {key.rpartition(".")[2]: key for key in keys if key.rpartition(".")[0] == table}
+    near = anywhere.get(name)
+    for names in (here, anywhere):
+        if near is None and (like := difflib.get_close_matches(name, names, 1, 0.7)):
+            near = names[like[0]]
+    return f"; did you mean {near!r}?" if near else ""
 
 
 def _keys(kind: Any, prefix: str = "") -> Iterator[str]:

@@ -1,0 +1,198 @@
+"""Settings come in layers, a mistake is named and stops nothing, and a workspace cannot reach outside."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from weft.server.config import Config, ModelOptions, describe, load_config, user_config_file
+
+
+def test_nothing_set_is_the_default_without_a_word(tmp_path: Path) -> None:
+    assert load(tmp_path) == (Config(), [])
+    assert load_config() is not None
+
+
+def test_later_layers_win_setting_by_setting(tmp_path: Path) -> None:
+    config, problems = load(
+        tmp_path,
+        user="[retrieval]\nk = 1\nalpha = 0.1\nquery_lines = 5\n",
+        workspace="[retrieval]\nk = 2\nalpha = 0.2\n",
+        editor={"retrieval": {"k": 3}},
+    )
+    assert (config.retrieval.k, config.retrieval.alpha, config.retrieval.query_lines) == (3, 0.2, 5)
+    assert problems == []
+
+
+def test_a_table_in_pyproject_is_the_workspaces_file(tmp_path: Path) -> None:
+    config, problems = load(tmp_path, project="[project]\nname = 'x'\n[tool.weft.index]\nexclude = ['a/', 'b']\n")
+    assert config.index.exclude == ("a/", "b")
+    assert problems == []
+
+
+def test_weft_toml_is_read_instead_of_pyproject_and_says_so(tmp_path: Path) -> None:
+    config, problems = load(tmp_path, workspace="[retrieval]\nk = 2\n", project="[tool.weft.retrieval]\nk = 3\n")
+    assert config.retrieval.k == 2
+    assert problems == ["pyproject.toml: tool.weft: not read, because weft.toml stands beside it"]
+
+
+def test_a_pyproject_that_does_not_speak_of_weft_is_nobodys_business(tmp_path: Path) -> None:
+    assert load(tmp_path, project="[project\nname = ") == (Config(), [])
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("log_levl = 'info'", "log_levl: no such setting; did you mean 'log_level'?"),
+        ("[retreival]\nk = 1", "retreival: no such setting; did you mean 'retrieval'?"),
+        ("[retrieval]\nstratgy = 'bm25'", "retrieval.stratgy: no such setting; did you mean 'retrieval.strategy'?"),
+        (
+            "[retrieval]\nquery-lines = 3",
+            "retrieval.query-lines: no such setting; did you mean 'retrieval.query_lines'?",
+        ),
+        ("[index]\nexcludes = []", "index.excludes: no such setting; did you mean 'index.exclude'?"),
+        ("[completion]\nalpha = 1", "completion.alpha: no such setting; did you mean 'retrieval.alpha'?"),
+        ("max_new_token = 1", "max_new_token: no such setting; did you mean 'completion.max_new_tokens'?"),
+        ("zzzz = 1", "zzzz: no such setting"),
+        ("[retrieval]\nk = 'ten'", "retrieval.k: expected whole number, found text"),
+        ("[retrieval]\nk = true", "retrieval.k: expected whole number, found true or false (true)"),
+        ("[retrieval]\nk = 1.5", "retrieval.k: expected whole number, found number (1.5)"),
+        ("[retrieval]\nk = -1", "retrieval.k: expected at least 0, found -1"),
+        ("[retrieval]\nalpha = 2", "retrieval.alpha: expected at most 1, found 2"),
+        ("[retrieval]\nalpha = nan", "retrieval.alpha: expected at least 0, found nan"),
+        ("[retrieval]\nk = {a = 1}", "retrieval.k: expected whole number, found table"),
+        ("index = 3", "index: expected a table, found whole number (3)"),
+        ("[index]\nexclude = 'docs'", "index.exclude: expected a list of texts, found text"),
+        ("[index]\nexclude = ['a', 1]", "index.exclude: expected a list of texts, found whole number (1) in it"),
+        ("[index]\nskip_generated = 'no'", "index.skip_generated: expected true or false, found text"),
+        (
+            "log_level = 'verbose'",
+            "log_level: expected one of 'debug', 'info', 'warning', 'error', found 'verbose'",
+        ),
+        (
+            "[retrieval]\nstrategy = 'bm52'",
+            "retrieval.strategy: expected one of 'weft', 'fragrel', 'bm25', 'jaccard', 'none', found 'bm52'; "
+            "did you mean 'bm25'?",
+        ),
+        ("log_level = 1979-05-27", "log_level: expected text, found date"),
+    ],
+)
+def test_a_mistake_names_its_key_and_the_way_out(tmp_path: Path, text: str, problem: str) -> None:
+    config, problems = load(tmp_path, workspace=text)
+    assert problems == [f"weft.toml: {problem}"]
+    assert config == Config()
+
+
+def test_a_mistake_costs_only_its_own_setting(tmp_path: Path) -> None:
+    config, problems = load(tmp_path, user="[retrieval]\nk = 4\n", workspace="[retrieval]\nk = 'x'\nalpha = 1\n")
+    assert (config.retrieval.k, config.retrieval.alpha) == (4, 1.0)
+    assert isinstance(config.retrieval.alpha, float)
+    assert len(problems) == 1
+
+
+def test_text_that_is_no_toml_is_named_with_its_line(tmp_path: Path) -> None:
+    config, (problem,) = load(tmp_path, workspace="a = 1\r\n[index\nb = 2\n")
+    assert problem.startswith("weft.toml:2: not valid TOML")
+    assert config == Config()
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe", b"a = '\xe9'", b"a = " + b"[" * 100_000, b"# " + b"x" * 2_000_000])
+def test_a_file_beyond_reading_is_one_problem(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "weft.toml").write_bytes(data)
+    config, problems = load(tmp_path)
+    assert config == Config()
+    assert len(problems) == 1
+
+
+def test_a_folder_in_place_of_a_file_is_no_file(tmp_path: Path) -> None:
+    (tmp_path / "weft.toml").mkdir()
+    assert load(tmp_path) == (Config(), [])
+
+
+REACHING = {
+    "model": "[[model]]\nbackend = 'openai'\nurl = 'http://elsewhere'\n",
+    "cache_dir": "cache_dir = '/elsewhere'\n",
+    "cache_limit_mb": "cache_limit_mb = 0\n",
+}
+
+
+@pytest.mark.parametrize("key", REACHING)
+def test_a_workspace_may_not_reach_outside(tmp_path: Path, key: str) -> None:
+    config, (problem,) = load(tmp_path, workspace=REACHING[key])
+    assert config == Config()
+    assert problem.startswith(f"weft.toml: {key}: a workspace file may not set this; set it in ")
+    assert problem.endswith(f"{tmp_path / 'user.toml'} or in the editor")
+
+
+@pytest.mark.parametrize("key", REACHING)
+def test_the_user_may(tmp_path: Path, key: str) -> None:
+    config, problems = load(tmp_path, user=REACHING[key])
+    assert problems == []
+    assert getattr(config, key) != getattr(Config(), key)
+
+
+def test_models_stand_in_their_order_and_one_needs_no_list(tmp_path: Path) -> None:
+    both = "[[model]]\nbackend = 'llama.cpp'\nurl = 'http://x'\n[[model]]\n"
+    config, problems = load(tmp_path, user=both)
+    assert config.model == (ModelOptions(backend="llama.cpp", url="http://x"), ModelOptions())
+    config, problems = load(tmp_path, user=both, editor={"model": {"backend": "transformers", "path": "/m"}})
+    assert config.model == (ModelOptions(backend="transformers", path="/m"),)
+    assert problems == []
+
+
+def test_a_model_with_a_mistake_is_left_out(tmp_path: Path) -> None:
+    text = "[[model]]\nbackend = 'openai'\nurll = 'http://x'\n[[model]]\nbackend = 'transformers'\npath = '/m'\n"
+    config, problems = load(tmp_path, user=text)
+    assert config.model == (ModelOptions(backend="transformers", path="/m"),)
+    assert problems == ["user.toml: model[1].urll: no such setting; did you mean 'model.url'?"]
+
+
+def test_null_in_an_editors_settings_is_not_set(tmp_path: Path) -> None:
+    assert load(tmp_path, editor={"retrieval": None, "log_level": None, "index": {"exclude": None}}) == (Config(), [])
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+_KEYS = st.sampled_from(
+    ["index", "retrieval", "relations", "model", "k", "alpha", "exclude", "backend", "log_level", "x"]
+)
+
+
+@given(st.dictionaries(_KEYS, _VALUES | st.dictionaries(_KEYS, _VALUES | st.dictionaries(_KEYS, _VALUES)), max_size=5))
+@settings(max_examples=100, deadline=None)
+def test_no_editor_settings_raise_or_break_a_limit(editor: dict[str, object]) -> None:
+    config, problems = load_config(None, editor, user_file=Path(tempfile.gettempdir()) / "no-such-file.toml")
+    assert 0 <= config.retrieval.alpha <= 1
+    assert not math.isnan(config.retrieval.alpha)
+    assert config.model
+    assert all(str(problem) for problem in problems)
+
+
+def test_the_users_file_is_in_the_configuration_folder() -> None:
+    assert user_config_file().parts[-2:] == ("weft", "weft.toml")
+
+
+def test_the_reference_in_the_documentation_is_the_one_that_is_made() -> None:
+    page = Path(__file__).parents[1] / "docs" / "configuration.md"
+    assert page.read_text(encoding="utf-8").endswith(f"-->\n\n{describe()}")
+
+
+# --- helper
+
+
+def load(
+    folder: Path, *, user: str = "", workspace: str = "", project: str = "", editor: dict[str, object] | None = None
+) -> tuple[Config, list[str]]:
+    """The config of the layers given as texts, and its problems with files named by their last part."""
+    for name, text in {"user.toml": user, "weft.toml": workspace, "pyproject.toml": project}.items():
+        if text:
+            (folder / name).write_bytes(text.encode())
+    config, problems = load_config(folder, editor, user_file=folder / "user.toml")
+    return config, [str(problem).removeprefix(f"{folder}/") for problem in problems]
