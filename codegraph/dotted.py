@@ -70,7 +70,7 @@ def _links(text: str) -> list[str]:
                 links[-1] += "()" if links[-1] != "?" else ""
             elif character == "(" and not links:
                 links = _links(text[at + 1 : skip_to - 1]) or ["?"]
-            elif character == "[" or wants_name:
+            elif character in "[{" or wants_name:
                 links = ["?"]
             wants_name = False
         else:

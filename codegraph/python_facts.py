@@ -103,18 +103,14 @@ def _unspaced(text: str) -> str:
 
 
 def _read_assignment(walk: Walk, node: Node) -> None:
-    left, annotation, value = (node.child_by_field_name(field) for field in ("left", "type", "right"))
-    if left is None:
+    parts = node.children  # target, ":", annotation, "=", value; an annotation or a value is always there
+    if parts[1].type == ":":
+        _bind_annotated(walk, parts[0], parts[2])
         return
-    if annotation is not None:
-        _bind_annotated(walk, left, annotation)
-    elif value is not None:
-        while value.type == "assignment":  # in a = b = Foo() the part b = Foo() is read on its own as well
-            inner = value.child_by_field_name("right")
-            if inner is None:
-                return
-            value = inner
-        _bind_value(walk, left, value)
+    value = parts[-1]
+    while value.type == "assignment":  # in a = b = Foo() the part b = Foo() is read on its own as well
+        value = value.children[-1]
+    _bind_value(walk, parts[0], value)
 
 
 def _read_walrus(walk: Walk, node: Node) -> None:

@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 from tree_sitter import Parser, Point, Tree
 
-from . import python_facts
+from . import plain_facts, python_facts
 from .facts import FileGraph
 from .languages import grammar, language_of
 from .walk import Language, Walk
@@ -155,7 +155,7 @@ def _point(source: bytes, at: int) -> Point:
 def _language(language: str) -> Language:
     if language == "python":
         return Language.of(grammar(language), python_facts.READERS, _DULL, python_facts.mend)
-    return Language.of(grammar(language), {}, _DULL)
+    return Language.of(grammar(language), plain_facts.readers_of(plain_facts.TABLES[language]), _DULL)
 
 
 # Kinds of leaves, whatever the language: nothing is below them, and no reader asks for them.

@@ -93,29 +93,27 @@ class Walk:
 
     def run(self, root: Node) -> NDArray[np.int32]:
         """Walk the tree and give `FileGraph.nodes`; the facts are in the lists afterwards."""
-        source, dull = self.source, self._language.dull
-        find_line_break, read = source.find, self._read
+        find_line_break, dull = self.source.find, self._language.dull
         parents: list[int] = []
         starts: list[int] = []
         ends: list[int] = []
         opened: list[int] = []
-        waiting = [(root, -1, MODULE_SCOPE)]
-        while waiting:
-            node, parent, self.scope = waiting.pop()
+        listed = [(root, -1, MODULE_SCOPE)]
+        while listed:
+            node, parent, self.scope = listed.pop()
             self.index = index = len(starts)
-            self.depth = 0
             start, end = node.start_byte, node.end_byte
             parents.append(parent)
             starts.append(start)
             ends.append(end)
             if 0 <= find_line_break(b"\n", start, end) < end - 1:
                 opened.append(index)
-                waiting += [(child, index, scope) for child, scope in reversed(read(node))]
+                listed += [(child, index, scope) for child, scope in self._read(node)]
             elif node.kind_id not in dull:
-                self._read_below(node)
+                self._read_line(node)
         if self._mended:
             self._sort_definitions()
-        return _pack(source, parents, starts, ends, opened)
+        return _pack(self.source, parents, starts, ends, opened)
 
     def text(self, node: Node) -> str:
         """The source of a node."""
@@ -124,31 +122,29 @@ class Walk:
     def define(
         self,
         node: Node,
-        name: str,
+        dotted: str,
         kind: str,
         *,
-        within: str | None = None,
-        first_line: int | None = None,
         header_line: int | None = None,
+        first_line: int | None = None,
         bases: tuple[str, ...] = (),
         returns: str = "",
     ) -> None:
         """Note a definition where the walk stands, and make it the scope of what the node holds.
 
-        `within` takes the place of the qualified name of the definition around it. Lines are the node's
-        where they are not given. A "function" in a class is noted as a "method".
+        `dotted` is its name as written, "pay" or "Shop.pay"; lines are the node's where they are not given.
+        A "function" in a class is noted as a "method".
         """
         around = self.definitions[self.scope] if self.scope != MODULE_SCOPE else None
-        if within is None:
-            within = around.qualified_name if around is not None else ""
-        if kind == "function" and around is not None and around.kind in CLASS_KINDS:
+        if around is not None and around.kind in CLASS_KINDS and kind == "function":
             kind = "method"
+        # Names in names in names: past some length they start again, or deep nesting would cost its square.
+        nested = around is not None and len(around.qualified_name) <= MAX_QUALIFIED_LENGTH
         start_line, end_line = node_lines(node)
         self.definitions.append(
             Definition(
-                name,
-                # Names in names in names: past some length they start again, or deep nesting costs its square.
-                f"{within}.{name}" if 0 < len(within) <= MAX_QUALIFIED_LENGTH else name,
+                dotted.rpartition(".")[2],
+                f"{around.qualified_name}.{dotted}" if around is not None and nested else dotted,
                 kind,
                 self.index,
                 self.depth,
@@ -176,31 +172,50 @@ class Walk:
         self.imports.append(Import(local_name, module, level, name, node.start_point[0], self.scope))
 
     def _read(self, node: Node) -> list[tuple[Node, int]]:
-        """Let the node's reader, if there is one, note its facts; the named children with their scopes."""
+        """Let the reader of a node note its facts; the named children, last one first, with their scopes."""
+        self.depth = 0
         kind = node.kind_id
         reader = self._language.readers.get(kind)
         if reader is not None:
             reader(self, node)
-        elif kind == _ERROR:
-            if len(self.problems) < MAX_PROBLEMS:
-                self.problems.append(f"line {node.start_point[0] + 1} is not understood")
-            if self._language.mend is not None:
-                self._mended = True
-                return self._language.mend(self, node)
-        scope = self.scope
-        return [(child, scope) for child in node.named_children]
+        if kind == _ERROR:
+            children = self._read_error(node)
+        else:
+            scope = self.scope
+            children = [(child, scope) for child in node.named_children]
+        children.reverse()
+        return children
 
-    def _read_below(self, top: Node) -> None:
-        """Read a node that stands on one line, and all that is below it."""
-        dull, read = self._language.dull, self._read
+    def _read_line(self, top: Node) -> None:
+        """Read a node that stands on one line, with all that is below it: the same, without lists of children."""
+        dull, reader_of = self._language.dull, self._language.readers.get
         waiting = [(top, 0, self.scope)]
         while waiting:
-            node, depth, self.scope = waiting.pop()
-            self.depth = depth
+            node, depth, scope = waiting.pop()
+            kind = node.kind_id
+            reader = reader_of(kind)
+            if reader is not None:
+                self.depth, self.scope = depth, scope
+                reader(self, node)
+                scope = self.scope
             depth += 1
-            for child, scope in reversed(read(node)):
+            if kind == _ERROR:
+                self.depth, self.scope = depth - 1, scope
+                waiting += [(child, depth, scope) for child, scope in reversed(self._read_error(node))]
+                continue
+            children = node.named_children
+            children.reverse()
+            for child in children:
                 if child.kind_id not in dull:
                     waiting.append((child, depth, scope))
+
+    def _read_error(self, node: Node) -> list[tuple[Node, int]]:
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(f"line {node.start_point[0] + 1} is not understood")
+        if self._language.mend is None:
+            return [(child, self.scope) for child in node.named_children]
+        self._mended = True
+        return self._language.mend(self, node)
 
     def _sort_definitions(self) -> None:
         """Back to source order: a mender finds the headers in an ERROR node before what stands between them."""
