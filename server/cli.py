@@ -151,13 +151,14 @@ def _complete(options: argparse.Namespace) -> int:
 def _retrieve(options: argparse.Namespace) -> int:
     from ..retrieval import STRATEGIES
     from .jsonable import fragments_json, place_json
+    from .settings import retrieval_options
 
     if options.strategy not in (None, *STRATEGIES):
         raise UserError(f"--strategy {options.strategy} is none of {', '.join(STRATEGIES)}.")
     terminal = _terminal(options)
     path, line, character = _location(options.location)
     with _indexed_workspace(path, terminal, options) as workspace:
-        wanted = replace(workspace.config.retrieval_options(), explain=options.explain)
+        wanted = replace(retrieval_options(workspace.config), explain=options.explain)
         if options.strategy is not None:
             wanted = replace(wanted, strategy=options.strategy)
         if options.k is not None:

@@ -19,6 +19,7 @@ from typing import Any
 from .. import __version__
 from ..codegraph.languages import LANGUAGES, grammar
 from .config import Config, ModelOptions, load_config, user_config_file
+from .settings import kept_indexes
 
 PACKAGES = ("pygls", "lsprotocol", "tree-sitter", "numpy", "watchdog", "pathspec", "platformdirs", "httpx", "rich")
 LOCAL_PACKAGES = ("torch", "transformers")
@@ -87,9 +88,7 @@ def _existing(path: Path) -> str:
 
 
 def _cache(folder: Path, config: Config) -> Finding:
-    from . import store
-
-    location = store.location(folder, config)
+    location = kept_indexes(config).location(folder)
     directory = location.parent
     files = list(_files_in(directory))
     size_mb = sum(path.stat().st_size for path in files) / 1e6

@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..retrieval import Place, RankedFragment
-from .workspace import Completion, Explanation, IndexReport, Status
+from .completion import Completion
+from .folder import IndexReport
+from .workspace import Explanation, Status
 
 Json = dict[str, Any]
 

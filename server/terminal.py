@@ -21,9 +21,10 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from ..retrieval import Place, RankedFragment
+    from .completion import Completion
     from .doctor import Finding
-    from .workspace import Completion, IndexReport
-    from .workspace import Progress as HowFar
+    from .folder import IndexReport
+    from .folder import Progress as HowFar
 
 SHOW_PROGRESS_AFTER_S = 1.0
 LINES_BEFORE = 3

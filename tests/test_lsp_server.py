@@ -9,6 +9,7 @@ import sys
 import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+from pygls.lsp.client import LanguageClient
 
 # The same call in many places: the workspace model is sure of how it goes on.
 SHOP = "\n".join(
@@ -377,6 +378,37 @@ def test_the_death_of_the_client_ends_the_server(editing):
         assert await editor.ended() == 1
 
     editing(FILES, story, process_id=client.pid)
+
+
+def test_tcp_serves_several_clients_and_outlives_them(project, tmp_path):
+    folder = project(FILES)
+
+    async def talk(port):
+        client = LanguageClient("weft-tests", "1")
+        client.feature(types.WINDOW_LOG_MESSAGE)(lambda params: None)
+        await client.start_tcp("127.0.0.1", port)
+        await client.initialize_async(types.InitializeParams(capabilities(), root_uri=folder.as_uri()))
+        client.initialized(types.InitializedParams())
+        while (status := await client.protocol.send_request_async("weft/status")).state != "ready":
+            pass
+        assert status.files == 8
+        await client.shutdown_async(None)
+        client.exit(None)
+        await client.stop()
+
+    async def story():
+        server = await asyncio.create_subprocess_exec(
+            *SERVER, "--tcp", "127.0.0.1:0", env=environment(tmp_path), stderr=asyncio.subprocess.PIPE
+        )
+        try:
+            port = int((await server.stderr.readline()).rpartition(b":")[2])
+            await asyncio.wait_for(asyncio.gather(talk(port), talk(port)), WAIT_S)
+            await asyncio.wait_for(talk(port), WAIT_S)
+        finally:
+            server.kill()
+            await server.communicate()
+
+    asyncio.run(story())
 
 
 def test_nothing_but_messages_comes_out_of_stdout():

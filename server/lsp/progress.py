@@ -15,7 +15,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from ...llm import Cancel
-from ..workspace import Progress
+from ..folder import Progress
 
 if TYPE_CHECKING:
     from .server import WeftServer

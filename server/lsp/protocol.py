@@ -137,10 +137,10 @@ class WeftProtocol(LanguageServerProtocol):
         self._send_data({"jsonrpc": "2.0", "id": request_id, "error": detail})
 
     def _initialize(self, params: types.InitializeParams) -> types.InitializeResult:
-        self._initialized = True
         self._server.process_id = params.process_id
         self.client_capabilities = params.capabilities
         self.server_capabilities = self._server.session.initialize(params)
+        self._initialized = True
         return types.InitializeResult(self.server_capabilities, server_info=self.server_info)
 
     def _shut_down(self, _: Any = None) -> None:

@@ -6,7 +6,6 @@ Owns the table of handlers and the road from other threads to the event loop. Kn
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -49,7 +48,7 @@ class WeftServer(LanguageServer):
         self._loop = asyncio.get_running_loop()
         self._conversation: asyncio.Task[None] | None = None
         for method, handler in HANDLERS.items():
-            self.feature(method)(_logged(method, functools.partial(handler, self.session)))
+            self.feature(method)(_logged(method, handler, self.session))
 
     def converse_in(self, task: asyncio.Task[None]) -> None:
         """`task` reads the client's messages; leaving ends it."""
@@ -72,13 +71,17 @@ class WeftServer(LanguageServer):
         log.error("%s: %s", source.__name__, error)
 
 
-def _logged(method: str, handler: Callable[..., Any]) -> Callable[..., Any]:
-    """`handler`, with the request in the log when it fails; the failure costs that request only."""
-    if asyncio.iscoroutinefunction(handler.func if isinstance(handler, functools.partial) else handler):
+def _logged(method: str, handler: Callable[..., Any], session: Session) -> Callable[..., Any]:
+    """`handler` for `session`, with the message in the log when it fails; the failure costs that message only."""
+    if asyncio.iscoroutinefunction(handler):
 
         async def handle_beside(params: Any = None) -> Any:
+            task = asyncio.current_task()
+            assert task is not None
+            session.answering.add(task)
+            task.add_done_callback(session.answering.discard)
             try:
-                return await handler(params)
+                return await handler(session, params)
             except Exception:
                 log.exception("%s failed on %s", method, _short(params))
                 raise
@@ -87,7 +90,7 @@ def _logged(method: str, handler: Callable[..., Any]) -> Callable[..., Any]:
 
     def handle(params: Any = None) -> Any:
         try:
-            return handler(params)
+            return handler(session, params)
         except Exception:
             log.exception("%s failed on %s", method, _short(params))
             raise

@@ -19,7 +19,8 @@ from pygls.exceptions import JsonRpcException
 
 from ...llm import Cancel
 from ..config import Config, load_config
-from ..workspace import IndexReport, Progress, Workspace
+from ..folder import IndexReport, Progress
+from ..workspace import Workspace
 from .capabilities import SECTION, Client, later_registrations, offer, read_client
 from .documents import Document, Documents
 from .progress import ProgressBar
@@ -78,6 +79,7 @@ class Session:
         self._shown: set[str] = set()
         self.client = Client()
         self.documents = Documents()
+        self.answering: set[asyncio.Task[Any]] = set()  # handlers that are not done yet
 
     # What the client tells.
 
@@ -99,7 +101,11 @@ class Session:
         except Exception as error:
             log.exception("The workspace could not be opened.")
             self.show_once(f"Weft could not open the workspace: {error}", types.MessageType.Error)
-            self._opened.set_result(None)
+            if not self._opened.done():
+                self._opened.set_result(None)
+            return
+        if self._opened.done():  # stopped before it was open
+            await self._chore(workspace.close)
             return
         self._workspace = workspace
         for document in self.documents:
@@ -214,7 +220,6 @@ class Session:
     async def close(self) -> None:
         """Keep the index and end the threads. Bounded: what does not end in time is left behind."""
         self.stop()
-        await asyncio.sleep(0)  # the answers of what was running go out first
         workspace, self._workspace = self._workspace, None
         if workspace is not None:
             closing = asyncio.get_running_loop().run_in_executor(self._requests, workspace.close)
@@ -223,6 +228,8 @@ class Session:
                 log.warning("Closing the workspace took longer than %g s; it is left as it is.", CLOSE_WITHIN_S)
             elif closing.exception() is not None:
                 log.error("The workspace did not close well: %s", closing.exception())
+        if self.answering:
+            await asyncio.wait(self.answering, timeout=ANSWER_WITHIN_S)
         for pool in (self._requests, self._chores):
             pool.shutdown(wait=False, cancel_futures=True)
 

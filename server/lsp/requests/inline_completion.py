@@ -5,7 +5,8 @@ from __future__ import annotations
 from lsprotocol import types
 
 from ....llm import Cancel
-from ...workspace import Completion, Workspace
+from ...completion import Completion
+from ...workspace import Workspace
 from ..documents import Document
 from ..session import Cursor, Session
 
