@@ -103,10 +103,11 @@ class Store:
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with _replacing(place) as file:
                 _write(file, sections, self._analysis())
-            self._prune(place)
         except OSError as error:
             _log.warning("The index of %s is not kept: %s", folder, error)
             return False
+        with suppress(OSError):
+            self._prune(place)
         return True
 
     def load(self, folder: Path) -> Stored | None:
@@ -121,14 +122,18 @@ class Store:
                 sections = _read(file, self._analysis())
             state, files = _Unpickler(io.BytesIO(sections[0]), sections[1:], self._admitted()).load()
             stored = Stored(state, tuple(FileRecord(*row) for row in files))
-            os.utime(place)  # makes it the most recently used; access times are not kept everywhere
-            return stored
         except FileNotFoundError:
+            return None
+        except _OtherVersion as error:
+            _log.info("The kept index of %s is not used and will be made anew: %s", folder, error)
             return None
         # Whatever a damaged or hostile file makes of the unpickler, the answer is to index again.
         except Exception as error:
             _log.warning("The kept index of %s is not used and will be made anew: %s", folder, error or type(error))
             return None
+        with suppress(OSError):
+            os.utime(place)  # makes it the most recently used; access times are not kept everywhere
+        return stored
 
     def forget(self, folder: Path) -> None:
         """Remove the kept index of `folder`, if there is one."""
