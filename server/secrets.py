@@ -16,14 +16,22 @@ from collections import Counter
 
 REDACTED = "[redacted]"
 
-_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".kube", ".password-store", ".docker"})
+_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".gcloud", ".kube", ".password-store"})
 
 _NAMES = frozenset(
     {
         *(".netrc", "_netrc", ".npmrc", ".pypirc", ".yarnrc", ".yarnrc.yml", ".git-credentials", ".gem-credentials"),
         *(".htpasswd", ".pgpass", "pgpass.conf", ".my.cnf", ".mylogin.cnf", ".dockercfg", ".dockerconfigjson"),
         *(".envrc", ".vault-token", ".vault_pass", ".s3cfg", ".boto", ".passwd", "wallet.dat", "kubeconfig"),
-        *("credentials", ".credentials", "master.key", "local.settings.json", "htpasswd", "shadow", "id.key"),
+        *(
+            "credentials",
+            ".credentials",
+            "master.key",
+            "local.settings.json",
+            "htpasswd",
+            "shadow",
+            "accesstokens.json",
+        ),
     }
 )
 
@@ -52,7 +60,7 @@ def is_secret_path(path: str) -> bool:
     Examples and templates (`.env.example`) are no secrets, and neither is code about secrets (`secrets.py`).
     """
     *folders, name = path.replace("\\", "/").lower().split("/")
-    if not _FOLDERS.isdisjoint(folders):
+    if not _FOLDERS.isdisjoint(folders) or (name == "config.json" and folders[-1:] == [".docker"]):
         return True
     if not (name in _NAMES or name.endswith(_SUFFIXES) or _PATTERN.fullmatch(name)):
         return False

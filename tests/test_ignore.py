@@ -234,7 +234,12 @@ def test_ignored_folders_are_not_listed_unless_a_rule_reaches_into_them(
     make(tmp_path, {"node_modules/x/b.py": ""})
     listed: list[str] = []
     scandir = os.scandir
-    monkeypatch.setattr(os, "scandir", lambda path: listed.append(os.path.relpath(path, tmp_path)) or scandir(path))
+
+    def noted(path: str) -> Iterator[os.DirEntry[str]]:
+        listed.append(os.path.relpath(path, tmp_path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", noted)
     assert "out/keep/a" in [found.path for found in walk(tmp_path, IndexOptions())]
     assert sorted(listed) == [".", "out", "out/keep"]
 

@@ -29,7 +29,7 @@ ORDINARY_PATHS = words("""
     .env.example .env.sample .env.template a/.env.dist secrets.example.yml
     env.py environment.py server/secrets.py credentials.py secret_santa.py test_credentials.py secrets/__init__.py
     id_rsa.pub key.py keys.go monkey.js keyboard.tsx pem.rs README.md .gitignore package.json tokens.json
-    secrets.md docs/credentials.md password.py auth/login.ts settings.json
+    secrets.md docs/credentials.md password.py auth/login.ts settings.json .docker/nginx.conf config.json
 """)
 
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
     ],
     ids=repr,
 )
-def test_plain_values_and_arrays_come_back(tmp_path: Path, state: object) -> None:
+def test_plain_values_and_arrays_come_back(tmp_path: Path, state: Any) -> None:
     store = make_store(tmp_path)
     assert store.save(tmp_path, state, ())
     stored = store.load(tmp_path)
@@ -75,8 +75,19 @@ def test_plain_values_and_arrays_come_back(tmp_path: Path, state: object) -> Non
 
 
 def test_arrays_of_every_kind_come_back_without_being_copied(tmp_path: Path) -> None:
-    kinds = [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.float32, np.float64, np.bool_, "M8[s]"]
-    state = [np.arange(5).astype(kind) for kind in kinds]
+    kinds: list[Any] = [
+        np.int8,
+        np.uint8,
+        np.int16,
+        np.int32,
+        np.uint32,
+        np.int64,
+        np.float32,
+        np.float64,
+        np.bool_,
+        "M8[s]",
+    ]
+    state: list[Any] = [np.arange(5).astype(kind) for kind in kinds]
     state += [np.arange(12).reshape(3, 4).T, np.arange(20)[::3], np.array([(1, 2.0)], [("a", "i4"), ("b", "f8")])]
     store = make_store(tmp_path)
     store.save(tmp_path, state, ())
