@@ -1,0 +1,113 @@
+"""From a configuration to an open model.
+
+Owns which backend a word means and what it needs. Knows no editor settings and no index; the workspace model is
+made by whoever owns the index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from .http_models import (
+    CONNECT_TIMEOUT_S,
+    DEFAULT_CONTEXT_TOKENS,
+    READ_TIMEOUT_S,
+    LlamaCppCompletion,
+    LlamaCppInfill,
+    OpenAICompletion,
+)
+from .prompts import FIM_FORMATS, FimTokens
+from .protocol import CodeModel, ModelMissing
+
+BACKENDS = ("workspace", "transformers", "llama.cpp", "llama.cpp-completion", "openai", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """What a user says about a model. `workspace` and `none` need nothing else."""
+
+    backend: str = "workspace"
+    path: str = ""  # transformers: a model directory
+    url: str = ""  # the others: http://host:port
+    model: str = ""  # openai: the name that the server knows
+    api_key_variable: str = ""  # the name of an environment variable, never the key
+    context_tokens: int = DEFAULT_CONTEXT_TOKENS
+    fim: str = ""  # llama.cpp-completion, openai: a name of FIM_FORMATS; empty when the model fills no middle
+    accepts_suffix: bool = False  # openai: the server has a working `suffix`
+    device: str = "cpu"  # transformers
+    connect_timeout_s: float = CONNECT_TIMEOUT_S
+    read_timeout_s: float = READ_TIMEOUT_S
+
+
+def open_model(config: ModelConfig) -> CodeModel | None:
+    """The model that `config` describes; None for `none` and for `workspace`, which the index brings along.
+
+    Raises ModelMissing when something that it needs is not there. No server is asked yet.
+    """
+    if config.backend in ("none", "workspace"):
+        return None
+    opener = _OPENERS.get(config.backend)
+    if opener is None:
+        raise ModelMissing(_unknown("backend", config.backend, BACKENDS))
+    return opener(config)
+
+
+def _open_transformers(config: ModelConfig) -> CodeModel:
+    from .transformers_model import TransformersModel
+
+    directory = _required(config, "path")
+    return TransformersModel.open(directory, context_tokens=config.context_tokens, device=config.device)
+
+
+def _open_llama_cpp(config: ModelConfig) -> CodeModel:
+    return LlamaCppInfill(_required(config, "url"), context_tokens=config.context_tokens, **_http_options(config))
+
+
+def _open_llama_cpp_completion(config: ModelConfig) -> CodeModel:
+    url, fim = _required(config, "url"), _fim(config)
+    return LlamaCppCompletion(url, fim=fim, context_tokens=config.context_tokens, **_http_options(config))
+
+
+def _open_openai(config: ModelConfig) -> CodeModel:
+    return OpenAICompletion(
+        _required(config, "url"),
+        model=_required(config, "model"),
+        accepts_suffix=config.accepts_suffix,
+        fim=_fim(config),
+        context_tokens=config.context_tokens,
+        **_http_options(config),
+    )
+
+
+_OPENERS: dict[str, Callable[[ModelConfig], CodeModel]] = {
+    "transformers": _open_transformers,
+    "llama.cpp": _open_llama_cpp,
+    "llama.cpp-completion": _open_llama_cpp_completion,
+    "openai": _open_openai,
+}
+
+
+def _required(config: ModelConfig, name: str) -> str:
+    value = str(getattr(config, name))
+    if not value:
+        raise ModelMissing(f"The backend {config.backend} needs `{name}`. Set it in the configuration of the model.")
+    return value
+
+
+def _http_options(config: ModelConfig) -> dict[str, object]:
+    names = ("api_key_variable", "connect_timeout_s", "read_timeout_s")
+    return {name: getattr(config, name) for name in names}
+
+
+def _fim(config: ModelConfig) -> FimTokens | None:
+    if config.fim and config.fim not in FIM_FORMATS:
+        raise ModelMissing(_unknown("fim", config.fim, tuple(FIM_FORMATS)))
+    return FIM_FORMATS[config.fim] if config.fim else None
+
+
+def _unknown(name: str, value: str, known: tuple[str, ...]) -> str:
+    near = get_close_matches(value, known, n=1)
+    guess = f" Did you mean {near[0]}?" if near else ""
+    return f"`{name}` can't be {value!r}.{guess} Known are {', '.join(known)}."
