@@ -30,6 +30,11 @@ def words_part(view: CursorView, query: Mapping[str, float], fragment: int, weig
     return ScorePart("words", sum(terms.values()), ", ".join(named))
 
 
+def place_name(place: Place) -> str:
+    """`path:first-last`, lines counted from 1 as an editor shows them."""
+    return f"{place.path}:{place.start_line + 1}-{place.end_line}"
+
+
 def withheld(view: CursorView, query: Mapping[str, float], k: int) -> tuple[tuple[Place, str], ...]:
     """Windows of the cursor's file that match the query's words like the `k` best, but may not be returned, and why.
 
