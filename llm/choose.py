@@ -9,15 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any
 
-from .http_models import (
-    CONNECT_TIMEOUT_S,
-    DEFAULT_CONTEXT_TOKENS,
-    READ_TIMEOUT_S,
-    LlamaCppCompletion,
-    LlamaCppInfill,
-    OpenAICompletion,
-)
 from .prompts import FIM_FORMATS, FimTokens
 from .protocol import CodeModel, ModelMissing
 
@@ -33,12 +26,12 @@ class ModelConfig:
     url: str = ""  # the others: http://host:port
     model: str = ""  # openai: the name that the server knows
     api_key_variable: str = ""  # the name of an environment variable, never the key
-    context_tokens: int = DEFAULT_CONTEXT_TOKENS
+    context_tokens: int = 4096  # prompt and answer; on a processor a longer prompt costs seconds
     fim: str = ""  # llama.cpp-completion, openai: a name of FIM_FORMATS; empty when the model fills no middle
     accepts_suffix: bool = False  # openai: the server has a working `suffix`
     device: str = "cpu"  # transformers
-    connect_timeout_s: float = CONNECT_TIMEOUT_S
-    read_timeout_s: float = READ_TIMEOUT_S
+    connect_timeout_s: float = 2.0
+    read_timeout_s: float = 30.0  # before the first piece, and between two
 
 
 def open_model(config: ModelConfig) -> CodeModel | None:
@@ -54,6 +47,7 @@ def open_model(config: ModelConfig) -> CodeModel | None:
     return opener(config)
 
 
+# Each backend is imported when it is wanted: httpx takes 0.1 s, torch seconds.
 def _open_transformers(config: ModelConfig) -> CodeModel:
     from .transformers_model import TransformersModel
 
@@ -62,15 +56,21 @@ def _open_transformers(config: ModelConfig) -> CodeModel:
 
 
 def _open_llama_cpp(config: ModelConfig) -> CodeModel:
+    from .http_models import LlamaCppInfill
+
     return LlamaCppInfill(_required(config, "url"), context_tokens=config.context_tokens, **_http_options(config))
 
 
 def _open_llama_cpp_completion(config: ModelConfig) -> CodeModel:
+    from .http_models import LlamaCppCompletion
+
     url, fim = _required(config, "url"), _fim(config)
     return LlamaCppCompletion(url, fim=fim, context_tokens=config.context_tokens, **_http_options(config))
 
 
 def _open_openai(config: ModelConfig) -> CodeModel:
+    from .http_models import OpenAICompletion
+
     return OpenAICompletion(
         _required(config, "url"),
         model=_required(config, "model"),
@@ -96,7 +96,7 @@ def _required(config: ModelConfig, name: str) -> str:
     return value
 
 
-def _http_options(config: ModelConfig) -> dict[str, object]:
+def _http_options(config: ModelConfig) -> dict[str, Any]:
     names = ("api_key_variable", "connect_timeout_s", "read_timeout_s")
     return {name: getattr(config, name) for name in names}
 

@@ -37,9 +37,6 @@ from .prompts import (
 from .protocol import Cancel, CompletionRequest, ModelInfo, ModelMissing, ModelUnreachable, Piece, PromptFragment
 from .streaming import LastPrompts, cut_stream
 
-DEFAULT_CONTEXT_TOKENS = 4096
-CONNECT_TIMEOUT_S = 2.0
-READ_TIMEOUT_S = 30.0  # before the first piece, and between two
 BYTES_PER_TOKEN = 2.5  # tokenizers for code need 3 to 4; too many tokens counted is safer than too few
 
 _EXCERPT_BYTES = 200
@@ -52,16 +49,17 @@ _Fragments = tuple[PromptFragment, ...]
 class Endpoint:
     """One address that answers a POST with a stream of events; each stream has a connection of its own.
 
-    `api_key_variable` names an environment variable; the key is read from nowhere else and appears in no message.
+    `read_timeout_s` counts before the first piece and between two. `api_key_variable` names an environment variable;
+    the key is read from nowhere else and appears in no message.
     """
 
     def __init__(
         self,
         url: str,
         *,
+        connect_timeout_s: float = 2.0,
+        read_timeout_s: float = 30.0,
         api_key_variable: str = "",
-        connect_timeout_s: float = CONNECT_TIMEOUT_S,
-        read_timeout_s: float = READ_TIMEOUT_S,
     ) -> None:
         self.url = url
         self._host = _host(url)
@@ -184,7 +182,7 @@ class HttpModel(ABC):
 class LlamaCppInfill(HttpModel):
     """`/infill` of llama.cpp's server, which knows its model's fill-in-the-middle tokens itself."""
 
-    def __init__(self, url: str, *, context_tokens: int = DEFAULT_CONTEXT_TOKENS, **options: Any) -> None:
+    def __init__(self, url: str, *, context_tokens: int, **options: Any) -> None:
         endpoint = Endpoint(url.rstrip("/") + "/infill", **options)
         super().__init__(
             endpoint, _info("llama.cpp", endpoint, context_tokens, fills_middle=True, repository_level=True)
@@ -218,9 +216,7 @@ class LlamaCppInfill(HttpModel):
 class LlamaCppCompletion(HttpModel):
     """`/completion` of llama.cpp's server: Weft writes the prompt, with `fim` the middle is filled."""
 
-    def __init__(
-        self, url: str, *, fim: FimTokens | None = None, context_tokens: int = DEFAULT_CONTEXT_TOKENS, **options: Any
-    ) -> None:
+    def __init__(self, url: str, *, fim: FimTokens | None = None, context_tokens: int, **options: Any) -> None:
         endpoint = Endpoint(url.rstrip("/") + "/completion", **options)
         level = fim is not None and fim.repository_level
         super().__init__(endpoint, _info("llama.cpp", endpoint, context_tokens, fim is not None, level), fim)
@@ -247,7 +243,7 @@ class OpenAICompletion(HttpModel):
         model: str,
         accepts_suffix: bool = False,
         fim: FimTokens | None = None,
-        context_tokens: int = DEFAULT_CONTEXT_TOKENS,
+        context_tokens: int,
         **options: Any,
     ) -> None:
         base = url.rstrip("/").removesuffix("/completions")

@@ -17,7 +17,6 @@ from .prompts import Prompt, build_prompt, find_fim_tokens
 from .protocol import Cancel, CompletionRequest, ModelError, ModelInfo, ModelMissing, Piece
 from .streaming import LastPrompts, cut_stream
 
-DEFAULT_CONTEXT_TOKENS = 4096  # of a model that can read more: a long prompt costs seconds on a processor
 _PREFILL_TOKENS = 256  # read between two looks at `cancel`
 _HALF_CHARACTER = "\ufffd"  # what a tokenizer writes for the first bytes of a character
 
@@ -53,10 +52,11 @@ class TransformersModel:
         )
 
     @classmethod
-    def open(
-        cls, directory: str | Path, *, context_tokens: int = DEFAULT_CONTEXT_TOKENS, device: str = "cpu"
-    ) -> TransformersModel:
-        """Load the model in `directory`. Raises ModelMissing when it, or the `local` extra, is not there."""
+    def open(cls, directory: str | Path, *, context_tokens: int, device: str = "cpu") -> TransformersModel:
+        """Load the model in `directory`, to read at most `context_tokens`.
+
+        Raises ModelMissing when the directory or the `local` extra is not there.
+        """
         path = Path(directory).expanduser()
         if not (path / "config.json").is_file():
             raise ModelMissing(f"{path} holds no model (no config.json). Set the path to a downloaded model directory.")

@@ -68,7 +68,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def model(directory: Path) -> TransformersModel:
-    return TransformersModel.open(directory)
+    return TransformersModel.open(directory, context_tokens=4096)
 
 
 def test_says_what_it_can_do(model: TransformersModel):
@@ -120,7 +120,7 @@ def test_bad_text_is_completed_all_the_same(model: TransformersModel, text: str)
 
 
 def test_a_tokenizer_without_fill_in_the_middle_reads_the_prefix_only(tmp_path: Path):
-    model = TransformersModel.open(make_model(tmp_path, fim=False))
+    model = TransformersModel.open(make_model(tmp_path, fim=False), context_tokens=4096)
     assert not model.info.fills_middle
     assert "suffix" in model.info.notes[0]
     suffixes = (replace(REQUEST, suffix=suffix, max_new_tokens=60) for suffix in ("", "):\n    pass\n"))
@@ -134,21 +134,21 @@ def test_opening_and_completing_touches_no_network(directory: Path, monkeypatch:
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    assert list(TransformersModel.open(directory).stream(REQUEST, Cancel()))
+    assert list(TransformersModel.open(directory, context_tokens=4096).stream(REQUEST, Cancel()))
 
 
 def test_a_directory_that_is_not_there_is_named(tmp_path: Path):
     with pytest.raises(ModelMissing, match="nowhere"):
-        TransformersModel.open(tmp_path / "nowhere")
+        TransformersModel.open(tmp_path / "nowhere", context_tokens=4096)
 
 
 def test_a_broken_directory_is_named(tmp_path: Path):
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(ModelMissing, match=str(tmp_path)):
-        TransformersModel.open(tmp_path)
+        TransformersModel.open(tmp_path, context_tokens=4096)
 
 
 def test_a_missing_extra_is_named(directory: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(ModelMissing, match=r"weft\[local\]"):
-        TransformersModel.open(directory)
+        TransformersModel.open(directory, context_tokens=4096)
