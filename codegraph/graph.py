@@ -10,7 +10,7 @@ inside a function changes no answer that another file asked for, so it resolves 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ import numpy as np
 from .facts import Definition, FileGraph
 from .modules import ModuleIndex, ModuleQuestion, names_touched_by
 from .resolve import Asked, Memo, MemoBeside, Resolver, unique_key
-from .symbols import Symbols, changed_names
+from .symbols import STARS, Entry, Symbols, changed_names
 
 
 class CallEdge(NamedTuple):
@@ -42,7 +42,7 @@ class Caller(NamedTuple):
 class CodeGraph:
     """An immutable snapshot. Cheap to make from the one before; safe to read from several threads."""
 
-    __slots__ = ("_asked", "_callers", "_edges", "_files", "_memo", "_modules", "_places", "_symbols")
+    __slots__ = ("_asked", "_callers", "_edges", "_files", "_memo", "_modules", "_places", "_starred", "_symbols")
 
     def __init__(self) -> None:
         self._files: dict[str, FileGraph] = {}
@@ -50,6 +50,7 @@ class CodeGraph:
         self._asked: dict[str, bytes] = {}
         # "python total" -> where names that may be resolved as unique ones are defined, as "path\0qualified name".
         self._places: dict[str, tuple[str, ...]] = {}
+        self._starred: frozenset[str] = frozenset()  # files with star imports
         # Filled by whoever asks first, and never wrong: they follow from the four above.
         self._symbols: dict[str, Symbols] = {}
         self._modules: ModuleIndex | None = None
@@ -99,26 +100,24 @@ class CodeGraph:
             else:
                 new._files[path] = file
             tables[path] = self.symbols(path), new.symbols(path)
-        # Of a file that was not there nobody has asked anything.
-        names = {path: changed_names(old, now) for path, (old, now) in tables.items() if old is not None}
-        unique = new._move_places(_moved_places(tables))
         moved = (new._files.keys() ^ self._files.keys()) & updates.keys()
         if moved:
             new._modules = None
+        new._starred = self._starred.difference(updates).union(p for p, (_, now) in tables.items() if _stars_of(now))
+        new._memo = Memo()
+        # Of a file that was not there nobody has asked anything; of one that is gone all answers are void.
+        names = {
+            path: {_ANY} if now is None else changed_names(old, now)
+            for path, (old, now) in tables.items()
+            if old is not None
+        }
+        for path, more in _names_moved_by_stars(self, new, tables, moved).items():
+            names[path] = names.get(path, set()) | more
+        unique = new._move_places(_moved_places(tables))
         questions = _changed_questions(self, new, moved) if moved else set()
-        affected = {path for path, file in updates.items() if file is not None}
-        affected |= new._dependents(names, unique, questions)
-        changed_places = {(path, name) for path, found in names.items() for name in found}
-        if changed_places or unique or questions:
-            new._memo = self._memo.without(
-                lambda asked: (
-                    not (
-                        changed_places.isdisjoint(asked.names)
-                        and unique.isdisjoint(asked.unique)
-                        and questions.isdisjoint(asked.modules)
-                    )
-                )
-            )
+        changes = _Changes({path: found for path, found in names.items() if found}, unique, questions)
+        affected = {path for path, file in updates.items() if file is not None} | changes.askers(new._asked)
+        new._memo = self._memo.without(changes.concern) if changes else self._memo
         for path in affected:
             new._resolve(path)
         called = {edge.path for path in affected | updates.keys() for g in (self, new) for edge in g.call_edges(path)}
@@ -176,6 +175,7 @@ class CodeGraph:
             "edges": [self._edges[path] for path in self._files],
             "asked": [self._asked[path] for path in self._files],
             "places": self._places,
+            "starred": self._starred,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -189,6 +189,7 @@ class CodeGraph:
         self._edges = dict(zip(self._files, state["edges"], strict=True))
         self._asked = dict(zip(self._files, state["asked"], strict=True))
         self._places = state["places"]
+        self._starred = state["starred"]
 
     def __repr__(self) -> str:
         return f"CodeGraph({len(self._files)} files)"
@@ -216,26 +217,6 @@ class CodeGraph:
         self._edges[path] = _pack_edges(edges)
         self._asked[path] = _pack_asked(resolver.asked, path)
 
-    def _dependents(self, names: Mapping[str, set[str]], unique: set[str], questions: set[ModuleQuestion]) -> set[str]:
-        """The files whose resolution asked for something that has another answer now."""
-        # A look for the bytes first: hardly any file asks, and unpacking all of them would cost a second.
-        needles = [_json(path) for path, changed in names.items() if changed]
-        needles += [_json(key) for key in unique]
-        needles += [_json(list(question)) for question in questions]
-        if not needles:
-            return set()
-        found = set()
-        for path, packed in self._asked.items():
-            if any(needle in packed for needle in needles):
-                asked_names, asked_unique, asked_modules = _unpack(packed)
-                if (
-                    any(not changed.isdisjoint(asked_names.get(other, ())) for other, changed in names.items())
-                    or not unique.isdisjoint(asked_unique)
-                    or not questions.isdisjoint(ModuleQuestion(*question) for question in asked_modules)
-                ):
-                    found.add(path)
-        return found
-
     def _callers_into(self, path: str) -> dict[str, tuple[Caller, ...]]:
         needle = _json(path)
         found: dict[str, list[Caller]] = {}
@@ -257,7 +238,7 @@ class _Overlay(CodeGraph):
         self._base = base
         self._path = file.path
         self._files = base._files | {file.path: file}
-        self._memo = MemoBeside(base._memo, file.path)
+        self._memo = self._memo_beside(base)
         self._own_callers: dict[tuple[str, str], list[Caller]] | None = None
         self._own_places: dict[str, list[str]] | None = None
 
@@ -300,11 +281,90 @@ class _Overlay(CodeGraph):
         below = (place for place in self._base.places_named(key) if not place.startswith(f"{self._path}\0"))
         return (*below, *self._own_places.get(key, ()))
 
+    def _memo_beside(self, base: CodeGraph) -> Memo:
+        below, own = base.symbols(self._path), self.symbols(self._path)
+        if _stars_of(below) != _stars_of(own):
+            return Memo()
+        return MemoBeside(base._memo, self._path, _module_names(own) - _module_names(below))
+
     def _is_there(self, path: str, qualified_name: str) -> bool:
         return path != self._path or self.definition(path, qualified_name) is not None
 
 
 # What a change is made of
+
+
+class _Changes:
+    """The questions that have other answers now."""
+
+    def __init__(self, names: Mapping[str, set[str]], unique: set[str], modules: set[ModuleQuestion]) -> None:
+        self._unique = unique
+        self._modules = modules
+        self._by_path = names
+        self._names = {(path, name) for path, found in names.items() for name in found}
+        self._whole = {path for path, found in names.items() if _ANY in found}
+
+    def __bool__(self) -> bool:
+        return bool(self._names or self._unique or self._modules)
+
+    def concern(self, asked: Asked) -> bool:
+        """Whether an answer that depends on what was asked may be another one."""
+        return not (
+            self._names.isdisjoint(asked.names)
+            and self._unique.isdisjoint(asked.unique)
+            and self._modules.isdisjoint(asked.modules)
+            and (not self._whole or self._whole.isdisjoint(asked.paths()))
+        )
+
+    def askers(self, packed_asked: Mapping[str, bytes]) -> set[str]:
+        """The files whose resolution asked one of the questions."""
+        # A look for the bytes first: hardly any file asks, and unpacking all of them would cost a second.
+        needles = [_json(path) for path in self._by_path]
+        needles += [_json(key) for key in self._unique]
+        needles += [_json(list(question)) for question in self._modules]
+        found = set()
+        for path, packed in packed_asked.items() if needles else ():
+            if any(needle in packed for needle in needles):
+                names, unique, modules = _unpack(packed)
+                asked = Asked()
+                asked.names = {(other, name) for other in names.keys() & self._by_path for name in names[other]}
+                asked.unique, asked.modules = set(unique), {ModuleQuestion(*question) for question in modules}
+                if self.concern(asked):
+                    found.add(path)
+        return found
+
+
+_ANY = "?"
+"""Stands for every name of a file."""
+
+
+def _stars_of(symbols: Symbols | None) -> tuple[Entry, ...]:
+    return symbols.entries.get(STARS, ()) if symbols is not None else ()
+
+
+def _module_names(symbols: Symbols | None) -> set[str]:
+    return {key for key in symbols.entries if "." not in key} if symbols is not None else set()
+
+
+def _names_moved_by_stars(
+    old: CodeGraph, new: CodeGraph, tables: Mapping[str, tuple[Symbols | None, Symbols | None]], moved: Set[str]
+) -> dict[str, set[str]]:
+    """Names of modules with star imports that may stand for something else, because another file has new names."""
+    came = {path: _module_names(now) - _module_names(was) for path, (was, now) in tables.items()}
+    came = {path: names for path, names in came.items() if names}
+    if not came and not moved and all(_stars_of(was) == _stars_of(now) for was, now in tables.values()):
+        return {}
+    found: dict[str, set[str]] = {}
+    before, after = Resolver(old), Resolver(new)
+    for path in old._starred:
+        sources = after.star_sources(path)
+        if before.star_sources(path) != sources:
+            found[path] = {_ANY}
+        else:
+            names = set().union(*(came[source] for source, _ in sources if source in came))
+            if names:
+                found[path] = names
+    return found
 
 
 def _only(places: tuple[str, ...] | None) -> str | None:

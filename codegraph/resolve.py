@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import builtins
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -172,27 +172,36 @@ class Memo:
 
 
 class MemoBeside(Memo):
-    """The memo of a snapshot in which only `path` differs from another: answers that do not need that file are shared."""
+    """The memo of a snapshot in which only `path` differs from another: what does not need that file is shared.
 
-    __slots__ = ("_other", "_path")
+    `new_names` are names of modules that the file has there and not in the other snapshot: star imports may bring
+    them to anyone, so answers about such a name are not shared.
+    """
 
-    def __init__(self, other: Memo, path: str) -> None:
+    __slots__ = ("_new_names", "_other", "_path")
+
+    def __init__(self, other: Memo, path: str, new_names: Set[str]) -> None:
         super().__init__()
-        self._other, self._path = other, path
+        self._other, self._path, self._new_names = other, path, new_names
 
     def get(self, key: Key) -> Remembered | None:
         found = self._answers.get(key)
         if found is None:
             found = self._other.get(key)
-            if found is not None and self._path in found.asked.paths():
+            if found is not None and not self._is_shared(found.asked):
                 return None
         return found
 
     def put(self, key: Key, remembered: Remembered) -> None:
-        if self._path in remembered.asked.paths():
-            self._answers[key] = remembered
-        else:
+        if self._is_shared(remembered.asked):
             self._other.put(key, remembered)
+        else:
+            self._answers[key] = remembered
+
+    def _is_shared(self, asked: Asked) -> bool:
+        if self._path in asked.paths():
+            return False
+        return not self._new_names or not any(name in self._new_names for _, name in asked.names)
 
 
 class Sources(Protocol):
@@ -362,9 +371,9 @@ class Resolver:
             if isinstance(first, Definition):
                 return Value(CLASS_VALUE if is_class(first) else FUNCTION_VALUE, path, key, "same file")
             return self._remember(self._shared, (path, key), lambda: self._first(path, key, entries))
-        if "." in key or key.startswith("_") or not self._stars(path, symbols):
+        if "." in key or key.startswith("_") or STARS not in symbols.entries:
             return None
-        return self._remember(self._shared, (path, key), lambda: self._starred(path, key, symbols))
+        return self._remember(self._shared, (path, key), lambda: self._starred(path, key))
 
     def member(self, value: Value, name: str) -> Value | None:
         """The value of `value.name`."""
@@ -501,22 +510,49 @@ class Resolver:
         found = self.module(directory_of(path), f".{name}")
         return Value(MODULE_VALUE, found[0], "", "import") if found else None
 
-    def _stars(self, path: str, symbols: Symbols) -> tuple[Entry, ...]:
-        self.asked.names.add((path, STARS))
-        return symbols.entries.get(STARS, ())
+    def star_sources(self, path: str) -> tuple[tuple[str, bool], ...]:
+        """The files whose public names star imports bring into a module, and whether directly; the first one wins.
 
-    def _starred(self, path: str, name: str, symbols: Symbols) -> Value | None:
+        What the answer depends on is not noted with the question at hand: nearly every name of a package built of
+        stars would depend on every file of it. Instead a snapshot compares these answers (see `graph`).
+        """
+        outer, self.asked = self.asked, Asked()
+        found = self._remember(self._shared, (path, STARS), lambda: self._followed_stars(path))
+        self.asked = outer
+        return found or ()
+
+    def _followed_stars(self, path: str) -> tuple[tuple[str, bool], ...]:
+        found: dict[str, None] = {}
+        waiting, direct = [path], None
+        while waiting:
+            module = waiting.pop()
+            if module in found:
+                continue
+            found[module] = None
+            symbols = self._symbols_of(module)
+            self.asked.names.add((module, STARS))
+            if symbols is not None:
+                # The last of several star imports wins; it is also the first to be taken from the end.
+                stars = [star for star in self._star_modules(module, symbols) if star]
+                waiting += stars
+                direct = stars if direct is None else direct
+        del found[path]
+        return tuple((module, module in (direct or ())) for module in found)
+
+    def _starred(self, path: str, name: str) -> Value | None:
         self.asked.names.add((path, name))
-        for module in self._star_modules(path, symbols):
-            value = self.attribute(module, name) if module else None
-            if value is not None and value.kind != OUTSIDE_VALUE:
-                return _as_imported(value, module, name)
+        for module, direct in self.star_sources(path):
+            symbols = self._symbols_of(module)
+            if symbols is not None and name in symbols.entries:
+                value = self.attribute(module, name)
+                if value is not None and value.kind != OUTSIDE_VALUE:
+                    return _as_imported(value, module if direct else "", name)
         return None
 
     def _star_modules(self, path: str, symbols: Symbols) -> list[str]:
-        """The files of the star imports, "" for one that is not in the repository."""
+        """The files of a module's own star imports, "" for one that is not in the repository."""
         found = []
-        for item in self._stars(path, symbols):
+        for item in symbols.entries.get(STARS, ()):
             if isinstance(item, Imported):
                 files = self.module(directory_of(path), "." * item.level + item.module)
                 found.append(files[0] if files and not files[0].endswith("/") else "")
@@ -527,22 +563,14 @@ class Resolver:
 
     def _exported(self, path: str) -> Mapping[str, Value]:
         found: dict[str, Value] = {}
-        symbols = self._symbols_of(path)
-        self.asked.names.add((path, LISTING))
-        if symbols is None:
-            return found
-        for item in self._stars(path, symbols):
-            if isinstance(item, Imported):
-                module = self.module(directory_of(path), "." * item.level + item.module)
-                if module:
-                    found.update(
-                        (name, value._replace(how="re-export")) for name, value in self.exports(module[0]).items()
-                    )
-        for name in symbols.entries:
-            if "." not in name and not name.startswith("_") and name != STARS:
-                value = self.attribute(path, name)
-                if value is not None and value.kind in (CLASS_VALUE, FUNCTION_VALUE):
-                    found[name] = value
+        for module in (*(source for source, _ in reversed(self.star_sources(path))), path):
+            symbols = self._symbols_of(module)
+            self.asked.names |= {(module, LISTING), (module, STARS)}
+            for name in symbols.entries if symbols is not None else ():
+                if "." not in name and not name.startswith("_") and name != STARS:
+                    value = self.attribute(module, name)
+                    if value is not None and value.kind in (CLASS_VALUE, FUNCTION_VALUE):
+                        found[name] = value
         return found
 
     def _is_bound(self, path: str, within: str, name: str) -> bool:
