@@ -1,0 +1,94 @@
+"""Which syntax nodes a span of lines holds.
+
+Owns the choice of nodes for Eq. 8 (papers' spec 1.3): walk from the root, take a node that lies wholly inside
+the span and do not descend; descend into one that merely overlaps. Knows nodes and lines, no edges and no text.
+
+Nobody walks here. A node lies inside an unbroken run of the spans, because spans slide; its parent lies inside a part
+of that run; the node is maximal in what is left. So one look-up per node finds every pair at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .facts import NODE_BYTES, NODE_END, NODE_PARENT, NODE_START
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """The fragments of one file: fragment `first_id + k` is the lines `starts[k]` up to `ends[k]`, half-open.
+
+    Spans slide: neither starts nor ends ever decrease. They may overlap.
+    """
+
+    first_id: int
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """Nodes per span, packed: those of span k are `nodes[indptr[k]:indptr[k + 1]]`, in document order.
+
+    `shares` are their parts of the bytes that the nodes of the span hold together; they add up to 1.
+    A span that holds no node has the root of its file as its only one.
+    """
+
+    indptr: NDArray[np.int64]  # (n_spans + 1,)
+    nodes: NDArray[np.int32]
+    shares: NDArray[np.float64]
+
+
+def cover(
+    nodes: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    ends: NDArray[np.int32],
+    roots: NDArray[np.int32] | None = None,
+) -> Cover:
+    """The maximal nodes inside each span, given `FileGraph.nodes` (5, n_nodes) and spans that slide.
+
+    Several files can be laid one after another: then parents and lines count over all of them, and
+    `roots` names the root node of each span's file.
+
+    Raises ValueError when the spans do not slide.
+    """
+    if np.any(np.diff(starts) < 0) or np.any(np.diff(ends) < 0):
+        raise ValueError("spans must slide: sort them by first line, and let none end before its predecessor does")
+    # Node i lies inside the spans first[i] .. beyond[i]: those that start before it and end after it.
+    first = np.searchsorted(ends, nodes[NODE_END], side="left")
+    beyond = np.maximum(np.searchsorted(starts, nodes[NODE_START], side="right"), first)
+    parents = nodes[NODE_PARENT]
+    parent_first = np.where(parents >= 0, first[parents], beyond)
+    parent_beyond = np.where(parents >= 0, beyond[parents], beyond)
+    inner = parent_first < parent_beyond
+    # What is left of the run on either side of the parent's.
+    before = np.where(inner, parent_first, beyond) - first
+    after = np.where(inner, beyond - parent_beyond, 0)
+    pair_node = np.concatenate([np.repeat(np.arange(len(first)), before), np.repeat(np.arange(len(first)), after)])
+    pair_span = np.concatenate([ranges(first, before), ranges(parent_beyond, after)])
+
+    n_bytes = nodes[NODE_BYTES].astype(np.float64)
+    total = np.bincount(pair_span, weights=n_bytes[pair_node], minlength=len(starts))
+    empty = np.flatnonzero(total == 0)
+    fallback = np.zeros(len(empty), np.int64) if roots is None else roots[empty]
+    kept = total[pair_span] > 0
+    pair_node = np.concatenate([pair_node[kept], fallback])
+    pair_span = np.concatenate([pair_span[kept], empty])
+    order = np.lexsort((pair_node, pair_span))
+    pair_node, pair_span = pair_node[order], pair_span[order]
+    shares = np.where(total[pair_span] > 0, n_bytes[pair_node] / np.maximum(total[pair_span], 1), 1.0)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(pair_span, minlength=len(starts)))])
+    return Cover(indptr, pair_node.astype(np.int32), shares)
+
+
+def ranges(starts: NDArray[np.integer], lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The numbers of many ranges, one after another: `starts[0]`, `starts[0] + 1`, … for `lengths[0]`, and so on."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.arange(total) + np.repeat(starts - (ends - lengths), lengths)

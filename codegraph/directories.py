@@ -1,0 +1,53 @@
+"""The directory tree: how strongly files are related by where they lie.
+
+Owns the tree over directories and files, whose edges all weigh the same (papers' spec 1.3). Knows paths, and nothing
+that is in a file: a file stands here for the root of its syntax tree, which it is one with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .forest import Forest
+
+
+class Directories:
+    """The tree of some paths; values come and go per file, in the order of the paths. Immutable."""
+
+    __slots__ = ("_forest", "_position", "n_files")
+
+    def __init__(self, paths: Sequence[str], weight: float) -> None:
+        numbers = {"": 0}
+        parents = [-1]
+
+        def number(directory: str) -> int:
+            missing = []
+            while directory not in numbers:
+                missing.append(directory)
+                directory = directory.rpartition("/")[0]
+            for name in reversed(missing):
+                parents.append(numbers[directory])
+                numbers[name] = len(numbers)
+                directory = name
+            return numbers[directory]
+
+        homes = [number(path.rpartition("/")[0]) for path in paths]
+        self.n_files = len(paths)
+        self._forest = Forest(np.array(parents + homes, np.int32), weight)
+        self._position = self._forest.position[len(parents) :]
+
+    def sums(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """For each file, the sum of x over all *other* files, times the strength between the two."""
+        return self._forest.sums(self._placed(x))[self._position] - x
+
+    def strongest(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """For each file, the largest x of any file, times the strength between the two; x itself counts whole."""
+        return self._forest.strongest(self._placed(x))[self._position]
+
+    def _placed(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        placed = np.zeros(len(self._forest))
+        placed[self._position] = x
+        return placed

@@ -1,0 +1,415 @@
+"""Files laid side by side, as arrays: what the engine of relations computes on.
+
+Owns the numbers: of files and definitions (`Names`), of nodes, fragments, cover nodes, groups and calls (`Layout`), and
+the parts of W = A D A^T (Eq. 8) that follow from one file alone. Knows no scores, no queries and no edges of directories.
+
+Two nodes of one cover see the rest of the world alike when they have the same parent, only through it. So a fragment's
+cover is kept twice: node by node (*entries*), and summed up per parent (*groups*). Between groups alone,
+0.5 A_i K A_j 0.5 is already right except where a node of one fragment is, or contains, a node of the other.
+Those few pairs are the *band*: fragments slide, so they stand near the diagonal.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .cover import Cover, Spans, cover, ranges
+from .facts import NODE_END, NODE_OPEN, NODE_PARENT, NODE_START, FileGraph
+from .forest import Forest, depths, subtree_ends
+from .graph import CodeGraph
+from .weights import Weights
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+class Points(NamedTuple):
+    """Nodes that a search has reached, and how strongly. Searches that run side by side are told apart by `rows`."""
+
+    rows: NDArray[np.int64]
+    nodes: NDArray[np.int64]
+    values: Floats
+
+
+class Names:
+    """Numbers for paths and for definitions. It only grows, so all snapshots that share it agree on the numbers."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, int] = {}
+        self._definitions: dict[tuple[int, str], int] = {}
+        self._lock = threading.Lock()
+
+    def file(self, path: str) -> int:
+        found = self._files.get(path)
+        if found is None:
+            with self._lock:
+                found = self._files.setdefault(path, len(self._files))
+        return found
+
+    def find_file(self, path: str) -> int | None:
+        return self._files.get(path)
+
+    def definition(self, file: int, qualified_name: str) -> int:
+        found = self._definitions.get((file, qualified_name))
+        if found is None:
+            with self._lock:
+                found = self._definitions.setdefault((file, qualified_name), len(self._definitions))
+        return found
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All paths ever seen, by number."""
+        return tuple(self._files)
+
+    @property
+    def n_files(self) -> int:
+        return len(self._files)
+
+    @property
+    def n_definitions(self) -> int:
+        return len(self._definitions)
+
+    def __getstate__(self) -> tuple[dict[str, int], dict[tuple[int, str], int]]:
+        return self._files, self._definitions
+
+    def __setstate__(self, state: tuple[dict[str, int], dict[tuple[int, str], int]]) -> None:
+        self._files, self._definitions = state
+        self._lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Things that hang at nodes, sorted by node: those below node i, itself included, are one run.
+
+    `before[i]` is the number of items at nodes before i, shape (n_nodes + 1,).
+    """
+
+    node: Ints
+    before: Ints
+
+    @classmethod
+    def sorted(cls, node: NDArray[np.integer], n_nodes: int) -> Items:
+        before = np.zeros(n_nodes + 1, np.int32)
+        np.cumsum(np.bincount(node, minlength=n_nodes), out=before[1:])
+        return cls(node.astype(np.int32), before)
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """One end of the call edges, all of one weight: the calls, or (with weight 1) the definitions that they lead to."""
+
+    at: Items
+    definition: Ints
+    weight: float
+    # The same, sorted by definition; those that hang directly at listed nodes come first.
+    by_definition: Ints
+    sorted_definitions: Ints
+
+    @classmethod
+    def build(cls, node: Ints, definition: Ints, steps: Ints, weight: float, n_nodes: int) -> Links:
+        order = np.argsort(node, kind="stable")
+        definition = definition[order]
+        by_definition = np.lexsort((steps[order], definition)).astype(np.int32)
+        return cls(Items.sorted(node[order], n_nodes), definition, weight, by_definition, definition[by_definition])
+
+    def of(self, definitions: NDArray[np.integer], at_most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The links of each definition, `at_most` so many, and for each the index into `definitions`."""
+        first = np.searchsorted(self.sorted_definitions, definitions, side="left")
+        beyond = np.searchsorted(self.sorted_definitions, definitions, side="right")
+        counts = np.minimum(beyond - first, at_most)
+        return self.by_definition[ranges(first, counts)], np.repeat(np.arange(len(definitions)), counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Some files, one after another. Nodes, fragments, entries and groups are numbered over all of them."""
+
+    weights: Weights
+    powers: Floats  # syntax weight to the power of 0, 1, … up to the depth of the deepest node, and one more
+
+    files: Ints  # number of each file (`Names.file`)
+    node_start: NDArray[np.int64]  # (n_files + 1,)
+    listed: Ints  # the nodes that `FileGraph.nodes` lists; the others are calls and definitions inside these
+    listed_start: NDArray[np.int64]  # (n_files + 1,)
+    fragment_start: NDArray[np.int64]  # (n_files + 1,)
+
+    parent: Ints  # of each node; -1 for roots
+    depth: Ints  # syntax edges up to the root; to the parent of a node that is not listed it may be several
+    edge: Floats  # strength between a node and its parent; 0 for roots
+    end: Ints  # the first node after its subtree
+
+    fragment_id: Ints
+    fragment_file: Ints  # index into `files`
+    root_mass: Floats  # strength between the fragment and its root: sum of share * 0.5 ** depth
+
+    entry_start: NDArray[np.int64]  # (n_fragments + 1,); entries stand fragment by fragment
+    entry_node: Ints
+    entry_share: Floats
+    entry_fragment: Ints
+    entry_group: Ints
+    entry_link: Floats  # 0.5, or 1 when the node is a root: the edge between it and its group's node
+    entries_at: Items  # of `entries_by_node`
+    entries_by_node: Ints
+
+    groups: Items  # at the parents
+    group_fragment: Ints
+    group_weight: Floats  # 0.5 * sum of shares
+
+    forest: Forest  # of the open nodes and the roots
+    group_position: Ints  # in the forest
+    band: Floats  # (n_offsets, n_fragments): band[o, i] completes W[i, i + o]
+    self_weight: Floats  # W[i, i]
+
+    calls: Links
+    definitions: Links
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.parent)
+
+    def whole_forest(self) -> Forest:
+        """The forest of all nodes."""
+        return Forest(self.parent, self.edge)
+
+    @property
+    def n_fragments(self) -> int:
+        return len(self.fragment_id)
+
+    def ids_of(self, file: int) -> Ints:
+        """The ids of the fragments of a file, given its index."""
+        return self.fragment_id[self.fragment_start[file] : self.fragment_start[file + 1]]
+
+    def entries_of(self, fragment: int) -> tuple[Points, Floats]:
+        """The cover of a fragment as starting points, each in a row of its own, and their shares."""
+        part = slice(int(self.entry_start[fragment]), int(self.entry_start[fragment + 1]))
+        nodes = self.entry_node[part].astype(np.int64)
+        return Points(np.arange(len(nodes)), nodes, np.ones(len(nodes))), self.entry_share[part]
+
+    def product(self, x: Floats) -> Floats:
+        """W x inside the files, without calls; x and the result have shape (n_fragments,)."""
+        below = np.bincount(self.group_position, self.group_weight * x[self.group_fragment], len(self.forest))
+        strengths = self.forest.sums(below)[self.group_position]
+        total = np.bincount(self.group_fragment, self.group_weight * strengths, self.n_fragments)
+        total += self.band[0] * x
+        for offset, band in enumerate(self.band[1:], start=1):
+            total[:-offset] += band[:-offset] * x[offset:]
+            total[offset:] += band[:-offset] * x[:-offset]
+        return total
+
+    @classmethod
+    def build(
+        cls, graph: CodeGraph, paths: Sequence[str], spans: Sequence[Spans], names: Names, weights: Weights
+    ) -> Layout:
+        """Lay these files of the graph side by side."""
+        w = weights.syntax
+        parts = [graph.files[path] for path in paths]
+        listed_start = _starts(part.n_nodes for part in parts)
+        fragment_start = _starts(len(span) for span in spans)
+        facts = _concatenate_nodes(parts, listed_start)
+        calls, definitions = _linked(graph, parts, listed_start, names)
+        listed, hung, parent, depth, end = _hang(facts[NODE_PARENT], np.concatenate([calls, definitions]))
+        node_start = np.append(listed, len(parent))[listed_start]
+        n_nodes = len(parent)
+        powers = w ** np.arange(int(depth.max(initial=0)) + 2)
+        edge = np.where(parent >= 0, powers[depth - depth[parent]], 0.0)
+
+        fragment_file = np.repeat(np.arange(len(parts), dtype=np.int32), np.diff(fragment_start))
+        covers = _cover_all(facts, parts, spans, listed_start, fragment_file)
+        entry_node, entry_share = listed[covers.nodes], covers.shares
+        n_fragments = len(fragment_file)
+        entry_fragment = np.repeat(np.arange(n_fragments, dtype=np.int32), np.diff(covers.indptr))
+        root_mass = np.bincount(entry_fragment, weights=entry_share * powers[depth[entry_node]], minlength=n_fragments)
+
+        is_root = parent[entry_node] < 0
+        entry_link = np.where(is_root, 1.0, w)
+        head = np.where(is_root, entry_node, parent[entry_node])
+        keys, first, inverse = np.unique(
+            head.astype(np.int64) * max(n_fragments, 1) + entry_fragment, return_index=True, return_inverse=True
+        )
+        groups = Items.sorted(head[first], n_nodes)
+        group_fragment = entry_fragment[first]
+        group_weight = np.bincount(inverse, weights=entry_share * entry_link, minlength=len(keys))
+        by_node = np.argsort(entry_node, kind="stable")
+
+        facts_open = (facts[NODE_OPEN] != 0) | (facts[NODE_PARENT] < 0)
+        open_number = np.cumsum(facts_open, dtype=np.int32) - 1
+        open_parent = facts[NODE_PARENT, facts_open]
+        forest = Forest(np.where(open_parent >= 0, open_number[open_parent], -1).astype(np.int32), w)
+
+        entries_at = Items.sorted(entry_node[by_node], n_nodes)
+        band = _band(entries_at, by_node, entry_fragment, entry_share, parent, end, depth, w)
+        return cls(
+            weights=weights,
+            powers=powers,
+            files=np.array([names.file(path) for path in paths], np.int32),
+            node_start=node_start,
+            listed=listed,
+            listed_start=listed_start,
+            fragment_start=fragment_start,
+            parent=parent,
+            depth=depth,
+            edge=edge,
+            end=end,
+            fragment_id=ranges(np.array([span.first_id for span in spans]), np.diff(fragment_start)).astype(np.int32),
+            fragment_file=fragment_file,
+            root_mass=root_mass,
+            entry_start=covers.indptr,
+            entry_node=entry_node,
+            entry_share=entry_share,
+            entry_fragment=entry_fragment,
+            entry_group=inverse.astype(np.int32).reshape(-1),
+            entry_link=entry_link,
+            entries_at=entries_at,
+            entries_by_node=by_node.astype(np.int32),
+            groups=groups,
+            group_fragment=group_fragment,
+            group_weight=group_weight,
+            forest=forest,
+            group_position=forest.position[open_number[np.searchsorted(listed, groups.node)]],
+            band=band,
+            self_weight=band[0] + _self_strength(groups.node, group_fragment, group_weight, parent, w),
+            calls=Links.build(hung[: len(calls)], calls[:, 2], calls[:, 1], weights.call, n_nodes),
+            definitions=Links.build(hung[len(calls) :], definitions[:, 2], definitions[:, 1], 1.0, n_nodes),
+        )
+
+
+def _starts(sizes: Iterable[int]) -> NDArray[np.int64]:
+    return np.cumsum([0, *sizes], dtype=np.int64)
+
+
+def _concatenate_nodes(parts: Sequence[FileGraph], node_start: NDArray[np.int64]) -> Ints:
+    """All nodes, (5, n_nodes); parents are numbered over all of them, lines stay those of their file."""
+    nodes = np.concatenate([part.nodes for part in parts], axis=1) if parts else np.zeros((5, 0), np.int32)
+    offsets = np.repeat(node_start[:-1], np.diff(node_start))
+    nodes[NODE_PARENT] = np.where(nodes[NODE_PARENT] >= 0, nodes[NODE_PARENT] + offsets, -1)
+    return nodes
+
+
+def _cover_all(
+    nodes: Ints, parts: Sequence[FileGraph], spans: Sequence[Spans], node_start: NDArray[np.int64], fragment_file: Ints
+) -> Cover:
+    """The covers of all files at once: their lines are counted on, with a gap between two files."""
+    lengths = [max(part.n_lines, int(max(span.ends, default=0))) + 1 for part, span in zip(parts, spans, strict=True)]
+    first_line = _starts(lengths)[:-1]
+    shifted = nodes.copy()
+    shifted[[NODE_START, NODE_END]] += np.repeat(first_line, np.diff(node_start)).astype(np.int32)
+    offsets = first_line[fragment_file]
+    starts = _joined([span.starts for span in spans]) + offsets
+    ends = _joined([span.ends for span in spans]) + offsets
+    return cover(shifted, starts, ends, node_start[:-1][fragment_file])
+
+
+def _joined(arrays: Sequence[NDArray[np.integer]]) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(0, np.int64), *arrays])
+
+
+def _band(
+    entries_at: Items, by_node: Ints, fragment: Ints, share: Floats, parent: Ints, end: Ints, depth: Ints, w: float
+) -> Floats:
+    """What W misses when it is computed from groups: pairs of entries where one node is, or contains, the other.
+
+    For nodes g over h, d edges apart, K is w ** d, but the groups give w * w ** d * w. Entries come sorted by node.
+    """
+    above = np.flatnonzero(parent[entries_at.node] >= 0)
+    node = entries_at.node[above]
+    counts = entries_at.before[end[node]] - entries_at.before[node]
+    lower = ranges(entries_at.before[node], counts)
+    upper = np.repeat(above, counts)
+    steps = depth[entries_at.node[lower]] - depth[entries_at.node[upper]]
+    i, j = fragment[by_node[upper]], fragment[by_node[lower]]
+    once = (steps > 0) | (i <= j)  # two entries at one node meet twice
+    i, j, upper, lower, steps = i[once], j[once], upper[once], lower[once], steps[once]
+    missing = (1 - w * w) * w**steps * share[by_node[upper]] * share[by_node[lower]]
+    offset = np.abs(i - j).astype(np.int64)
+    n_offsets, n_fragments = int(offset.max(initial=0)) + 1, int(fragment.max(initial=-1)) + 1
+    flat = np.bincount(offset * n_fragments + np.minimum(i, j), weights=missing, minlength=n_offsets * n_fragments)
+    return flat.reshape(n_offsets, n_fragments)
+
+
+def _self_strength(node: Ints, fragment: Ints, weight: Floats, parent: Ints, w: float) -> Floats:
+    """Sum over the pairs of a fragment's groups: both weights times the strength between their nodes."""
+    order = np.argsort(fragment, kind="stable")
+    counts = np.bincount(fragment)
+    rest = np.repeat(np.cumsum(counts), counts) - np.arange(len(order)) - 1  # groups of the fragment still to come
+    first = np.repeat(np.arange(len(order)), rest)
+    second = ranges(np.arange(1, len(order) + 1), rest)
+    first, second = order[first], order[second]
+    strength = w ** distances(node[first], node[second], parent)
+    pairs = np.bincount(fragment[first], weights=2 * weight[first] * weight[second] * strength, minlength=len(counts))
+    return pairs + np.bincount(fragment, weights=weight**2)
+
+
+def distances(a: Ints, b: Ints, parent: Ints) -> NDArray[np.int64]:
+    """Edges between pairs of nodes of one tree."""
+    steps = np.zeros(len(a), np.int64)
+    pending = np.flatnonzero(a != b)
+    a, b = a[pending], b[pending]
+    while len(pending):
+        # A parent has a smaller number than what is below it, so the larger number is never above the smaller one.
+        climbs = a > b
+        a, b = np.where(climbs, parent[a], a), np.where(climbs, b, parent[b])
+        steps[pending] += 1
+        apart = a != b
+        a, b, pending = a[apart], b[apart], pending[apart]
+    return steps
+
+
+def _linked(
+    graph: CodeGraph, parts: Sequence[FileGraph], listed_start: NDArray[np.int64], names: Names
+) -> tuple[Ints, Ints]:
+    """Calls and definitions as rows: listed node, syntax edges below it, number of the definition, and a number for
+    the place in the source: a call that leads to two definitions has two rows, but it is one call."""
+    calls: list[tuple[int, int, int, int]] = []
+    definitions: list[tuple[int, int, int, int]] = []
+    n_places = 0
+    for part, offset in zip(parts, listed_start[:-1].tolist(), strict=True):
+        file = names.file(part.path)
+        first = {found.qualified_name: found for found in reversed(part.definitions)}
+        for name, it in first.items():
+            definitions.append((offset + it.node, it.depth, names.definition(file, name), n_places))
+            n_places += 1
+        edges = graph.call_edges(part.path)
+        if edges:
+            made = part.calls
+            for edge in edges:
+                call = made[edge.call]
+                target = names.definition(names.file(edge.path), edge.qualified_name)
+                calls.append((offset + call.node, call.depth, target, n_places + edge.call))
+            n_places += len(made)
+    return np.array(calls, np.int32).reshape(-1, 4), np.array(definitions, np.int32).reshape(-1, 4)
+
+
+def _hang(listed_parent: Ints, rows: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """Give nodes of their own to the calls and definitions that are not listed, right after the listed one above them.
+
+    Returns the numbers of the listed nodes and of those that the rows speak of, then parent, depth and end of all nodes.
+    """
+    listed_depth = depths(listed_parent)
+    n_listed = len(listed_parent)
+    _, first, which = np.unique(np.where(rows[:, 1] > 0, rows[:, 3], -1), return_index=True, return_inverse=True)
+    above, steps = rows[first, 0], rows[first, 1]
+    inside = steps > 0
+    order = np.argsort(above[inside], kind="stable")
+    above, steps = above[inside][order], steps[inside][order]
+    n_above = np.bincount(above, minlength=n_listed)
+    listed = (np.arange(n_listed) + np.cumsum(n_above) - n_above).astype(np.int32)
+    hung = ranges(listed + 1, n_above).astype(np.int32)
+
+    n_nodes = n_listed + len(hung)
+    parent, depth, end = np.empty((3, n_nodes), np.int32)
+    parent[listed] = np.where(listed_parent >= 0, listed[listed_parent], -1)
+    parent[hung] = listed[above]
+    depth[listed] = listed_depth
+    depth[hung] = listed_depth[above] + steps
+    end[listed] = np.append(listed, n_nodes)[subtree_ends(listed_parent, listed_depth)]
+    end[hung] = hung + 1
+
+    at_place = np.zeros(len(inside), np.int32)
+    at_place[np.flatnonzero(inside)[order]] = hung
+    return listed, np.where(rows[:, 1] > 0, at_place[which.reshape(-1)], listed[rows[:, 0]]), parent, depth, end
