@@ -17,9 +17,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..codegraph.facts import FileGraph
-from ..codegraph.graph import CodeGraph
-from ..codegraph.syntax import parse_file
+from ..codegraph import CodeGraph, FileGraph, parse_file
+from ..codegraph.cover import Spans
+from ..codegraph.relations import Relations
 from ..codegraph.weights import Weights
 from .fragments import FileFragments, Slicing, count_lines, lines_between, normalise, slice_file
 from .lexical import FloatArray, LexicalIndex, grown
@@ -44,12 +44,13 @@ class RepositoryIndex:
     Arrays over fragments have one place per fragment id, see `LexicalIndex`; dead ids hold anything.
     """
 
-    __slots__ = ("_owners", "ends", "graph", "hashes", "lexical", "n_lines", "settings", "starts", "texts")
+    __slots__ = ("_owners", "ends", "graph", "hashes", "lexical", "n_lines", "relations", "settings", "starts", "texts")
 
     def __init__(self, settings: RetrievalSettings = RetrievalSettings()) -> None:
         self.settings = settings
         self.graph = CodeGraph.build(())
         self.lexical = LexicalIndex()
+        self.relations = Relations(settings.weights)
         self.texts: Mapping[str, bytes] = {}  # normalised UTF-8, by path
         self.starts: NDArray[np.int32] = np.zeros(0, np.int32)
         self.ends: NDArray[np.int32] = np.zeros(0, np.int32)
@@ -105,6 +106,8 @@ class RepositoryIndex:
             following.hashes[at], following._owners[at] = fragments.hashes, path
             texts[path] = fragments.text
             following.n_lines += following._n_lines_of(path)
+        spans = {path: following._spans(path) for path in pairs}
+        following.relations = self.relations.with_changes(following.graph, spans, gone)
         return following
 
     def place(self, fragment: int) -> Place:
@@ -123,6 +126,7 @@ class RepositoryIndex:
         return (
             self.settings,
             self.graph,
+            self.relations,
             self.lexical,
             dict(self.texts),
             self.starts,
@@ -132,13 +136,17 @@ class RepositoryIndex:
         )
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
-        names = ("settings", "graph", "lexical", "texts", "starts", "ends", "hashes", "n_lines")
+        names = ("settings", "graph", "relations", "lexical", "texts", "starts", "ends", "hashes", "n_lines")
         for name, value in zip(names, state, strict=True):
             setattr(self, name, value)
         self._owners = np.zeros(self.lexical.n_ids, object)
         for path in self.lexical.paths:
             ids = self.lexical.ids(path)
             self._owners[ids.start : ids.stop] = path
+
+    def _spans(self, path: str) -> Spans:
+        ids = self.lexical.ids(path)
+        return Spans(ids.start, self.starts[ids.start : ids.stop], self.ends[ids.start : ids.stop])
 
     def _n_lines_of(self, path: str) -> int:
         ids = self.lexical.ids(path)
@@ -187,6 +195,17 @@ class CursorView:
         """The code graph with the cursor's file cut at the cursor."""
         file = self.query.file_graph
         return self.index.graph.overlay(parse_file(self.path, self.query.prefix) if file is None else file)
+
+    @cached_property
+    def relations(self) -> Relations:
+        """The relations between the view's fragments, for the graph that ends at the cursor."""
+        own = Spans(self.first_own, self.own_starts, self.own_ends)
+        return self.index.relations.with_changes(self.graph, {self.path: own})
+
+    @property
+    def excluded(self) -> NDArray[np.intp]:
+        """Live fragments that are no candidates: the prompt shows them anyway."""
+        return self.first_own + np.flatnonzero(~self.candidates[self.first_own :])
 
     def bm25(self, query: Mapping[str, float]) -> FloatArray:
         """`LexicalIndex.bm25`, (n_ids,); 0 for what is no candidate."""

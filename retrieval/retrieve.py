@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from .explain import withheld, words_part
+from .fragrel import fragrel
 from .index import CursorView, RepositoryIndex
 from .ranking import Ranking, best_windows
 from .values import Query, RetrievalOptions, Retrieved, ScorePart
@@ -68,6 +69,7 @@ def _windows(rank: Callable[[CursorView, RetrievalOptions], Ranking]) -> Callabl
 
 
 STRATEGIES: Mapping[str, Callable[[CursorView, RetrievalOptions], Retrieved]] = {
+    "fragrel": _windows(fragrel),
     "bm25": _windows(bm25),
     "jaccard": _windows(jaccard),
     "none": lambda view, options: Retrieved(()),
