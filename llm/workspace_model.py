@@ -120,23 +120,23 @@ class WorkspaceModel:
         """
         cursor = _Cursor.of(request)
         several = not request.single_line and not cursor.rest_of_line
-        block_indent = None
+        line_start, block_indent = cursor.line_start, 0
         for text, probability in self._lines(request, cursor, cancel):
-            indent = _indent(cursor.line_start + text if block_indent is None else text.lstrip("\n"))
-            if probability < self._threshold or indent < (block_indent or 0) or text.strip() == cursor.next_line:
+            line = (line_start + text).lstrip("\n")
+            if len(line) - len(line.lstrip()) < block_indent or line.strip() == cursor.next_line:
                 return
-            block_indent = indent if block_indent is None else block_indent
             shown = _before_any(_up_to(text, cursor.rest_of_line), request.stop)
             if shown.strip():
                 yield Piece(shown, probability)
             if not several or shown != text or not shown.strip():
                 return
+            line_start, block_indent = "", len(line) - len(line.lstrip())
 
     def close(self) -> None:
         """Nothing is held open."""
 
     def _lines(self, request: CompletionRequest, cursor: _Cursor, cancel: Cancel) -> Iterator[tuple[str, float]]:
-        """The most likely lines and their probabilities, however small, until cancelled or out of evidence.
+        """The most likely lines and their probabilities, until cancelled, unsure or out of evidence.
 
         A line after the first begins with its line break and indentation.
         """
@@ -156,6 +156,8 @@ class WorkspaceModel:
             token, share = _vote(matches, self._vocabulary)
             word = self._vocabulary.text(token)
             probability *= share
+            if probability < self._threshold:
+                return
             if token == BOUNDARY or (word[0] == "\n" and not unfinished):
                 yield text.rstrip(" \t"), probability
                 text, probability = "", 1.0
@@ -365,10 +367,6 @@ def _vote(matches: Sequence[_Matches], vocabulary: Vocabulary) -> tuple[int, flo
     n_places = len(lengths)
     belief = n_places / (n_places + 1.0 / float(lengths.max()))  # one place after one token is believed by half
     return int(choices[best]), belief * float(votes[best] / votes.sum())
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def _up_to(text: str, standing: str) -> str:

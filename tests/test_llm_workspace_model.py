@@ -75,7 +75,8 @@ def test_quiet_when_the_line_does_not_fit_on_to_what_follows_the_cursor():
 
 
 def test_quiet_when_the_next_line_says_it_already():
-    check("", "def pay(self, amount):\n    <CURSOR>\n    self.ledger.append(amount)\n")
+    check("", "def pay(self, amount):\n    <CURSOR>\n\n    self.ledger.append(amount)\n")
+    check("", "def pay(self, amount):\n    self.led<CURSOR>\n    self.ledger.append(amount)\n")
 
 
 def test_several_lines_until_the_block_ends():
