@@ -1,11 +1,14 @@
 """Text in, symbols and relations out: here is a repository, what belongs to what?"""
 
+from .cover import Spans
 from .facts import Binding, Call, Definition, FileGraph, Import
 from .graph import CallEdge, Caller, CodeGraph
 from .languages import comment_prefix, language_of
 from .reach import Reached, reachable_definitions
+from .relations import Related, Relations
 from .resolve import HOW, Target, resolve
 from .syntax import SyntaxTree, parse_file
+from .weights import Weights
 
 __all__ = [
     "HOW",
@@ -18,8 +21,12 @@ __all__ = [
     "FileGraph",
     "Import",
     "Reached",
+    "Related",
+    "Relations",
+    "Spans",
     "SyntaxTree",
     "Target",
+    "Weights",
     "comment_prefix",
     "language_of",
     "parse_file",

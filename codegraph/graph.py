@@ -215,7 +215,7 @@ class CodeGraph:
         resolver = Resolver(self)
         edges = [CallEdge(call, *target) for call, targets in resolver.call_targets(file) for target in targets]
         self._edges[path] = _pack_edges(edges)
-        self._asked[path] = _pack_asked(resolver.asked, path)
+        self._asked[path] = _pack_asked(resolver.asked, path, self.symbols(path))
 
     def _callers_into(self, path: str) -> dict[str, tuple[Caller, ...]]:
         needle = _json(path)
@@ -356,7 +356,7 @@ def _names_moved_by_stars(
         return {}
     found: dict[str, set[str]] = {}
     before, after = Resolver(old), Resolver(new)
-    for path in old._starred:
+    for path in old._starred | new._starred:
         sources = after.star_sources(path)
         if before.star_sources(path) != sources:
             found[path] = {_ANY}
@@ -429,11 +429,12 @@ def _unpack(packed: bytes) -> Any:
     return json.loads(packed.decode("utf-8", "surrogatepass"))
 
 
-def _pack_asked(asked: Asked, path: str) -> bytes:
-    """What a file asked of others; what it asked of itself is settled whenever it changes."""
+def _pack_asked(asked: Asked, path: str, symbols: Symbols | None) -> bytes:
+    """What a file asked of others. What it asked of itself is settled whenever it changes, star imports apart."""
+    starred = bool(_stars_of(symbols))
     names: dict[str, list[str]] = {}
     for other, name in asked.names:
-        if other != path:
+        if other != path or (starred and "." not in name and symbols is not None and name not in symbols.entries):
             names.setdefault(other, []).append(name)
     return _json([names, list(asked.unique), list(asked.modules)])
 
