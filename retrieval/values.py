@@ -53,6 +53,7 @@ class RetrievalOptions:
     k: int = 10
     alpha: float = 0.5  # Eq. 10
     include_self: bool = False  # Eq. 9, F2
+    cutoff: float = 1e-3  # weakest strength followed along calls; 0 is exact, for small repositories
     query_lines: int = 20
     explain: bool = False
 

@@ -16,7 +16,7 @@ from ..llm import Cancel, CodeModel, CompletionRequest, ModelError, PromptFragme
 from ..retrieval import Query, RankedFragment, RetrievalOptions, Retrieved, retrieve
 from .config import Config
 from .secrets import redact
-from .settings import retrieval_options
+from .settings import retrieval_options, uses_workspace_model
 from .snapshot import FolderSnapshot
 from .text import TextLines
 
@@ -106,7 +106,8 @@ def complete_at(
     retrieved = retrieve_at(snapshot, cursor, retrieval_options(config))
     retrieval_ms = 1e3 * (time.perf_counter() - started)
     reason = "the model had nothing to say"
-    for model in [*models, snapshot.model]:
+    last = [snapshot.model] if uses_workspace_model(config) else []
+    for model in [*models, *last]:
         if cancel.cancelled:
             reason = "cancelled"
             break

@@ -22,6 +22,8 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import platformdirs
 
+from ..llm.prompts import FIM_FORMATS
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -87,12 +89,11 @@ class RelationOptions:
     directory: float = _setting(0.3, "File or folder to its folder.", low=0, high=1)
     file_root: float = _setting(1.0, "File to the root of its syntax tree.", low=0, high=1)
     call: float = _setting(0.8, "Call to the definition that it calls.", low=0, high=1)
-    cut_off: float = _setting(1e-6, "Weaker relations count as none.", low=0, high=1)
-    max_neighbours: int = _setting(128, "Call-made neighbours that are kept for each fragment.", low=0, high=10_000)
+    cut_off: float = _setting(1e-3, "Weaker relations along calls count as none; 0 is exact, and slow.", low=0, high=1)
 
 
 @dataclass(frozen=True, slots=True)
-class RetrievalSettings:
+class RankingOptions:
     """Which fragments of the repository a prompt gets."""
 
     strategy: str = _setting(
@@ -112,13 +113,21 @@ class ModelOptions:
     backend: str = _setting(
         "workspace",
         "What writes the completion.",
-        choices=("workspace", "transformers", "llama.cpp", "openai"),
+        choices=("workspace", "transformers", "llama.cpp", "llama.cpp-completion", "openai", "none"),
     )
-    url: str = _setting("", "Where a server answers, for `llama.cpp` and `openai`.")
+    url: str = _setting("", "Where a server answers, for `llama.cpp`, `llama.cpp-completion` and `openai`.")
     path: str = _setting("", "Directory of the model, for `transformers`.")
     name: str = _setting("", "Name of the model at its server.")
     api_key_variable: str = _setting("", "Environment variable that holds the server's key.")
-    context_tokens: int = _setting(0, "Longest prompt with its answer; 0 asks the model.", low=0)
+    context_tokens: int = _setting(4096, "Longest prompt with its answer; longer ones cost time.", low=256)
+    fim: str = _setting(
+        "",
+        "Fill-in-the-middle tokens for `llama.cpp-completion` and `openai`; empty when the model fills no middle.",
+        choices=("", *FIM_FORMATS),
+    )
+    accepts_suffix: bool = _setting(False, "The `openai` server takes `suffix` and means it.")
+    device: str = _setting("cpu", "Where `transformers` computes: `cpu`, `cuda`, `mps`.")
+    connect_timeout_ms: int = _setting(2_000, "A server that takes no connection for longer is unreachable.", low=1)
     timeout_ms: int = _setting(30_000, "A server that is silent for longer is unreachable.", low=1)
 
 
@@ -128,7 +137,7 @@ class Config:
 
     index: IndexOptions = field(default_factory=IndexOptions)
     completion: CompletionOptions = field(default_factory=CompletionOptions)
-    retrieval: RetrievalSettings = field(default_factory=RetrievalSettings)
+    retrieval: RankingOptions = field(default_factory=RankingOptions)
     model: tuple[ModelOptions, ...] = _setting(
         (ModelOptions(),), "Models in order of preference, each a `[[model]]` table.", outside=True
     )

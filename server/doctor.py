@@ -21,7 +21,7 @@ from ..codegraph.languages import LANGUAGES, grammar
 from .config import Config, ModelOptions, load_config, user_config_file
 from .settings import kept_indexes
 
-PACKAGES = ("pygls", "lsprotocol", "tree-sitter", "numpy", "watchdog", "pathspec", "platformdirs", "httpx", "rich")
+PACKAGES = ("pygls", "lsprotocol", "tree-sitter", "numpy", "watchdog", "platformdirs", "httpx", "rich")
 LOCAL_PACKAGES = ("torch", "transformers")
 ANSWER_WITHIN_S = 2.0
 

@@ -143,6 +143,17 @@ def open_root(root: Path, exclude: Sequence[str] = (), include: Sequence[str] = 
     return Folder(path, True, _git_rules(str(root), path, names) + git, weft)
 
 
+def matches(patterns: Sequence[str], path: str) -> bool:
+    """Whether ignore patterns name a file, or a folder above it, of that relative path. Reads nothing from disk."""
+    rules = RuleFile.parse("", patterns)
+    parts = path.split("/")
+    for depth in range(1, len(parts) + 1):
+        rule = rules.last_match("/".join(parts[:depth]), parts[depth - 1], depth < len(parts), reaching=False)
+        if rule is not None and not rule.negated:
+            return True
+    return False
+
+
 def rule_names(disk_path: str) -> frozenset[str]:
     """The members of `RULE_NAMES` that a folder holds."""
     return frozenset(name for name in RULE_NAMES if os.path.lexists(os.path.join(disk_path, name)))

@@ -51,3 +51,6 @@ class FolderSnapshot:
         """The same content under new stamps: files that were touched but hold what they held."""
         merged = {**self.records, **{record.path: record for record in records}}
         return FolderSnapshot(self.index, self.model, merged)
+
+
+STORED_CLASSES: tuple[type, ...] = ()

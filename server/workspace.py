@@ -20,8 +20,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
-from pathspec import GitIgnoreSpec
-
 from ..codegraph import SyntaxTree, language_of
 from ..llm import Cancel, CodeModel
 from ..retrieval import RankedFragment, RetrievalOptions, Retrieved
@@ -30,6 +28,7 @@ from .completion import Completion, Cursor, Trigger, complete_at, retrieve_at
 from .config import Config, load_config
 from .files import decode
 from .folder import Folder, IndexReport, Progress
+from .ignore import matches
 from .models import ModelChain
 from .secrets import is_secret_path
 from .settings import index_settings, kept_indexes, model_configs, retrieval_options
@@ -370,7 +369,7 @@ class Workspace:
         language = language_of(path.name) or "text"
         if "*" not in options.languages and language not in options.languages:
             return f"completion is off for {language} (completion.languages)"
-        if options.exclude and GitIgnoreSpec.from_lines(options.exclude).match_file(self._locate(path)[1]):
+        if matches(options.exclude, self._locate(path)[1]):
             return "completion is off for this file (completion.exclude)"
         return ""
 

@@ -1,0 +1,75 @@
+"""The configuration, said in the words of the rooms that it configures.
+
+Owns the translation. Knows no file: configuration has been read and checked before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+from ..codegraph import Weights
+from ..llm import ModelConfig
+from ..retrieval import RetrievalOptions, RetrievalSettings
+from .analysis import ANALYSIS_VERSION
+from .config import Config, ModelOptions
+from .snapshot import STORED_CLASSES
+from .store import Store
+
+
+def index_settings(config: Config, name: str) -> RetrievalSettings:
+    """What the index of a folder called `name` is built with."""
+    relations = config.retrieval.relations
+    return RetrievalSettings(
+        name=name, weights=Weights(**{f.name: getattr(relations, f.name) for f in fields(Weights)})
+    )
+
+
+def retrieval_options(config: Config) -> RetrievalOptions:
+    """What a query ranks by."""
+    ranking = config.retrieval
+    return RetrievalOptions(
+        strategy=ranking.strategy,
+        k=ranking.k,
+        alpha=ranking.alpha,
+        include_self=ranking.include_self,
+        query_lines=ranking.query_lines,
+        cutoff=ranking.relations.cut_off,
+    )
+
+
+def model_configs(config: Config) -> tuple[ModelConfig, ...]:
+    """The models to ask before the workspace model, in order. The list ends where the workspace model stands in it."""
+    wanted = []
+    for options in config.model:
+        if options.backend in ("workspace", "none"):
+            break
+        wanted.append(_model_config(options))
+    return tuple(wanted)
+
+
+def uses_workspace_model(config: Config) -> bool:
+    """Whether the workspace model answers when no other does; only `backend = "none"` says no."""
+    return all(options.backend != "none" for options in config.model)
+
+
+def kept_indexes(config: Config) -> Store:
+    """Where indexes are kept between starts."""
+    directory = Path(config.cache_dir).expanduser() if config.cache_dir else None
+    return Store(STORED_CLASSES, f"{ANALYSIS_VERSION}", directory, config.cache_limit_mb * 1_000_000)
+
+
+def _model_config(options: ModelOptions) -> ModelConfig:
+    return ModelConfig(
+        backend=options.backend,
+        path=options.path,
+        url=options.url,
+        model=options.name,
+        api_key_variable=options.api_key_variable,
+        context_tokens=options.context_tokens,
+        fim=options.fim,
+        accepts_suffix=options.accepts_suffix,
+        device=options.device,
+        connect_timeout_s=options.connect_timeout_ms / 1e3,
+        read_timeout_s=options.timeout_ms / 1e3,
+    )
