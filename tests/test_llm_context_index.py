@@ -1,0 +1,109 @@
+"""The context index finds every place, however documents are laid out; streams end where they should."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from weft.llm.context_index import MAX_ORDER, Segment, Vocabulary, match_lengths
+from weft.llm.lexer import tokenise_document
+from weft.llm.protocol import CompletionRequest, Piece, PromptFragment
+from weft.llm.streaming import LastPrompts, cut_stream
+
+NUMBERS = st.lists(st.integers(1, 4), max_size=30)
+DOCUMENTS = st.dictionaries(st.sampled_from(["b.py", "a/x.py", "a/y.py", "c.py"]), NUMBERS, min_size=1)
+
+
+def build(documents: dict[str, list[int]]) -> Segment:
+    return Segment.build([(path, np.array(numbers, np.int32)) for path, numbers in documents.items()])
+
+
+@settings(max_examples=100)
+@given(
+    documents=DOCUMENTS,
+    context=st.lists(st.integers(0, 4), min_size=6, max_size=6),
+    order=st.sampled_from([1, 2, 3, 6]),
+)
+def test_every_place_after_a_context_is_found(documents: dict[str, list[int]], context: list[int], order: int):
+    segment = build(documents)
+    tokens = segment.tokens.tolist()
+    expected = {at for at in range(MAX_ORDER, len(tokens)) if tokens[at - order : at] == context[-order:]}
+    found = segment.after(context, order).astype(np.int64)
+    padded = np.array([-1] * MAX_ORDER + context, np.int32)
+    exact, _ = match_lengths(segment.tokens, found, padded)
+    assert set(found[exact >= order].tolist()) == expected
+    assert len(set(found.tolist())) == len(found)
+
+
+@given(DOCUMENTS)
+def test_documents_come_back_in_path_order(documents: dict[str, list[int]]):
+    segment = build(documents)
+    assert segment.paths == tuple(sorted(documents))
+    for index, path in enumerate(segment.paths):
+        assert segment.document(index).tolist() == documents[path]
+        assert segment.index_of(path) == index
+        start, end = segment.span_of(path)
+        assert segment.documents_at(np.arange(start, end)).tolist() == [index] * (end - start)
+    assert segment.index_of("no.py") is None
+
+
+def test_many_tokens_sort_alike_whatever_block_they_are_hashed_in():
+    rng = np.random.default_rng(1)
+    tokens = rng.integers(1, 50, 200_000).astype(np.int32)
+    segment = Segment.build([("a.py", tokens)])
+    assert sorted(segment.order.tolist()) == list(range(MAX_ORDER, segment.n_tokens))
+    context = tokens[99_994:100_000].tolist()
+    assert 100_000 + MAX_ORDER in segment.after(context, 6).tolist()
+
+
+def test_matches_are_counted_without_a_gap_and_in_all():
+    tokens = np.arange(100, dtype=np.int32)
+    context = np.arange(50 - MAX_ORDER, 50, dtype=np.int32)
+    context[-4] = -5
+    exact, agreeing = match_lengths(tokens, np.array([50, 51]), context)
+    assert (exact.tolist(), agreeing.tolist()) == ([3, 0], [MAX_ORDER - 1, 0])
+
+
+def test_a_number_keeps_its_meaning():
+    vocabulary = Vocabulary()
+    before = vocabulary.learn_document(tokenise_document("a", "x = y\n"))
+    vocabulary.learn_document(tokenise_document("b", "other words = here\n"))
+    assert "".join(map(vocabulary.text, before.tolist())) == "x = y\n"
+    assert vocabulary.learn_text("x = y\r\n").tolist() == before.tolist()
+    again = pickle.loads(pickle.dumps(vocabulary))
+    assert again.learn_text("x = y\n").tolist() == before.tolist()
+
+
+STOPS = ("ab", "abc", "\n", "ba\n")
+
+
+@given(
+    texts=st.lists(st.text(alphabet="abc\n", max_size=4), max_size=12),
+    stop=st.sets(st.sampled_from(STOPS)),
+    single_line=st.booleans(),
+)
+def test_a_stream_ends_at_the_first_stop_however_it_is_cut_up(texts: list[str], stop: set[str], single_line: bool):
+    request = CompletionRequest("a", "", "", "", single_line=single_line, stop=tuple(stop))
+    whole = "".join(texts)
+    ends = [*stop, *(["\n"] if single_line else [])]
+    expected = whole[: min((whole.find(end) for end in ends if end in whole), default=len(whole))]
+    assert "".join(piece.text for piece in cut_stream(map(Piece, texts), request)) == expected
+
+
+def test_a_stream_is_not_read_past_its_end():
+    def source():
+        yield Piece("x\n")
+        pytest.fail("read on")
+
+    assert list(cut_stream(source(), CompletionRequest("a", "", "", ""))) == [Piece("x")]
+
+
+def test_only_the_last_files_are_remembered():
+    last = LastPrompts()
+    fragment = PromptFragment(("x.py",), "x", 0, 1.0)
+    for number in range(100):
+        last.remember(f"{number}.py", (fragment,))
+    assert (last.of("0.py"), last.of("99.py")) == ((), (fragment,))
