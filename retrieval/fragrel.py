@@ -25,7 +25,11 @@ def fragrel(view: CursorView, options: RetrievalOptions) -> Ranking:
     environment = np.zeros(view.n_ids)
     if options.alpha:
         environment = view.relations.environment(
-            words, include_self=options.include_self, exclude=view.excluded, alpha=options.alpha
+            words,
+            include_self=options.include_self,
+            exclude=view.excluded,
+            alpha=options.alpha,
+            cutoff=options.cutoff,
         )
 
     def explain(fragment: int) -> tuple[ScorePart, ...]:

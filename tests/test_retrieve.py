@@ -190,6 +190,63 @@ def test_an_unknown_strategy_is_named_with_its_nearest_right_one():
         retrieve(index, query, RetrievalOptions(strategy="bm52"))
 
 
+CALLS = """
+    #- query.py
+    cart cart<CURSOR>
+    #- web/views/shop.py
+    from core.money.price import total
+    def pay(cart):
+        return total(cart)
+    #- core/money/price.py
+    def total(x):
+        return x
+    #- core/other/thing.py
+    def thing(x):
+        return x
+    """
+FRAGREL = RetrievalOptions(strategy="fragrel", k=5)
+
+
+def test_fragrel_finds_what_a_good_fragment_calls():
+    check_ranking(CALLS, ["web/views/shop.py:0-3"], BM25)
+    check_ranking(CALLS, ["web/views/shop.py:0-3", "core/money/price.py:0-2", "core/other/thing.py:0-2"], FRAGREL)
+
+
+def test_fragrel_prefers_the_one_of_two_equal_fragments_that_has_good_neighbours():
+    same = "cart = 1\n" + "filler = 2\n" * 19
+    index, query = at_cursor(
+        {"a/q.py": "cart<CURSOR>", "b/lone.py": same + "x = 1", "c/among.py": same + "cart = cart"}
+    )
+    lone, among = "b/lone.py:0-10 = c/among.py:0-10", "c/among.py:0-10 = b/lone.py:0-10"
+    query = replace(query, shown_from_line=0)
+    assert lone in places(retrieve(index, query, BM25))
+    assert among in places(retrieve(index, query, FRAGREL))
+
+
+@pytest.mark.parametrize("include_self", [False, True])
+def test_fragrel_with_alpha_0_is_bm25_bit_by_bit(include_self):
+    index, query = at_cursor(read_files(CALLS))
+    options = replace(FRAGREL, alpha=0.0, include_self=include_self)
+    assert retrieve(index, query, options).fragments == retrieve(index, query, BM25).fragments
+
+
+def test_a_fragment_counts_among_its_own_neighbours_only_when_asked():
+    index, query = at_cursor(read_files("#- a.py\ncart<CURSOR>\n#- b/c/d.py\ncart\n"))
+    query = replace(query, shown_from_line=0)
+    (without,) = retrieve(index, query, FRAGREL).fragments
+    (with_self,) = retrieve(index, query, replace(FRAGREL, include_self=True)).fragments
+    words = retrieve(index, query, BM25).fragments[0].score
+    assert without.score == pytest.approx(words) and with_self.score == pytest.approx(1.5 * words)
+
+
+def test_an_environment_score_names_the_neighbours_that_it_comes_from():
+    index, query = at_cursor(read_files(CALLS))
+    found = retrieve(index, query, replace(FRAGREL, explain=True)).fragments[1]
+    environment = next(part for part in found.parts if part.name == "environment")
+    assert found.fragment.places[0].path == "core/money/price.py"
+    assert environment.detail.startswith("web/views/shop.py:1-3 (")
+
+
 words = st.sampled_from(["load", "store", "Cart", "self.total", "x", "def f():", "    return load(x)", "", "import b"])
 contents = st.lists(words, max_size=70).map("\n".join)
 repositories = st.dictionaries(st.sampled_from(["a.py", "b.py", "pkg/c.py"]), contents, max_size=3)
