@@ -34,7 +34,7 @@ def dotted_name(text: str) -> str:
 
     "?.name" when the name is taken from something that has no dotted name itself.
     """
-    return text if _PLAIN(text) else _spelled(text)
+    return text if text.isidentifier() or _PLAIN(text) else _spelled(text)
 
 
 @lru_cache(maxsize=4096)

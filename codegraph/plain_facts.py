@@ -32,7 +32,7 @@ class Table:
     others: Mapping[str, Reader] = field(default_factory=dict)  # what takes more than a row
 
 
-def readers_of(table: Table) -> dict[str, Reader]:
+def _readers(table: Table) -> dict[str, Reader]:
     """The readers by node kind that a table stands for."""
     readers: dict[str, Reader] = {}
     for node_kind, kind in table.definitions.items():
@@ -427,17 +427,20 @@ _PHP = Table(
     others={"namespace_use_declaration": imports.read_php_use},
 )
 
-TABLES = {
-    "javascript": _JAVASCRIPT,
-    "typescript": _TYPESCRIPT,
-    "tsx": _TSX,
-    "go": _GO,
-    "java": _JAVA,
-    "rust": _RUST,
-    "c": _C,
-    "cpp": _CPP,
-    "csharp": _CSHARP,
-    "ruby": _RUBY,
-    "php": _PHP,
+READERS = {
+    language: _readers(table)
+    for language, table in {
+        "javascript": _JAVASCRIPT,
+        "typescript": _TYPESCRIPT,
+        "tsx": _TSX,
+        "go": _GO,
+        "java": _JAVA,
+        "rust": _RUST,
+        "c": _C,
+        "cpp": _CPP,
+        "csharp": _CSHARP,
+        "ruby": _RUBY,
+        "php": _PHP,
+    }.items()
 }
-"""The table of each language."""
+"""For each language, what to do at each kind of node."""

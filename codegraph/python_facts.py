@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from tree_sitter import Node
 
 from .dotted import class_of_annotation, dotted_name
 from .facts import MODULE_SCOPE
-from .walk import Reader, Walk, node_lines
+from .walk import Parts, Reader, Walk, node_lines, note_error
 
 # Calls
 
@@ -252,22 +253,21 @@ _PATTERNS = frozenset(
 # Broken code
 
 
-def mend(walk: Walk, node: Node) -> list[tuple[Node, int]]:
+def _mend(walk: Walk, node: Node) -> Parts:
     """The parts of an ERROR node with their scopes.
 
     An open bracket at the cursor can flatten every class and function around it into loose tokens.
     Their headers are found again, and what follows belongs to them as long as it is indented deeper.
     """
-    parts: list[tuple[Node, int]] = []
+    note_error(walk, node)
+    parts: Parts = []
     outermost = walk.scope
     headers: list[tuple[int, int]] = []  # column, definition
-    row, end_line, brackets = -1, node.start_point[0], 0
-    column = 0
+    row, column, end_line, brackets = -1, 0, node.start_point[0], 0
     children = node.children
-    for at, child in enumerate(children):
+    for child, *following in zip_longest(children, children[1:], children[2:]):
         kind = child.type
-        following = children[at + 1] if at + 1 < len(children) else None
-        is_header = kind in ("def", "class") and following is not None and following.type == "identifier"
+        is_header = kind in ("def", "class") and following[0] is not None and following[0].type == "identifier"
         if is_header or kind in _STATEMENTS:
             brackets = 0  # no bracket goes on past a statement: it was never closed
         if child.start_point[0] != row and brackets == 0:
@@ -276,11 +276,11 @@ def mend(walk: Walk, node: Node) -> list[tuple[Node, int]]:
                 _end(walk, headers.pop()[1], end_line)
         walk.scope = headers[-1][1] if headers else outermost
         if child.is_named:
-            parts.append((child, walk.scope))
-        elif is_header and following is not None:
-            arguments = children[at + 2] if at + 2 < len(children) else None
+            parts.append(([child], walk.scope))
+        elif is_header:
+            name, arguments = following
             bases = _bases(walk, arguments) if arguments is not None and arguments.type == "argument_list" else ()
-            _define(walk, child, following, "class" if kind == "class" else "function", bases=bases)
+            _define(walk, child, name, "class" if kind == "class" else "function", bases=bases)
             headers.append((column, walk.scope))
         elif kind in ("(", "[", "{"):
             brackets += 1
@@ -289,6 +289,7 @@ def mend(walk: Walk, node: Node) -> list[tuple[Node, int]]:
         row, end_line = child.end_point[0], node_lines(child)[1]
     for _, definition in headers:
         _end(walk, definition, end_line)
+    walk.mended = True
     return parts
 
 
@@ -299,6 +300,7 @@ def _end(walk: Walk, definition: int, line: int) -> None:
 _STATEMENTS = frozenset({"function_definition", "class_definition", "decorated_definition", "expression_statement"})
 
 READERS: dict[str, Reader] = {
+    "ERROR": _mend,
     "assignment": _read_assignment,
     "call": _read_call,
     "class_definition": _read_class,

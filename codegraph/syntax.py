@@ -10,6 +10,7 @@ Every text gives a graph: what the grammar cannot read becomes an ERROR node and
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
@@ -18,7 +19,7 @@ from tree_sitter import Parser, Point, Tree
 from . import plain_facts, python_facts
 from .facts import FileGraph
 from .languages import grammar, language_of
-from .walk import Language, Walk
+from .walk import Reader, Walk, note_error, readers_by_kind
 
 
 def parse_file(path: str, text: str) -> FileGraph:
@@ -73,7 +74,7 @@ class SyntaxTree:
         if self._tree is None:
             nodes = np.array([[-1], [0], [n_lines], [len(source)], [0]], np.int32)
             return FileGraph(self.path, self.language, n_lines, len(source), nodes)
-        walk = Walk(source, _language(self.language))
+        walk = Walk(source, _readers(self.language))
         nodes = walk.run(self._tree.root_node)
         return FileGraph(
             self.path,
@@ -152,22 +153,6 @@ def _point(source: bytes, at: int) -> Point:
 
 
 @cache
-def _language(language: str) -> Language:
-    if language == "python":
-        return Language.of(grammar(language), python_facts.READERS, _DULL, python_facts.mend)
-    return Language.of(grammar(language), plain_facts.readers_of(plain_facts.TABLES[language]), _DULL)
-
-
-# Kinds of leaves, whatever the language: nothing is below them, and no reader asks for them.
-_DULL = frozenset(
-    # names
-    {"identifier", "type_identifier", "field_identifier", "property_identifier", "namespace_identifier"}
-    | {"shorthand_property_identifier", "package_identifier", "constant", "name", "instance_variable", "self", "this"}
-    # literals
-    | {"integer", "float", "number", "number_literal", "int_literal", "integer_literal", "float_literal"}
-    | {"decimal_integer_literal", "true", "false", "none", "null", "nil", "boolean_literal", "simple_symbol"}
-    | {"string_start", "string_content", "string_end", "string_fragment", "escape_sequence"}
-    # words and comments
-    | {"predefined_type", "primitive_type", "integral_type", "void_type", "modifier", "pass_statement"}
-    | {"comment", "line_comment", "block_comment"}
-)
+def _readers(language: str) -> Mapping[int, Reader]:
+    readers = python_facts.READERS if language == "python" else plain_facts.READERS[language]
+    return readers_by_kind(grammar(language), {"ERROR": note_error, **readers})

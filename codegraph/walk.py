@@ -1,7 +1,7 @@
 """One pass over a syntax tree: the listed nodes, and whatever a language's readers note on the way.
 
 Owns the order of the walk, which nodes are listed (see `FileGraph`), and the lists that readers fill.
-Knows no language: what to read at which kind of node comes from outside, as a `Language`.
+Knows no language: what to read at which kind of node comes from outside, as readers.
 
 A reader is called once per node of its kind, parents before children. It finds in the walk where it
 stands, and leaves there the scope in which the node's children stand. The walk keeps its own stacks, so
@@ -10,13 +10,12 @@ nesting is bounded by memory alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 import numpy as np
-import tree_sitter
 from numpy.typing import NDArray
-from tree_sitter import Node
+from tree_sitter import Language, Node
 
 from .facts import (
     MODULE_SCOPE,
@@ -41,44 +40,34 @@ MAX_QUALIFIED_LENGTH = 400
 
 _ERROR = 0xFFFF  # tree-sitter's kind id of every ERROR node, in every grammar
 
-Reader = Callable[["Walk", Node], None]
+Parts: TypeAlias = list[tuple[list[Node], int]]
+"""Runs of named children in source order, each with the scope that its nodes stand in."""
 
-Mender = Callable[["Walk", Node], list[tuple[Node, int]]]
-"""For an ERROR node: its named children, each with the scope that it stands in."""
+Reader: TypeAlias = Callable[["Walk", Node], "Parts | None"]
+"""Notes the facts of one node. None for the usual: all named children stand in the scope that it leaves."""
 
 
-@dataclass(frozen=True)
-class Language:
-    """How to read one language: readers by kind id, kinds that hold nothing to read, and a mender of ERROR nodes."""
+def readers_by_kind(grammar: Language, readers: Mapping[str, Reader]) -> dict[int, Reader]:
+    """Readers by kind id, from names of node kinds. Raises KeyError for a name that the grammar lacks."""
+    by_kind = {}
+    for name, reader in readers.items():
+        kind = _ERROR if name == "ERROR" else grammar.id_for_node_kind(name, True)
+        if kind is None:
+            raise KeyError(f"{grammar.name} has no node kind {name}")
+        by_kind[kind] = reader
+    return by_kind
 
-    readers: Mapping[int, Reader]
-    dull: frozenset[int]
-    mend: Mender | None
 
-    @classmethod
-    def of(
-        cls,
-        grammar: tree_sitter.Language,
-        readers: Mapping[str, Reader],
-        dull: Iterable[str],
-        mend: Mender | None = None,
-    ) -> Language:
-        """From names of node kinds; raises KeyError for one that the grammar lacks, but dull ones may be lacking."""
-        ids = {name: grammar.id_for_node_kind(name, True) for name in (*readers, *dull)}
-        for name in readers:
-            if ids[name] is None:
-                raise KeyError(f"{grammar.name} has no node kind {name}")
-        return cls(
-            {kind: reader for name, reader in readers.items() if (kind := ids[name]) is not None},
-            frozenset(kind for name in dull if (kind := ids[name]) is not None),
-            mend,
-        )
+def note_error(walk: Walk, node: Node) -> None:
+    """The reader of ERROR nodes where nothing better is known."""
+    if len(walk.problems) < MAX_PROBLEMS:
+        walk.problems.append(f"line {node.start_point[0] + 1} is not understood")
 
 
 class Walk:
     """What one walk has found so far, and where it stands; readers append to the lists."""
 
-    def __init__(self, source: bytes, language: Language) -> None:
+    def __init__(self, source: bytes, readers: Mapping[int, Reader]) -> None:
         self.source = source
         self.definitions: list[Definition] = []
         self.calls: list[Call] = []
@@ -88,30 +77,44 @@ class Walk:
         self.index = 0  # the listed node that is or contains the present node
         self.depth = 0  # edges from there down to the present node
         self.scope = MODULE_SCOPE  # innermost definition around the present node; a reader sets it for the children
-        self._language = language
-        self._mended = False
+        self.mended = False  # whether definitions were noted ahead of what stands before them
+        self._readers = readers
 
     def run(self, root: Node) -> NDArray[np.int32]:
         """Walk the tree and give `FileGraph.nodes`; the facts are in the lists afterwards."""
-        find_line_break, dull = self.source.find, self._language.dull
+        find_line_break, reader_of = self.source.find, self._readers.get
         parents: list[int] = []
         starts: list[int] = []
         ends: list[int] = []
         opened: list[int] = []
-        listed = [(root, -1, MODULE_SCOPE)]
-        while listed:
-            node, parent, self.scope = listed.pop()
-            self.index = index = len(starts)
-            start, end = node.start_byte, node.end_byte
-            parents.append(parent)
-            starts.append(start)
-            ends.append(end)
-            if 0 <= find_line_break(b"\n", start, end) < end - 1:
-                opened.append(index)
-                listed += [(child, index, scope) for child, scope in self._read(node)]
-            elif node.kind_id not in dull:
-                self._read_line(node)
-        if self._mended:
+        # For each open node that the walk is in: the children still to come, last one first, its index, their
+        # scope. Nodes are let go as soon as they are read: a whole tree of them keeps the garbage collector busy.
+        around: list[tuple[list[Node], int, int]] = [([root], -1, MODULE_SCOPE)]
+        while around:
+            siblings, parent, scope = around[-1]
+            while siblings:
+                node = siblings.pop()
+                start, end = node.start_byte, node.end_byte
+                self.index = index = len(starts)
+                parents.append(parent)
+                starts.append(start)
+                ends.append(end)
+                if 0 <= find_line_break(b"\n", start, end) < end - 1:
+                    opened.append(index)
+                    self.depth, self.scope = 0, scope
+                    reader = reader_of(node.kind_id)
+                    parts = reader(self, node) if reader is not None else None
+                    if parts is None:
+                        parts = [(node.named_children, self.scope)]
+                    for children, within in reversed(parts):
+                        children.reverse()
+                        around.append((children, index, within))
+                    break
+                if node.descendant_count > 1:
+                    self._read_line(node, scope)
+            else:
+                around.pop()
+        if self.mended:
             self._sort_definitions()
         return _pack(self.source, parents, starts, ends, opened)
 
@@ -171,51 +174,30 @@ class Walk:
         """Note an import where the walk stands."""
         self.imports.append(Import(local_name, module, level, name, node.start_point[0], self.scope))
 
-    def _read(self, node: Node) -> list[tuple[Node, int]]:
-        """Let the reader of a node note its facts; the named children, last one first, with their scopes."""
-        self.depth = 0
-        kind = node.kind_id
-        reader = self._language.readers.get(kind)
-        if reader is not None:
-            reader(self, node)
-        if kind == _ERROR:
-            children = self._read_error(node)
-        else:
-            scope = self.scope
-            children = [(child, scope) for child in node.named_children]
-        children.reverse()
-        return children
-
-    def _read_line(self, top: Node) -> None:
-        """Read a node that stands on one line, with all that is below it: the same, without lists of children."""
-        dull, reader_of = self._language.dull, self._language.readers.get
-        waiting = [(top, 0, self.scope)]
+    def _read_line(self, top: Node, scope: int) -> None:
+        """Read a node that stands on one line, and all that is below it, outer nodes before inner ones."""
+        reader_of = self._readers.get
+        waiting = [([top], 0, scope)]
         while waiting:
-            node, depth, scope = waiting.pop()
-            kind = node.kind_id
-            reader = reader_of(kind)
-            if reader is not None:
-                self.depth, self.scope = depth, scope
-                reader(self, node)
-                scope = self.scope
-            depth += 1
-            if kind == _ERROR:
-                self.depth, self.scope = depth - 1, scope
-                waiting += [(child, depth, scope) for child, scope in reversed(self._read_error(node))]
-                continue
-            children = node.named_children
-            children.reverse()
-            for child in children:
-                if child.kind_id not in dull:
-                    waiting.append((child, depth, scope))
-
-    def _read_error(self, node: Node) -> list[tuple[Node, int]]:
-        if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(f"line {node.start_point[0] + 1} is not understood")
-        if self._language.mend is None:
-            return [(child, self.scope) for child in node.named_children]
-        self._mended = True
-        return self._language.mend(self, node)
+            nodes, depth, scope = waiting.pop()
+            n_above = len(nodes)
+            for at, node in enumerate(nodes):  # grows by what is below its nodes, level after level
+                if at == n_above:
+                    n_above = len(nodes)
+                    depth += 1
+                reader = reader_of(node.kind_id)
+                if reader is not None:
+                    self.depth, self.scope = depth, scope
+                    parts = reader(self, node)
+                    if parts is not None:
+                        waiting += [(part, depth + 1, within) for part, within in parts]
+                        continue
+                    if self.scope != scope:
+                        waiting.append((node.named_children, depth + 1, self.scope))
+                        continue
+                # No reader asks for a leaf, so children that are all leaves need not be made.
+                if node.descendant_count > node.child_count + 1:
+                    nodes += node.named_children
 
     def _sort_definitions(self) -> None:
         """Back to source order: a mender finds the headers in an ERROR node before what stands between them."""
