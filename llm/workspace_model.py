@@ -30,6 +30,7 @@ LENGTH_WEIGHT = 4.0  # a place whose context agrees one token further back count
 LOOSE_AGREEMENT = 0.1  # a token that agrees beyond the first difference counts this much of one (exact match +0.6)
 DISTANCE_WEIGHT = 0.6  # a scope one step further away counts this much less
 SMALL_SCOPE = 0.5  # a scope with evidence z counts z / (z + SMALL_SCOPE)
+# Did not help: the ten best BM25 windows as one more near scope (exact match 24.8 to 25.1 for a fifth more time).
 
 # Bounds on the work for one token.
 MATCHES_PER_SOURCE = 512  # places looked at, nearest first
@@ -53,7 +54,7 @@ class WorkspaceModel:
     """Completes from what the indexed documents and the open file say. A `CodeModel`.
 
     `threshold` is the least product of token probabilities at which a line is offered, from 0 (always) to 1.
-    Of `request.path` only the request's own text counts, never the indexed version.
+    Of `request.path` only the request's own text counts, never the indexed version. A model pickles, arrays and all.
     """
 
     def __init__(
@@ -192,7 +193,8 @@ class WorkspaceModel:
         matches = matches.only(np.array([text(choice).startswith(unfinished) for choice in choices.tolist()])[which])
         if unfinished[0] == "\n" and matches.longest:
             choices, which = np.unique(matches.tokens[matches.positions + 1], return_inverse=True)
-            matches = matches.only(np.array([text(choice)[:1] not in "\n" for choice in choices.tolist()])[which])
+            writes = [choice != BOUNDARY and text(choice)[0] != "\n" for choice in choices.tolist()]
+            matches = matches.only(np.array(writes)[which])
         return matches
 
 
