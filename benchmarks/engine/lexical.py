@@ -15,7 +15,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from rich.console import Console
@@ -27,6 +27,8 @@ from ...retrieval.terms import count_terms, terms_of
 from .trees import TREES, tree
 
 N_EDITS = 50
+
+T = TypeVar("T")
 
 
 class Contestant(Protocol):
@@ -127,10 +129,10 @@ def measure(contestant: Contestant, parts: Sequence[FileFragments], queries: Seq
     contestant.build(parts)
     build_s = time.perf_counter() - begin
     contestant.scores(queries[0])
-    query_ms = [_milliseconds(lambda query=query: contestant.scores(query)) for query in queries]
+    query_ms = [_milliseconds(contestant.scores, query) for query in queries]
     # An edit of a peer costs what building costs: three of them tell enough.
     edited = random.Random(1).sample(parts, N_EDITS if isinstance(contestant, Weft) else 3)
-    edit_ms = [_milliseconds(lambda part=part: contestant.edit(part)) for part in edited]
+    edit_ms = [_milliseconds(contestant.edit, part) for part in edited]
     return {
         "build_s": round(build_s, 3),
         "query_p50_ms": round(statistics.median(query_ms), 3),
@@ -159,9 +161,9 @@ def _documents(parts: Sequence[FileFragments]) -> list[list[str]]:
     ]
 
 
-def _milliseconds(call: Callable[[], object]) -> float:
+def _milliseconds(call: Callable[[T], object], argument: T) -> float:
     begin = time.perf_counter()
-    call()
+    call(argument)
     return 1e3 * (time.perf_counter() - begin)
 
 
