@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from weft.benchmarks.repoeval import archives
 from weft.benchmarks.repoeval.archives import ARCHIVES, Archive, ArchiveError, checkout
 from weft.benchmarks.repoeval.edit_distance import best_similarity, edit_distance, edit_similarity

@@ -333,10 +333,9 @@ def _resolve_attribute(
             return repository.inherited_method(scope.owner, name), "super"
         result = repository.value_class(path, receiver, scope.classes)
         return (repository.method(result, name) if result else None), "ctor_chain"
-    elif isinstance(receiver, ast.Attribute) and isinstance(receiver.value, ast.Name):
-        if receiver.value.id == "self" and scope.owner:
-            attribute = repository.attribute_classes(scope.owner).get(receiver.attr)
-            return (repository.method(attribute, name) if attribute else None), "typed_self_attr"
+    elif isinstance(receiver, ast.Attribute) and _is_self(receiver.value) and scope.owner:
+        attribute = repository.attribute_classes(scope.owner).get(receiver.attr)
+        return (repository.method(attribute, name) if attribute else None), "typed_self_attr"
     return repository.expression(path, callee), "module_attr"
 
 
@@ -413,6 +412,10 @@ def _assignment(node: ast.AST) -> tuple[ast.expr | None, ast.expr | None, ast.ex
     return None, None, None
 
 
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
 def _plain_parameters(function: FunctionNode) -> list[ast.arg]:
     return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
 
@@ -444,40 +447,38 @@ def _is_telling(name: str) -> bool:
 
 # Names of builtins and of methods of the builtin types (CPython 3.11) plus method names of everyday
 # libraries, as far as they are long enough to matter. Frozen, so that tasks do not depend on the interpreter.
-_EVERYDAY_NAMES = frozenset(
-    """
-    ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup BlockingIOError BrokenPipeError
-    BufferError BytesWarning ChildProcessError ConnectionAbortedError ConnectionError ConnectionRefusedError
-    ConnectionResetError DeprecationWarning EOFError Ellipsis EncodingWarning EnvironmentError Exception ExceptionGroup
-    FileExistsError FileNotFoundError FloatingPointError FutureWarning GeneratorExit IOError ImportError ImportWarning
-    IndentationError IndexError InterruptedError IsADirectoryError KeyError KeyboardInterrupt LookupError MemoryError
-    ModuleNotFoundError NameError NotADirectoryError NotImplemented NotImplementedError OSError OverflowError
-    PendingDeprecationWarning PermissionError ProcessLookupError RecursionError ReferenceError ResourceWarning
-    RuntimeError RuntimeWarning StopAsyncIteration StopIteration SyntaxError SyntaxWarning SystemError SystemExit
-    TabError TimeoutError TypeError UnboundLocalError UnicodeDecodeError UnicodeEncodeError UnicodeError
-    UnicodeTranslateError UnicodeWarning UserWarning ValueError Warning ZeroDivisionError __abs__ __add__ __and__
-    __bool__ __build_class__ __bytes__ __cause__ __ceil__ __class__ __class_getitem__ __contains__ __context__ __copy__
-    __debug__ __deepcopy__ __del__ __delattr__ __delitem__ __dict__ __dir__ __divmod__ __doc__ __enter__ __eq__
-    __exit__ __float__ __floor__ __floordiv__ __format__ __ge__ __getattribute__ __getformat__ __getitem__
-    __getnewargs__ __getstate__ __gt__ __hash__ __iadd__ __iand__ __import__ __imul__ __index__ __init__
-    __init_subclass__ __int__ __invert__ __ior__ __isub__ __iter__ __ixor__ __le__ __len__ __loader__ __lshift__ __lt__
-    __mod__ __module__ __mul__ __name__ __ne__ __neg__ __new__ __next__ __or__ __package__ __pos__ __pow__ __radd__
-    __rand__ __rdivmod__ __reduce__ __reduce_ex__ __repr__ __reversed__ __rfloordiv__ __rlshift__ __rmod__ __rmul__
-    __ror__ __round__ __rpow__ __rrshift__ __rshift__ __rsub__ __rtruediv__ __rxor__ __setattr__ __setitem__
-    __setstate__ __sizeof__ __spec__ __str__ __sub__ __subclasshook__ __suppress_context__ __traceback__ __truediv__
-    __trunc__ __xor__ _checkClosed _checkReadable _checkSeekable _checkWritable add_argument add_note append append_row
-    as_integer_ratio assert assertEqual backward bit_count bit_length breakpoint bytearray callable capitalize casefold
-    center classmethod closed compile complex conjugate continue copyright create credits decode delattr delete
-    denominator detach difference difference_update discard divmod encode encoding endswith enumerate errors except
-    expandtabs extend fileno filter finally findall finditer format format_map forward from_bytes from_dict fromhex
-    fromkeys frozenset fullmatch get_logger getattr getbuffer getvalue global globals groupindex groups hasattr import
-    insert intersection intersection_update is_integer isalnum isalpha isascii isatty isdecimal isdigit isdisjoint
-    isidentifier isinstance islower isnumeric isprintable isspace issubclass issubset issuperset istitle isupper lambda
-    license line_buffering locals lstrip maketrans memoryview newlines nonlocal numerator object parameters parse_args
-    partition pattern permute popitem predict property readable readinto readinto1 readline readlines remove
-    removeprefix removesuffix replace reshape return reverse reversed rindex rpartition rsplit rstrip scanner search
-    seekable setattr setdefault sorted splitlines squeeze startswith state_dict staticmethod swapcase
-    symmetric_difference symmetric_difference_update to_bytes to_dict transform translate truncate unsqueeze update
-    values warning with_traceback writable writelines zero_grad
-    """.split()
-)
+_EVERYDAY_TEXT = """
+ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup BlockingIOError BrokenPipeError
+BufferError BytesWarning ChildProcessError ConnectionAbortedError ConnectionError ConnectionRefusedError
+ConnectionResetError DeprecationWarning EOFError Ellipsis EncodingWarning EnvironmentError Exception ExceptionGroup
+FileExistsError FileNotFoundError FloatingPointError FutureWarning GeneratorExit IOError ImportError ImportWarning
+IndentationError IndexError InterruptedError IsADirectoryError KeyError KeyboardInterrupt LookupError MemoryError
+ModuleNotFoundError NameError NotADirectoryError NotImplemented NotImplementedError OSError OverflowError
+PendingDeprecationWarning PermissionError ProcessLookupError RecursionError ReferenceError ResourceWarning RuntimeError
+RuntimeWarning StopAsyncIteration StopIteration SyntaxError SyntaxWarning SystemError SystemExit TabError TimeoutError
+TypeError UnboundLocalError UnicodeDecodeError UnicodeEncodeError UnicodeError UnicodeTranslateError UnicodeWarning
+UserWarning ValueError Warning ZeroDivisionError __abs__ __add__ __and__ __bool__ __build_class__ __bytes__ __cause__
+__ceil__ __class__ __class_getitem__ __contains__ __context__ __copy__ __debug__ __deepcopy__ __del__ __delattr__
+__delitem__ __dict__ __dir__ __divmod__ __doc__ __enter__ __eq__ __exit__ __float__ __floor__ __floordiv__ __format__
+__ge__ __getattribute__ __getformat__ __getitem__ __getnewargs__ __getstate__ __gt__ __hash__ __iadd__ __iand__
+__import__ __imul__ __index__ __init__ __init_subclass__ __int__ __invert__ __ior__ __isub__ __iter__ __ixor__ __le__
+__len__ __loader__ __lshift__ __lt__ __mod__ __module__ __mul__ __name__ __ne__ __neg__ __new__ __next__ __or__
+__package__ __pos__ __pow__ __radd__ __rand__ __rdivmod__ __reduce__ __reduce_ex__ __repr__ __reversed__ __rfloordiv__
+__rlshift__ __rmod__ __rmul__ __ror__ __round__ __rpow__ __rrshift__ __rshift__ __rsub__ __rtruediv__ __rxor__
+__setattr__ __setitem__ __setstate__ __sizeof__ __spec__ __str__ __sub__ __subclasshook__ __suppress_context__
+__traceback__ __truediv__ __trunc__ __xor__ _checkClosed _checkReadable _checkSeekable _checkWritable add_argument
+add_note append append_row as_integer_ratio assert assertEqual backward bit_count bit_length breakpoint bytearray
+callable capitalize casefold center classmethod closed compile complex conjugate continue copyright create credits
+decode delattr delete denominator detach difference difference_update discard divmod encode encoding endswith enumerate
+errors except expandtabs extend fileno filter finally findall finditer format format_map forward from_bytes from_dict
+fromhex fromkeys frozenset fullmatch get_logger getattr getbuffer getvalue global globals groupindex groups hasattr
+import insert intersection intersection_update is_integer isalnum isalpha isascii isatty isdecimal isdigit isdisjoint
+isidentifier isinstance islower isnumeric isprintable isspace issubclass issubset issuperset istitle isupper lambda
+license line_buffering locals lstrip maketrans memoryview newlines nonlocal numerator object parameters parse_args
+partition pattern permute popitem predict property readable readinto readinto1 readline readlines remove removeprefix
+removesuffix replace reshape return reverse reversed rindex rpartition rsplit rstrip scanner search seekable setattr
+setdefault sorted splitlines squeeze startswith state_dict staticmethod swapcase symmetric_difference
+symmetric_difference_update to_bytes to_dict transform translate truncate unsqueeze update values warning
+with_traceback writable writelines zero_grad
+"""
+_EVERYDAY_NAMES = frozenset(_EVERYDAY_TEXT.split())

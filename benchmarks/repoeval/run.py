@@ -46,11 +46,11 @@ class Column:
     def values(self, tasks: Sequence[Task], scores: Sequence[RetrievalScore]) -> list[float]:
         """One value per task, in percent; NaN where the column does not ask."""
         return [
-            100 * self.value(score)
-            if task.kind == self.kind and not (self.unique_only and not task.unique_in_repo)
-            else math.nan
-            for task, score in zip(tasks, scores, strict=True)
+            100 * self.value(score) if self._asks(task) else math.nan for task, score in zip(tasks, scores, strict=True)
         ]
+
+    def _asks(self, task: Task) -> bool:
+        return task.kind == self.kind and (task.unique_in_repo or not self.unique_only)
 
 
 COLUMNS = (

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import bisect
 import json
+import keyword
 import random
 import re
 from collections import Counter
@@ -31,10 +32,7 @@ HEAD_LINES = 20
 
 PIECE = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\sA-Za-z0-9_]")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-KEYWORDS = frozenset(
-    "False None True and as assert async await break class continue def del elif else except finally for from global "
-    "if import in is lambda nonlocal not or pass raise return try while with yield".split()
-)
+KEYWORDS = frozenset(keyword.kwlist)
 
 
 @dataclass(frozen=True, slots=True)
