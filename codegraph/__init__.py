@@ -1,17 +1,23 @@
 """Text in, symbols and relations out: here is a repository, what belongs to what?"""
 
 from .cover import Spans
+from .directories import Directories
 from .facts import Binding, Call, Definition, FileGraph, Import
 from .graph import CallEdge, Caller, CodeGraph
 from .languages import comment_prefix, language_of
 from .reach import Reached, reachable_definitions
+from .relations import STORED_CLASSES as RELATIONS_CLASSES
 from .relations import Related, Relations
 from .resolve import HOW, Target, resolve
 from .syntax import SyntaxTree, parse_file
 from .weights import Weights
 
+STORED_CLASSES: tuple[type, ...] = (CodeGraph, Directories, Spans, Weights, *RELATIONS_CLASSES)
+"""The classes of a kept index that come from this room."""
+
 __all__ = [
     "HOW",
+    "STORED_CLASSES",
     "Binding",
     "Call",
     "CallEdge",

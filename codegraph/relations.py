@@ -24,7 +24,7 @@ from .directories import Directories
 from .facts import NODE_START
 from .forest import Forest
 from .graph import CodeGraph
-from .layout import Floats, Ints, Layout, Names, Points
+from .layout import Floats, Ints, Items, Layout, Links, Names, Points
 from .search import climb, definitions_in_reach, joined, linked, points, spread, strongest_per, sum_per
 from .weights import Weights
 
@@ -558,3 +558,7 @@ def _deduplicated(some: Points, n_nodes: int) -> Points:
 
 def _joined(arrays: Sequence[NDArray], dtype: type) -> NDArray:
     return np.concatenate([np.zeros(0, dtype), *arrays])
+
+
+STORED_CLASSES: tuple[type, ...] = (Relations, _View, Forest, Items, Layout, Links, Names)
+"""What a pickled `Relations` is made of, besides its graph."""

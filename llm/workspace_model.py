@@ -385,3 +385,7 @@ def _up_to(text: str, standing: str) -> str:
 def _before_any(text: str, stops: Iterable[str]) -> str:
     """`text` up to the first of `stops` in it."""
     return text[: min((at for stop in stops if stop and (at := text.find(stop)) >= 0), default=len(text))]
+
+
+STORED_CLASSES: tuple[type, ...] = (WorkspaceModel, _Layer, Segment, Vocabulary)
+"""What a pickled `WorkspaceModel` is made of."""

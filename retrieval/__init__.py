@@ -6,11 +6,16 @@ and one `FileFragments` (`slice_file`) for each file.
 
 from .fragments import FileFragments, Slicing, slice_file
 from .index import CursorView, RepositoryIndex, RetrievalSettings
+from .lexical import STORED_CLASSES as LEXICAL_CLASSES
 from .lexical import LexicalIndex
 from .retrieve import STRATEGIES, UnknownStrategy, retrieve
 from .values import Fragment, Place, Query, RankedFragment, RetrievalOptions, Retrieved, ScorePart
 
+STORED_CLASSES: tuple[type, ...] = (RepositoryIndex, RetrievalSettings, Slicing, *LEXICAL_CLASSES)
+"""The classes of a kept index that come from this room."""
+
 __all__ = [
+    "STORED_CLASSES",
     "STRATEGIES",
     "CursorView",
     "FileFragments",

@@ -289,3 +289,7 @@ def grown(values: NDArray[T], n_ids: int) -> NDArray[T]:
     grown = np.zeros(n_ids, values.dtype)
     grown[: len(values)] = values
     return grown
+
+
+STORED_CLASSES: tuple[type, ...] = (LexicalIndex, _Segment)
+"""What a pickled `LexicalIndex` is made of."""

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from ..codegraph import STORED_CLASSES as GRAPH_CLASSES
+from ..llm.workspace_model import STORED_CLASSES as MODEL_CLASSES
 from ..llm.workspace_model import WorkspaceModel
+from ..retrieval import STORED_CLASSES as INDEX_CLASSES
 from ..retrieval import RepositoryIndex, RetrievalSettings
 from .analysis import Analysis
 from .store import FileRecord
@@ -53,4 +56,5 @@ class FolderSnapshot:
         return FolderSnapshot(self.index, self.model, merged)
 
 
-STORED_CLASSES: tuple[type, ...] = ()
+STORED_CLASSES: tuple[type, ...] = (*GRAPH_CLASSES, *INDEX_CLASSES, *MODEL_CLASSES)
+"""What a kept snapshot is made of."""
