@@ -223,6 +223,14 @@ def test_fragrel_prefers_the_one_of_two_equal_fragments_that_has_good_neighbours
     assert among in places(retrieve(index, query, FRAGREL))
 
 
+def test_a_graph_that_the_caller_has_already_is_used():
+    index, query = at_cursor(read_files(CALLS))
+    found = retrieve(index, replace(query, file_graph=parse_file(query.path, query.prefix)), FRAGREL)
+    assert found.fragments == retrieve(index, query, FRAGREL).fragments
+    view = index.at(replace(query, file_graph=parse_file(query.path, "def half_typed(): pass")))
+    assert view.graph.files[query.path].definitions[0].name == "half_typed"
+
+
 @pytest.mark.parametrize("include_self", [False, True])
 def test_fragrel_with_alpha_0_is_bm25_bit_by_bit(include_self):
     index, query = at_cursor(read_files(CALLS))
