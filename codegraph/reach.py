@@ -21,7 +21,7 @@ from .resolve import (
     Value,
     parse_dotted,
 )
-from .symbols import MODULE, STARS, Symbols
+from .symbols import MODULE, STARS, Imported, Symbols
 
 if TYPE_CHECKING:
     from .graph import CodeGraph
@@ -114,7 +114,11 @@ class _Reach:
         seen: dict[str, None] = dict.fromkeys(self._local)
         if self._classes_around():
             seen.update(dict.fromkeys(("self", "cls", "super()")))
-        seen.update(dict.fromkeys(name for name in self._symbols.entries if "." not in name and name != STARS))
+        names = self._symbols.entries
+        seen.update(dict.fromkeys(name for name in names if "." not in name and name != STARS))
+        # Chains from a module, as in `shop.Store`, mean the same everywhere in the file.
+        imported = {name for name in seen if name in names and isinstance(names[name][0], Imported)}
+        seen.update(dict.fromkeys(m for m in self._mentions if "." in m and m.partition(".")[0] in imported))
         yield from reversed(seen)
 
     def _classes_around(self) -> list[int]:

@@ -370,10 +370,10 @@ class Resolver:
             first = entries[0]
             if isinstance(first, Definition):
                 return Value(CLASS_VALUE if is_class(first) else FUNCTION_VALUE, path, key, "same file")
-            return self._remember(self._shared, (path, key), lambda: self._first(path, key, entries))
+            return self._remember(self._shared, (path, key), self._first, path, key, entries)
         if "." in key or key.startswith("_") or STARS not in symbols.entries:
             return None
-        return self._remember(self._shared, (path, key), lambda: self._starred(path, key))
+        return self._remember(self._shared, (path, key), self._starred, path, key)
 
     def member(self, value: Value, name: str) -> Value | None:
         """The value of `value.name`."""
@@ -423,11 +423,11 @@ class Resolver:
         """The definitions that a module offers by its public names, its own and those it imports."""
         if path.endswith("/"):
             return {}
-        return self._remember(self._shared, (path, LISTING), lambda: self._exported(path)) or {}
+        return self._remember(self._shared, (path, LISTING), self._exported, path) or {}
 
     def classes(self, path: str, name: str) -> Classes:
         """A class and all its bases, in Python's order for all but contrived hierarchies."""
-        found = self._remember(self._shared, (path, name, "bases"), lambda: self._linearised(path, name))
+        found = self._remember(self._shared, (path, name, "bases"), self._linearised, path, name)
         return found if found is not None else Classes(((path, name),), False)
 
     def module(self, directory: str, module: str, kind: str = "python") -> tuple[str, ...]:
@@ -446,7 +446,7 @@ class Resolver:
             latest = max((at for at in lines if at <= line), default=lines[0])
             entries = tuple(entry for entry, at in zip(entries, lines, strict=True) if at == latest)
             given = str(latest)
-        return self._remember(self._own, (path, key, "at", given), lambda: self._first(path, key, entries))
+        return self._remember(self._own, (path, key, "at", given), self._first, path, key, entries)
 
     def _first(self, path: str, key: str, entries: tuple[Entry, ...]) -> Value | None:
         """The value of the first entry that has one in the repository."""
@@ -517,7 +517,7 @@ class Resolver:
         stars would depend on every file of it. Instead a snapshot compares these answers (see `graph`).
         """
         outer, self.asked = self.asked, Asked()
-        found = self._remember(self._shared, (path, STARS), lambda: self._followed_stars(path))
+        found = self._remember(self._shared, (path, STARS), self._followed_stars, path)
         self.asked = outer
         return found or ()
 
@@ -563,14 +563,21 @@ class Resolver:
 
     def _exported(self, path: str) -> Mapping[str, Value]:
         found: dict[str, Value] = {}
-        for module in (*(source for source, _ in reversed(self.star_sources(path))), path):
-            symbols = self._symbols_of(module)
-            self.asked.names |= {(module, LISTING), (module, STARS)}
-            for name in symbols.entries if symbols is not None else ():
-                if "." not in name and not name.startswith("_") and name != STARS:
-                    value = self.attribute(module, name)
-                    if value is not None and value.kind in (CLASS_VALUE, FUNCTION_VALUE):
-                        found[name] = value
+        sources = [source for source, _ in self.star_sources(path)]
+        for module in (*reversed(sources), path):
+            self.asked.names.add((module, STARS))
+            found.update(self._remember(self._shared, (module, "own"), self._own_exports, module) or {})
+        return found
+
+    def _own_exports(self, path: str) -> Mapping[str, Value]:
+        symbols = self._symbols_of(path)
+        self.asked.names.add((path, LISTING))
+        found: dict[str, Value] = {}
+        for name in symbols.entries if symbols is not None else ():
+            if "." not in name and not name.startswith("_") and name != STARS:
+                value = self.attribute(path, name)
+                if value is not None and value.kind in (CLASS_VALUE, FUNCTION_VALUE):
+                    found[name] = value
         return found
 
     def _is_bound(self, path: str, within: str, name: str) -> bool:
@@ -625,8 +632,8 @@ class Resolver:
         owner = _enclosing_class(symbols, within) if symbols is not None else ""
         return Value(SUPER_VALUE, path, owner, "super") if owner else None
 
-    def _remember(self, memo: Memo, key: Key, compute: Callable[[], _T | None]) -> _T | None:
-        """`compute()`, or what it gave before.
+    def _remember(self, memo: Memo, key: Key, compute: Callable[..., _T | None], *arguments: object) -> _T | None:
+        """`compute(*arguments)`, or what it gave before.
 
         An answer that ran into a question still open is kept only until that question is settled, because
         another order of questions can give another answer; so every answer is a function of the snapshot.
@@ -643,7 +650,7 @@ class Resolver:
         self.asked, self._cut, self._height = Asked(), False, 0
         self._open[key] = None
         self._depth += 1
-        answer = compute()
+        answer = compute(*arguments)
         self._depth -= 1
         height = self._height + 1
         if self._cut:
