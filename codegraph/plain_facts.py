@@ -110,7 +110,7 @@ def _call_reader(field_name: str) -> Reader:
     def read(walk: Walk, node: Node) -> None:
         callee = node.child_by_field_name(field_name) if field_name else _first(node)
         if callee is not None:
-            walk.call(node, dotted_name(walk.text(callee)))
+            walk.call(node, walk.dotted(callee))
 
     return read
 
@@ -130,7 +130,7 @@ def _sent(walk: Walk, node: Node, receiver_field: str, name_field: str) -> str:
     method = walk.text(name).lstrip("$")
     if receiver is None:
         return method
-    dotted = dotted_name(walk.text(receiver))
+    dotted = walk.dotted(receiver)
     return f"{dotted}.{method}" if dotted and not dotted.startswith("?") else f"?.{method}"
 
 
@@ -167,7 +167,7 @@ def _read_element(walk: Walk, node: Node) -> None:
     """`<Price of={x}/>` calls the component Price; names in lower case are the browser's own elements."""
     name = node.child_by_field_name("name")
     if name is not None:
-        component = dotted_name(walk.text(name))
+        component = walk.dotted(name)
         if component[:1].isupper():
             walk.call(node, component)
 

@@ -13,19 +13,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 from tree_sitter import Node
 
-from .dotted import class_of_annotation, dotted_name
+from .dotted import class_of_annotation
 from .facts import MODULE_SCOPE
 from .walk import Parts, Reader, Walk, node_lines, note_error
+
+# Of `a or b or c …` and of `a = b = c = …` so many parts are looked at; real code has two or three.
+MAX_ALTERNATIVES = 8
 
 # Calls
 
 
 def _read_call(walk: Walk, node: Node) -> None:
-    walk.call(node, dotted_name(walk.text(node.children[0])))
+    walk.call(node, walk.dotted(node.children[0]))
 
 
 # Definitions
@@ -109,8 +112,9 @@ def _read_assignment(walk: Walk, node: Node) -> None:
         _bind_annotated(walk, parts[0], parts[2])
         return
     value = parts[-1]
-    while value.type == "assignment":  # in a = b = Foo() the part b = Foo() is read on its own as well
-        value = value.children[-1]
+    for _ in range(MAX_ALTERNATIVES):  # in a = b = Foo() the part b = Foo() is read on its own as well
+        if value.type == "assignment":
+            value = value.children[-1]
     _bind_value(walk, parts[0], value)
 
 
@@ -169,12 +173,12 @@ def _bind_value(walk: Walk, target: Node, value: Node) -> None:
                 _bind_value(walk, part, part_value)
             return
     known = False
-    for side in _sides(value):
+    for side in islice(_sides(value), MAX_ALTERNATIVES):
         kind = side.type
         if kind in ("identifier", "attribute"):
-            known |= _bind(walk, target, "alias", dotted_name(walk.text(side)))
+            known |= _bind(walk, target, "alias", walk.dotted(side))
         elif kind == "call":
-            known |= _bind(walk, target, "call", dotted_name(walk.text(side.children[0])))
+            known |= _bind(walk, target, "call", walk.dotted(side.children[0]))
         else:
             known |= kind == "none"  # a place that is filled later
     if not known:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tree_sitter import Language, Node
 
+from .dotted import MAX_LENGTH, dotted_name
 from .facts import (
     MODULE_SCOPE,
     NODE_BYTES,
@@ -37,6 +38,8 @@ CLASS_KINDS = frozenset({"class", "interface", "struct", "enum", "trait", "impl"
 """Kinds of definitions whose functions are methods."""
 
 MAX_QUALIFIED_LENGTH = 400
+
+LONG_BYTES = 5 * MAX_LENGTH  # in any script more characters than a dotted name may have
 
 _ERROR = 0xFFFF  # tree-sitter's kind id of every ERROR node, in every grammar
 
@@ -121,6 +124,11 @@ class Walk:
     def text(self, node: Node) -> str:
         """The source of a node."""
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def dotted(self, node: Node) -> str:
+        """The dotted name of an expression, see `dotted_name`. Of a very long one only the end is looked at."""
+        start, end = node.start_byte, node.end_byte
+        return dotted_name(self.source[max(start, end - LONG_BYTES) : end].decode("utf-8", "replace"))
 
     def define(
         self,
