@@ -1,0 +1,45 @@
+"""Weft's own strategies as the benchmark asks them: the only part of it that knows the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ...codegraph import parse_file
+from ...retrieval import Fragment, Query, RepositoryIndex, RetrievalOptions, retrieve, slice_file
+from .metrics import MAX_FRAGMENTS
+from .peers import Ranker, Windows
+from .sources import SourceFile
+from .tasks import Task
+
+
+def weft_ranker(strategy: str) -> Callable[[Windows], Ranker]:
+    """One of `RetrievalOptions.strategy`, asked with the text before the cursor alone."""
+
+    def build(windows: Windows) -> Ranker:
+        index = build_index(windows.sources)
+        options = RetrievalOptions(strategy=strategy, k=MAX_FRAGMENTS)
+
+        def rank(task: Task) -> Sequence[Fragment]:
+            retrieved = retrieve(index, query_of(task, windows.sources), options)
+            return [ranked.fragment for ranked in retrieved.fragments]
+
+        return rank
+
+    return build
+
+
+def build_index(sources: Mapping[str, SourceFile]) -> RepositoryIndex:
+    """The whole checkout, the tasks' own files as they are on disk: a query cuts its file at the cursor."""
+    return RepositoryIndex.build(
+        (parse_file(path, source.text), slice_file(path, source.text)) for path, source in sources.items()
+    )
+
+
+def query_of(task: Task, sources: Mapping[str, SourceFile]) -> Query:
+    """The cursor of a task; nothing of the file after it."""
+    return Query(task.path, sources[task.path].text[: task.prefix_end], task.context_start_lineno)
+
+
+WEFT_STRATEGIES: Mapping[str, Callable[[Windows], Ranker]] = {
+    name: weft_ranker(name) for name in ("bm25", "jaccard", "fragrel", "weft")
+}
