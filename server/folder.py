@@ -53,6 +53,10 @@ class IndexReport:
     cancelled: bool = False
 
 
+PUBLISH_FACTOR = 3
+"""While the first index is built, a snapshot is published when this many times as many new files wait as are in,
+and this many times as many are still to come."""
+
 MOST_PROCESSES = 8
 """More workers than this wait for the writer."""
 
@@ -123,8 +127,8 @@ class Folder:
             skipped.update(result.skipped)
             n_waiting += len(result.analyses)
             done += len(result.analyses) + len(result.unchanged) + len(result.skipped)
-            # Publishing costs in proportion to what is published, so waiting for as much again keeps the sum linear.
-            if n_waiting > n_published:
+            # Publishing may resolve again what is in already: only early snapshots, which cost little, are worth it.
+            if n_waiting > PUBLISH_FACTOR * n_published and PUBLISH_FACTOR * (n_published + n_waiting) < len(todo):
                 n_published += n_waiting
                 self._publish(waiting)
                 waiting, n_waiting = [], 0
