@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 class Forest:
     """Trees given by the parent of each node, -1 for roots, and the strength of the edge to it. Immutable.
 
-    Values go in and come out in *position* order: level by level, and as given inside a level;
+    Values go in and come out in *position* order: level by level, siblings side by side;
     `position[i]` is where node i stands. A level is one numpy step, so time grows with nodes plus levels.
     """
 
@@ -24,16 +24,23 @@ class Forest:
         depth = depths(parents)
         order = by_depth(depth)
         self.position = np.empty(len(parents), np.int32)
-        self.position[order] = np.arange(len(parents), dtype=np.int32)
-        self._parents = self.position[parents[order]]  # of roots: meaningless, never read
-        self._edges = np.broadcast_to(edges, parents.shape)[order]
         self._levels: list[tuple[int, int, NDArray[np.int64], NDArray[np.int32]]] = []
-        bounds = np.concatenate([[0], np.cumsum(np.bincount(depth))]).tolist()
-        for start, end in zip(bounds[1:-1], bounds[2:], strict=True):
-            level_parents = self._parents[start:end]
-            # Siblings stand together, because both levels keep the given order.
-            families = np.concatenate([[0], np.flatnonzero(np.diff(level_parents)) + 1])
-            self._levels.append((start, end, families, level_parents[families]))
+        self._parents = np.full(len(parents), -1, np.int32)
+        start = 0
+        for size in np.bincount(depth).tolist():
+            level = order[start : start + size]
+            if start:
+                above = self.position[parents[level]]
+                # Siblings must stand together. In document order they do.
+                if np.any(above[1:] < above[:-1]):
+                    by_parent = np.argsort(above, kind="stable")
+                    level[:], above = level[by_parent], above[by_parent]
+                families = np.flatnonzero(np.concatenate([[True], above[1:] != above[:-1]]))
+                self._parents[start : start + size] = above
+                self._levels.append((start, start + size, families, above[families]))
+            self.position[level] = np.arange(start, start + size, dtype=np.int32)
+            start += size
+        self._edges = np.broadcast_to(edges, parents.shape)[order]
 
     def __len__(self) -> int:
         return len(self.position)
@@ -81,10 +88,11 @@ def subtree_ends(parents: NDArray[np.int32], depth: NDArray[np.int32]) -> NDArra
     """The first node after each node's subtree, for nodes in document order (a parent, then its subtrees)."""
     ends = np.arange(1, len(parents) + 1, dtype=np.int32)
     order = by_depth(depth)
-    bounds = np.concatenate([[0], np.cumsum(np.bincount(depth))]).tolist()
-    for start, end in zip(reversed(bounds[1:-1]), reversed(bounds[2:]), strict=True):
-        level = order[start:end]
+    end = len(order)
+    for size in np.bincount(depth)[:0:-1].tolist():  # the deepest level first; roots write to nobody
+        level = order[end - size : end]
         ends[parents[level]] = ends[level]  # of several children the last one writes last
+        end -= size
     return ends
 
 
