@@ -19,6 +19,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain
 
@@ -42,6 +43,7 @@ def count_terms(text: str) -> Counter[str]:
     return Counter(terms_of(text))
 
 
+@lru_cache(maxsize=1 << 14)  # A keystroke leaves nearly all words of a query as they were.
 def terms_of_word(word: bytes) -> tuple[str, ...]:
     """The terms of one word, the word itself first; none when it begins with a digit or is too long."""
     if word[:1].isdigit() or len(word) > MAX_WORD_BYTES:
