@@ -87,7 +87,7 @@ class Vocabulary:
         return np.fromiter(map(self._numbers_of_word.keys_by_number.__getitem__, numbers), np.uint64)
 
 
-_MAX_WORDS = 300_000  # About 60 MB; a process that slices more starts a new vocabulary.
+_MAX_WORDS = 200_000  # About 75 MB; a process that meets more starts a new vocabulary.
 
 
 def shared_vocabulary() -> Vocabulary:
