@@ -5,10 +5,11 @@ from .directories import Directories
 from .facts import Binding, Call, Definition, FileGraph, Import
 from .graph import CallEdge, Caller, CodeGraph
 from .languages import comment_prefix, language_of
+from .lookup import Target
 from .reach import Reached, reachable_definitions
 from .relations import STORED_CLASSES as RELATIONS_CLASSES
 from .relations import Related, Relations
-from .resolve import HOW, Target, resolve
+from .resolve import HOW, resolve
 from .syntax import SyntaxTree, parse_file
 from .weights import Weights
 

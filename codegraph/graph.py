@@ -17,8 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .facts import Definition, FileGraph
+from .lookup import Asked, Memo, MemoBeside, unique_key
 from .modules import ModuleIndex, ModuleQuestion, names_touched_by
-from .resolve import Asked, Memo, MemoBeside, Resolver, unique_key
+from .python_names import PythonNames
+from .resolve import resolve_calls
 from .symbols import STARS, Entry, Symbols, changed_names
 
 
@@ -132,7 +134,7 @@ class CodeGraph:
         """
         return _Overlay(self, file)
 
-    # What resolution reads (`resolve.Sources`)
+    # What resolution reads (`lookup.Sources`)
 
     @property
     def memo(self) -> Memo:
@@ -211,11 +213,9 @@ class CodeGraph:
         return {key for key in moves if _only(before.get(key)) != _only(self._places.get(key))}
 
     def _resolve(self, path: str) -> None:
-        file = self._files[path]
-        resolver = Resolver(self)
-        edges = [CallEdge(call, *target) for call, targets in resolver.call_targets(file) for target in targets]
-        self._edges[path] = _pack_edges(edges)
-        self._asked[path] = _pack_asked(resolver.asked, path, self.symbols(path))
+        edges, asked = resolve_calls(self, self._files[path])
+        self._edges[path] = _pack_edges([CallEdge(call, *target) for call, target in edges])
+        self._asked[path] = _pack_asked(asked, path, self.symbols(path))
 
     def _callers_into(self, path: str) -> dict[str, tuple[Caller, ...]]:
         needle = _json(path)
@@ -355,7 +355,7 @@ def _names_moved_by_stars(
     if not came and not moved and all(_stars_of(was) == _stars_of(now) for was, now in tables.values()):
         return {}
     found: dict[str, set[str]] = {}
-    before, after = Resolver(old), Resolver(new)
+    before, after = PythonNames(old), PythonNames(new)
     for path in old._starred | new._starred:
         sources = after.star_sources(path)
         if before.star_sources(path) != sources:

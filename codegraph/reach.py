@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from .facts import MODULE_SCOPE, Definition
-from .resolve import (
+from .lookup import parse_dotted
+from .python_names import (
     CLASS_VALUE,
     FUNCTION_VALUE,
     INSTANCE_VALUE,
     MODULE_VALUE,
     SUPER_VALUE,
-    Resolver,
+    PythonNames,
     Value,
-    parse_dotted,
 )
 from .symbols import MODULE, STARS, Imported, Symbols
 
@@ -60,7 +60,7 @@ class _Reach:
         self._path = path
         self._symbols = symbols
         self._line = line
-        self._resolver = Resolver(graph)
+        self._names = PythonNames(graph)
         self._chain = _scopes_around(graph, path, symbols, line)
         self._mentions: dict[str, int] = {}  # dotted text -> the last line that mentions it
         self._local: list[str] = []  # receivers of the scopes around the line, latest mention last
@@ -127,18 +127,18 @@ class _Reach:
 
     def _value(self, receiver: str) -> Value | None:
         within = MODULE if self._chain[0] == MODULE_SCOPE else self._symbols.scopes[self._chain[0]]
-        return self._resolver.read(self._path, within, parse_dotted(receiver), self._line)
+        return self._names.read(self._path, within, parse_dotted(receiver), self._line)
 
     def _through(self, receiver: str, value: Value) -> Iterator[Reached]:
         """The definition that a receiver is, and those that it leads to."""
         if value.kind in (CLASS_VALUE, FUNCTION_VALUE):
             yield from self._one(receiver, receiver, value)
         if value.kind == MODULE_VALUE:
-            for name, offered in self._resolver.exports(value.path).items():
+            for name, offered in self._names.exports(value.path).items():
                 yield from self._one(receiver, f"{receiver}.{name}", offered._replace(how="module attribute"))
         elif value.kind == FUNCTION_VALUE:
             if receiver in self._mentions:
-                result = self._resolver.result(value)
+                result = self._names.result(value)
                 if result is not None and result.kind == INSTANCE_VALUE:
                     yield from self._one(receiver, f"{receiver}()", result)
                     yield from self._members(receiver, f"{receiver}()", result)
@@ -147,7 +147,7 @@ class _Reach:
 
     def _members(self, receiver: str, expression: str, value: Value) -> Iterator[Reached]:
         seen: set[str] = set()
-        places = self._resolver.classes(value.path, value.name).places
+        places = self._names.classes(value.path, value.name).places
         for place, (path, name) in enumerate(places):
             if place == 0 and value.kind == SUPER_VALUE:
                 continue

@@ -133,6 +133,13 @@ def is_class(entry: Entry) -> bool:
     return isinstance(entry, Definition) and entry.kind not in FUNCTION_KINDS
 
 
+def enclosing_class(symbols: Symbols, within: str) -> str:
+    """The innermost class around a scope, "" outside of all."""
+    while within != MODULE and not symbols.is_class(within):
+        within = within.rpartition(".")[0]
+    return within
+
+
 def family(language: str) -> str:
     """The group of languages that can call each other's definitions by name."""
     return _FAMILIES.get(language, language)

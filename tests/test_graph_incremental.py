@@ -134,13 +134,13 @@ SHOP = {
 def resolved(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The paths that are resolved from here on."""
     paths: list[str] = []
-    original = graph_module.Resolver.call_targets
+    original = graph_module.resolve_calls
 
-    def spy(self, file: FileGraph):
+    def spy(sources: CodeGraph, file: FileGraph):
         paths.append(file.path)
-        return original(self, file)
+        return original(sources, file)
 
-    monkeypatch.setattr(graph_module.Resolver, "call_targets", spy)
+    monkeypatch.setattr(graph_module, "resolve_calls", spy)
     return paths
 
 
