@@ -78,7 +78,7 @@ def changed(graph: CodeGraph, step: dict[str, str | None]) -> CodeGraph:
     return graph.with_changes(files, [path for path, text in step.items() if text is None])
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(states, steps)
 def test_changes_give_what_a_build_from_scratch_gives(state, changes):
     graph = CodeGraph.build(parse_file(path, text) for path, text in state.items())
@@ -90,7 +90,7 @@ def test_changes_give_what_a_build_from_scratch_gives(state, changes):
         graph = new
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(states, st.sampled_from(PATHS), texts)
 def test_an_overlay_resolves_its_file_as_an_edit_would(state, path, text):
     graph = CodeGraph.build(parse_file(path, text) for path, text in (state | {path: "x = 1"}).items())
@@ -108,7 +108,7 @@ def test_an_overlay_resolves_its_file_as_an_edit_would(state, path, text):
     assert everything(graph) == before
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(states, steps)
 def test_a_stored_graph_goes_on_as_before(state, changes):
     graph = CodeGraph.build(parse_file(path, text) for path, text in state.items())

@@ -644,6 +644,59 @@ def test_go_sees_its_package_and_imported_ones():
     )
 
 
+def test_javascript_follows_re_exports_and_calls_constructors():
+    check(
+        """
+        #- main.js
+        import { Shop, pay } from "./lib";
+        import * as price from "./lib/price";
+        import React from "react";
+        function run() { new Shop(); pay(); price.total(); React.settleAccount(); }
+        #- lib/index.js
+        export { Shop } from "./shop";
+        export * from "./price";
+        #- lib/shop.js
+        export class Shop { constructor() {} settleAccount() {} }
+        #- lib/price.js
+        export function pay() {}
+        export function total() {}
+        """,
+        "Shop -> lib/shop.js::Shop (import)",
+        "Shop -> lib/shop.js::Shop.constructor (constructor)",
+        "pay -> lib/price.js::pay (import)",
+        "price.total -> lib/price.js::total (import)",
+        path="main.js",
+    )
+
+
+def test_java_follows_imports_its_package_and_this():
+    check(
+        """
+        #- shop/Main.java
+        package shop;
+        import com.price.Price;
+        class Main {
+            void run() { Price.total(); Helper.help(); this.own(); own(); }
+            void own() {}
+        }
+        #- shop/Helper.java
+        package shop;
+        class Helper { static void help() {} }
+        #- com/price/Price.java
+        package com.price;
+        class Price { static int total() { return 1; } }
+        #- com/other/Other.java
+        package com.other;
+        class Other { static int total() { return 1; } static void help() {} }
+        """,
+        "Price.total -> com/price/Price.java::Price.total (import)",
+        "Helper.help -> shop/Helper.java::Helper.help (same package)",
+        "this.own -> shop/Main.java::Main.own (self)",
+        "own -> shop/Main.java::Main.own (same file)",
+        path="shop/Main.java",
+    )
+
+
 def test_c_follows_includes_to_the_source_beside_the_header():
     check(
         """
