@@ -11,13 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .forest import Forest
+from .forest import Forest, distances
 
 
 class Directories:
     """The tree of some paths; values come and go per file, in the order of the paths. Immutable."""
 
-    __slots__ = ("_forest", "_position", "n_files")
+    __slots__ = ("_first_file", "_forest", "_parents", "_position", "_weight", "n_files")
 
     def __init__(self, paths: Sequence[str], weight: float) -> None:
         numbers = {"": 0}
@@ -36,8 +36,11 @@ class Directories:
 
         homes = [number(path.rpartition("/")[0]) for path in paths]
         self.n_files = len(paths)
-        self._forest = Forest(np.array(parents + homes, np.int32), weight)
-        self._position = self._forest.position[len(parents) :]
+        self._weight = weight
+        self._first_file = len(parents)
+        self._parents = np.array(parents + homes, np.int32)
+        self._forest = Forest(self._parents, weight)
+        self._position = self._forest.position[self._first_file :]
 
     def sums(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """For each file, the sum of x over all *other* files, times the strength between the two."""
@@ -46,6 +49,10 @@ class Directories:
     def strongest(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         """For each file, the largest x of any file, times the strength between the two; x itself counts whole."""
         return self._forest.strongest(self._placed(x))[self._position]
+
+    def between(self, a: NDArray[np.integer], b: NDArray[np.integer]) -> NDArray[np.float64]:
+        """The strength between files, pair by pair."""
+        return self._weight ** distances(a + self._first_file, b + self._first_file, self._parents)
 
     def _placed(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         placed = np.zeros(len(self._forest))

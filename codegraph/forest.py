@@ -15,10 +15,11 @@ class Forest:
     """Trees given by the parent of each node, -1 for roots, and the strength of the edge to it. Immutable.
 
     Values go in and come out in *position* order: level by level, siblings side by side;
-    `position[i]` is where node i stands. A level is one numpy step, so time grows with nodes plus levels.
+    `position[i]` is where node i stands, and `order` the other way round. A level is one numpy step, so time grows with
+    nodes plus levels.
     """
 
-    __slots__ = ("_edges", "_levels", "_parents", "position")
+    __slots__ = ("_edges", "_levels", "_parents", "order", "position")
 
     def __init__(self, parents: NDArray[np.int32], edges: NDArray[np.float64] | float) -> None:
         depth = depths(parents)
@@ -40,6 +41,7 @@ class Forest:
                 self._levels.append((start, start + size, families, above[families]))
             self.position[level] = np.arange(start, start + size, dtype=np.int32)
             start += size
+        self.order = order.astype(np.int32)
         self._edges = np.broadcast_to(edges, parents.shape)[order]
 
     def __len__(self) -> int:
@@ -94,6 +96,21 @@ def subtree_ends(parents: NDArray[np.int32], depth: NDArray[np.int32]) -> NDArra
         ends[parents[level]] = ends[level]  # of several children the last one writes last
         end -= size
     return ends
+
+
+def distances(a: NDArray[np.integer], b: NDArray[np.integer], parents: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Edges between pairs of nodes of one tree, in which every parent has a smaller number than its children."""
+    steps = np.zeros(len(a), np.int64)
+    pending = np.flatnonzero(a != b)
+    a, b = a[pending], b[pending]
+    while len(pending):
+        # So the node with the larger number is never above the other one.
+        climbs = a > b
+        a, b = np.where(climbs, parents[a], a), np.where(climbs, b, parents[b])
+        steps[pending] += 1
+        apart = a != b
+        a, b, pending = a[apart], b[apart], pending[apart]
+    return steps
 
 
 def by_depth(depth: NDArray[np.int32]) -> NDArray[np.int64]:

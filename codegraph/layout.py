@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from .cover import Cover, Spans, cover, ranges
 from .facts import NODE_END, NODE_OPEN, NODE_PARENT, NODE_START, FileGraph
-from .forest import Forest, depths, subtree_ends
+from .forest import Forest, depths, distances, subtree_ends
 from .graph import CodeGraph
 from .weights import Weights
 
@@ -43,6 +43,7 @@ class Names:
     def __init__(self) -> None:
         self._files: dict[str, int] = {}
         self._definitions: dict[tuple[int, str], int] = {}
+        self._file_of_definition: list[int] = []
         self._lock = threading.Lock()
 
     def file(self, path: str) -> int:
@@ -59,8 +60,14 @@ class Names:
         found = self._definitions.get((file, qualified_name))
         if found is None:
             with self._lock:
-                found = self._definitions.setdefault((file, qualified_name), len(self._definitions))
+                found = self._definitions.setdefault((file, qualified_name), len(self._file_of_definition))
+                if found == len(self._file_of_definition):
+                    self._file_of_definition.append(file)
         return found
+
+    def files_of(self, definitions: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The numbers of the files that the definitions are in."""
+        return np.array([self._file_of_definition[i] for i in definitions.tolist()], np.int64)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -73,13 +80,13 @@ class Names:
 
     @property
     def n_definitions(self) -> int:
-        return len(self._definitions)
+        return len(self._file_of_definition)
 
-    def __getstate__(self) -> tuple[dict[str, int], dict[tuple[int, str], int]]:
-        return self._files, self._definitions
+    def __getstate__(self) -> tuple[dict[str, int], dict[tuple[int, str], int], list[int]]:
+        return self._files, self._definitions, self._file_of_definition
 
-    def __setstate__(self, state: tuple[dict[str, int], dict[tuple[int, str], int]]) -> None:
-        self._files, self._definitions = state
+    def __setstate__(self, state: tuple[dict[str, int], dict[tuple[int, str], int], list[int]]) -> None:
+        self._files, self._definitions, self._file_of_definition = state
         self._lock = threading.Lock()
 
 
@@ -185,11 +192,27 @@ class Layout:
         """The ids of the fragments of a file, given its index."""
         return self.fragment_id[self.fragment_start[file] : self.fragment_start[file + 1]]
 
-    def entries_of(self, fragment: int) -> tuple[Points, Floats]:
-        """The cover of a fragment as starting points, each in a row of its own, and their shares."""
-        part = slice(int(self.entry_start[fragment]), int(self.entry_start[fragment + 1]))
-        nodes = self.entry_node[part].astype(np.int64)
-        return Points(np.arange(len(nodes)), nodes, np.ones(len(nodes))), self.entry_share[part]
+    def file_at(self, nodes: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The index of the file that each node is in."""
+        return np.searchsorted(self.node_start, nodes, side="right") - 1
+
+    def listed_node(self, file: int, index: int) -> int:
+        """The node at an index of `FileGraph.nodes`."""
+        return int(self.listed[self.listed_start[file] + index])
+
+    def called_from(self, file: int) -> Ints:
+        """The definitions that the calls of a file lead to."""
+        first, beyond = self.calls.at.before[self.node_start[file : file + 2]]
+        return self.calls.definition[first:beyond]
+
+    def cover_of(self, fragments: NDArray[np.integer]) -> tuple[Points, Floats, NDArray[np.int64]]:
+        """The nodes that the fragments cover, each in a row of its own; their shares; the index into `fragments` of each."""
+        first = self.entry_start[fragments]
+        counts = self.entry_start[fragments + 1] - first
+        entries = ranges(first, counts)
+        nodes = self.entry_node[entries].astype(np.int64)
+        owner = np.repeat(np.arange(len(counts)), counts)
+        return Points(np.arange(len(nodes)), nodes, np.ones(len(nodes))), self.entry_share[entries], owner
 
     def product(self, x: Floats) -> Floats:
         """W x inside the files, without calls; x and the result have shape (n_fragments,)."""
@@ -343,21 +366,6 @@ def _self_strength(node: Ints, fragment: Ints, weight: Floats, parent: Ints, w: 
     strength = w ** distances(node[first], node[second], parent)
     pairs = np.bincount(fragment[first], weights=2 * weight[first] * weight[second] * strength, minlength=len(counts))
     return pairs + np.bincount(fragment, weights=weight**2)
-
-
-def distances(a: Ints, b: Ints, parent: Ints) -> NDArray[np.int64]:
-    """Edges between pairs of nodes of one tree."""
-    steps = np.zeros(len(a), np.int64)
-    pending = np.flatnonzero(a != b)
-    a, b = a[pending], b[pending]
-    while len(pending):
-        # A parent has a smaller number than what is below it, so the larger number is never above the smaller one.
-        climbs = a > b
-        a, b = np.where(climbs, parent[a], a), np.where(climbs, b, parent[b])
-        steps[pending] += 1
-        apart = a != b
-        a, b, pending = a[apart], b[apart], pending[apart]
-    return steps
 
 
 def _linked(

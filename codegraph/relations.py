@@ -1,42 +1,44 @@
 """How strongly any two fragments of a repository belong together.
 
-Owns the engine of Eq. 8 and Eq. 9 (FragRel; papers' spec 1.2 to 1.4): strengths are the largest product of edge weights
-over all paths. `exact` says the same in a few plain lines and takes hours where this takes milliseconds; a test holds
-them together. Knows fragments as numbers with lines, no text, no words and no query.
+Owns the engine of Eq. 8 and Eq. 9 (FragRel; papers' spec 1.2 to 1.4): the strength between two nodes is the largest product
+of edge weights over all paths between them. `exact` says the same in a few plain lines and takes hours where this takes
+milliseconds; tests hold the two together. Knows fragments as numbers with lines: no text, no words, no query.
 
 Without calls the graph is a tree, and everything about it is exact and linear (`forest`, `layout`). Calls are shortcuts
-in that tree. They are followed from a point of interest outwards, the strongest first and only so many, so that
+in that tree. They are followed outwards from a point of interest, the strongest first and only so many (`search`), so
 a definition that everybody calls costs no more than another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import count
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .cover import Spans
-from .directories import Directories
-from .facts import NODE_START
-from .forest import Forest
 from .graph import CodeGraph
-from .layout import Floats, Ints, Items, Layout, Links, Names, Points
-from .search import climb, definitions_in_reach, joined, linked, points, spread, strongest_per, sum_per
+from .layout import Floats, Ints, Points
+from .layouts import Layouts, View
+from .search import (
+    climb,
+    definitions_in_reach,
+    follow_calls,
+    look_up,
+    spread,
+    strongest_in_rows,
+    strongest_points,
+    sum_per,
+)
 from .weights import Weights
 
-# What bounds the search along calls. Measured by benchmarks/engine/relations.py: overlap of the final top 10 with the
-# exact matrix, see benchmarks/results/relations.md.
 CUTOFF = 1e-3
-MAX_DEFINITIONS = 128  # followed per round
-MAX_CALLERS = 64  # of one definition
-MAX_ARRIVALS = 256  # per round
-MAX_ROUNDS = 4
+"""Weaker strengths along calls count as none (papers' spec 1.3)."""
+
 MAX_NEIGHBOURS = 128  # call-made neighbours that a fragment keeps for Eq. 9
-N_CALL_ROWS = 256  # fragments whose call-made neighbours a query asks for
+N_CALL_ROWS = 256  # fragments whose call-made neighbours one query asks for
+ROWS_AT_ONCE = 64  # they are searched for side by side
 MAX_KEPT_ROWS = 20_000
 
 
@@ -50,43 +52,17 @@ class Related(NamedTuple):
 class Relations:
     """The relations of one snapshot of a repository. Immutable; what it computes on demand is kept for its successors.
 
-    Fragments are numbers that the caller gives (`Spans.first_id`), the same as long as a file is not changed. Results are
-    float64 arrays over all ids up to `n_ids`, 0 where no fragment has the id.
+    Fragments are numbers that the caller gives (`Spans.first_id`); an id may be given again when its file has
+    changed or is gone. Results are float64 arrays over all ids up to `n_ids`, 0 where no fragment has the id.
     """
 
-    __slots__ = (
-        "_changed",
-        "_directories",
-        "_file_of_id",
-        "_from_all",
-        "_home",
-        "_mass_of_id",
-        "_names",
-        "_rows",
-        "_spans",
-        "_views",
-        "graph",
-        "n_ids",
-        "weights",
-    )
+    __slots__ = ("_call_rows", "_layouts", "_mass")
 
     def __init__(self, weights: Weights | None = None) -> None:
         """The relations of an empty repository."""
-        self.graph = CodeGraph()
-        self.weights = weights or Weights()
-        self.n_ids = 0
-        self._names = Names()
-        self._spans: dict[str, Spans] = {}
-        self._views: tuple[_View, ...] = ()
-        # By number of the file: view and index in it (-1, -1 when it is gone), and a stamp that is new with each change.
-        self._home = np.zeros((2, 0), np.int32)
-        self._changed = np.zeros(0, np.int64)
-        # By id of the fragment: number of its file, and strength between it and the root of that file.
-        self._file_of_id = np.zeros(0, np.int32)
-        self._mass_of_id = np.zeros(0)
-        self._directories = Directories((), self.weights.directory)
-        self._from_all: Floats | None = None
-        self._rows: dict[tuple[int, float], _Row] = {}
+        self._layouts = Layouts(weights or Weights())
+        self._mass: Floats | None = None
+        self._call_rows: dict[tuple[int, float], _CallRow] = {}
 
     @classmethod
     def build(cls, graph: CodeGraph, spans: Mapping[str, Spans], weights: Weights | None = None) -> Relations:
@@ -99,31 +75,18 @@ class Relations:
         `changed` holds every file that is new or has another `FileGraph` or other spans. Files whose calls lead
         elsewhere now, though they did not change, are found here. The graph may be an overlay.
         """
-        gone = [path for path in removed if path in self._spans]
         new = Relations(self.weights)
-        new.graph, new._names, new._rows = graph, self._names, self._rows
-        new._spans = {**self._spans, **changed}
-        for path in gone:
-            del new._spans[path]
-        fresh = list(changed)
-        fresh += [path for path in _rewired(self.graph, graph) if path in new._spans and path not in changed]
-        files = np.array([self._names.file(path) for path in fresh], np.int64)
-        lost = np.array([self._names.file(path) for path in gone], np.int64)
-
-        n_files = self._names.n_files
-        new._home = np.full((2, n_files), -1, np.int32)
-        new._home[:, : self._home.shape[1]] = self._home
-        new._changed = np.zeros(n_files, np.int64)
-        new._changed[: len(self._changed)] = self._changed
-        new._changed[np.concatenate([files, lost])] = next(_stamps)
-        new._directories = self._directories
-        new.n_ids = max([self.n_ids, *(span.first_id + len(span) for span in changed.values())])
-        new._file_of_id = np.full(new.n_ids, -1, np.int32)
-        new._file_of_id[: self.n_ids] = self._file_of_id
-        new._mass_of_id = np.zeros(new.n_ids)
-        new._mass_of_id[: self.n_ids] = self._mass_of_id
-        new._replace(self._views, fresh, np.concatenate([files, lost]))
+        new._layouts = self._layouts.with_changes(graph, changed, removed)
+        new._call_rows = self._call_rows
         return new
+
+    @property
+    def weights(self) -> Weights:
+        return self._layouts.weights
+
+    @property
+    def n_ids(self) -> int:
+        return self._layouts.n_ids
 
     def environment(
         self,
@@ -138,427 +101,320 @@ class Relations:
         """Eq. 9 for every fragment: the mean of all scores, weighted by the relation to it; 0 when it has none.
 
         The part of the relation that syntax and directories make is exact. The part that calls make is bounded: each
-        fragment keeps its strongest call-made neighbours, found at strengths of `cutoff` or more, and only
-        the `n_call_rows` fragments that stand best without it (score + alpha * environment) are given theirs; None is all
-        of them. With a cutoff of 0 everything is exact, and takes the square of the size: for small trees.
+        fragment has its strongest call-made neighbours, found at strengths of `cutoff` or more, and only the `n_call_rows`
+        fragments that stand best without them (score + alpha * environment) are given theirs; None is all fragments.
+        With a cutoff of 0 everything is exact, and takes the square of the size: for small trees.
 
         Fragments of `exclude` count in no sum, and their own environment is 0. `scores` has shape (n_ids,).
         """
-        counted = (self._file_of_id >= 0).astype(np.float64)
-        excluded = np.asarray(exclude, np.int64)
-        counted[excluded] = 0
+        counted = (self._layouts.file_of_id >= 0).astype(np.float64)
+        counted[np.asarray(exclude, np.int64)] = 0
         scores = scores * counted
         if cutoff <= 0:
             return self._exact_environment(scores, counted, include_self)
-        total = self._tree_product(scores)
-        if self._from_all is None:
-            self._from_all = self._tree_product((self._file_of_id >= 0).astype(np.float64))
-        mass = self._from_all
-        if len(excluded):
-            only_excluded = (self._file_of_id >= 0).astype(np.float64) - counted
-            mass = mass - self._tree_product(only_excluded)
+        total, mass = self._tree_product(scores), self._mass_of(counted)
         if not include_self:
-            own = self._self_weights() * counted
-            total, mass = total - own * scores, mass - own
-        standing = scores + alpha * _ratio(total, mass)
+            own = self._self_weights()
+            total, mass = total - own * scores, mass - own * counted
         candidates = np.flatnonzero(counted)
         if n_call_rows is not None and n_call_rows < len(candidates):
-            candidates = candidates[np.argpartition(-standing[candidates], n_call_rows)[:n_call_rows]]
-        total, mass = total.copy(), mass.copy()
-        for i in candidates.tolist():
-            row = self._call_row(i, cutoff)
-            extra = row.extra if include_self else np.where(row.ids == i, 0, row.extra)
-            total[i] += extra @ scores[row.ids]
-            mass[i] += extra @ counted[row.ids]
+            standing = (scores + alpha * _ratio(total, mass))[candidates]
+            candidates = candidates[np.argpartition(-standing, n_call_rows)[:n_call_rows]]
+        for row in self._rows_of_calls(candidates.tolist(), cutoff):
+            extra = row.extra if include_self else np.where(row.neighbours == row.fragment_id, 0, row.extra)
+            total[row.fragment_id] += extra @ scores[row.neighbours]
+            mass[row.fragment_id] += extra @ counted[row.neighbours]
         return _ratio(total, mass) * counted
 
     def relations_of(self, fragment_id: int, *, cutoff: float = CUTOFF) -> Floats:
-        """One row of W, Eq. 8: the strength between a fragment and every fragment, itself included. Exact at cutoff 0."""
+        """One row of W, Eq. 8: the strengths between a fragment and all fragments, itself included. Exact at cutoff 0.
+
+        Raises KeyError when no fragment has the id.
+        """
         if cutoff <= 0:
             return self._exact_row(fragment_id)
         row = self._tree_row(fragment_id)
-        calls = self._call_row(fragment_id, cutoff)
-        row[calls.ids] += calls.extra
+        for calls in self._rows_of_calls([fragment_id], cutoff):
+            row[calls.neighbours] += calls.extra
         return row
 
     def strongest_neighbours(self, fragment_id: int, k: int, *, cutoff: float = CUTOFF) -> tuple[Related, ...]:
         """The k other fragments that are most strongly related to one, best first."""
         row = self.relations_of(fragment_id, cutoff=cutoff)
         row[fragment_id] = 0
-        best = np.argsort(-row, kind="stable")[:k]
-        return tuple(Related(int(i), float(row[i])) for i in best if row[i] > 0)
+        best = np.argsort(-row, kind="stable")[:k].tolist()
+        return tuple(Related(i, float(row[i])) for i in best if row[i] > 0)
 
     def relation_to_cursor(self, path: str, line: int, *, cutoff: float = CUTOFF) -> Floats:
-        """Strength between the code at a line and every fragment: Eq. 8 with the one node that begins last before it ends.
+        """Strength between the code at a line and every fragment: Eq. 8 with a single node on one side.
 
-        Calls are followed at strengths of `cutoff` or more; 0 is exact, and slow. Everything is 0 when the file is unknown.
+        The node is the innermost that begins at the line or before it. Calls are followed at strengths of `cutoff` or
+        more; 0 is exact, and slow. Everything is 0 when the file is unknown.
         """
-        found = self._node_at(path, line)
+        layouts = self._layouts
+        found = layouts.node_at(path, line)
         if found is None:
             return np.zeros(self.n_ids)
-        view, node = found
+        home, node = found
         if cutoff <= 0:
-            strengths = self._strengths(view, node)
-            return self._by_fragment(strengths)
-        reached: list[list[Points]] = [[] for _ in self._views]
-        seed = points(np.array([node]), np.ones(1))
-        layout = self._views[view].layout
-        for i, part in enumerate(self._follow_calls(view, seed, cutoff)):
+            return self._by_fragment(self._strengths(home, node))
+        seed = Points(np.zeros(1, np.int64), np.array([node]), np.ones(1))
+        up = climb(home.layout, seed, 0.0)
+        in_reach = definitions_in_reach(home.layout, up, cutoff, max(layouts.names.n_definitions, 1))
+        reached = [
+            strongest_points([part, up], view.layout.n_nodes) if view is home else part
+            for view, part in zip(layouts.views, follow_calls(layouts, *in_reach, cutoff), strict=True)
+        ]
+        # What arrives at the root of a file is related to all files around it.
+        at_roots = np.zeros(layouts.n_files)
+        for view, part in zip(layouts.views, reached, strict=True):
+            roots = view.layout.edge[part.nodes] == 0
+            np.maximum.at(at_roots, view.layout.files[view.layout.file_at(part.nodes[roots])], part.values[roots])
+        at_roots = layouts.directories.strongest(at_roots)
+        result = layouts.mass_of_id * at_roots[layouts.file_of_id]
+        for view, part in zip(layouts.views, reached, strict=True):
             if len(part.nodes):
-                reached[i].append(climb(self._views[i].layout, part, cutoff))
-        reached[view].append(climb(layout, seed, 0.0))
-        # What arrives at a file's root is related to all files around it.
-        at_roots = np.zeros(len(self._changed))
-        for v, parts in zip(self._views, reached, strict=True):
-            for part in parts:
-                roots = v.layout.parent[part.nodes] < 0
-                files = v.layout.files[v.files_of(part.nodes[roots])]
-                np.maximum.at(at_roots, files, part.values[roots])
-        at_roots = self._tree_of_directories().strongest(at_roots)
-        result = self._mass_of_id * at_roots[self._file_of_id]
-        for v, parts in zip(self._views, reached, strict=True):
-            if parts:
-                up = joined(parts)
-                touched = np.unique(v.files_of(up.nodes))
-                parts = [*parts, points(v.layout.node_start[touched], at_roots[v.layout.files[touched]])]
-                fragments, values = spread(v.layout, _deduplicated(joined(parts), v.layout.n_nodes))
-                result[v.ids[fragments]] = values
+                layout = view.layout
+                touched = np.unique(layout.file_at(part.nodes))
+                roots = Points(
+                    np.zeros(len(touched), np.int64), layout.node_start[touched], at_roots[layout.files[touched]]
+                )
+                fragments, values = spread(layout, strongest_points([part, roots], layout.n_nodes))
+                result[view.ids[fragments]] = values
         return result
 
     def strengths_from(self, path: str, node: int) -> dict[str, Floats]:
-        """Strength between one listed node (its index in `FileGraph.nodes`) and all listed nodes of all files. Exact."""
-        home = self._home_of(path)
-        if home is None:
+        """Strength between one listed node (its index in `FileGraph.nodes`) and all listed nodes of all files. Exact.
+
+        Raises KeyError when the file is unknown.
+        """
+        layouts = self._layouts
+        found = layouts.home_of(path)
+        if found is None:
             raise KeyError(path)
-        view, file = home
-        layout = self._views[view].layout
-        strengths = self._strengths(view, int(layout.listed[layout.listed_start[file] + node]))
-        result, paths = {}, self._names.paths
-        for v, values in zip(self._views, strengths, strict=True):
-            listed, bounds = values[v.layout.listed], v.layout.listed_start
-            for i in np.flatnonzero(v.alive).tolist():
-                result[paths[int(v.layout.files[i])]] = listed[bounds[i] : bounds[i + 1]]
+        home, file = found
+        paths = layouts.names.paths
+        result = {}
+        for view, values in zip(layouts.views, self._strengths(home, home.layout.listed_node(file, node)), strict=True):
+            layout = view.layout
+            parts = np.split(values[layout.listed], layout.listed_start[1:-1])
+            result.update({paths[layout.files[i]]: parts[i] for i in np.flatnonzero(view.alive).tolist()})
         return result
 
-    def __getstate__(self) -> dict[str, object]:
-        return {name: getattr(self, name) for name in self.__slots__ if name != "_rows"}
+    def __getstate__(self) -> Layouts:
+        return self._layouts
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
-        self._rows = {}
+    def __setstate__(self, layouts: Layouts) -> None:
+        self._layouts, self._mass, self._call_rows = layouts, None, {}
 
-    # Snapshots
-
-    def _replace(self, views: Sequence[_View], fresh: list[str], changed: NDArray[np.int64]) -> None:
-        """Take over the views of the snapshot before, without the changed files, and lay the fresh ones beside them."""
-        for i, view in enumerate(views):
-            dead = self._home[1, changed[self._home[0, changed] == i]]
-            if len(dead):
-                view = view.without(dead)
-                for file in dead.tolist():
-                    ids = view.layout.ids_of(file)
-                    self._file_of_id[ids], self._mass_of_id[ids] = -1, 0.0
-            self._views += (view,)
-        self._home[:, changed] = -1
-        # Layouts shrink at least by half from one to the next, so there are few, and a file is seldom laid out again.
-        n_nodes = sum(self.graph.files[path].n_nodes for path in fresh)
-        while self._views and self._views[-1].n_nodes <= 2 * n_nodes:
-            absorbed = self._views[-1]
-            self._views = self._views[:-1]
-            n_nodes += absorbed.n_nodes
-            fresh = fresh + [self._names.paths[i] for i in absorbed.layout.files[absorbed.alive]]
-        if not fresh:
-            return
-        layout = Layout.build(self.graph, fresh, [self._spans[path] for path in fresh], self._names, self.weights)
-        self._home[0, layout.files] = len(self._views)
-        self._home[1, layout.files] = np.arange(len(fresh))
-        self._views += (_View.of(layout),)
-        self._file_of_id[layout.fragment_id] = layout.files[layout.fragment_file]
-        self._mass_of_id[layout.fragment_id] = layout.root_mass
-
-    def _home_of(self, path: str) -> tuple[int, int] | None:
-        """View and index in it of a file of this snapshot."""
-        file = self._names.find_file(path)
-        if file is None or file >= self._home.shape[1] or self._home[0, file] < 0:
-            return None
-        return int(self._home[0, file]), int(self._home[1, file])
-
-    def _node_at(self, path: str, line: int) -> tuple[int, int] | None:
-        home = self._home_of(path)
-        if home is None:
-            return None
-        starts = self.graph.files[path].nodes[NODE_START]
-        local = max(int(np.searchsorted(starts, line, side="right")) - 1, 0)
-        layout = self._views[home[0]].layout
-        return home[0], int(layout.listed[layout.listed_start[home[1]] + local])
-
-    def _fragment(self, fragment_id: int) -> tuple[int, int, int]:
-        """Number of its file, view and index in it of a fragment."""
-        file = int(self._file_of_id[fragment_id]) if 0 <= fragment_id < self.n_ids else -1
-        if file < 0:
-            raise KeyError(f"no fragment has the id {fragment_id}")
-        view, index = self._home[:, file].tolist()
-        layout = self._views[view].layout
-        first = int(layout.fragment_start[index])
-        return file, view, first + fragment_id - int(layout.fragment_id[first])
-
-    def _tree_of_directories(self) -> Directories:
-        if self._directories.n_files != len(self._changed):
-            self._directories = Directories(self._names.paths[: len(self._changed)], self.weights.directory)
-        return self._directories
-
-    # Syntax and directories
+    # Syntax and directories: W x = A K A^T x
 
     def _tree_product(self, x: Floats) -> Floats:
         """W x without calls, shape (n_ids,)."""
-        files = np.maximum(self._file_of_id, 0)  # where no fragment is, there is no mass either
-        per_file = np.bincount(files, weights=self._mass_of_id * x, minlength=len(self._changed))
-        product = np.append(self._mass_of_id * self._tree_of_directories().sums(per_file)[files], 0.0)
-        x = np.append(x, 0.0)
-        for view in self._views:
+        layouts = self._layouts
+        files = np.maximum(layouts.file_of_id, 0)  # where no fragment is, there is no mass either
+        per_file = np.bincount(files, layouts.mass_of_id * x, layouts.n_files)
+        product = np.append(layouts.mass_of_id * layouts.directories.sums(per_file)[files], 0.0)
+        x = np.append(x, 0.0)  # what the id -1 reads and writes
+        for view in layouts.views:
             product[view.ids] += view.layout.product(x[view.ids])
         return product[:-1]
 
+    def _mass_of(self, counted: Floats) -> Floats:
+        """W without calls, summed up over the counted fragments. Only those of the current file are ever not counted."""
+        exists = (self._layouts.file_of_id >= 0).astype(np.float64)
+        if self._mass is None:
+            self._mass = self._tree_product(exists)
+        return self._mass if np.array_equal(exists, counted) else self._mass - self._tree_product(exists - counted)
+
     def _self_weights(self) -> Floats:
         weights = np.zeros(self.n_ids + 1)
-        for view in self._views:
+        for view in self._layouts.views:
             weights[view.ids] = view.layout.self_weight
         return weights[:-1]
 
     def _tree_row(self, fragment_id: int) -> Floats:
         """One row of W without calls, shape (n_ids,)."""
-        file, view, fragment = self._fragment(fragment_id)
-        layout = self._views[view].layout
-        here = np.zeros(len(self._changed))
-        here[file] = self._mass_of_id[fragment_id]
-        row = self._mass_of_id * self._tree_of_directories().strongest(here)[self._file_of_id]
-        entries, shares = layout.entries_of(fragment)
-        reached, strengths = spread(layout, climb(layout, entries, 0.0))
-        rows, fragments = np.divmod(reached, layout.n_fragments)
-        ids = layout.ids_of(int(self._home[1, file]))
-        row[ids] = 0.0
-        np.add.at(row, layout.fragment_id[fragments], shares[rows] * strengths)
+        layouts = self._layouts
+        (number,), at = layouts.fragments(np.array([fragment_id]))
+        view = layouts.views[number]
+        here = np.zeros(layouts.n_files)
+        here[layouts.file_of_id[fragment_id]] = layouts.mass_of_id[fragment_id]
+        row = layouts.mass_of_id * layouts.directories.strongest(here)[layouts.file_of_id]
+        row[layouts.file_of_id == layouts.file_of_id[fragment_id]] = 0
+        _, fragments, strengths = _tree_in_file(view, at, 0.0)
+        row[view.layout.fragment_id[fragments]] = strengths
         return row
 
-    # Calls
+    # Calls: what they add to W
 
-    def _call_row(self, fragment_id: int, cutoff: float) -> _Row:
-        """What calls add to one row of W."""
-        row = self._rows.get((fragment_id, cutoff))
-        if row is not None and self._still_holds(row):
-            return row
-        file, view, fragment = self._fragment(fragment_id)
-        layout = self._views[view].layout
-        entries, shares = layout.entries_of(fragment)
-        up = climb(layout, entries, cutoff)
-        n_definitions = max(self._names.n_definitions, 1)
-        keys, values = definitions_in_reach(layout, up, cutoff, n_definitions)
-        rows, definitions = np.divmod(keys, n_definitions)
-        definitions, values = sum_per(definitions, shares[rows] * values)
-        files, ids, strengths = [np.array([file])], [], []
-        for v, part in zip(self._views, self._follow_definitions(definitions, values, cutoff), strict=True):
-            reached = climb(v.layout, part, cutoff)
-            files.append(v.layout.files[np.unique(v.files_of(reached.nodes))])
-            fragments, values = spread(v.layout, reached)
-            ids.append(v.ids[fragments])
-            strengths.append(values)
-        neighbours = np.concatenate(ids)
-        extra = np.concatenate(strengths) - self._tree_row(fragment_id)[neighbours]
-        kept = np.flatnonzero(extra > 0)
-        if len(kept) > MAX_NEIGHBOURS:
-            kept = kept[np.argpartition(-extra[kept], MAX_NEIGHBOURS)[:MAX_NEIGHBOURS]]
-        touched = np.unique(np.concatenate(files)).astype(np.int32)
-        row = _Row(neighbours[kept], extra[kept], touched, self._changed[touched])
-        while len(self._rows) >= MAX_KEPT_ROWS:
-            self._rows.pop(next(iter(self._rows), (-1, 0.0)), None)
-        self._rows[fragment_id, cutoff] = row
-        return row
+    def _rows_of_calls(self, ids: Sequence[int], cutoff: float) -> list[_CallRow]:
+        kept = {i: self._call_rows.get((i, cutoff)) for i in ids}
+        missing = [i for i, row in kept.items() if row is None or not row.holds_in(self._layouts)]
+        for start in range(0, len(missing), ROWS_AT_ONCE):
+            for row in self._search_rows(np.array(missing[start : start + ROWS_AT_ONCE]), cutoff):
+                kept[row.fragment_id] = row
+                while len(self._call_rows) >= MAX_KEPT_ROWS:
+                    self._call_rows.pop(next(iter(self._call_rows), (-1, 0.0)), None)
+                self._call_rows[row.fragment_id, cutoff] = row
+        return [row for row in kept.values() if row is not None]
 
-    def _still_holds(self, row: _Row) -> bool:
-        # Another snapshot may have computed the row, even a later one. Stamps are given once, so equal ones mean
-        # equal files.
-        return int(row.files[-1]) < len(self._changed) and np.array_equal(self._changed[row.files], row.stamps)
-
-    def _follow_calls(self, view: int, seed: Points, cutoff: float) -> list[Points]:
-        """Where calls lead from a point of a view: per view, nodes that are reached by at least one call."""
-        layout = self._views[view].layout
-        n_definitions = max(self._names.n_definitions, 1)
-        return self._follow_definitions(
-            *definitions_in_reach(layout, climb(layout, seed, cutoff), cutoff, n_definitions), cutoff
+    def _search_rows(self, ids: NDArray[np.int64], cutoff: float) -> list[_CallRow]:
+        layouts = self._layouts
+        n_definitions, n_ids = max(layouts.names.n_definitions, 1), self.n_ids
+        numbers, at = layouts.fragments(ids)
+        keys, values, tree_keys, tree_values = [], [], [], []
+        for number in np.unique(numbers).tolist():
+            view, own = layouts.views[number], np.flatnonzero(numbers == number)
+            cover, shares, owner = view.layout.cover_of(at[own])
+            up = climb(view.layout, cover, cutoff)
+            found, strengths = definitions_in_reach(view.layout, up, cutoff, n_definitions)
+            entry, definition = np.divmod(found, n_definitions)
+            keys.append(own[owner[entry]] * n_definitions + definition)
+            values.append(shares[entry] * strengths)
+            rows, fragments, strengths = _tree_in_file(view, at[own], cutoff)
+            tree_keys.append(own[rows] * n_ids + view.layout.fragment_id[fragments])
+            tree_values.append(strengths)
+        reached = follow_calls(layouts, *sum_per(np.concatenate(keys), np.concatenate(values)), cutoff)
+        found_keys, found_values = [], []
+        touched = [np.arange(len(ids)) * layouts.n_files + layouts.file_of_id[ids]]
+        for view, part in zip(layouts.views, reached, strict=True):
+            at_fragments, strengths = spread(view.layout, part, cutoff)
+            rows, fragments = np.divmod(at_fragments, max(view.layout.n_fragments, 1))
+            found_keys.append(rows * n_ids + view.ids[fragments])
+            found_values.append(strengths)
+            touched.append(part.rows * layouts.n_files + view.layout.files[view.layout.file_at(part.nodes)])
+        pairs, strengths = np.concatenate(found_keys), np.concatenate(found_values)
+        rows, neighbours = np.divmod(pairs, n_ids)
+        without = self._across_files(ids[rows], neighbours)
+        same_file = np.flatnonzero(without < 0)
+        without[same_file] = look_up(
+            *sum_per(np.concatenate(tree_keys), np.concatenate(tree_values)), wanted=pairs[same_file]
         )
+        extra = strengths - without
+        kept = np.flatnonzero(extra > 0)
+        kept = kept[strongest_in_rows(rows[kept], extra[kept], MAX_NEIGHBOURS)]
+        kept = kept[np.argsort(rows[kept], kind="stable")]
+        files = np.unique(np.concatenate(touched))
+        each = np.arange(1, len(ids))
+        row_bounds = np.searchsorted(rows[kept], each)
+        file_rows, files = np.divmod(files, layouts.n_files)
+        return [
+            _CallRow(int(i), row_neighbours, row_extra, row_files, layouts.stamp[row_files])
+            for i, row_neighbours, row_extra, row_files in zip(
+                ids,
+                np.split(neighbours[kept], row_bounds),
+                np.split(extra[kept], row_bounds),
+                np.split(files, np.searchsorted(file_rows, each)),
+                strict=True,
+            )
+        ]
 
-    def _follow_definitions(self, definitions: NDArray[np.int64], values: Floats, cutoff: float) -> list[Points]:
-        """The same from definitions on, each with the strength at which it is reached."""
-        n_definitions = max(self._names.n_definitions, 1)
-        best = np.zeros(n_definitions)
-        reached: list[list[Points]] = [[] for _ in self._views]
-        for _ in range(MAX_ROUNDS):
-            better = np.flatnonzero((values >= cutoff) & (values > best[definitions]))
-            better = better[_largest(values[better], MAX_DEFINITIONS)]
-            definitions, values = definitions[better], values[better]
-            homes = [self._live(v, linked(v.layout.definitions, definitions, values, 1)) for v in self._views]
-            # A definition that is gone leads nowhere, though calls of it may stay: see `CodeGraph.overlay`.
-            stands = np.sort(np.concatenate([np.zeros(0, np.int64), *(home.rows for home in homes)]))
-            definitions, values = definitions[stands], values[stands]
-            if not len(definitions):
-                break
-            best[definitions] = values
-            arrivals = []
-            for v, home in zip(self._views, homes, strict=True):
-                callers = self._live(v, linked(v.layout.calls, definitions, values, MAX_CALLERS))
-                arrivals.append(joined([home, callers]))
-            arrivals = _strongest_of(arrivals, MAX_ARRIVALS, cutoff)
-            keys, found = [], []
-            for i, (v, part) in enumerate(zip(self._views, arrivals, strict=True)):
-                part = points(part.nodes, part.values)
-                reached[i].append(part)
-                if len(part.nodes):
-                    in_reach = definitions_in_reach(v.layout, climb(v.layout, part, cutoff), cutoff, n_definitions)
-                    keys.append(in_reach[0])
-                    found.append(in_reach[1])
-            definitions, values = strongest_per(_joined(keys, np.int64), _joined(found, np.float64))
-        return [joined(parts) for parts in reached]
-
-    @staticmethod
-    def _live(view: _View, at: Points) -> Points:
-        live = view.live(at.nodes)
-        return Points(at.rows[live], at.nodes[live], at.values[live])
+    def _across_files(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> Floats:
+        """W without calls for pairs of fragments in different files; -1 for pairs in one file."""
+        layouts = self._layouts
+        files_a, files_b = layouts.file_of_id[a], layouts.file_of_id[b]
+        pairs, which = np.unique(files_a.astype(np.int64) * layouts.n_files + files_b, return_inverse=True)
+        strengths = layouts.directories.between(*np.divmod(pairs, layouts.n_files))[which.reshape(-1)]
+        return np.where(files_a == files_b, -1.0, layouts.mass_of_id[a] * layouts.mass_of_id[b] * strengths)
 
     # Exactly
 
-    def _strengths(self, view: int, node: int) -> list[Floats]:
+    def _strengths(self, home: View, node: int) -> list[Floats]:
         """Strength between one node and all nodes, per view: trees, directories and calls in turns until nothing grows."""
-        forests = [v.layout.whole_forest() for v in self._views]
-        strengths = [np.zeros(v.layout.n_nodes) for v in self._views]
-        strengths[view][node] = 1.0
-        directories = self._tree_of_directories()
+        layouts = self._layouts
+        views = layouts.views
+        strengths = [np.zeros(view.layout.n_nodes) for view in views]
+        for view, values in zip(views, strengths, strict=True):
+            if view is home:
+                values[node] = 1.0
+        forests = [view.layout.whole_forest() for view in views]
+        roots = [view.layout.node_start[:-1][view.alive] for view in views]
+        root_files = [view.layout.files[view.alive] for view in views]
+        links = [
+            (values, linked.weight, *view.live_links(linked))
+            for view, values in zip(views, strengths, strict=True)
+            for linked in (view.layout.definitions, view.layout.calls)
+        ]
+        standing = np.zeros(layouts.names.n_definitions, bool)
+        for _, _, _, definitions in links[::2]:
+            standing[definitions] = True
         total = -1.0
         while total < (total := sum(float(values.sum()) for values in strengths)):
-            at_roots = np.zeros(len(self._changed))
-            at_definitions = np.zeros(self._names.n_definitions)
-            standing = np.zeros(self._names.n_definitions, bool)
-            for v, forest, values in zip(self._views, forests, strengths, strict=True):
-                by_position = np.empty_like(values)
-                by_position[forest.position] = values
-                values[:] = forest.strongest(by_position)[forest.position]
-                roots = v.layout.node_start[:-1][v.alive]
-                at_roots[v.layout.files[v.alive]] = values[roots]
-                for links in (v.layout.calls, v.layout.definitions):
-                    np.maximum.at(at_definitions, links.definition, links.weight * values[links.at.node])
-                standing[v.layout.definitions.definition[v.live(v.layout.definitions.at.node)]] = True
-            at_roots = directories.strongest(at_roots)
+            at_roots = np.zeros(layouts.n_files)
+            for values, forest, nodes, files in zip(strengths, forests, roots, root_files, strict=True):
+                values[:] = forest.strongest(values[forest.order])[forest.position]
+                at_roots[files] = values[nodes]
+            at_roots = layouts.directories.strongest(at_roots)
+            at_definitions = np.zeros(layouts.names.n_definitions)
+            for values, weight, nodes, definitions in links:
+                np.maximum.at(at_definitions, definitions, weight * values[nodes])
             at_definitions[~standing] = 0
-            for v, values in zip(self._views, strengths, strict=True):
-                np.maximum.at(values, v.layout.node_start[:-1][v.alive], at_roots[v.layout.files[v.alive]])
-                for links in (v.layout.calls, v.layout.definitions):
-                    live = v.live(links.at.node)
-                    arriving = links.weight * at_definitions[links.definition[live]]
-                    np.maximum.at(values, links.at.node[live], arriving)
+            for values, nodes, files in zip(strengths, roots, root_files, strict=True):
+                values[nodes] = np.maximum(values[nodes], at_roots[files])
+            for values, weight, nodes, definitions in links:
+                np.maximum.at(values, nodes, weight * at_definitions[definitions])
         return strengths
 
     def _by_fragment(self, strengths: Sequence[Floats]) -> Floats:
         """Strengths of nodes, per view -> of fragments, by shares."""
         result = np.zeros(self.n_ids + 1)
-        for view, values in zip(self._views, strengths, strict=True):
+        for view, values in zip(self._layouts.views, strengths, strict=True):
             layout = view.layout
             shared = layout.entry_share * values[layout.entry_node]
-            result[view.ids] = np.bincount(layout.entry_fragment, weights=shared, minlength=layout.n_fragments)
+            result[view.ids] = np.bincount(layout.entry_fragment, shared, layout.n_fragments)
         return result[:-1]
 
     def _exact_row(self, fragment_id: int) -> Floats:
-        _, view, fragment = self._fragment(fragment_id)
-        entries, shares = self._views[view].layout.entries_of(fragment)
+        (number,), at = self._layouts.fragments(np.array([fragment_id]))
+        view = self._layouts.views[number]
+        cover, shares, _ = view.layout.cover_of(at)
         row = np.zeros(self.n_ids)
-        for node, share in zip(entries.nodes.tolist(), shares, strict=True):
+        for node, share in zip(cover.nodes.tolist(), shares.tolist(), strict=True):
             row += share * self._by_fragment(self._strengths(view, node))
         return row
 
     def _exact_environment(self, scores: Floats, counted: Floats, include_self: bool) -> Floats:
-        environment = np.zeros(self.n_ids)
+        total, mass = np.zeros(self.n_ids), np.zeros(self.n_ids)
         for i in np.flatnonzero(counted).tolist():
             row = self._exact_row(i) * counted
             if not include_self:
                 row[i] = 0
-            environment[i] = _ratio(row @ scores, row.sum())
-        return environment
+            total[i], mass[i] = row @ scores, row.sum()
+        return _ratio(total, mass)
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
-    """A layout as one snapshot sees it: some of its files may have been replaced since."""
+class _CallRow(NamedTuple):
+    """What calls add to one row of W, and the state of the files that the search came through."""
 
-    layout: Layout
-    alive: NDArray[np.bool_]  # per file
-    ids: Ints  # per fragment; -1 when its file is not alive
-
-    @classmethod
-    def of(cls, layout: Layout) -> _View:
-        return cls(layout, np.ones(len(layout.files), bool), layout.fragment_id)
-
-    def without(self, files: Sequence[int]) -> _View:
-        """The view with some more files (indices into the layout) dead."""
-        alive, ids = self.alive.copy(), self.ids.copy()
-        alive[files] = False
-        for file in files:
-            ids[self.layout.fragment_start[file] : self.layout.fragment_start[file + 1]] = -1
-        return _View(self.layout, alive, ids)
-
-    @property
-    def n_nodes(self) -> int:
-        return int(np.diff(self.layout.node_start)[self.alive].sum())
-
-    def files_of(self, nodes: NDArray[np.integer]) -> NDArray[np.int64]:
-        return np.searchsorted(self.layout.node_start, nodes, side="right") - 1
-
-    def live(self, nodes: NDArray[np.integer]) -> NDArray[np.bool_]:
-        return self.alive[self.files_of(nodes)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """The call-made part of one row of W, and the state of the files that it was computed from."""
-
-    ids: Ints
+    fragment_id: int
+    neighbours: Ints
     extra: Floats
-    files: Ints
+    files: NDArray[np.int64]  # never empty, in order
     stamps: NDArray[np.int64]
 
+    def holds_in(self, layouts: Layouts) -> bool:
+        """Whether a search in this snapshot would come through the same files in the same state.
 
-_stamps = count(1)
+        The row may be of any other snapshot, even a later one: stamps are given once, so equal ones mean equal files.
+        A file is also stamped when a call of its definitions appears anywhere. What could still differ is a call that
+        gets closer to its own file's root; it changes how strongly that file counts here, not that it does.
+        """
+        return int(self.files[-1]) < layouts.n_files and np.array_equal(layouts.stamp[self.files], self.stamps)
 
 
-def _rewired(older: CodeGraph, newer: CodeGraph) -> set[str]:
-    """Files whose calls lead elsewhere now. In an overlay calls only get lost, and the search sees that by itself."""
-    return {path for path, edges in newer._edges.items() if older._edges.get(path) != edges}
+def _tree_in_file(
+    view: View, fragments: NDArray[np.int64], floor: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Rows of W without calls, inside the files of the fragments: indices of fragments, fragments, strengths."""
+    layout = view.layout
+    cover, shares, owner = layout.cover_of(fragments)
+    reached, strengths = spread(layout, climb(layout, cover, floor), floor)
+    entries, others = np.divmod(reached, layout.n_fragments)
+    pairs, strengths = sum_per(owner[entries] * layout.n_fragments + others, shares[entries] * strengths)
+    return *np.divmod(pairs, layout.n_fragments), strengths
 
 
 def _ratio(total: Floats, mass: Floats) -> Floats:
-    return np.divide(total, mass, out=np.zeros_like(total), where=mass > 0)
-
-
-def _largest(values: Floats, at_most: int) -> NDArray[np.int64]:
-    if len(values) <= at_most:
-        return np.arange(len(values))
-    return np.argpartition(-values, at_most)[:at_most]
-
-
-def _strongest_of(parts: Sequence[Points], at_most: int, floor: float) -> list[Points]:
-    """The strongest points of all parts together, as far as they reach the floor."""
-    values = np.concatenate([part.values for part in parts])
-    if len(values) > at_most:
-        floor = max(floor, float(-np.partition(-values, at_most)[at_most]))
-    return [Points(*(column[part.values >= floor] for column in part)) for part in parts]
-
-
-def _deduplicated(some: Points, n_nodes: int) -> Points:
-    keys, values = strongest_per(some.rows * n_nodes + some.nodes, some.values)
-    return Points(*np.divmod(keys, n_nodes), values)
-
-
-def _joined(arrays: Sequence[NDArray], dtype: type) -> NDArray:
-    return np.concatenate([np.zeros(0, dtype), *arrays])
-
-
-STORED_CLASSES: tuple[type, ...] = (Relations, _View, Forest, Items, Layout, Links, Names)
-"""What a pickled `Relations` is made of, besides its graph."""
+    """0 where the mass is 0, and where it is no more than what rounding left of nothing."""
+    return np.divide(total, mass, out=np.zeros_like(total), where=mass > 1e-12)

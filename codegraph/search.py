@@ -1,29 +1,30 @@
 """Strengths from a few nodes outwards: up the syntax trees, down to fragments, and along calls.
 
-Owns the steps of a search, each as a few numpy calls over all points at once. Knows one layout at a time and decides
-nothing: which points to follow, and how far, is for `relations` to say.
+Owns the search, each step of it a few numpy calls for all points of all searches at once, and its bounds. Searches that
+run side by side are told apart by *rows*. Knows layouts, no scores; what is a source, and what the strengths are good
+for, is for `relations` to say.
 
 Everything rests on one observation: every ancestor of a point may offer its whole subtree, the part that the point
-itself came from included. What is reached by such a detour is reached stronger without, and the maximum forgets it.
+itself came from included. What is reached by such a detour is reached stronger without it, and the maximum forgets it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .cover import ranges
 from .layout import Floats, Items, Layout, Links, Points
+from .layouts import Layouts
 
-
-def points(nodes: NDArray[np.integer], values: Floats) -> Points:
-    """The points of a single search."""
-    return Points(np.zeros(len(nodes), np.int64), nodes.astype(np.int64), values)
-
-
-def joined(parts: list[Points]) -> Points:
-    """All points of several lists; nodes may then stand twice."""
-    return Points(*(np.concatenate([part[i] for part in parts]) for i in range(3))) if parts else _NOWHERE
+# What bounds a search along calls, each per row. With these, benchmarks/engine/relations.py finds 9.9 of the 10 best
+# fragments of the exact matrix (benchmarks/results/relations.md).
+MAX_DEFINITIONS = 128  # followed per round, the strongest
+MAX_CALLERS = 64  # of one definition
+MAX_ARRIVALS = 256  # at calls and definitions, per round, the strongest
+MAX_ROUNDS = 4
 
 
 def climb(layout: Layout, start: Points, floor: float) -> Points:
@@ -37,10 +38,36 @@ def climb(layout: Layout, start: Points, floor: float) -> Points:
         reached.append(Points(rows, nodes, values))
         values = values * layout.edge[nodes]
         on = np.flatnonzero((values > 0) & (values >= floor))
-        rows, nodes, values = rows[on], layout.parent[nodes[on]], values[on]
-    rows, nodes, values = joined(reached)
-    keys, values = strongest_per(rows * layout.n_nodes + nodes, values)
-    return Points(*np.divmod(keys, layout.n_nodes), values) if len(keys) else _NOWHERE
+        rows, nodes, values = rows[on], layout.parent[nodes[on]].astype(np.int64), values[on]
+    return strongest_points(reached, layout.n_nodes)
+
+
+def spread(layout: Layout, up: Points, floor: float = 0.0) -> tuple[NDArray[np.int64], Floats]:
+    """Strength of every fragment that the points reach, by shares: rows * n_fragments + fragment, strengths.
+
+    Exact when the points hold the root of each file that they touch, and the floor is 0: then nothing is left out.
+    Otherwise what is reached below the floor counts nothing.
+    """
+    found, rows, values = below(layout, layout.groups, up, floor)
+    n_groups, n_fragments = len(layout.group_weight), layout.n_fragments
+    at_group, group_values = strongest_per(rows * n_groups + found, values)
+    row, group = np.divmod(at_group, max(n_groups, 1))
+    # A cover node that a point lies in is reached from inside, not through its parent.
+    first = layout.entries_at.before[up.nodes]
+    counts = layout.entries_at.before[up.nodes + 1] - first
+    entry = layout.entries_by_node[ranges(first, counts)]
+    source = np.repeat(np.arange(len(counts)), counts)
+    through = look_up(at_group, group_values, up.rows[source] * n_groups + layout.entry_group[entry])
+    gain = np.maximum(up.values[source] - layout.entry_link[entry] * through, 0)
+    return sum_per(
+        np.concatenate(
+            [
+                row * n_fragments + layout.group_fragment[group],
+                up.rows[source] * n_fragments + layout.entry_fragment[entry],
+            ]
+        ),
+        np.concatenate([layout.group_weight[group] * group_values, layout.entry_share[entry] * gain]),
+    )
 
 
 def below(
@@ -50,17 +77,19 @@ def below(
     first = items.before[up.nodes]
     counts = items.before[layout.end[up.nodes]] - first
     found = ranges(first, counts)
-    source = np.repeat(np.arange(len(counts)), counts)
-    steps = layout.depth[items.node[found]] - layout.depth[up.nodes][source]
-    values = up.values[source] * layout.powers[steps]
-    kept = np.flatnonzero(values >= floor)
-    return found[kept], up.rows[source[kept]], values[kept]
+    steps = layout.depth[items.node[found]] - np.repeat(layout.depth[up.nodes], counts)
+    values = np.repeat(up.values, counts) * layout.powers[steps]
+    rows = np.repeat(up.rows, counts)
+    if floor:
+        kept = np.flatnonzero(values >= floor)
+        found, rows, values = found[kept], rows[kept], values[kept]
+    return found, rows, values
 
 
 def definitions_in_reach(
     layout: Layout, up: Points, floor: float, n_definitions: int
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Definitions that the points reach by syntax, or by syntax and one call: rows * n_definitions + number, strengths."""
+    """Definitions that the points reach by syntax, or by syntax and a call: rows * n_definitions + number, strengths."""
     keys, values = [], []
     for links in (layout.calls, layout.definitions):
         found, rows, strengths = below(layout, links.at, up, floor)
@@ -69,60 +98,114 @@ def definitions_in_reach(
     return strongest_per(np.concatenate(keys), np.concatenate(values))
 
 
-def linked(links: Links, definitions: NDArray[np.int64], values: Floats, at_most: int) -> Points:
-    """Where the definitions stand, or are called from: `at_most` places of each, the strongest. Rows index `definitions`."""
+def follow_calls(layouts: Layouts, keys: NDArray[np.int64], values: Floats, cutoff: float) -> list[Points]:
+    """Where calls lead from definitions on, as long as the strength is at least `cutoff`.
+
+    Definitions come as in `definitions_in_reach`, with the strength at which each is reached. Returns, per view, the
+    nodes reached by way of them, ancestors included.
+    """
+    n_definitions = max(layouts.names.n_definitions, 1)
+    best: tuple[NDArray[np.int64], Floats] = (np.zeros(0, np.int64), np.zeros(0))
+    reached: list[list[Points]] = [[] for _ in layouts.views]
+    for turn in range(MAX_ROUNDS):
+        better = np.flatnonzero((values >= cutoff) & (values > look_up(*best, keys)))
+        better = better[strongest_in_rows(keys[better] // n_definitions, values[better], MAX_DEFINITIONS)]
+        keys, values = keys[better], values[better]
+        if not len(keys):
+            break
+        best = strongest_per(np.concatenate([best[0], keys]), np.concatenate([best[1], values]))
+        arrivals = _arrivals(layouts, *np.divmod(keys, n_definitions), values, cutoff)
+        found = []
+        for number, (view, part) in enumerate(zip(layouts.views, arrivals, strict=True)):
+            if len(part.nodes):
+                up = climb(view.layout, part, cutoff)
+                reached[number].append(up)
+                if turn + 1 < MAX_ROUNDS:
+                    found.append(definitions_in_reach(view.layout, up, cutoff, n_definitions))
+        if not found:
+            break
+        keys, values = (np.concatenate(column) for column in zip(*found, strict=True))
+        if len(found) > 1:
+            keys, values = strongest_per(keys, values)
+    return [strongest_points(parts, view.layout.n_nodes) for view, parts in zip(layouts.views, reached, strict=True)]
+
+
+def _arrivals(
+    layouts: Layouts, rows: NDArray[np.int64], definitions: NDArray[np.int64], values: Floats, cutoff: float
+) -> list[Points]:
+    """Per view, where definitions stand and where they are called, with the strengths at which a search gets there."""
+    homes = [view.live(_linked(view.layout.definitions, definitions, values, 1)) for view in layouts.views]
+    # A definition that is gone leads nowhere, though calls of it may stay: see `CodeGraph.overlay`.
+    standing = np.zeros(len(definitions), bool)
+    for home in homes:
+        standing[home.rows] = True
+    values = np.where(standing, values, 0.0)
+    parts = []
+    for view, home in zip(layouts.views, homes, strict=True):
+        callers = view.live(_linked(view.layout.calls, definitions, values, MAX_CALLERS))
+        parts.append(Points(*(np.concatenate(column) for column in zip(home, callers, strict=True))))
+    # Here the rows are still those of `definitions`.
+    merged = Points(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    kept = np.flatnonzero(merged.values >= cutoff)
+    kept = np.sort(kept[strongest_in_rows(rows[merged.rows[kept]], merged.values[kept], MAX_ARRIVALS)])
+    bounds = np.searchsorted(kept, np.cumsum([0, *(len(part.nodes) for part in parts)]))
+    return [
+        Points(rows[merged.rows[some]], merged.nodes[some], merged.values[some])
+        for some in np.split(kept, bounds[1:-1])
+    ]
+
+
+def _linked(links: Links, definitions: NDArray[np.int64], values: Floats, at_most: int) -> Points:
+    """Where calls of the definitions, or they themselves, stand; rows are indices into `definitions`."""
     found, source = links.of(definitions, at_most)
     return Points(source, links.at.node[found].astype(np.int64), values[source] * links.weight)
 
 
-def spread(layout: Layout, up: Points) -> tuple[NDArray[np.int64], Floats]:
-    """Strength of every fragment that the points reach, by shares: rows * n_fragments + fragment, strengths.
-
-    Exact when the points hold the root of each file that they touch: then nothing in it is left out.
-    """
-    found, rows, values = below(layout, layout.groups, up, 0.0)
-    n_groups, n_fragments = len(layout.group_weight), layout.n_fragments
-    at_group, group_values = strongest_per(rows * n_groups + found, values)
-    row, group = np.divmod(at_group, max(n_groups, 1))
-    targets = [row * n_fragments + layout.group_fragment[group]]
-    parts = [layout.group_weight[group] * group_values]
-    # A cover node that a point lies in is reached from inside, not through its parent.
-    first = layout.entries_at.before[up.nodes]
-    counts = layout.entries_at.before[up.nodes + 1] - first
-    entry = layout.entries_by_node[ranges(first, counts)]
-    source = np.repeat(np.arange(len(counts)), counts)
-    from_parent = np.searchsorted(at_group, up.rows[source] * n_groups + layout.entry_group[entry])
-    through = _at(group_values, at_group, from_parent, up.rows[source] * n_groups + layout.entry_group[entry])
-    gain = np.maximum(up.values[source] - layout.entry_link[entry] * through, 0)
-    targets.append(up.rows[source] * n_fragments + layout.entry_fragment[entry])
-    parts.append(layout.entry_share[entry] * gain)
-    return sum_per(np.concatenate(targets), np.concatenate(parts))
+# Keys and values
 
 
-def strongest_per(keys: NDArray[np.integer], values: Floats) -> tuple[NDArray[np.int64], Floats]:
+def strongest_points(parts: Sequence[Points], n_nodes: int) -> Points:
+    """All points, each row and node once."""
+    if not parts:
+        return Points(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    rows, nodes, values = (np.concatenate(column) for column in zip(*parts, strict=True))
+    keys, values = strongest_per(rows * n_nodes + nodes, values)
+    return Points(*np.divmod(keys, n_nodes), values)
+
+
+def strongest_per(keys: NDArray[np.int64], values: Floats) -> tuple[NDArray[np.int64], Floats]:
     """The distinct keys in order, and the largest value of each."""
     order, first = _runs(keys)
     return keys[order[first]], np.maximum.reduceat(values[order], first) if len(first) else values
 
 
-def sum_per(keys: NDArray[np.integer], values: Floats) -> tuple[NDArray[np.int64], Floats]:
+def sum_per(keys: NDArray[np.int64], values: Floats) -> tuple[NDArray[np.int64], Floats]:
     """The distinct keys in order, and the sum of the values of each."""
     order, first = _runs(keys)
     return keys[order[first]], np.add.reduceat(values[order], first) if len(first) else values
 
 
-def _runs(keys: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _runs(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
-    return order, np.flatnonzero(np.concatenate([ordered[:1] == ordered[:1], ordered[1:] != ordered[:-1]]))
+    starts = np.ones(len(keys), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
+    return order, np.flatnonzero(starts)
 
 
-def _at(values: Floats, keys: NDArray[np.int64], places: NDArray[np.int64], wanted: NDArray[np.int64]) -> Floats:
-    """Values by key, 0 where a key is missing; `places` are where the keys would stand."""
+def look_up(keys: NDArray[np.int64], values: Floats, wanted: NDArray[np.int64]) -> Floats:
+    """Values by key, 0 where a key is missing. The keys are in order."""
     if not len(keys):
         return np.zeros(len(wanted))
-    places = np.minimum(places, len(keys) - 1)
+    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[places] == wanted, values[places], 0.0)
 
 
-_NOWHERE = Points(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+def strongest_in_rows(rows: NDArray[np.int64], values: Floats, at_most: int) -> NDArray[np.int64]:
+    """Which values are among the `at_most` largest of their row."""
+    if len(rows) <= at_most:
+        return np.arange(len(rows))
+    order = np.lexsort((-values, rows))
+    ordered = rows[order]
+    rank = np.arange(len(rows)) - np.searchsorted(ordered, ordered)
+    return order[rank < at_most]
