@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import Floats, Ints, Longs, Numbers, bounds, ranges, sums_at
 from .facts import NODE_BYTES, NODE_END, NODE_PARENT, NODE_START
 
 
@@ -25,8 +25,8 @@ class Spans:
     """
 
     first_id: int
-    starts: NDArray[np.int32]
-    ends: NDArray[np.int32]
+    starts: Ints
+    ends: Ints
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -40,16 +40,16 @@ class Cover:
     A span that holds no node has the root of its file as its only one.
     """
 
-    indptr: NDArray[np.int64]  # (n_spans + 1,)
-    nodes: NDArray[np.int32]
-    shares: NDArray[np.float64]
+    indptr: Longs  # (n_spans + 1,)
+    nodes: Ints
+    shares: Floats
 
 
 def cover(
-    nodes: NDArray[np.int32],
-    starts: NDArray[np.int32],
-    ends: NDArray[np.int32],
-    roots: NDArray[np.int32] | None = None,
+    nodes: Ints,
+    starts: Numbers,
+    ends: Numbers,
+    roots: Numbers | None = None,
 ) -> Cover:
     """The maximal nodes inside each span, given `FileGraph.nodes` (5, n_nodes) and spans that slide.
 
@@ -74,7 +74,7 @@ def cover(
     pair_span = np.concatenate([ranges(first, before), ranges(parent_beyond, after)])
 
     n_bytes = nodes[NODE_BYTES].astype(np.float64)
-    total = np.bincount(pair_span, weights=n_bytes[pair_node], minlength=len(starts))
+    total = sums_at(pair_span, n_bytes[pair_node], len(starts))
     empty = np.flatnonzero(total == 0)
     fallback = np.zeros(len(empty), np.int64) if roots is None else roots[empty]
     kept = total[pair_span] > 0
@@ -83,12 +83,4 @@ def cover(
     order = np.lexsort((pair_node, pair_span))
     pair_node, pair_span = pair_node[order], pair_span[order]
     shares = np.where(total[pair_span] > 0, n_bytes[pair_node] / np.maximum(total[pair_span], 1), 1.0)
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(pair_span, minlength=len(starts)))])
-    return Cover(indptr, pair_node.astype(np.int32), shares)
-
-
-def ranges(starts: NDArray[np.integer], lengths: NDArray[np.integer]) -> NDArray[np.int64]:
-    """The numbers of many ranges, one after another: `starts[0]`, `starts[0] + 1`, … for `lengths[0]`, and so on."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
+    return Cover(bounds(np.bincount(pair_span, minlength=len(starts))), pair_node.astype(np.int32), shares)

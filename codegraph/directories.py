@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import Floats, Numbers
 from .forest import Forest, distances
 
 
@@ -42,19 +42,19 @@ class Directories:
         self._forest = Forest(self._parents, weight)
         self._position = self._forest.position[self._first_file :]
 
-    def sums(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def sums(self, x: Floats) -> Floats:
         """For each file, the sum of x over all *other* files, times the strength between the two."""
         return self._forest.sums(self._placed(x))[self._position] - x
 
-    def strongest(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def strongest(self, x: Floats) -> Floats:
         """For each file, the largest x of any file, times the strength between the two; x itself counts whole."""
         return self._forest.strongest(self._placed(x))[self._position]
 
-    def between(self, a: NDArray[np.integer], b: NDArray[np.integer]) -> NDArray[np.float64]:
+    def between(self, a: Numbers, b: Numbers) -> Floats:
         """The strength between files, pair by pair."""
         return self._weight ** distances(a + self._first_file, b + self._first_file, self._parents)
 
-    def _placed(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _placed(self, x: Floats) -> Floats:
         placed = np.zeros(len(self._forest))
         placed[self._position] = x
         return placed

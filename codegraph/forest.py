@@ -8,7 +8,8 @@ serves syntax trees and the directory tree.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from .arrays import Floats, Ints, Longs, Numbers
 
 
 class Forest:
@@ -21,11 +22,11 @@ class Forest:
 
     __slots__ = ("_edges", "_levels", "_parents", "order", "position")
 
-    def __init__(self, parents: NDArray[np.int32], edges: NDArray[np.float64] | float) -> None:
+    def __init__(self, parents: Ints, edges: Floats | float) -> None:
         depth = depths(parents)
         order = by_depth(depth)
         self.position = np.empty(len(parents), np.int32)
-        self._levels: list[tuple[int, int, NDArray[np.int64], NDArray[np.int32]]] = []
+        self._levels: list[tuple[int, int, Longs, Ints]] = []
         self._parents = np.full(len(parents), -1, np.int32)
         start = 0
         for size in np.bincount(depth).tolist():
@@ -47,7 +48,7 @@ class Forest:
     def __len__(self) -> int:
         return len(self.position)
 
-    def sums(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def sums(self, x: Floats) -> Floats:
         """K x, shape (n_nodes,)."""
         total = x.copy()
         for start, end, families, heads in reversed(self._levels):
@@ -58,7 +59,7 @@ class Forest:
             below += edges * (total[self._parents[start:end]] - edges * below)
         return total
 
-    def strongest(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def strongest(self, x: Floats) -> Floats:
         """max over j of K[i, j] x[j], for every node i; x must not be negative, shape (n_nodes,)."""
         best = x.copy()
         for start, end, families, heads in reversed(self._levels):
@@ -70,7 +71,7 @@ class Forest:
         return best
 
 
-def depths(parents: NDArray[np.int32]) -> NDArray[np.int32]:
+def depths(parents: Ints) -> Ints:
     """Edges between each node and its root. Doubles its stride each round: log2(depth) rounds."""
     depth = (parents >= 0).astype(np.int32)
     above = parents
@@ -86,7 +87,7 @@ def depths(parents: NDArray[np.int32]) -> NDArray[np.int32]:
         above = following
 
 
-def subtree_ends(parents: NDArray[np.int32], depth: NDArray[np.int32]) -> NDArray[np.int32]:
+def subtree_ends(parents: Ints, depth: Ints) -> Ints:
     """The first node after each node's subtree, for nodes in document order (a parent, then its subtrees)."""
     ends = np.arange(1, len(parents) + 1, dtype=np.int32)
     order = by_depth(depth)
@@ -98,7 +99,7 @@ def subtree_ends(parents: NDArray[np.int32], depth: NDArray[np.int32]) -> NDArra
     return ends
 
 
-def distances(a: NDArray[np.integer], b: NDArray[np.integer], parents: NDArray[np.int32]) -> NDArray[np.int64]:
+def distances(a: Numbers, b: Numbers, parents: Ints) -> Longs:
     """Edges between pairs of nodes of one tree, in which every parent has a smaller number than its children."""
     steps = np.zeros(len(a), np.int64)
     pending = np.flatnonzero(a != b)
@@ -113,7 +114,7 @@ def distances(a: NDArray[np.integer], b: NDArray[np.integer], parents: NDArray[n
     return steps
 
 
-def by_depth(depth: NDArray[np.int32]) -> NDArray[np.int64]:
+def by_depth(depth: Ints) -> Longs:
     """The nodes level by level, in document order inside a level."""
     # Numbers of 16 bits are sorted by their digits, several times faster.
     return np.argsort(depth.astype(np.uint16) if depth.max(initial=0) < 1 << 16 else depth, kind="stable")

@@ -12,28 +12,25 @@ Those few pairs are the *band*: fragments slide, so they stand near the diagonal
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .cover import Cover, Spans, cover, ranges
+from .arrays import Floats, Ints, Longs, Numbers, bounds, ranges, sums_at
+from .cover import Cover, Spans, cover
 from .facts import NODE_END, NODE_OPEN, NODE_PARENT, NODE_START, FileGraph
 from .forest import Forest, depths, distances, subtree_ends
 from .graph import CodeGraph
 from .weights import Weights
 
-Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
-
 
 class Points(NamedTuple):
     """Nodes that a search has reached, and how strongly. Searches that run side by side are told apart by `rows`."""
 
-    rows: NDArray[np.int64]
-    nodes: NDArray[np.int64]
+    rows: Longs
+    nodes: Longs
     values: Floats
 
 
@@ -65,7 +62,7 @@ class Names:
                     self._file_of_definition.append(file)
         return found
 
-    def files_of(self, definitions: NDArray[np.integer]) -> NDArray[np.int64]:
+    def files_of(self, definitions: Numbers) -> Longs:
         """The numbers of the files that the definitions are in."""
         return np.array([self._file_of_definition[i] for i in definitions.tolist()], np.int64)
 
@@ -101,7 +98,7 @@ class Items:
     before: Ints
 
     @classmethod
-    def sorted(cls, node: NDArray[np.integer], n_nodes: int) -> Items:
+    def sorted(cls, node: Numbers, n_nodes: int) -> Items:
         before = np.zeros(n_nodes + 1, np.int32)
         np.cumsum(np.bincount(node, minlength=n_nodes), out=before[1:])
         return cls(node.astype(np.int32), before)
@@ -125,7 +122,7 @@ class Links:
         by_definition = np.lexsort((steps[order], definition)).astype(np.int32)
         return cls(Items.sorted(node[order], n_nodes), definition, weight, by_definition, definition[by_definition])
 
-    def of(self, definitions: NDArray[np.integer], at_most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def of(self, definitions: Numbers, at_most: int) -> tuple[Longs, Longs]:
         """The links of each definition, `at_most` so many, and for each the index into `definitions`."""
         first = np.searchsorted(self.sorted_definitions, definitions, side="left")
         beyond = np.searchsorted(self.sorted_definitions, definitions, side="right")
@@ -141,10 +138,10 @@ class Layout:
     powers: Floats  # syntax weight to the power of 0, 1, … up to the depth of the deepest node, and one more
 
     files: Ints  # number of each file (`Names.file`)
-    node_start: NDArray[np.int64]  # (n_files + 1,)
+    node_start: Longs  # (n_files + 1,)
     listed: Ints  # the nodes that `FileGraph.nodes` lists; the others are calls and definitions inside these
-    listed_start: NDArray[np.int64]  # (n_files + 1,)
-    fragment_start: NDArray[np.int64]  # (n_files + 1,)
+    listed_start: Longs  # (n_files + 1,)
+    fragment_start: Longs  # (n_files + 1,)
 
     parent: Ints  # of each node; -1 for roots
     depth: Ints  # syntax edges up to the root; to the parent of a node that is not listed it may be several
@@ -155,7 +152,7 @@ class Layout:
     fragment_file: Ints  # index into `files`
     root_mass: Floats  # strength between the fragment and its root: sum of share * 0.5 ** depth
 
-    entry_start: NDArray[np.int64]  # (n_fragments + 1,); entries stand fragment by fragment
+    entry_start: Longs  # (n_fragments + 1,); entries stand fragment by fragment
     entry_node: Ints
     entry_share: Floats
     entry_fragment: Ints
@@ -192,7 +189,7 @@ class Layout:
         """The ids of the fragments of a file, given its index."""
         return self.fragment_id[self.fragment_start[file] : self.fragment_start[file + 1]]
 
-    def file_at(self, nodes: NDArray[np.integer]) -> NDArray[np.int64]:
+    def file_at(self, nodes: Numbers) -> Longs:
         """The index of the file that each node is in."""
         return np.searchsorted(self.node_start, nodes, side="right") - 1
 
@@ -205,7 +202,7 @@ class Layout:
         first, beyond = self.calls.at.before[self.node_start[file : file + 2]]
         return self.calls.definition[first:beyond]
 
-    def cover_of(self, fragments: NDArray[np.integer]) -> tuple[Points, Floats, NDArray[np.int64]]:
+    def cover_of(self, fragments: Numbers) -> tuple[Points, Floats, Longs]:
         """The nodes that the fragments cover, each in a row of its own; their shares; the index into `fragments` of each."""
         first = self.entry_start[fragments]
         counts = self.entry_start[fragments + 1] - first
@@ -216,9 +213,9 @@ class Layout:
 
     def product(self, x: Floats) -> Floats:
         """W x inside the files, without calls; x and the result have shape (n_fragments,)."""
-        below = np.bincount(self.group_position, self.group_weight * x[self.group_fragment], len(self.forest))
+        below = sums_at(self.group_position, self.group_weight * x[self.group_fragment], len(self.forest))
         strengths = self.forest.sums(below)[self.group_position]
-        total = np.bincount(self.group_fragment, self.group_weight * strengths, self.n_fragments)
+        total = sums_at(self.group_fragment, self.group_weight * strengths, self.n_fragments)
         total += self.band[0] * x
         for offset, band in enumerate(self.band[1:], start=1):
             total[:-offset] += band[:-offset] * x[offset:]
@@ -232,8 +229,8 @@ class Layout:
         """Lay these files of the graph side by side."""
         w = weights.syntax
         parts = [graph.files[path] for path in paths]
-        listed_start = _starts(part.n_nodes for part in parts)
-        fragment_start = _starts(len(span) for span in spans)
+        listed_start = bounds([part.n_nodes for part in parts])
+        fragment_start = bounds([len(span) for span in spans])
         facts = _concatenate_nodes(parts, listed_start)
         calls, definitions = _linked(graph, parts, listed_start, names)
         listed, hung, parent, depth, end = _hang(facts[NODE_PARENT], np.concatenate([calls, definitions]))
@@ -247,7 +244,7 @@ class Layout:
         entry_node, entry_share = listed[covers.nodes], covers.shares
         n_fragments = len(fragment_file)
         entry_fragment = np.repeat(np.arange(n_fragments, dtype=np.int32), np.diff(covers.indptr))
-        root_mass = np.bincount(entry_fragment, weights=entry_share * powers[depth[entry_node]], minlength=n_fragments)
+        root_mass = sums_at(entry_fragment, entry_share * powers[depth[entry_node]], n_fragments)
 
         is_root = parent[entry_node] < 0
         entry_link = np.where(is_root, 1.0, w)
@@ -257,7 +254,7 @@ class Layout:
         )
         groups = Items.sorted(head[first], n_nodes)
         group_fragment = entry_fragment[first]
-        group_weight = np.bincount(inverse, weights=entry_share * entry_link, minlength=len(keys))
+        group_weight = sums_at(inverse, entry_share * entry_link, len(keys))
         by_node = np.argsort(entry_node, kind="stable")
 
         facts_open = (facts[NODE_OPEN] != 0) | (facts[NODE_PARENT] < 0)
@@ -302,11 +299,7 @@ class Layout:
         )
 
 
-def _starts(sizes: Iterable[int]) -> NDArray[np.int64]:
-    return np.cumsum([0, *sizes], dtype=np.int64)
-
-
-def _concatenate_nodes(parts: Sequence[FileGraph], node_start: NDArray[np.int64]) -> Ints:
+def _concatenate_nodes(parts: Sequence[FileGraph], node_start: Longs) -> Ints:
     """All nodes, (5, n_nodes); parents are numbered over all of them, lines stay those of their file."""
     nodes = np.concatenate([part.nodes for part in parts], axis=1) if parts else np.zeros((5, 0), np.int32)
     offsets = np.repeat(node_start[:-1], np.diff(node_start))
@@ -315,11 +308,11 @@ def _concatenate_nodes(parts: Sequence[FileGraph], node_start: NDArray[np.int64]
 
 
 def _cover_all(
-    nodes: Ints, parts: Sequence[FileGraph], spans: Sequence[Spans], node_start: NDArray[np.int64], fragment_file: Ints
+    nodes: Ints, parts: Sequence[FileGraph], spans: Sequence[Spans], node_start: Longs, fragment_file: Ints
 ) -> Cover:
     """The covers of all files at once: their lines are counted on, with a gap between two files."""
     lengths = [max(part.n_lines, int(max(span.ends, default=0))) + 1 for part, span in zip(parts, spans, strict=True)]
-    first_line = _starts(lengths)[:-1]
+    first_line = bounds(lengths)[:-1]
     shifted = nodes.copy()
     shifted[[NODE_START, NODE_END]] += np.repeat(first_line, np.diff(node_start)).astype(np.int32)
     offsets = first_line[fragment_file]
@@ -328,7 +321,7 @@ def _cover_all(
     return cover(shifted, starts, ends, node_start[:-1][fragment_file])
 
 
-def _joined(arrays: Sequence[NDArray[np.integer]]) -> NDArray[np.int64]:
+def _joined(arrays: Sequence[Numbers]) -> Longs:
     return np.concatenate([np.zeros(0, np.int64), *arrays])
 
 
@@ -351,7 +344,7 @@ def _band(
     missing = (1 - w * w) * w**steps * share[by_node[upper]] * share[by_node[lower]]
     offset = np.abs(i - j).astype(np.int64)
     n_offsets, n_fragments = int(offset.max(initial=0)) + 1, int(fragment.max(initial=-1)) + 1
-    flat = np.bincount(offset * n_fragments + np.minimum(i, j), weights=missing, minlength=n_offsets * n_fragments)
+    flat = sums_at(offset * n_fragments + np.minimum(i, j), missing, n_offsets * n_fragments)
     return flat.reshape(n_offsets, n_fragments)
 
 
@@ -364,13 +357,11 @@ def _self_strength(node: Ints, fragment: Ints, weight: Floats, parent: Ints, w: 
     second = ranges(np.arange(1, len(order) + 1), rest)
     first, second = order[first], order[second]
     strength = w ** distances(node[first], node[second], parent)
-    pairs = np.bincount(fragment[first], weights=2 * weight[first] * weight[second] * strength, minlength=len(counts))
-    return pairs + np.bincount(fragment, weights=weight**2)
+    pairs = sums_at(fragment[first], 2 * weight[first] * weight[second] * strength, len(counts))
+    return pairs + sums_at(fragment, weight**2, len(counts))
 
 
-def _linked(
-    graph: CodeGraph, parts: Sequence[FileGraph], listed_start: NDArray[np.int64], names: Names
-) -> tuple[Ints, Ints]:
+def _linked(graph: CodeGraph, parts: Sequence[FileGraph], listed_start: Longs, names: Names) -> tuple[Ints, Ints]:
     """Calls and definitions as rows: listed node, syntax edges below it, number of the definition, and a number for
     the place in the source: a call that leads to two definitions has two rows, but it is one call."""
     calls: list[tuple[int, int, int, int]] = []

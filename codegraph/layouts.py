@@ -13,11 +13,12 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import Floats, Ints, Longs, Numbers
 from .cover import Spans
 from .directories import Directories
 from .facts import NODE_START
 from .graph import CodeGraph
-from .layout import Floats, Ints, Layout, Links, Names, Points
+from .layout import Layout, Links, Names, Points
 from .weights import Weights
 
 
@@ -84,7 +85,7 @@ class Layouts:
         self.spans: dict[str, Spans] = {}
         self.views: tuple[View, ...] = ()
         self.home: Ints = np.zeros((2, 0), np.int32)
-        self.stamp: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.stamp: Longs = np.zeros(0, np.int64)
         self.file_of_id: Ints = np.zeros(0, np.int32)
         self.mass_of_id: Floats = np.zeros(0)
         self._directories = Directories((), weights.directory)
@@ -144,7 +145,7 @@ class Layouts:
         starts = self.graph.files[path].nodes[NODE_START]
         return view, view.layout.listed_node(file, max(int(np.searchsorted(starts, line, side="right")) - 1, 0))
 
-    def fragments(self, ids: NDArray[np.integer]) -> tuple[Ints, NDArray[np.int64]]:
+    def fragments(self, ids: Numbers) -> tuple[Ints, Longs]:
         """View and index in its layout of each fragment.
 
         Raises KeyError when no fragment has one of the ids.
@@ -162,7 +163,7 @@ class Layouts:
             at[here] = first + ids[here] - layout.fragment_id[first]
         return views, at
 
-    def _replace(self, views: Sequence[View], fresh: list[str], changed: NDArray[np.int64]) -> None:
+    def _replace(self, views: Sequence[View], fresh: list[str], changed: Longs) -> None:
         """Take over the views of the snapshot before, without the changed files, and lay the fresh ones beside them."""
         for number, view in enumerate(views):
             dead = self.home[1, changed[self.home[0, changed] == number]].tolist()
@@ -190,7 +191,7 @@ class Layouts:
         self.file_of_id[layout.fragment_id] = layout.files[layout.fragment_file]
         self.mass_of_id[layout.fragment_id] = layout.root_mass
 
-    def _called_from(self, files: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _called_from(self, files: Longs) -> Longs:
         """The definitions that calls in these files lead to."""
         called = [np.zeros(0, np.int64)]
         for file in files[files < self.n_files].tolist():

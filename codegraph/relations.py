@@ -15,22 +15,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import Floats, Ints, Longs, Numbers, look_up, strongest_in_rows, sum_per, sums_at
 from .cover import Spans
 from .graph import CodeGraph
-from .layout import Floats, Ints, Points
+from .layout import Points
 from .layouts import Layouts, View
-from .search import (
-    climb,
-    definitions_in_reach,
-    follow_calls,
-    look_up,
-    spread,
-    strongest_in_rows,
-    strongest_points,
-    sum_per,
-)
+from .search import climb, definitions_in_reach, follow_calls, spread, strongest_points
 from .weights import Weights
 
 CUTOFF = 1e-3
@@ -93,7 +84,7 @@ class Relations:
         scores: Floats,
         *,
         include_self: bool = False,
-        exclude: Sequence[int] | NDArray[np.integer] = (),
+        exclude: Sequence[int] | Numbers = (),
         alpha: float = 0.5,
         n_call_rows: int | None = N_CALL_ROWS,
         cutoff: float = CUTOFF,
@@ -213,7 +204,7 @@ class Relations:
         """W x without calls, shape (n_ids,)."""
         layouts = self._layouts
         files = np.maximum(layouts.file_of_id, 0)  # where no fragment is, there is no mass either
-        per_file = np.bincount(files, layouts.mass_of_id * x, layouts.n_files)
+        per_file = sums_at(files, layouts.mass_of_id * x, layouts.n_files)
         product = np.append(layouts.mass_of_id * layouts.directories.sums(per_file)[files], 0.0)
         x = np.append(x, 0.0)  # what the id -1 reads and writes
         for view in layouts.views:
@@ -259,7 +250,7 @@ class Relations:
                 self._call_rows[row.fragment_id, cutoff] = row
         return [row for row in kept.values() if row is not None]
 
-    def _search_rows(self, ids: NDArray[np.int64], cutoff: float) -> list[_CallRow]:
+    def _search_rows(self, ids: Longs, cutoff: float) -> list[_CallRow]:
         layouts = self._layouts
         n_definitions, n_ids = max(layouts.names.n_definitions, 1), self.n_ids
         numbers, at = layouts.fragments(ids)
@@ -310,7 +301,7 @@ class Relations:
             )
         ]
 
-    def _across_files(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> Floats:
+    def _across_files(self, a: Longs, b: Longs) -> Floats:
         """W without calls for pairs of fragments in different files; -1 for pairs in one file."""
         layouts = self._layouts
         files_a, files_b = layouts.file_of_id[a], layouts.file_of_id[b]
@@ -362,7 +353,7 @@ class Relations:
         for view, values in zip(self._layouts.views, strengths, strict=True):
             layout = view.layout
             shared = layout.entry_share * values[layout.entry_node]
-            result[view.ids] = np.bincount(layout.entry_fragment, shared, layout.n_fragments)
+            result[view.ids] = sums_at(layout.entry_fragment, shared, layout.n_fragments)
         return result[:-1]
 
     def _exact_row(self, fragment_id: int) -> Floats:
@@ -390,8 +381,8 @@ class _CallRow(NamedTuple):
     fragment_id: int
     neighbours: Ints
     extra: Floats
-    files: NDArray[np.int64]  # never empty, in order
-    stamps: NDArray[np.int64]
+    files: Longs  # never empty, in order
+    stamps: Longs
 
     def holds_in(self, layouts: Layouts) -> bool:
         """Whether a search in this snapshot would come through the same files in the same state.
@@ -403,9 +394,7 @@ class _CallRow(NamedTuple):
         return int(self.files[-1]) < layouts.n_files and np.array_equal(layouts.stamp[self.files], self.stamps)
 
 
-def _tree_in_file(
-    view: View, fragments: NDArray[np.int64], floor: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+def _tree_in_file(view: View, fragments: Longs, floor: float) -> tuple[Longs, Longs, Floats]:
     """Rows of W without calls, inside the files of the fragments: indices of fragments, fragments, strengths."""
     layout = view.layout
     cover, shares, owner = layout.cover_of(fragments)

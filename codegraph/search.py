@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .cover import ranges
-from .layout import Floats, Items, Layout, Links, Points
+from .arrays import Floats, Longs, look_up, ranges, strongest_in_rows, strongest_per, sum_per
+from .layout import Items, Layout, Links, Points
 from .layouts import Layouts
 
 # What bounds a search along calls, each per row. With these, benchmarks/engine/relations.py finds 9.9 of the 10 best
@@ -42,7 +41,7 @@ def climb(layout: Layout, start: Points, floor: float) -> Points:
     return strongest_points(reached, layout.n_nodes)
 
 
-def spread(layout: Layout, up: Points, floor: float = 0.0) -> tuple[NDArray[np.int64], Floats]:
+def spread(layout: Layout, up: Points, floor: float = 0.0) -> tuple[Longs, Floats]:
     """Strength of every fragment that the points reach, by shares: rows * n_fragments + fragment, strengths.
 
     Exact when the points hold the root of each file that they touch, and the floor is 0: then nothing is left out.
@@ -70,9 +69,7 @@ def spread(layout: Layout, up: Points, floor: float = 0.0) -> tuple[NDArray[np.i
     )
 
 
-def below(
-    layout: Layout, items: Items, up: Points, floor: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+def below(layout: Layout, items: Items, up: Points, floor: float) -> tuple[Longs, Longs, Floats]:
     """What hangs below the points, as item numbers, rows and strengths of `floor` or more; an item may come twice."""
     first = items.before[up.nodes]
     counts = items.before[layout.end[up.nodes]] - first
@@ -86,9 +83,7 @@ def below(
     return found, rows, values
 
 
-def definitions_in_reach(
-    layout: Layout, up: Points, floor: float, n_definitions: int
-) -> tuple[NDArray[np.int64], Floats]:
+def definitions_in_reach(layout: Layout, up: Points, floor: float, n_definitions: int) -> tuple[Longs, Floats]:
     """Definitions that the points reach by syntax, or by syntax and a call: rows * n_definitions + number, strengths."""
     keys, values = [], []
     for links in (layout.calls, layout.definitions):
@@ -98,14 +93,14 @@ def definitions_in_reach(
     return strongest_per(np.concatenate(keys), np.concatenate(values))
 
 
-def follow_calls(layouts: Layouts, keys: NDArray[np.int64], values: Floats, cutoff: float) -> list[Points]:
+def follow_calls(layouts: Layouts, keys: Longs, values: Floats, cutoff: float) -> list[Points]:
     """Where calls lead from definitions on, as long as the strength is at least `cutoff`.
 
     Definitions come as in `definitions_in_reach`, with the strength at which each is reached. Returns, per view, the
     nodes reached by way of them, ancestors included.
     """
     n_definitions = max(layouts.names.n_definitions, 1)
-    best: tuple[NDArray[np.int64], Floats] = (np.zeros(0, np.int64), np.zeros(0))
+    best: tuple[Longs, Floats] = (np.zeros(0, np.int64), np.zeros(0))
     reached: list[list[Points]] = [[] for _ in layouts.views]
     for turn in range(MAX_ROUNDS):
         better = np.flatnonzero((values >= cutoff) & (values > look_up(*best, keys)))
@@ -130,9 +125,7 @@ def follow_calls(layouts: Layouts, keys: NDArray[np.int64], values: Floats, cuto
     return [strongest_points(parts, view.layout.n_nodes) for view, parts in zip(layouts.views, reached, strict=True)]
 
 
-def _arrivals(
-    layouts: Layouts, rows: NDArray[np.int64], definitions: NDArray[np.int64], values: Floats, cutoff: float
-) -> list[Points]:
+def _arrivals(layouts: Layouts, rows: Longs, definitions: Longs, values: Floats, cutoff: float) -> list[Points]:
     """Per view, where definitions stand and where they are called, with the strengths at which a search gets there."""
     homes = [view.live(_linked(view.layout.definitions, definitions, values, 1)) for view in layouts.views]
     # A definition that is gone leads nowhere, though calls of it may stay: see `CodeGraph.overlay`.
@@ -155,13 +148,10 @@ def _arrivals(
     ]
 
 
-def _linked(links: Links, definitions: NDArray[np.int64], values: Floats, at_most: int) -> Points:
+def _linked(links: Links, definitions: Longs, values: Floats, at_most: int) -> Points:
     """Where calls of the definitions, or they themselves, stand; rows are indices into `definitions`."""
     found, source = links.of(definitions, at_most)
     return Points(source, links.at.node[found].astype(np.int64), values[source] * links.weight)
-
-
-# Keys and values
 
 
 def strongest_points(parts: Sequence[Points], n_nodes: int) -> Points:
@@ -171,41 +161,3 @@ def strongest_points(parts: Sequence[Points], n_nodes: int) -> Points:
     rows, nodes, values = (np.concatenate(column) for column in zip(*parts, strict=True))
     keys, values = strongest_per(rows * n_nodes + nodes, values)
     return Points(*np.divmod(keys, n_nodes), values)
-
-
-def strongest_per(keys: NDArray[np.int64], values: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """The distinct keys in order, and the largest value of each."""
-    order, first = _runs(keys)
-    return keys[order[first]], np.maximum.reduceat(values[order], first) if len(first) else values
-
-
-def sum_per(keys: NDArray[np.int64], values: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """The distinct keys in order, and the sum of the values of each."""
-    order, first = _runs(keys)
-    return keys[order[first]], np.add.reduceat(values[order], first) if len(first) else values
-
-
-def _runs(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    starts = np.ones(len(keys), bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
-    return order, np.flatnonzero(starts)
-
-
-def look_up(keys: NDArray[np.int64], values: Floats, wanted: NDArray[np.int64]) -> Floats:
-    """Values by key, 0 where a key is missing. The keys are in order."""
-    if not len(keys):
-        return np.zeros(len(wanted))
-    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[places] == wanted, values[places], 0.0)
-
-
-def strongest_in_rows(rows: NDArray[np.int64], values: Floats, at_most: int) -> NDArray[np.int64]:
-    """Which values are among the `at_most` largest of their row."""
-    if len(rows) <= at_most:
-        return np.arange(len(rows))
-    order = np.lexsort((-values, rows))
-    ordered = rows[order]
-    rank = np.arange(len(rows)) - np.searchsorted(ordered, ordered)
-    return order[rank < at_most]
