@@ -17,11 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .facts import Definition, FileGraph
-from .lookup import Asked, Memo, MemoBeside, unique_key
+from .lookup import Memo, MemoBeside, Question, Remembered, unique_key
 from .modules import ModuleIndex, ModuleQuestion, names_touched_by
 from .python_names import PythonNames
 from .resolve import resolve_calls
 from .symbols import STARS, Entry, Symbols, changed_names
+
+MAX_TABLES = 2048
+"""How many files' tables of names a snapshot keeps; one of a file of 200 lines takes about 20 kB."""
 
 
 class CallEdge(NamedTuple):
@@ -62,10 +65,21 @@ class CodeGraph:
     @classmethod
     def build(cls, files: Iterable[FileGraph]) -> CodeGraph:
         """The graph of these files, resolved from scratch. The last of several files with one path counts."""
-        graph = cls().with_changes(files)
-        # The tables of all files together are larger than the graph; those that queries need come back.
-        graph._symbols = {}
-        graph._memo = Memo()
+        graph = cls()
+        graph._files = {file.path: file for file in files}
+        came: dict[str, tuple[set[str], set[str]]] = {}
+        starred = []
+        for path in graph._files:
+            symbols = graph.symbols(path)
+            _move_places(came, path, None, symbols)
+            if _stars_of(symbols):
+                starred.append(path)
+        graph._places = _after_moves({}, came)
+        graph._starred = frozenset(starred)
+        # Neighbours after each other: they ask about the same files.
+        for path in sorted(graph._files):
+            graph._resolve(path)
+        graph._memo = Memo()  # larger than the graph; what queries need of it comes back
         return graph
 
     @property
@@ -115,9 +129,12 @@ class CodeGraph:
         }
         for path, more in _names_moved_by_stars(self, new, tables, moved).items():
             names[path] = names.get(path, set()) | more
-        unique = new._move_places(_moved_places(tables))
-        questions = _changed_questions(self, new, moved) if moved else set()
-        changes = _Changes({path: found for path, found in names.items() if found}, unique, questions)
+        moves: dict[str, tuple[set[str], set[str]]] = {}
+        for path, (old, now) in tables.items():
+            _move_places(moves, path, old, now)
+        unique = new._after(moves)
+        others = unique | _changed_modules(self, new, moved) if moved else unique
+        changes = _Changes({path: found for path, found in names.items() if found}, others)
         affected = {path for path, file in updates.items() if file is not None} | changes.askers(new._asked)
         new._memo = self._memo.without(changes.concern) if changes else self._memo
         for path in affected:
@@ -153,6 +170,8 @@ class CodeGraph:
             file = self._files.get(path)
             if file is None:
                 return None
+            if len(self._symbols) >= MAX_TABLES:
+                self._symbols = dict(list(self._symbols.items())[MAX_TABLES // 2 :])
             found = self._symbols[path] = Symbols(file)
         return found
 
@@ -205,12 +224,12 @@ class CodeGraph:
         new._symbols, new._modules, new._memo = self._symbols.copy(), self._modules, self._memo
         return new
 
-    def _move_places(self, moves: Mapping[str, tuple[set[str], set[str]]]) -> set[str]:
+    def _after(self, moves: Mapping[str, tuple[set[str], set[str]]]) -> set[Question]:
         """Note where names are defined now; gives the names that became unique, or another one, or ceased to be."""
         if not moves:
             return set()
         before, self._places = self._places, _after_moves(self._places, moves)
-        return {key for key in moves if _only(before.get(key)) != _only(self._places.get(key))}
+        return {(key,) for key in moves if _only(before.get(key)) != _only(self._places.get(key))}
 
     def _resolve(self, path: str) -> None:
         edges, asked = resolve_calls(self, self._files[path])
@@ -297,39 +316,32 @@ class _Overlay(CodeGraph):
 class _Changes:
     """The questions that have other answers now."""
 
-    def __init__(self, names: Mapping[str, set[str]], unique: set[str], modules: set[ModuleQuestion]) -> None:
-        self._unique = unique
-        self._modules = modules
+    def __init__(self, names: Mapping[str, set[str]], others: set[Question]) -> None:
         self._by_path = names
-        self._names = {(path, name) for path, found in names.items() for name in found}
+        self._questions = others.union((path, name) for path, found in names.items() for name in found)
+        self._others = others
         self._whole = {path for path, found in names.items() if _ANY in found}
 
     def __bool__(self) -> bool:
-        return bool(self._names or self._unique or self._modules)
+        return bool(self._questions)
 
-    def concern(self, asked: Asked) -> bool:
-        """Whether an answer that depends on what was asked may be another one."""
-        return not (
-            self._names.isdisjoint(asked.names)
-            and self._unique.isdisjoint(asked.unique)
-            and self._modules.isdisjoint(asked.modules)
-            and (not self._whole or self._whole.isdisjoint(asked.paths()))
-        )
+    def concern(self, known: Remembered) -> bool:
+        """Whether an answer may be another one now."""
+        if not self._questions.isdisjoint(known.asked):
+            return True
+        return bool(self._whole) and not self._whole.isdisjoint(known.paths())
 
     def askers(self, packed_asked: Mapping[str, bytes]) -> set[str]:
         """The files whose resolution asked one of the questions."""
         # A look for the bytes first: hardly any file asks, and unpacking all of them would cost a second.
         needles = [_json(path) for path in self._by_path]
-        needles += [_json(key) for key in self._unique]
-        needles += [_json(list(question)) for question in self._modules]
+        needles += [_json(question[0] if len(question) == 1 else list(question)) for question in self._others]
         found = set()
         for path, packed in packed_asked.items() if needles else ():
             if any(needle in packed for needle in needles):
-                names, unique, modules = _unpack(packed)
-                asked = Asked()
-                asked.names = {(other, name) for other in names.keys() & self._by_path for name in names[other]}
-                asked.unique, asked.modules = set(unique), {ModuleQuestion(*question) for question in modules}
-                if self.concern(asked):
+                names, others = _unpack(packed)
+                asked = {(other, name) for other in names.keys() & self._by_path for name in names[other]}
+                if self.concern(Remembered(None, asked.union(map(tuple, others)), 0)):
                     found.add(path)
         return found
 
@@ -350,15 +362,15 @@ def _names_moved_by_stars(
     old: CodeGraph, new: CodeGraph, tables: Mapping[str, tuple[Symbols | None, Symbols | None]], moved: Set[str]
 ) -> dict[str, set[str]]:
     """Names of modules with star imports that may stand for something else, because another file has new names."""
-    came = {path: _module_names(now) - _module_names(was) for path, (was, now) in tables.items()}
-    came = {path: names for path, names in came.items() if names}
-    if not came and not moved and all(_stars_of(was) == _stars_of(now) for was, now in tables.values()):
+    came = {path: names for path, (was, now) in tables.items() if (names := _module_names(now) - _module_names(was))}
+    rewired = bool(moved) or any(_stars_of(was) != _stars_of(now) for was, now in tables.values())
+    if not came and not rewired:
         return {}
     found: dict[str, set[str]] = {}
     before, after = PythonNames(old), PythonNames(new)
     for path in old._starred | new._starred:
-        sources = after.star_sources(path)
-        if before.star_sources(path) != sources:
+        sources = before.star_sources(path)
+        if rewired and after.star_sources(path) != sources:
             found[path] = {_ANY}
         else:
             names = set().union(*(came[source] for source, _ in sources if source in came))
@@ -371,16 +383,15 @@ def _only(places: tuple[str, ...] | None) -> str | None:
     return places[0] if places is not None and len(places) == 1 else None
 
 
-def _moved_places(updates: Mapping[str, tuple[Symbols | None, Symbols | None]]) -> dict[str, tuple[set[str], set[str]]]:
-    """For each name that gained or lost definitions: the places gone, and the places that came."""
-    moves: dict[str, tuple[set[str], set[str]]] = {}
-    for path, (old, new) in updates.items():
-        before, after = _places_of(path, old), _places_of(path, new)
-        for key, place in before - after:
-            moves.setdefault(key, (set(), set()))[0].add(place)
-        for key, place in after - before:
-            moves.setdefault(key, (set(), set()))[1].add(place)
-    return moves
+def _move_places(
+    moves: dict[str, tuple[set[str], set[str]]], path: str, old: Symbols | None, new: Symbols | None
+) -> None:
+    """Note, for each name that gains or loses definitions, the places gone and the places that came."""
+    before, after = _places_of(path, old), _places_of(path, new)
+    for key, place in before - after:
+        moves.setdefault(key, (set(), set()))[0].add(place)
+    for key, place in after - before:
+        moves.setdefault(key, (set(), set()))[1].add(place)
 
 
 def _places_of(path: str, symbols: Symbols | None) -> set[tuple[str, str]]:
@@ -401,21 +412,23 @@ def _after_moves(
     return after
 
 
-def _changed_questions(old: CodeGraph, new: CodeGraph, moved: Iterable[str]) -> set[ModuleQuestion]:
-    """The questions about modules, of those that were asked, that have another answer now that paths came or went."""
+def _changed_modules(old: CodeGraph, new: CodeGraph, moved: Iterable[str]) -> set[Question]:
+    """The modules, of those that were asked for, that are other files now that paths came or went."""
     names: set[str] = set()
     for path in moved:
         names |= names_touched_by(path, old.modules, new.modules)
     needles = [_json(name)[1:-1] if name else _json(name) for name in names]
-    asked = {
-        ModuleQuestion(*question)
-        for packed in new._asked.values()
-        if any(needle in packed for needle in needles)
-        for question in _unpack(packed)[2]
-    }
-    asked |= old.memo.questions()
-    touched = (q for q in asked if any(name in q.module or name in q.directory for name in names))
-    return {question for question in touched if old.find_module(question) != new.find_module(question)}
+    asked = old.memo.module_questions()
+    for packed in new._asked.values():
+        if any(needle in packed for needle in needles):
+            asked.update(tuple(question) for question in _unpack(packed)[1] if len(question) == 3)
+    changed: set[Question] = set()
+    for kind, directory, module in asked:
+        if any(name in module or name in directory for name in names):
+            question = ModuleQuestion(kind, directory, module)
+            if old.find_module(question) != new.find_module(question):
+                changed.add(question)
+    return changed
 
 
 # Packing: what is read rarely is kept as the text that the disk cache stores
@@ -429,14 +442,19 @@ def _unpack(packed: bytes) -> Any:
     return json.loads(packed.decode("utf-8", "surrogatepass"))
 
 
-def _pack_asked(asked: Asked, path: str, symbols: Symbols | None) -> bytes:
+def _pack_asked(asked: set[Question], path: str, symbols: Symbols | None) -> bytes:
     """What a file asked of others. What it asked of itself is settled whenever it changes, star imports apart."""
     starred = bool(_stars_of(symbols))
     names: dict[str, list[str]] = {}
-    for other, name in asked.names:
+    others = []
+    for question in asked:
+        if len(question) != 2:
+            others.append(question)
+            continue
+        other, name = question
         if other != path or (starred and "." not in name and symbols is not None and name not in symbols.entries):
             names.setdefault(other, []).append(name)
-    return _json([names, list(asked.unique), list(asked.modules)])
+    return _json([names, others])
 
 
 def _pack_edges(edges: list[CallEdge]) -> bytes:

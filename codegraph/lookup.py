@@ -48,37 +48,27 @@ class Part(NamedTuple):
     n_calls: int
 
 
-class Asked:
-    """What answers depend on: names of files, modules, and names that have to be unique in the repository."""
+Question: TypeAlias = tuple[str, ...]
+"""What an answer can depend on, told apart by length: (path, name) asks what a qualified name of a file stands
+for, a `ModuleQuestion` which files a module is, and (key,) which place is the only one with a `unique_key`."""
 
-    __slots__ = ("_paths", "modules", "names", "unique")
 
-    def __init__(self) -> None:
+class Remembered:
+    """An answer with the questions it depends on. `height` is the longest chain of answers below it."""
+
+    __slots__ = ("_paths", "answer", "asked", "height")
+
+    def __init__(self, answer: object, asked: Set[Question], height: int) -> None:
+        self.answer = answer
+        self.asked = asked
+        self.height = height
         self._paths: frozenset[str] | None = None
-        self.names: set[tuple[str, str]] = set()
-        self.modules: set[ModuleQuestion] = set()
-        self.unique: set[str] = set()
-
-    def add(self, other: Asked) -> None:
-        self.names |= other.names
-        if other.modules:
-            self.modules |= other.modules
-        if other.unique:
-            self.unique |= other.unique
 
     def paths(self) -> frozenset[str]:
-        """The files asked. To be called when nothing more is added."""
+        """The files that were asked for a name."""
         if self._paths is None:
-            self._paths = frozenset(path for path, _ in self.names)
+            self._paths = frozenset(question[0] for question in self.asked if len(question) == 2)
         return self._paths
-
-
-class Remembered(NamedTuple):
-    """An answer with its reasons. `height` is the longest chain of answers below it."""
-
-    answer: object
-    asked: Asked
-    height: int
 
 
 Key: TypeAlias = tuple[str, ...]
@@ -98,13 +88,13 @@ class Memo:
     def put(self, key: Key, remembered: Remembered) -> None:
         self._answers[key] = remembered
 
-    def questions(self) -> set[ModuleQuestion]:
+    def module_questions(self) -> set[Question]:
         """The modules that the answers depend on."""
-        return set().union(*(known.asked.modules for known in list(self._answers.values())))
+        return {question for known in list(self._answers.values()) for question in known.asked if len(question) == 3}
 
-    def without(self, doubtful: Callable[[Asked], bool]) -> Memo:
-        """The answers that do not depend on anything `doubtful`."""
-        return Memo({key: known for key, known in list(self._answers.items()) if not doubtful(known.asked)})
+    def without(self, is_doubtful: Callable[[Remembered], bool]) -> Memo:
+        """The answers but the doubtful ones."""
+        return Memo({key: known for key, known in list(self._answers.items()) if not is_doubtful(known)})
 
 
 class MemoBeside(Memo):
@@ -124,20 +114,20 @@ class MemoBeside(Memo):
         found = self._answers.get(key)
         if found is None:
             found = self._other.get(key)
-            if found is not None and not self._is_shared(found.asked):
+            if found is not None and not self._is_shared(found):
                 return None
         return found
 
     def put(self, key: Key, remembered: Remembered) -> None:
-        if self._is_shared(remembered.asked):
+        if self._is_shared(remembered):
             self._other.put(key, remembered)
         else:
             self._answers[key] = remembered
 
-    def _is_shared(self, asked: Asked) -> bool:
-        if self._path in asked.paths():
+    def _is_shared(self, remembered: Remembered) -> bool:
+        if self._path in remembered.paths():
             return False
-        return not self._new_names or not any(name in self._new_names for _, name in asked.names)
+        return not self._new_names or not any(question[-1] in self._new_names for question in remembered.asked)
 
 
 class Sources(Protocol):
@@ -164,7 +154,7 @@ class Lookup:
         self.symbols = sources.symbols
         self.shared = sources.memo
         self.local = Memo()  # answers about locals, of no use to other files
-        self.asked = Asked()
+        self.asked: set[Question] = set()
         # Answers on the way to the present one, and those that ran into such an answer: a cycle gives
         # nothing, and what ran into it holds for the present question only (see `remember`).
         self._open: dict[Key, object] = {}
@@ -175,7 +165,7 @@ class Lookup:
     def module(self, kind: str, directory: str, module: str) -> tuple[str, ...]:
         """The files of a module as imported in a directory; see `ModuleQuestion`."""
         question = ModuleQuestion(kind, directory, module)
-        self.asked.modules.add(question)
+        self.asked.add(question)
         return self._sources.find_module(question)
 
     def unique(self, language: str, name: str) -> Target | None:
@@ -183,7 +173,7 @@ class Lookup:
         key = unique_key(language, name)
         if key is None:
             return None
-        self.asked.unique.add(key)
+        self.asked.add((key,))
         places = self._sources.places_named(key)
         if len(places) != 1:
             return None
@@ -198,14 +188,14 @@ class Lookup:
         """
         known = memo.get(key)
         if known is not None and self._depth + known.height < _MAX_STEPS:
-            self.asked.add(known.asked)
+            self.asked |= known.asked
             self._height = max(self._height, known.height)
             return known.answer  # type: ignore[return-value]
         if key in self._open or self._depth >= _MAX_STEPS:
             self._cut = True
             return self._open.get(key)  # type: ignore[return-value]
         outer, outer_cut, outer_height = self.asked, self._cut, self._height
-        self.asked, self._cut, self._height = Asked(), False, 0
+        self.asked, self._cut, self._height = set(), False, 0
         self._open[key] = None
         self._depth += 1
         answer = compute(*arguments)
@@ -216,7 +206,7 @@ class Lookup:
         else:
             del self._open[key]
             memo.put(key, Remembered(answer, self.asked, height))
-        outer.add(self.asked)
+        outer |= self.asked
         self.asked, self._cut, self._height = outer, self._cut or outer_cut, max(outer_height, height)
         if self._depth == 0:
             self._open.clear()
@@ -225,7 +215,7 @@ class Lookup:
         return answer
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def parse_dotted(dotted: str) -> tuple[Part, ...]:
     """The names of a dotted text with their calls."""
     return tuple(Part(text.rstrip("()"), text.count("()")) for text in dotted.split("."))

@@ -35,7 +35,7 @@ class PlainNames(Lookup):
             return (target,)
         for name in (definition.name, *_CONSTRUCTORS):
             key = f"{target.qualified_name}.{name}"
-            self.asked.names.add((target.path, key))
+            self.asked.add((target.path, key))
             if symbols.definition(key) is not None:
                 return (target, Target(target.path, key, "constructor"))
         return (target,)
@@ -80,7 +80,7 @@ class PlainNames(Lookup):
             symbols = self.symbols(path)
             if symbols is None:
                 continue
-            self.asked.names.add((path, f"~{name}"))
+            self.asked.add((path, f"~{name}"))
             for entry in symbols.entries.get(f"~{name}", ()):
                 if isinstance(entry, Definition):
                     found[path, entry.qualified_name] = None
@@ -94,7 +94,7 @@ class PlainNames(Lookup):
 
     def _reexports(self, path: str, symbols: Symbols, name: str) -> Iterator[Imported]:
         for key in (name, STARS):
-            self.asked.names.add((path, key))
+            self.asked.add((path, key))
             for entry in symbols.entries.get(key, ()):
                 if isinstance(entry, Imported):
                     yield entry

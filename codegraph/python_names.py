@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from .facts import Definition
-from .lookup import BUILTIN_NAMES, Asked, Lookup, Part, Target, parse_dotted
+from .lookup import BUILTIN_NAMES, Lookup, Part, Target, parse_dotted
 from .modules import directory_of
 from .symbols import LISTING, MODULE, STARS, Entry, Imported, Symbols, enclosing_class, header_key, is_class
 
@@ -116,7 +116,7 @@ class PythonNames(Lookup):
             if scope == within or not symbols.is_class(scope):
                 key = f"{scope}.{name}"
                 entries = symbols.entries.get(key)
-                self.asked.names.add((path, key))
+                self.asked.add((path, key))
                 if entries is not None:
                     return self._local(path, key, entries, symbols, line)
             scope = scope.rpartition(".")[0]
@@ -132,7 +132,7 @@ class PythonNames(Lookup):
     def attribute(self, path: str, key: str) -> Value | None:
         """The value of a qualified name of a file: a name of the module, or "Class.name" in the class itself."""
         symbols = self.symbols(path)
-        self.asked.names.add((path, key))
+        self.asked.add((path, key))
         entries = symbols.entries.get(key) if symbols is not None else None
         if symbols is None:
             return None
@@ -212,7 +212,7 @@ class PythonNames(Lookup):
 
     def _first(self, path: str, key: str, entries: tuple[Entry, ...]) -> Value | None:
         """The value of the first entry that has one in the repository."""
-        self.asked.names.add((path, key))
+        self.asked.add((path, key))
         outside = None
         for entry in entries:
             value = self._value(path, key, entry)
@@ -278,7 +278,7 @@ class PythonNames(Lookup):
         What the answer depends on is not noted with the question at hand: nearly every name of a package built of
         stars would depend on every file of it. Instead a snapshot compares these answers (see `graph`).
         """
-        outer, self.asked = self.asked, Asked()
+        outer, self.asked = self.asked, set()
         found = self.remember(self.shared, (path, STARS), self._followed_stars, path)
         self.asked = outer
         return found or ()
@@ -292,7 +292,7 @@ class PythonNames(Lookup):
                 continue
             found[module] = None
             symbols = self.symbols(module)
-            self.asked.names.add((module, STARS))
+            self.asked.add((module, STARS))
             if symbols is not None:
                 # The last of several star imports wins; it is also the first to be taken from the end.
                 stars = [star for star in self._star_modules(module, symbols) if star]
@@ -302,7 +302,7 @@ class PythonNames(Lookup):
         return tuple((module, module in (direct or ())) for module in found)
 
     def _starred(self, path: str, name: str) -> Value | None:
-        self.asked.names.add((path, name))
+        self.asked.add((path, name))
         for module, direct in self.star_sources(path):
             symbols = self.symbols(module)
             if symbols is not None and name in symbols.entries:
@@ -328,13 +328,13 @@ class PythonNames(Lookup):
         found: dict[str, Value] = {}
         sources = [source for source, _ in self.star_sources(path)]
         for module in (*reversed(sources), path):
-            self.asked.names.add((module, STARS))
+            self.asked.add((module, STARS))
             found.update(self.remember(self.shared, (module, "own"), self._own_exports, module) or {})
         return found
 
     def _own_exports(self, path: str) -> Mapping[str, Value]:
         symbols = self.symbols(path)
-        self.asked.names.add((path, LISTING))
+        self.asked.add((path, LISTING))
         found: dict[str, Value] = {}
         for name in symbols.entries if symbols is not None else ():
             if "." not in name and not name.startswith("_") and name != STARS:
@@ -349,7 +349,7 @@ class PythonNames(Lookup):
         scope = within
         while symbols is not None:
             key = f"{scope}.{name}" if scope else name
-            self.asked.names.add((path, key))
+            self.asked.add((path, key))
             if key in symbols.entries:
                 return True
             if scope == MODULE:
@@ -360,7 +360,7 @@ class PythonNames(Lookup):
     def _returned(self, path: str, name: str) -> Value | None:
         """What a call of the function returns, by its annotation."""
         symbols = self.symbols(path)
-        self.asked.names |= {(path, name), (path, header_key(name))}
+        self.asked |= {(path, name), (path, header_key(name))}
         definition = symbols.definition(name) if symbols is not None else None
         if symbols is None or definition is None or not definition.returns:
             return None
@@ -373,7 +373,7 @@ class PythonNames(Lookup):
 
     def _linearised(self, path: str, name: str) -> Classes:
         symbols = self.symbols(path)
-        self.asked.names |= {(path, name), (path, header_key(name))}
+        self.asked |= {(path, name), (path, header_key(name))}
         definition = symbols.definition(name) if symbols is not None else None
         if definition is None:
             return Classes(((path, name),), False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .facts import MODULE_SCOPE, FileGraph
-from .lookup import Asked, Sources, Target, parse_dotted
+from .lookup import Question, Sources, Target, parse_dotted
 from .plain_names import PlainNames
 from .python_names import MODULE_VALUE, OUTSIDE_VALUE, PythonNames
 from .symbols import MODULE
@@ -55,11 +55,11 @@ def resolve(graph: CodeGraph, path: str, scope: int, dotted: str, line: int | No
     return (Target(found.path, found.name, found.how),)
 
 
-def resolve_calls(sources: Sources, file: FileGraph) -> tuple[list[tuple[int, Target]], Asked]:
+def resolve_calls(sources: Sources, file: FileGraph) -> tuple[list[tuple[int, Target]], set[Question]]:
     """The calls of a file, by index and in source order, with what they lead to; and what that depends on."""
     symbols = sources.symbols(file.path)
     if symbols is None:
-        return [], Asked()
+        return [], set()
     python, plain = PythonNames(sources), PlainNames(sources)
     is_python = symbols.language == "python"
     # The same call in the same scope leads to the same place, unless its head is given several values there.
