@@ -66,11 +66,14 @@ def _links(text: str) -> list[str]:
                 links.clear()
         elif character in _CLOSING:
             skip_to = _after_closing(text, at)
+            if character == "<":
+                wants_name = not links
+                continue
             if character == "(" and not wants_name:
                 links[-1] += "()" if links[-1] != "?" else ""
             elif character == "(" and not links:
                 links = _links(text[at + 1 : skip_to - 1]) or ["?"]
-            elif character in "[{" or wants_name:
+            else:
                 links = ["?"]
             wants_name = False
         else:

@@ -245,6 +245,13 @@ def _read_go_type(walk: Walk, node: Node) -> None:
         _define(walk, node, name, kinds.get(described.type if described is not None else "", "type"))
 
 
+def _read_go_conversion(walk: Walk, node: Node) -> None:
+    """`m.New[int](x)` reads as a conversion to a type, but calls a function as often."""
+    callee = node.child_by_field_name("type")
+    if callee is not None:
+        walk.call(node, _spelled(walk, callee))
+
+
 _GO = Table(
     definitions={"function_declaration": "function", "method_elem": "function", "type_alias": "type"},
     calls={"call_expression": "function"},
@@ -252,6 +259,7 @@ _GO = Table(
     others={
         "import_spec": imports.read_go_import,
         "method_declaration": _read_go_method,
+        "type_conversion_expression": _read_go_conversion,
         "type_spec": _read_go_type,
     },
 )

@@ -63,8 +63,9 @@ def readers_by_kind(grammar: Language, readers: Mapping[str, Reader]) -> dict[in
 
 def note_error(walk: Walk, node: Node) -> None:
     """The reader of ERROR nodes where nothing better is known."""
-    if len(walk.problems) < MAX_PROBLEMS:
-        walk.problems.append(f"line {node.start_point[0] + 1} is not understood")
+    problem = f"line {node.start_point[0] + 1} is not understood"
+    if len(walk.problems) < MAX_PROBLEMS and problem not in walk.problems:
+        walk.problems.append(problem)
 
 
 class Walk:
@@ -113,10 +114,12 @@ class Walk:
                         children.reverse()
                         around.append((children, index, within))
                     break
-                if node.descendant_count > 1:
+                if node.descendant_count > 1 or node.has_error:
                     self._read_line(node, scope)
             else:
                 around.pop()
+        if root.has_error and not self.problems:
+            self.problems.append("a bracket or a name is missing")
         if self.mended:
             self._sort_definitions()
         return _pack(self.source, parents, starts, ends, opened)
@@ -203,8 +206,8 @@ class Walk:
                     if self.scope != scope:
                         waiting.append((node.named_children, depth + 1, self.scope))
                         continue
-                # No reader asks for a leaf, so children that are all leaves need not be made.
-                if node.descendant_count > node.child_count + 1:
+                # No reader asks for a leaf, so children that are all leaves need not be made, but for errors.
+                if node.descendant_count > node.child_count + 1 or node.has_error:
                     nodes += node.named_children
 
     def _sort_definitions(self) -> None:
