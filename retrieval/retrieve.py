@@ -15,6 +15,7 @@ from .fragrel import fragrel
 from .index import CursorView, RepositoryIndex
 from .ranking import Ranking, best_windows
 from .values import Query, RetrievalOptions, Retrieved, ScorePart
+from .weft import weft
 
 _DEFAULTS = RetrievalOptions()
 
@@ -69,6 +70,7 @@ def _windows(rank: Callable[[CursorView, RetrievalOptions], Ranking]) -> Callabl
 
 
 STRATEGIES: Mapping[str, Callable[[CursorView, RetrievalOptions], Retrieved]] = {
+    "weft": weft,
     "fragrel": _windows(fragrel),
     "bm25": _windows(bm25),
     "jaccard": _windows(jaccard),
