@@ -17,6 +17,7 @@ from tree_sitter import Node
 
 from . import plain_imports as imports
 from .dotted import dotted_name
+from .facts import MODULE_SCOPE
 from .walk import Reader, Walk
 
 
@@ -362,8 +363,16 @@ def _read_c_function(walk: Walk, node: Node) -> None:
             (child for child in name.named_children if child.type.endswith("declarator")), None
         )
     if name is not None:
-        kind = "method" if name.type == "qualified_identifier" else "function"
-        _define(walk, node, name, kind, returns=_returns(walk, node, "type"))
+        _define(walk, node, name, _c_function_kind(walk, name), returns=_returns(walk, node, "type"))
+
+
+def _c_function_kind(walk: Walk, name: Node) -> str:
+    """A constructor has the name of its class, around it or before it; what has a class before it is a method."""
+    *owners, last = _spelled(walk, name).split(".")
+    around = walk.definitions[walk.scope].name if walk.scope != MODULE_SCOPE else ""
+    if last == (owners[-1] if owners else around):
+        return "constructor"
+    return "method" if owners else "function"
 
 
 def _read_typedef(walk: Walk, node: Node) -> None:

@@ -37,9 +37,10 @@ MAX_PROBLEMS = 8
 CLASS_KINDS = frozenset({"class", "interface", "struct", "enum", "trait", "impl", "record", "union"})
 """Kinds of definitions whose functions are methods."""
 
+# Names in names in names start again past this length, or deep nesting would cost its square.
 MAX_QUALIFIED_LENGTH = 400
-
-LONG_BYTES = 5 * MAX_LENGTH  # in any script more characters than a dotted name may have
+# Of a longer expression only so much of its end is looked at; in any script that is more than `MAX_LENGTH`.
+LONG_BYTES = 5 * MAX_LENGTH
 
 _ERROR = 0xFFFF  # tree-sitter's kind id of every ERROR node, in every grammar
 
@@ -152,7 +153,6 @@ class Walk:
         around = self.definitions[self.scope] if self.scope != MODULE_SCOPE else None
         if around is not None and around.kind in CLASS_KINDS and kind == "function":
             kind = "method"
-        # Names in names in names: past some length they start again, or deep nesting would cost its square.
         nested = around is not None and len(around.qualified_name) <= MAX_QUALIFIED_LENGTH
         start_line, end_line = node_lines(node)
         self.definitions.append(

@@ -699,7 +699,7 @@ def test_cpp():
         """
         namespace n.m 1-11
         class n.m.Shop(Base, x.Store) 2-10
-        method n.m.Shop.Shop 4-4
+        constructor n.m.Shop.Shop 4-4
         method n.m.Shop.~Shop 5-5
         method n.m.Shop.pay -> int 6-6
         method n.m.Shop.get -> T 8-8
