@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Set
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -67,11 +67,11 @@ class CodeGraph:
         """The graph of these files, resolved from scratch. The last of several files with one path counts."""
         graph = cls()
         graph._files = {file.path: file for file in files}
-        came: dict[str, tuple[set[str], set[str]]] = {}
+        came: _Moves = {}
         starred = []
         for path in graph._files:
             symbols = graph.symbols(path)
-            _move_places(came, path, None, symbols)
+            _note_moves(came, path, None, symbols)
             if _stars_of(symbols):
                 starred.append(path)
         graph._places = _after_moves({}, came)
@@ -105,9 +105,9 @@ class CodeGraph:
 
     def with_changes(self, changed: Iterable[FileGraph] = (), removed: Iterable[str] = ()) -> CodeGraph:
         """The snapshot after some files were created, edited or deleted. This one stays as it is."""
-        new = self._copy()
         updates: dict[str, FileGraph | None] = {path: None for path in removed if path in self._files}
         updates.update((file.path, file) for file in changed)
+        new = self._copy()
         tables: dict[str, tuple[Symbols | None, Symbols | None]] = {}
         for path, file in updates.items():
             new._symbols.pop(path, None)
@@ -116,27 +116,9 @@ class CodeGraph:
             else:
                 new._files[path] = file
             tables[path] = self.symbols(path), new.symbols(path)
-        moved = (new._files.keys() ^ self._files.keys()) & updates.keys()
-        if moved:
-            new._modules = None
-        new._starred = self._starred.difference(updates).union(p for p, (_, now) in tables.items() if _stars_of(now))
-        new._memo = Memo()
-        # Of a file that was not there nobody has asked anything; of one that is gone all answers are void.
-        names = {
-            path: {_ANY} if now is None else changed_names(old, now)
-            for path, (old, now) in tables.items()
-            if old is not None
-        }
-        for path, more in _names_moved_by_stars(self, new, tables, moved).items():
-            names[path] = names.get(path, set()) | more
-        moves: dict[str, tuple[set[str], set[str]]] = {}
-        for path, (old, now) in tables.items():
-            _move_places(moves, path, old, now)
-        unique = new._after(moves)
-        others = unique | _changed_modules(self, new, moved) if moved else unique
-        changes = _Changes({path: found for path, found in names.items() if found}, others)
-        affected = {path for path, file in updates.items() if file is not None} | changes.askers(new._asked)
+        changes = _replace_names(self, new, tables)
         new._memo = self._memo.without(changes.concern) if changes else self._memo
+        affected = (updates.keys() & new._files.keys()) | changes.askers(new._asked)
         for path in affected:
             new._resolve(path)
         called = {edge.path for path in affected | updates.keys() for g in (self, new) for edge in g.call_edges(path)}
@@ -220,16 +202,9 @@ class CodeGraph:
     def _copy(self) -> CodeGraph:
         new = CodeGraph()
         new._files, new._edges, new._asked = self._files.copy(), self._edges.copy(), self._asked.copy()
-        new._places = self._places
-        new._symbols, new._modules, new._memo = self._symbols.copy(), self._modules, self._memo
+        new._places, new._starred = self._places, self._starred
+        new._symbols, new._modules = self._symbols.copy(), self._modules
         return new
-
-    def _after(self, moves: Mapping[str, tuple[set[str], set[str]]]) -> set[Question]:
-        """Note where names are defined now; gives the names that became unique, or another one, or ceased to be."""
-        if not moves:
-            return set()
-        before, self._places = self._places, _after_moves(self._places, moves)
-        return {(key,) for key in moves if _only(before.get(key)) != _only(self._places.get(key))}
 
     def _resolve(self, path: str) -> None:
         edges, asked = resolve_calls(self, self._files[path])
@@ -350,6 +325,34 @@ _ANY = "?"
 """Stands for every name of a file."""
 
 
+_Tables: TypeAlias = Mapping[str, tuple[Symbols | None, Symbols | None]]
+"""The names of each updated file before and after; None where it is not there."""
+
+
+def _replace_names(old: CodeGraph, new: CodeGraph, tables: _Tables) -> _Changes:
+    """Bring what `new` knows of names and modules up to date with its files; gives what is different from `old`."""
+    moved = {path for path, (was, now) in tables.items() if (was is None) != (now is None)}
+    if moved:
+        new._modules = None
+    new._starred = old._starred.difference(tables).union(path for path, (_, now) in tables.items() if _stars_of(now))
+    # Of a file that was not there nobody has asked anything; of one that is gone all answers are void.
+    names = {
+        path: {_ANY} if now is None else changed_names(was, now)
+        for path, (was, now) in tables.items()
+        if was is not None
+    }
+    for path, more in _names_moved_by_stars(old, new, tables, moved).items():
+        names[path] = names.get(path, set()) | more
+    moves: _Moves = {}
+    for path, (was, now) in tables.items():
+        _note_moves(moves, path, was, now)
+    others: set[Question] = _changed_modules(old, new, moved) if moved else set()
+    if moves:
+        new._places = _after_moves(old._places, moves)
+        others |= {(key,) for key in moves if _only(old.places_named(key)) != _only(new.places_named(key))}
+    return _Changes({path: found for path, found in names.items() if found}, others)
+
+
 def _stars_of(symbols: Symbols | None) -> tuple[Entry, ...]:
     return symbols.entries.get(STARS, ()) if symbols is not None else ()
 
@@ -358,9 +361,7 @@ def _module_names(symbols: Symbols | None) -> set[str]:
     return {key for key in symbols.entries if "." not in key} if symbols is not None else set()
 
 
-def _names_moved_by_stars(
-    old: CodeGraph, new: CodeGraph, tables: Mapping[str, tuple[Symbols | None, Symbols | None]], moved: Set[str]
-) -> dict[str, set[str]]:
+def _names_moved_by_stars(old: CodeGraph, new: CodeGraph, tables: _Tables, moved: Set[str]) -> dict[str, set[str]]:
     """Names of modules with star imports that may stand for something else, because another file has new names."""
     came = {path: names for path, (was, now) in tables.items() if (names := _module_names(now) - _module_names(was))}
     rewired = bool(moved) or any(_stars_of(was) != _stars_of(now) for was, now in tables.values())
@@ -379,14 +380,15 @@ def _names_moved_by_stars(
     return found
 
 
-def _only(places: tuple[str, ...] | None) -> str | None:
-    return places[0] if places is not None and len(places) == 1 else None
+_Moves: TypeAlias = dict[str, tuple[set[str], set[str]]]
+"""For each `unique_key`: the places gone, and the places that came."""
 
 
-def _move_places(
-    moves: dict[str, tuple[set[str], set[str]]], path: str, old: Symbols | None, new: Symbols | None
-) -> None:
-    """Note, for each name that gains or loses definitions, the places gone and the places that came."""
+def _only(places: tuple[str, ...]) -> str | None:
+    return places[0] if len(places) == 1 else None
+
+
+def _note_moves(moves: _Moves, path: str, old: Symbols | None, new: Symbols | None) -> None:
     before, after = _places_of(path, old), _places_of(path, new)
     for key, place in before - after:
         moves.setdefault(key, (set(), set()))[0].add(place)
@@ -399,9 +401,7 @@ def _places_of(path: str, symbols: Symbols | None) -> set[tuple[str, str]]:
     return {(key, f"{path}\0{definition.qualified_name}") for key, definition in keyed if key is not None}
 
 
-def _after_moves(
-    places: Mapping[str, tuple[str, ...]], moves: Mapping[str, tuple[set[str], set[str]]]
-) -> dict[str, tuple[str, ...]]:
+def _after_moves(places: Mapping[str, tuple[str, ...]], moves: _Moves) -> dict[str, tuple[str, ...]]:
     after = dict(places)
     for key, (gone, came) in moves.items():
         here = came.union(places.get(key, ())) - gone
