@@ -139,7 +139,10 @@ def _complete(options: argparse.Namespace) -> int:
     settings = _model_settings(options.model)
     with _indexed_workspace(path, terminal, options, settings) as workspace:
         completion = workspace.complete(path, line, character, single_line=not options.multi_line, trigger="invoked")
-        notes = workspace.status().notes
+        # The same fragments, with their scores in parts: finding those out takes longer than a completion may.
+        explanation = workspace.explain(path, line, character)
+        completion = replace(completion, fragments=explanation.fragments)
+        notes = explanation.notes
     if options.json:
         terminal.json({**completion_json(completion), "notes": list(notes)})
     else:

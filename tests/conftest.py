@@ -217,6 +217,15 @@ def editing(tmp_path: Path) -> Callable[..., None]:
 
 
 @pytest.fixture
+def launching(tmp_path: Path) -> Callable[..., Awaitable[asyncio.subprocess.Process]]:
+    """`await launching("--tcp", …)`: a server's process, with its stderr to read."""
+    pipe = asyncio.subprocess.PIPE
+    return lambda *arguments: asyncio.create_subprocess_exec(
+        *SERVER, *arguments, env=environment(tmp_path), stderr=pipe
+    )
+
+
+@pytest.fixture
 def project(tmp_path: Path) -> Callable[[str], Path]:
     """`project(files)`: the files in a folder of their own."""
 
