@@ -9,8 +9,10 @@ inside a function changes no answer that another file asked for, so it resolves 
 
 from __future__ import annotations
 
+import gc
 import json
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -67,18 +69,19 @@ class CodeGraph:
         """The graph of these files, resolved from scratch. The last of several files with one path counts."""
         graph = cls()
         graph._files = {file.path: file for file in files}
-        came: _Moves = {}
-        starred = []
-        for path in graph._files:
-            symbols = graph.symbols(path)
-            _note_moves(came, path, None, symbols)
-            if _stars_of(symbols):
-                starred.append(path)
-        graph._places = _after_moves({}, came)
-        graph._starred = frozenset(starred)
-        # Neighbours after each other: they ask about the same files.
-        for path in sorted(graph._files):
-            graph._resolve(path)
+        with _no_search_for_cycles():
+            came: _Moves = {}
+            starred = []
+            for path in graph._files:
+                symbols = graph.symbols(path)
+                _note_moves(came, path, None, symbols)
+                if _stars_of(symbols):
+                    starred.append(path)
+            graph._places = _after_moves({}, came)
+            graph._starred = frozenset(starred)
+            # Neighbours after each other: they ask about the same files.
+            for path in sorted(graph._files):
+                graph._resolve(path)
         graph._memo = Memo()  # larger than the graph; what queries need of it comes back
         return graph
 
@@ -429,6 +432,18 @@ def _changed_modules(old: CodeGraph, new: CodeGraph, moved: Iterable[str]) -> se
             if old.find_module(question) != new.find_module(question):
                 changed.add(question)
     return changed
+
+
+@contextmanager
+def _no_search_for_cycles() -> Iterator[None]:
+    """Tables and answers hold no cycles, but walking them again and again is half of a build of a million lines."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 # Packing: what is read rarely is kept as the text that the disk cache stores
