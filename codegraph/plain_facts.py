@@ -62,7 +62,7 @@ def _definition_reader(table: Table, kind: str) -> Reader:
 
 def _define(walk: Walk, node: Node, name: Node, kind: str, bases: tuple[str, ...] = (), returns: str = "") -> None:
     if name.type in _SCOPED_NAMES:
-        dotted = _spelled(walk, name)
+        dotted = spelled(walk, name)
     elif name.child_count == 0 or name.type in _SIGNED_NAMES:
         dotted = "".join(walk.text(name).lstrip("#$@").split())
     else:
@@ -78,7 +78,7 @@ _SCOPED_NAMES = frozenset(
 _SIGNED_NAMES = frozenset({"destructor_name", "operator", "operator_name", "setter"})
 
 
-def _spelled(walk: Walk, node: Node) -> str:
+def spelled(walk: Walk, node: Node) -> str:
     """A name or a type as dotted text, without arguments; "" when it has no such form."""
     dotted = dotted_name(walk.text(node).lstrip(":?&* \t").partition("[")[0]).removesuffix("()")
     return "" if dotted.startswith("?") else dotted
@@ -86,18 +86,23 @@ def _spelled(walk: Walk, node: Node) -> str:
 
 def _returns(walk: Walk, node: Node, field_name: str) -> str:
     returns = node.child_by_field_name(field_name) if field_name else None
-    return _spelled(walk, returns) if returns is not None else ""
+    return spelled(walk, returns) if returns is not None else ""
 
 
-def _bases(walk: Walk, node: Node, clauses: frozenset[str]) -> tuple[str, ...]:
-    waiting = [child for child in node.named_children if child.type in clauses] if clauses else []
+def _bases(walk: Walk, node: Node, kinds: frozenset[str]) -> tuple[str, ...]:
+    return base_names(walk, [child for child in node.named_children if child.type in kinds]) if kinds else ()
+
+
+def base_names(walk: Walk, clauses: list[Node]) -> tuple[str, ...]:
+    """The types named in clauses like `extends Base<T>` or `: public Base, Other`, as dotted texts."""
+    waiting = [*clauses]
     bases = []
     while waiting:
         for child in waiting.pop(0).named_children:
             if child.type in _BASE_LISTS:
                 waiting.append(child)
             elif child.type not in _NOT_BASES:
-                bases.append(_spelled(walk, child))
+                bases.append(spelled(walk, child))
     return tuple(base for base in bases if base)
 
 
@@ -155,7 +160,7 @@ def _value_reader(name_field: str, value_field: str) -> Reader:
         if value.type == "call_expression":
             imports.read_require(walk, name, value)
         elif value.type in _FUNCTION_VALUES or value.type == "class":
-            parts = [part for part in _spelled(walk, name).lstrip("#").split(".") if part not in _NOT_PART_OF_NAME]
+            parts = [part for part in spelled(walk, name).lstrip("#").split(".") if part not in _NOT_PART_OF_NAME]
             kind = "class" if value.type == "class" else "function"
             bases, returns = _bases(walk, value, _WEB_BASES), _returns(walk, value, "return_type")
             if any(parts):
@@ -235,7 +240,7 @@ def _read_go_method(walk: Walk, node: Node) -> None:
     declared = _first(receiver) if receiver is not None else None
     owner = declared.child_by_field_name("type") if declared is not None else None
     if name is not None:
-        dotted = ".".join(filter(None, [_spelled(walk, owner) if owner is not None else "", walk.text(name)]))
+        dotted = ".".join(filter(None, [spelled(walk, owner) if owner is not None else "", walk.text(name)]))
         walk.define(node, dotted, "method", header_line=name.start_point[0], returns=_returns(walk, node, "result"))
 
 
@@ -250,7 +255,7 @@ def _read_go_conversion(walk: Walk, node: Node) -> None:
     """`m.New[int](x)` reads as a conversion to a type, but calls a function as often."""
     callee = node.child_by_field_name("type")
     if callee is not None:
-        walk.call(node, _spelled(walk, callee))
+        walk.call(node, spelled(walk, callee))
 
 
 _GO = Table(
@@ -310,9 +315,9 @@ _CSHARP = Table(
 def _read_impl(walk: Walk, node: Node) -> None:
     """An impl block takes the name of its type, so that its functions are "Shop.pay" as well."""
     owner, trait = node.child_by_field_name("type"), node.child_by_field_name("trait")
-    dotted = _spelled(walk, owner) if owner is not None else ""
+    dotted = spelled(walk, owner) if owner is not None else ""
     if dotted:
-        base = _spelled(walk, trait) if trait is not None else ""
+        base = spelled(walk, trait) if trait is not None else ""
         walk.define(node, dotted, "impl", bases=(base,) if base else ())
 
 
@@ -356,19 +361,22 @@ _RUST = Table(
 
 
 def _read_c_function(walk: Walk, node: Node) -> None:
-    """The name is at the bottom of the declarators: `int *Shop::pay(int x)` is Shop.pay."""
-    name = node.child_by_field_name("declarator")
-    while name is not None and name.type.endswith("declarator"):
-        name = name.child_by_field_name("declarator") or next(
-            (child for child in name.named_children if child.type.endswith("declarator")), None
-        )
+    name = declared_name(node.child_by_field_name("declarator"))
     if name is not None:
         _define(walk, node, name, _c_function_kind(walk, name), returns=_returns(walk, node, "type"))
 
 
+def declared_name(declarator: Node | None) -> Node | None:
+    """The name at the bottom of declarators: Shop::pay in `*Shop::pay(int x)`."""
+    while declarator is not None and declarator.type.endswith("declarator"):
+        below = (child for child in declarator.named_children if child.type.endswith("declarator"))
+        declarator = declarator.child_by_field_name("declarator") or next(below, None)
+    return declarator
+
+
 def _c_function_kind(walk: Walk, name: Node) -> str:
     """A constructor has the name of its class, around it or before it; what has a class before it is a method."""
-    *owners, last = _spelled(walk, name).split(".")
+    *owners, last = spelled(walk, name).split(".")
     around = walk.definitions[walk.scope].name if walk.scope != MODULE_SCOPE else ""
     if last == (owners[-1] if owners else around):
         return "constructor"

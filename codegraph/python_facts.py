@@ -277,7 +277,7 @@ def _mend(walk: Walk, node: Node) -> Parts:
         if child.start_point[0] != row and brackets == 0:
             column = child.start_point[1]
             while headers and column <= headers[-1][0]:
-                _end(walk, headers.pop()[1], end_line)
+                walk.end(headers.pop()[1], end_line)
         walk.scope = headers[-1][1] if headers else outermost
         if child.is_named:
             parts.append(([child], walk.scope))
@@ -292,13 +292,9 @@ def _mend(walk: Walk, node: Node) -> Parts:
             brackets = max(0, brackets - 1)
         row, end_line = child.end_point[0], node_lines(child)[1]
     for _, definition in headers:
-        _end(walk, definition, end_line)
+        walk.end(definition, end_line)
     walk.mended = True
     return parts
-
-
-def _end(walk: Walk, definition: int, line: int) -> None:
-    walk.definitions[definition] = walk.definitions[definition]._replace(end_line=line)
 
 
 _STATEMENTS = frozenset({"function_definition", "class_definition", "decorated_definition", "expression_statement"})

@@ -16,10 +16,10 @@ from functools import cache
 import numpy as np
 from tree_sitter import Parser, Point, Tree
 
-from . import plain_facts, python_facts
+from . import plain_facts, plain_mend, python_facts
 from .facts import FileGraph
 from .languages import grammar, language_of
-from .walk import Reader, Walk, note_error, readers_by_kind
+from .walk import Reader, Walk, readers_by_kind
 
 SLICE_BYTES = 16384
 
@@ -162,5 +162,6 @@ def _point(source: bytes, at: int) -> Point:
 
 @cache
 def _readers(language: str) -> Mapping[int, Reader]:
-    readers = python_facts.READERS if language == "python" else plain_facts.READERS[language]
-    return readers_by_kind(grammar(language), {"ERROR": note_error, **readers})
+    if language == "python":
+        return readers_by_kind(grammar(language), python_facts.READERS)
+    return readers_by_kind(grammar(language), {"ERROR": plain_mend.mend, **plain_facts.READERS[language]})

@@ -172,6 +172,10 @@ class Walk:
         )
         self.scope = len(self.definitions) - 1
 
+    def end(self, definition: int, line: int) -> None:
+        """Let a definition that was noted by its header alone end before `line`."""
+        self.definitions[definition] = self.definitions[definition]._replace(end_line=line)
+
     def call(self, node: Node, callee: str) -> None:
         """Note a call where the walk stands; one whose callee has no name is left out."""
         if callee:

@@ -855,6 +855,56 @@ def test_php():
     )
 
 
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.js", "class Shop extends Base {\n close() { x(); }\n async pay(x) {\n  load(x);\n  if (x) {\n   this.sto"),
+        ("a.ts", "class Shop extends Base {\n close(): void { x(); }\n pay(x: Foo): Bar {\n  load(x);\n  this.sto"),
+        ("a.java", "class Shop extends Base {\n void close() { x(); }\n Foo pay(int x) {\n  load(x);\n  this.sto"),
+        ("a.cs", "class Shop : Base {\n void close() { x(); }\n Foo pay(int x) {\n  load(x);\n  this.sto"),
+        (
+            "a.rs",
+            "impl Base for Shop {\n fn close(&self) { x(); }\n fn pay(&self, x: Foo) -> Bar {\n  load(x);\n  self.sto",
+        ),
+        ("a.cpp", "class Shop : Base {\n void close() { x(); }\n int *pay(int x) {\n  load(x);\n  this->sto"),
+        (
+            "a.php",
+            "<?php class Shop extends Base {\n function close() { x(); }\n function pay() {\n  load();\n  $this->sto",
+        ),
+    ],
+)
+def test_open_braces_do_not_end_what_stands_around_them(path: str, text: str):
+    file = parse_file(path, text)
+    assert [(d.qualified_name, d.bases) for d in file.definitions] == [
+        ("Shop", ("Base",)),
+        ("Shop.close", ()),
+        ("Shop.pay", ()),
+    ]
+    assert [d.end_line for d in file.definitions] == [file.n_lines, 2, file.n_lines]
+    assert facts_of(file, "calls") == ["Shop.close: call x", "Shop.pay: call load"]
+
+
+def test_a_closed_brace_ends_a_mended_definition():
+    check(
+        """
+        namespace a {
+        struct Shop {
+          int pay(int x) { load(
+          }
+        };
+        int free_one(int x) { f(
+        """,
+        """
+        namespace a 1-6
+        struct a.Shop 2-5
+        method a.Shop.pay -> int 3-4
+        function a.free_one 6-6
+        """,
+        "a.cpp",
+        only="definitions",
+    )
+
+
 # Languages
 
 
@@ -968,7 +1018,7 @@ PIECES = [
     *("def ", "class ", "f", "Shop", "x", "(", ")", "[", "]", ":", "=", ",", ".", "'", '"""', "\n", "\n    "),
     *("import ", "from ", " as ", "return ", "if ", "else:", "for ", " in ", "with ", "await ", "@", "lambda ", "*"),
     *("self.store", "g(y)", "pass\n", "a = b\n", "\n\n", "\r\n", "\t", "é", "😀", "\\\n", " or ", ":=", "{", "}"),
-    *("\n        ", "f'{", "#"),
+    *("\n        ", "f'{", "#", "function ", "fn f(x) {", "f(int x) {", "impl A for B {", "};", "<?php ", "end\n"),
 ]
 texts = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
@@ -983,9 +1033,9 @@ def test_nodes_and_places_follow_the_contract(text: str):
 
 
 @settings(max_examples=150, deadline=None)
-@given(texts)
-def test_facts_of_any_text_point_at_each_other(text: str):
-    file = parse_file("a.py", text)
+@given(st.sampled_from(["a.py", "a.tsx", "a.cpp", "a.rs", "a.java", "a.go", "a.rb", "a.php"]), texts)
+def test_facts_of_any_text_point_at_each_other(path: str, text: str):
+    file = parse_file(path, text)
     starts = [definition.start_line for definition in file.definitions]
     assert starts == sorted(starts)
     for index, definition in enumerate(file.definitions):

@@ -1,0 +1,90 @@
+"""What can be had of unfinished code in languages whose bodies stand in braces.
+
+In a file that is cut at the cursor no body around it is closed yet, and a grammar gives up on all of
+them: their headers are loose tokens in one ERROR node. Owns the reading of such tokens: a word or
+parameters that make a header, the name in it, the brace that opens its body and the one that closes it.
+"""
+
+from __future__ import annotations
+
+from tree_sitter import Node
+
+from .plain_facts import base_names, declared_name, spelled
+from .walk import Parts, Walk, node_lines, note_error
+
+_HEADER_WORDS = {
+    **{word: word for word in ("class", "enum", "impl", "interface", "module", "namespace", "record", "struct")},
+    **{word: word for word in ("trait", "union")},
+    **{word: "function" for word in ("fn", "func", "function")},
+    "mod": "module",
+}
+_NAMES = frozenset({"name", "namespace_name", "nested_namespace_specifier", "qualified_name"})
+_PARAMETERS = frozenset({"formal_parameters", "parameter_list", "parameters"})
+_BASES = frozenset({"base_class_clause", "base_clause", "base_list", "class_heritage", "superclass", "trait_bounds"})
+_DECLARATORS = frozenset({"function_declarator", "pointer_declarator", "reference_declarator"})
+_SEPARATORS = frozenset({";", ",", "("})
+_WHOLE = ("_statement", "_declaration", "_definition", "_item")
+
+
+def mend(walk: Walk, node: Node) -> Parts:
+    """The parts of an ERROR node with their scopes; the headers among its tokens are noted as definitions."""
+    note_error(walk, node)
+    parts: Parts = []
+    outermost = walk.scope
+    bodies: list[int] = []  # for each brace still open, the scope of what it holds
+    header = _Header()
+    for child in node.children:
+        around = bodies[-1] if bodies else outermost
+        walk.scope = around
+        kind = child.type
+        if child.is_named:
+            parts.append(([child], around))
+        if kind == "{":
+            header.define(walk)
+            bodies.append(walk.scope)
+            header = _Header()
+        elif kind == "}":
+            if bodies and (closed := bodies.pop()) != (bodies[-1] if bodies else outermost):
+                walk.end(closed, node_lines(child)[1])
+            header = _Header()
+        elif kind in _SEPARATORS or kind.endswith(_WHOLE):
+            header = _Header()
+        else:
+            header.read(walk, child)
+    for definition in set(bodies) - {outermost}:
+        walk.end(definition, node_lines(node)[1])
+    return parts
+
+
+class _Header:
+    """A definition up to the brace that opens its body, as its tokens come."""
+
+    def __init__(self) -> None:
+        self.kind = ""
+        self.first: Node | None = None
+        self.name: Node | None = None
+        self.bases: tuple[str, ...] = ()
+
+    def read(self, walk: Walk, token: Node) -> None:
+        kind = token.type
+        if kind in _HEADER_WORDS:
+            self.kind, self.first, self.name = _HEADER_WORDS[kind], token, None
+        elif kind == "for" and self.kind == "impl" and self.name is not None:
+            self.bases, self.name = (spelled(walk, self.name),), None
+        elif kind in _BASES:
+            self.bases = base_names(walk, [token])
+        elif kind in _PARAMETERS and self.name is not None:
+            self.kind = self.kind or "function"
+        elif kind in _DECLARATORS:
+            self.kind, self.first, self.name = "function", token, declared_name(token)
+        elif (kind in _NAMES or kind.endswith("identifier")) and (self.name is None or not self.kind):
+            # Of `class Shop` and `fn pay` the first name counts, of `async pay (x)` and `Foo pay (x)` the last.
+            self.first, self.name = self.first or token, token
+
+    def define(self, walk: Walk) -> None:
+        """Note the definition, if the tokens make one, and stand in it."""
+        if self.kind and self.first is not None and self.name is not None:
+            dotted = spelled(walk, self.name)
+            if dotted:
+                walk.define(self.first, dotted, self.kind, header_line=self.name.start_point[0], bases=self.bases)
+                walk.mended = True
