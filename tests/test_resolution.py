@@ -86,6 +86,19 @@ def test_a_local_shadows_the_global_of_its_name():
     )
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "def run(pay): pay()",
+        "def run():\n    pay = 1\n    pay()",
+        "def run(x):\n    for pay in x: pay()",
+        "def outer(pay):\n    def run(): pay()",
+    ],
+)
+def test_a_local_of_unknown_value_shadows_too(body):
+    assert calls(repository(f"#- main.py\n{body}\ndef pay(): ..."), "main.py") == []
+
+
 def test_builtins_are_outside():
     check(
         """
