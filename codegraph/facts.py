@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -68,7 +68,8 @@ class Binding(NamedTuple):
 
     `how` says how to read `value`: "annotation" (a dotted type; Optional[T], T | None and quoted
     types are already reduced to T), "call" (bound to the result of calling that dotted callee;
-    `with f() as x` too), "alias" (bound to that dotted name).
+    `with f() as x` too), "alias" (bound to that dotted name), "unknown" (bound to something else: the
+    name hides outer ones and has no `value`).
     """
 
     scope: int  # definition the name belongs to; for "self.x" the class, else the function or MODULE_SCOPE
@@ -92,7 +93,7 @@ class FileGraph:
     A file that no grammar reads has the root alone, closed, spanning the file.
     """
 
-    __slots__ = ("_facts", "language", "n_bytes", "n_lines", "nodes", "path", "problems")
+    __slots__ = ("_calls", "_outline", "language", "n_bytes", "n_lines", "nodes", "path", "problems")
 
     def __init__(
         self,
@@ -114,25 +115,25 @@ class FileGraph:
         self.n_bytes = n_bytes
         self.nodes = nodes
         self.problems = tuple(problems)
-        self._facts = json.dumps(
-            [definitions, calls, imports, bindings], ensure_ascii=False, separators=(",", ":")
-        ).encode("utf-8", "surrogatepass")
+        # Apart, because what other files ask for is the outline, and calls are the greater part.
+        self._outline = _packed([definitions, imports, bindings])
+        self._calls = _packed(calls)
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
-        return _decode(self._facts)[0]
+        return _outline(self._outline)[0]
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        return _decode(self._facts)[1]
+        return _calls(self._calls)
 
     @property
     def imports(self) -> tuple[Import, ...]:
-        return _decode(self._facts)[2]
+        return _outline(self._outline)[1]
 
     @property
     def bindings(self) -> tuple[Binding, ...]:
-        return _decode(self._facts)[3]
+        return _outline(self._outline)[2]
 
     @property
     def n_nodes(self) -> int:
@@ -148,27 +149,46 @@ class FileGraph:
         return f"FileGraph({self.path!r}, {self.language}, {self.n_lines} lines, {self.n_nodes} nodes)"
 
     def __getstate__(self) -> tuple[object, ...]:
-        return (self.path, self.language, self.n_lines, self.n_bytes, self.nodes, self.problems, self._facts)
+        return tuple(getattr(self, name) for name in _STATE)
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
-        names = ("path", "language", "n_lines", "n_bytes", "nodes", "problems", "_facts")
-        for name, value in zip(names, state, strict=True):
+        for name, value in zip(_STATE, state, strict=True):
             setattr(self, name, value)
 
     def _key(self) -> tuple[object, ...]:
-        return (self.path, self.language, self.n_lines, self.n_bytes, self.problems, self._facts)
+        return (self.path, self.language, self.n_lines, self.n_bytes, self.problems, self._outline, self._calls)
 
 
-_Facts = tuple[tuple[Definition, ...], tuple[Call, ...], tuple[Import, ...], tuple[Binding, ...]]
+_STATE = ("path", "language", "n_lines", "n_bytes", "nodes", "problems", "_outline", "_calls")
+
+_Outline = tuple[tuple[Definition, ...], tuple[Import, ...], tuple[Binding, ...]]
+
+_to_definition = partial(tuple.__new__, Definition)
+_to_call = partial(tuple.__new__, Call)
+_to_import = partial(tuple.__new__, Import)
+_to_binding = partial(tuple.__new__, Binding)
 
 
-# Decoding costs about a microsecond a record; a query touches a few files, a whole-repository pass each once.
-@lru_cache(maxsize=256)
-def _decode(facts: bytes) -> _Facts:
-    definitions, calls, imports, bindings = json.loads(facts.decode("utf-8", "surrogatepass"))
+def _packed(records: object) -> bytes:
+    return json.dumps(records, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+# A query touches a few files, a whole-repository pass each once: what was asked for last is asked for again.
+@lru_cache(maxsize=512)
+def _outline(packed: bytes) -> _Outline:
+    definitions, imports, bindings = json.loads(packed.decode("utf-8", "surrogatepass"))
+    for row in definitions:
+        row[_BASES] = tuple(row[_BASES])
     return (
-        tuple(Definition(*row[:9], tuple(row[9]), row[10]) for row in definitions),
-        tuple(Call(*row) for row in calls),
-        tuple(Import(*row) for row in imports),
-        tuple(Binding(*row) for row in bindings),
+        tuple(map(_to_definition, definitions)),
+        tuple(map(_to_import, imports)),
+        tuple(map(_to_binding, bindings)),
     )
+
+
+_BASES = Definition._fields.index("bases")
+
+
+@lru_cache(maxsize=512)
+def _calls(packed: bytes) -> tuple[Call, ...]:
+    return tuple(map(_to_call, json.loads(packed.decode("utf-8", "surrogatepass"))))
