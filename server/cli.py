@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     complete.add_argument(
         "--model",
         metavar="BACKEND[=WHERE]",
-        help="workspace, transformers=DIRECTORY, llama.cpp=URL or openai=URL; default: as configured",
+        help="workspace, transformers=DIRECTORY, llama.cpp=URL or openai=URL#NAME; default: as configured",
     )
     complete.set_defaults(run=_complete)
 
@@ -264,10 +264,11 @@ def _model_settings(model: str | None) -> Mapping[str, Any]:
         return {"model": [{"backend": backend}]}
     if backend == "transformers" and where:
         return {"model": [{"backend": backend, "path": where}]}
-    if backend in ("llama.cpp", "openai") and where:
-        return {"model": [{"backend": backend, "url": where}]}
+    url, _, name = where.partition("#")
+    if url and (backend == "llama.cpp" or (backend == "openai" and name)):
+        return {"model": [{"backend": backend, "url": url, "name": name}]}
     raise UserError(
-        f"--model {model} is no model. Give workspace, transformers=DIRECTORY, llama.cpp=URL or openai=URL."
+        f"--model {model} is no model. Give workspace, transformers=DIRECTORY, llama.cpp=URL or openai=URL#NAME."
     )
 
 

@@ -18,8 +18,9 @@ from typing import Any
 
 from .. import __version__
 from ..codegraph.languages import LANGUAGES, grammar
-from .config import Config, ModelOptions, load_config, user_config_file
-from .settings import kept_indexes
+from ..llm import ModelConfig, ModelError, open_model
+from .config import Config, load_config, user_config_file
+from .settings import kept_indexes, model_configs, uses_workspace_model
 
 PACKAGES = ("pygls", "lsprotocol", "tree-sitter", "numpy", "watchdog", "platformdirs", "httpx", "rich")
 LOCAL_PACKAGES = ("torch", "transformers")
@@ -48,7 +49,7 @@ def examine(folder: Path) -> list[Finding]:
     ]
     findings += [Finding("setting", str(problem), f"Correct it: {problem}") for problem in problems]
     findings += [_cache(folder, config), _watches(folder)]
-    findings += [_model(options) for options in config.model]
+    findings += _models(config)
     return findings
 
 
@@ -117,40 +118,35 @@ def _watches(folder: Path) -> Finding:
     return Finding("watching", f"{n_folders:,} folders, {limit:,} allowed", step)
 
 
-def _model(options: ModelOptions) -> Finding:
-    what = f"model {options.backend}"
-    if options.backend == "workspace":
-        return Finding(what, "learns from the index, needs nothing else")
-    if options.backend == "transformers":
-        return _local_model(what, options)
-    return _endpoint(what, options)
+def _models(config: Config) -> Iterator[Finding]:
+    for model in model_configs(config):
+        what = f"model {model.backend}"
+        yield _local_model(what, model) if model.backend == "transformers" else _endpoint(what, model)
+    if uses_workspace_model(config):
+        yield Finding("model workspace", "learns from the index, needs nothing else")
 
 
-def _local_model(what: str, options: ModelOptions) -> Finding:
+def _local_model(what: str, model: ModelConfig) -> Finding:
+    # Not opened: that would load its weights.
     missing = [package for package in LOCAL_PACKAGES if importlib.util.find_spec(package) is None]
     if missing:
         return Finding(what, f"{' and '.join(missing)} not installed", 'Install them: pip install "weft[local]"')
-    if not (Path(options.path) / "config.json").is_file():
-        return Finding(what, f"no model in {options.path or 'an unnamed directory'}", _set_key("path"))
-    return Finding(what, options.path)
+    if not (Path(model.path) / "config.json").is_file():
+        step = f"Set path of this [[model]] in {user_config_file()}."
+        return Finding(what, f"no model in {model.path or 'an unnamed directory'}", step)
+    return Finding(what, model.path)
 
 
-def _endpoint(what: str, options: ModelOptions) -> Finding:
+def _endpoint(what: str, model: ModelConfig) -> Finding:
     import httpx
 
-    if not options.url:
-        return Finding(what, "no address", _set_key("url"))
-    if options.api_key_variable and options.api_key_variable not in os.environ:
-        step = f"Set {options.api_key_variable} in the environment of the editor."
-        return Finding(what, f"{options.url}: no key in {options.api_key_variable}", step)
     try:
-        answer = httpx.get(options.url, timeout=ANSWER_WITHIN_S)
+        opened = open_model(model)
+        local = opened is not None and opened.info.local  # then a proxy can only be in the way
+        answer = httpx.get(model.url, timeout=ANSWER_WITHIN_S, trust_env=not local)
+    except ModelError as error:
+        return Finding(what, "not usable as configured", str(error))
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return Finding(
-            what, f"{options.url}: {error}", f"Start the server, or correct the url in {user_config_file()}."
-        )
-    return Finding(what, f"{options.url} answers ({answer.status_code})")
-
-
-def _set_key(key: str) -> str:
-    return f"Set {key} of this [[model]] in {user_config_file()}."
+        step = f"Start the server, or correct the url in {user_config_file()}."
+        return Finding(what, f"{model.url}: {error}", step)
+    return Finding(what, f"{model.url} answers ({answer.status_code})")
