@@ -48,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    _warn_on_stderr()
     try:
         status: int = options.run(options)
         sys.stdout.flush()
@@ -181,11 +182,7 @@ def _serve(options: argparse.Namespace) -> int:
 
     from .lsp import serve_stdio, serve_tcp
 
-    # The client has our log as messages; what we say on stderr it takes for errors.
-    errors = logging.StreamHandler()
-    errors.setLevel(logging.WARNING)
-    logging.basicConfig(handlers=[errors], format="weft: %(levelname)s: %(message)s")
-    logging.getLogger("weft").setLevel(logging.INFO)
+    logging.getLogger("weft").setLevel(logging.INFO)  # the client has the log as messages
     if options.tcp is None:
         status = serve_stdio()
     else:
@@ -210,6 +207,15 @@ def _doctor(options: argparse.Namespace) -> int:
     else:
         terminal.findings(findings)
     return NOTHING_TO_SHOW if any(finding.next_step for finding in findings) else 0
+
+
+def _warn_on_stderr() -> None:
+    import logging
+
+    # Warnings only, whatever the level of the log: a language client takes all of stderr for errors.
+    handler = logging.StreamHandler()
+    handler.setLevel(logging.WARNING)
+    logging.basicConfig(handlers=[handler], format="weft: %(message)s")
 
 
 def _terminal(options: argparse.Namespace) -> Terminal:
