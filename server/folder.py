@@ -6,11 +6,13 @@ keep it; everything that changes it runs on the writer. Knows no request and no 
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -122,18 +124,19 @@ class Folder:
         n_waiting = n_published = 0
         if gone and not cancel.cancelled:
             self._writer.run(lambda: self._merge([], gone))
-        for result in self._analyse(todo, known, cancel, niceness):
-            waiting.append(result)
-            skipped.update(result.skipped)
-            n_waiting += len(result.analyses)
-            done += len(result.analyses) + len(result.unchanged) + len(result.skipped)
-            # Publishing may resolve again what is in already: only early snapshots, which cost little, are worth it.
-            if n_waiting > PUBLISH_FACTOR * n_published and PUBLISH_FACTOR * (n_published + n_waiting) < len(todo):
-                n_published += n_waiting
-                self._publish(waiting)
-                waiting, n_waiting = [], 0
-            report(Progress("indexing", done, len(found)))
-        self._publish(waiting)
+        with _no_search_for_cycles():
+            for result in self._analyse(todo, known, cancel, niceness):
+                waiting.append(result)
+                skipped.update(result.skipped)
+                n_waiting += len(result.analyses)
+                done += len(result.analyses) + len(result.unchanged) + len(result.skipped)
+                # Publishing may resolve again what is in already: only early snapshots cost little enough.
+                if n_waiting > PUBLISH_FACTOR * n_published and PUBLISH_FACTOR * (n_published + n_waiting) < len(todo):
+                    n_published += n_waiting
+                    self._publish(waiting)
+                    waiting, n_waiting = [], 0
+                report(Progress("indexing", done, len(found)))
+            self._publish(waiting)
         if not cancel.cancelled:
             self.skipped = skipped
         snapshot = self._snapshot
@@ -241,9 +244,17 @@ class Folder:
         self._snapshot = snapshot
 
 
+@contextmanager
+def _no_search_for_cycles() -> Iterator[None]:
+    """An index holds no cycles, but the collector walks what there is of it again and again while it grows."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def _same_stamp(record: FileRecord | None, file: FoundFile) -> bool:
-    return (
-        record is not None
-        and record.size == file.size
-        and record.mtime_ns == file.mtime_ns
-    )
+    return record is not None and record.size == file.size and record.mtime_ns == file.mtime_ns
