@@ -7,7 +7,7 @@ BIN := .venv/bin
 .PHONY: demo test test-slow check clean
 
 demo: .venv/base
-	$(BIN)/python -m weft demo
+	$(BIN)/weft complete docs/demo.py:9
 
 test: .venv/dev
 	$(BIN)/python -m pytest -c tests/pytest.ini tests -m "not slow"

@@ -1,3 +1,60 @@
-"""Weft: a language-server backend that knows the whole repository while you type."""
+"""Weft: a language-server backend that knows the whole repository while you type.
+
+This is the public face and only re-exports; names load when they are first used, so `import weft` costs nothing.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .llm import Cancel, CodeModel, CompletionRequest, ModelError, ModelInfo, Piece, PromptFragment
+    from .retrieval import Fragment, Place, RankedFragment, RetrievalOptions, Retrieved, ScorePart
+    from .server.completion import Completion
+    from .server.config import Config, load_config
+    from .server.folder import IndexReport, Progress
+    from .server.workspace import Explanation, Status, Workspace
+
+_HOMES = {
+    "llm": ("Cancel", "CodeModel", "CompletionRequest", "ModelError", "ModelInfo", "Piece", "PromptFragment"),
+    "retrieval": ("Fragment", "Place", "RankedFragment", "RetrievalOptions", "Retrieved", "ScorePart"),
+    "server.completion": ("Completion",),
+    "server.config": ("Config", "load_config"),
+    "server.folder": ("IndexReport", "Progress"),
+    "server.workspace": ("Explanation", "Status", "Workspace"),
+}
+
+__all__ = [
+    "Cancel",
+    "CodeModel",
+    "Completion",
+    "CompletionRequest",
+    "Config",
+    "Explanation",
+    "Fragment",
+    "IndexReport",
+    "ModelError",
+    "ModelInfo",
+    "Piece",
+    "Place",
+    "Progress",
+    "PromptFragment",
+    "RankedFragment",
+    "RetrievalOptions",
+    "Retrieved",
+    "ScorePart",
+    "Status",
+    "Workspace",
+    "load_config",
+]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(import_module(f".{home}", __name__), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

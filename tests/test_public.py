@@ -1,0 +1,46 @@
+"""The root package: what it offers is what it says, and the README's promises hold."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import weft
+
+ROOT = Path(weft.__file__).resolve().parent
+
+
+def test_every_public_name_is_there():
+    for name in weft.__all__:
+        assert getattr(weft, name).__name__ == name
+
+
+def test_the_public_names_are_those_that_have_a_home():
+    assert sorted(name for names in weft._HOMES.values() for name in names) == sorted(weft.__all__)
+
+
+def test_a_wrong_name_is_an_attribute_error():
+    assert not hasattr(weft, "Workspaces")
+
+
+def test_the_readme_example_runs(tmp_path):
+    (tmp_path / "price.py").write_text("def total_price(items):\n    return sum(item.price for item in items)\n" * 3)
+    (tmp_path / "shop.py").write_text("from price import total_price\n\n\ndef pay(items):\n    return total_\n")
+    with weft.Workspace([tmp_path], weft.Config(), cache=False) as workspace:
+        workspace.index()
+        completion = workspace.complete(tmp_path / "shop.py", line=4, character=17)
+        assert completion.start == (4, 17)
+        assert any("price.py" in place.path for ranked in completion.fragments for place in ranked.fragment.places)
+
+
+def test_the_demo_prints_a_completion_and_its_fragments(tmp_path):
+    command = [sys.executable, "-m", "weft", "complete", "docs/demo.py:9"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=_environment(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "terms = view.query_terms" in done.stdout
+    assert "retrieval/" in done.stdout
+
+
+def _environment(tmp_path):
+    import os
+
+    return {**os.environ, "WEFT_CACHE_DIR": str(tmp_path), "NO_COLOR": "1", "XDG_CONFIG_HOME": str(tmp_path)}
