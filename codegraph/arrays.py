@@ -16,9 +16,10 @@ Numbers = NDArray[np.int32] | NDArray[np.int64]
 
 def ranges(starts: Numbers, lengths: Numbers) -> Longs:
     """The numbers of many ranges, one after another: `starts[0]`, `starts[0] + 1`, … for `lengths[0]`, and so on."""
-    ends = np.cumsum(lengths, dtype=np.int64)
+    ends: Longs = lengths.cumsum(dtype=np.int64)
     total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - lengths), lengths)
+    shifts: Longs = (starts - (ends - lengths)).repeat(lengths)
+    return np.arange(total, dtype=np.int64) + shifts
 
 
 def bounds(lengths: Numbers | list[int]) -> Longs:
@@ -29,7 +30,7 @@ def bounds(lengths: Numbers | list[int]) -> Longs:
 def sums_at(places: Numbers, values: Floats, length: int) -> Floats:
     """An array of this length with each value added at its place."""
     # Of nothing, bincount makes integers.
-    return np.bincount(places, values, length) if len(places) else np.zeros(length)
+    return np.bincount(places, values, length).astype(np.float64, copy=False)
 
 
 def strongest_per(keys: Longs, values: Floats) -> tuple[Longs, Floats]:
@@ -48,7 +49,7 @@ def look_up(keys: Longs, values: Floats, wanted: Longs) -> Floats:
     """Values by key, 0 where a key is missing. The keys are distinct and in order."""
     if not len(keys):
         return np.zeros(len(wanted))
-    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    places = np.minimum(keys.searchsorted(wanted), len(keys) - 1)
     return np.where(keys[places] == wanted, values[places], 0.0)
 
 
@@ -58,14 +59,14 @@ def strongest_in_rows(rows: Longs, values: Floats, at_most: int) -> Longs:
         return np.arange(len(rows))
     order = np.lexsort((-values, rows))
     ordered = rows[order]
-    rank = np.arange(len(rows)) - np.searchsorted(ordered, ordered)
+    rank = np.arange(len(rows)) - ordered.searchsorted(ordered)
     return order[rank < at_most]
 
 
 def _runs(keys: Longs) -> tuple[Longs, Longs]:
     """An order that sorts the keys, and where in it each distinct key begins."""
-    order = np.argsort(keys, kind="stable")
+    order = keys.argsort(kind="stable")
     ordered = keys[order]
     starts = np.ones(len(keys), bool)
     np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
-    return order, np.flatnonzero(starts)
+    return order, starts.nonzero()[0]

@@ -52,7 +52,8 @@ class Directories:
 
     def between(self, a: Numbers, b: Numbers) -> Floats:
         """The strength between files, pair by pair."""
-        return self._weight ** distances(a + self._first_file, b + self._first_file, self._parents)
+        steps = distances(a + self._first_file, b + self._first_file, self._parents)
+        return np.power(self._weight, steps, dtype=np.float64)
 
     def _placed(self, x: Floats) -> Floats:
         placed = np.zeros(len(self._forest))

@@ -1,8 +1,8 @@
 """The paper's relations, word for word: build the graph, run Dijkstra from every node, apply Eq. 8 and Eq. 9.
 
-Owns the reference that the engine (`relations`) is measured against. For tests and small trees of Python: its time grows
-with the square of the repository. Reads all named nodes of the syntax trees, and nothing that the engine made of them;
-which call leads where comes from the `CodeGraph`. Needs networkx, which Weft itself does not.
+Owns the reference that the engine (`relations`) is measured against. For tests and small trees of Python: its time
+grows with the square of the repository. Reads all named nodes of the syntax trees, and nothing that the engine made of
+them; which call leads where comes from the `CodeGraph`. Needs networkx, which Weft itself does not.
 """
 
 from __future__ import annotations
@@ -127,7 +127,8 @@ def environment(
     if not include_self:
         np.fill_diagonal(relations, 0)
     mass = relations.sum(axis=1)
-    return np.divide(relations @ scores, mass, out=np.zeros_like(mass), where=mass > 0)
+    total: NDArray[np.float64] = relations @ scores
+    return np.divide(total, mass, out=np.zeros_like(mass), where=mass > 0)
 
 
 class _Numbered:

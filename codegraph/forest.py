@@ -1,8 +1,8 @@
 """Strengths in a forest: sums and maxima over all nodes, in linear time.
 
-Owns the one arithmetic of trees. Between two nodes of a tree there is one path; the strength K[i, j] is the product of its
-edges (0 between trees), and K x is a pass up and a pass down. Knows no files and no syntax: the same code
-serves syntax trees and the directory tree.
+Owns the one arithmetic of trees. Between two nodes of a tree there is one path; the strength K[i, j] is the product of
+its edges (0 between trees), and K x is a pass up and a pass down. Knows no files and no syntax: the same code serves
+syntax trees and the directory tree.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Files laid side by side, as arrays: what the engine of relations computes on.
 
 Owns the numbers: of files and definitions (`Names`), of nodes, fragments, cover nodes, groups and calls (`Layout`), and
-the parts of W = A D A^T (Eq. 8) that follow from one file alone. Knows no scores, no queries and no edges of directories.
+the parts of W = A D A^T (Eq. 8) that follow from one file alone. Knows no scores, no queries and no directories.
 
 Two nodes of one cover see the rest of the world alike when they have the same parent, only through it. So a fragment's
 cover is kept twice: node by node (*entries*), and summed up per parent (*groups*). Between groups alone,
@@ -40,7 +40,7 @@ class Names:
     def __init__(self) -> None:
         self._files: dict[str, int] = {}
         self._definitions: dict[tuple[int, str], int] = {}
-        self._file_of_definition: list[int] = []
+        self._definition_keys: list[tuple[int, str]] = []
         self._lock = threading.Lock()
 
     def file(self, path: str) -> int:
@@ -57,14 +57,19 @@ class Names:
         found = self._definitions.get((file, qualified_name))
         if found is None:
             with self._lock:
-                found = self._definitions.setdefault((file, qualified_name), len(self._file_of_definition))
-                if found == len(self._file_of_definition):
-                    self._file_of_definition.append(file)
+                key = (file, qualified_name)
+                found = self._definitions.setdefault(key, len(self._definition_keys))
+                if found == len(self._definition_keys):
+                    self._definition_keys.append(key)
         return found
 
     def files_of(self, definitions: Numbers) -> Longs:
         """The numbers of the files that the definitions are in."""
-        return np.array([self._file_of_definition[i] for i in definitions.tolist()], np.int64)
+        return np.array([self._definition_keys[i][0] for i in definitions.tolist()], np.int64)
+
+    def definition_name(self, definition: int) -> str:
+        """The qualified name of a definition."""
+        return self._definition_keys[definition][1]
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -77,13 +82,15 @@ class Names:
 
     @property
     def n_definitions(self) -> int:
-        return len(self._file_of_definition)
+        return len(self._definition_keys)
 
-    def __getstate__(self) -> tuple[dict[str, int], dict[tuple[int, str], int], list[int]]:
-        return self._files, self._definitions, self._file_of_definition
+    def __getstate__(self) -> tuple[list[str], list[tuple[int, str]]]:
+        return list(self._files), self._definition_keys
 
-    def __setstate__(self, state: tuple[dict[str, int], dict[tuple[int, str], int], list[int]]) -> None:
-        self._files, self._definitions, self._file_of_definition = state
+    def __setstate__(self, state: tuple[list[str], list[tuple[int, str]]]) -> None:
+        paths, self._definition_keys = state
+        self._files = {path: i for i, path in enumerate(paths)}
+        self._definitions = {key: i for i, key in enumerate(self._definition_keys)}
         self._lock = threading.Lock()
 
 
@@ -124,10 +131,11 @@ class Links:
 
     def of(self, definitions: Numbers, at_most: int) -> tuple[Longs, Longs]:
         """The links of each definition, `at_most` so many, and for each the index into `definitions`."""
-        first = np.searchsorted(self.sorted_definitions, definitions, side="left")
-        beyond = np.searchsorted(self.sorted_definitions, definitions, side="right")
+        first = self.sorted_definitions.searchsorted(definitions, side="left")
+        beyond = self.sorted_definitions.searchsorted(definitions, side="right")
         counts = np.minimum(beyond - first, at_most)
-        return self.by_definition[ranges(first, counts)], np.repeat(np.arange(len(definitions)), counts)
+        found = self.by_definition[ranges(first, counts)].astype(np.int64)
+        return found, np.arange(len(definitions)).repeat(counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +199,12 @@ class Layout:
 
     def file_at(self, nodes: Numbers) -> Longs:
         """The index of the file that each node is in."""
-        return np.searchsorted(self.node_start, nodes, side="right") - 1
+        return self.node_start.searchsorted(nodes, side="right") - 1
+
+    def nodes_beside(self, node: int) -> tuple[int, int]:
+        """The first node of the file that a node is in, and the first after it."""
+        file = int(self.file_at(np.array([node]))[0])
+        return int(self.node_start[file]), int(self.node_start[file + 1])
 
     def listed_node(self, file: int, index: int) -> int:
         """The node at an index of `FileGraph.nodes`."""
@@ -203,7 +216,7 @@ class Layout:
         return self.calls.definition[first:beyond]
 
     def cover_of(self, fragments: Numbers) -> tuple[Points, Floats, Longs]:
-        """The nodes that the fragments cover, each in a row of its own; their shares; the index into `fragments` of each."""
+        """The nodes that the fragments cover, each in a row of its own; their shares; the indices of the fragments."""
         first = self.entry_start[fragments]
         counts = self.entry_start[fragments + 1] - first
         entries = ranges(first, counts)
@@ -236,7 +249,7 @@ class Layout:
         listed, hung, parent, depth, end = _hang(facts[NODE_PARENT], np.concatenate([calls, definitions]))
         node_start = np.append(listed, len(parent))[listed_start]
         n_nodes = len(parent)
-        powers = w ** np.arange(int(depth.max(initial=0)) + 2)
+        powers = np.power(w, np.arange(int(depth.max(initial=0)) + 2), dtype=np.float64)
         edge = np.where(parent >= 0, powers[depth - depth[parent]], 0.0)
 
         fragment_file = np.repeat(np.arange(len(parts), dtype=np.int32), np.diff(fragment_start))
@@ -263,7 +276,7 @@ class Layout:
         forest = Forest(np.where(open_parent >= 0, open_number[open_parent], -1).astype(np.int32), w)
 
         entries_at = Items.sorted(entry_node[by_node], n_nodes)
-        band = _band(entries_at, by_node, entry_fragment, entry_share, parent, end, depth, w)
+        band = _band(entries_at, by_node.astype(np.int32), entry_fragment, entry_share, parent, end, depth, w)
         return cls(
             weights=weights,
             powers=powers,
@@ -387,7 +400,7 @@ def _linked(graph: CodeGraph, parts: Sequence[FileGraph], listed_start: Longs, n
 def _hang(listed_parent: Ints, rows: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Give nodes of their own to the calls and definitions that are not listed, right after the listed one above them.
 
-    Returns the numbers of the listed nodes and of those that the rows speak of, then parent, depth and end of all nodes.
+    Returns the numbers of the listed nodes, of those that the rows speak of, then parent, depth and end of all nodes.
     """
     listed_depth = depths(listed_parent)
     n_listed = len(listed_parent)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from secrets import randbits
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,9 +61,10 @@ class View:
 class Layouts:
     """The files of one snapshot. Immutable; the next one shares all that it can.
 
-    `home` holds, by number of the file, its view and the index in it, (-1, -1) when it is gone; `stamp` a number that is new
-    whenever the file changes or calls of it appear. `file_of_id` (-1 where no fragment is) and `mass_of_id`, the strength
-    between a fragment and the root of its file, go by id of the fragment.
+    By number of the file: `home` is its view and the index in it, (-1, -1) when it is gone; `state` is a number that is
+    new whenever the file changes, and a sum over the calls into it, so that equal states mean an equal file and equal
+    callers, in whichever two snapshots. By id of the fragment: `file_of_id`, -1 where no fragment is, and `mass_of_id`,
+    the strength between the fragment and the root of its file.
     """
 
     __slots__ = (
@@ -73,7 +75,7 @@ class Layouts:
         "mass_of_id",
         "names",
         "spans",
-        "stamp",
+        "state",
         "views",
         "weights",
     )
@@ -85,7 +87,7 @@ class Layouts:
         self.spans: dict[str, Spans] = {}
         self.views: tuple[View, ...] = ()
         self.home: Ints = np.zeros((2, 0), np.int32)
-        self.stamp: Longs = np.zeros(0, np.int64)
+        self.state: NDArray[np.uint64] = np.zeros((2, 0), np.uint64)
         self.file_of_id: Ints = np.zeros(0, np.int32)
         self.mass_of_id: Floats = np.zeros(0)
         self._directories = Directories((), weights.directory)
@@ -97,7 +99,7 @@ class Layouts:
     @property
     def n_files(self) -> int:
         """Files that have ever been seen: numbers of files are below this."""
-        return len(self.stamp)
+        return self.state.shape[1]
 
     @property
     def directories(self) -> Directories:
@@ -119,14 +121,15 @@ class Layouts:
 
         n_files = self.names.n_files
         new.home = _grown(self.home, (2, n_files), -1)
-        new.stamp = _grown(self.stamp, (n_files,), 0)
+        new.state = _grown(self.state, (2, n_files), 0)
         n_ids = max([self.n_ids, *(span.first_id + len(span) for span in changed.values())])
         new.file_of_id = _grown(self.file_of_id, (n_ids,), -1)
         new.mass_of_id = _grown(self.mass_of_id, (n_ids,), 0.0)
-        called_before = self._called_from(files)
+        calls_before = self._calls_from(files)
         new._replace(self.views, fresh, files)
-        gained = np.setdiff1d(new._called_from(files), called_before)
-        new.stamp[np.concatenate([files, self.names.files_of(gained)])] = next(_stamps)
+        differing = np.setxor1d(calls_before, new._calls_from(files), assume_unique=True)
+        new.state[0, files] = randbits(64)
+        np.bitwise_xor.at(new.state[1], self.names.files_of(differing & 0xFFFFFFFF), _mixed(differing))
         return new
 
     def home_of(self, path: str) -> tuple[View, int] | None:
@@ -137,7 +140,7 @@ class Layouts:
         return self.views[self.home[0, file]], int(self.home[1, file])
 
     def node_at(self, path: str, line: int) -> tuple[View, int] | None:
-        """The node that begins last up to the end of a line: the innermost one there, or the one before a blank line."""
+        """The node that begins last up to the end of a line: the innermost there, or what is before a blank line."""
         home = self.home_of(path)
         if home is None:
             return None
@@ -174,10 +177,10 @@ class Layouts:
                     self.file_of_id[ids], self.mass_of_id[ids] = -1, 0.0
             self.views += (view,)
         self.home[:, changed] = -1
-        # Each layout is at most half as large as the one before it, so they are few, and a file is seldom laid out again.
+        # A layout is at most a quarter of the one before it: so they are few, and files are seldom laid out again.
         n_nodes = sum(self.graph.files[path].n_nodes for path in fresh)
         paths = self.names.paths
-        while self.views and self.views[-1].n_nodes <= 2 * n_nodes:
+        while self.views and self.views[-1].n_nodes <= 4 * n_nodes:
             absorbed = self.views[-1]
             self.views = self.views[:-1]
             n_nodes += absorbed.n_nodes
@@ -191,17 +194,22 @@ class Layouts:
         self.file_of_id[layout.fragment_id] = layout.files[layout.fragment_file]
         self.mass_of_id[layout.fragment_id] = layout.root_mass
 
-    def _called_from(self, files: Longs) -> Longs:
-        """The definitions that calls in these files lead to."""
-        called = [np.zeros(0, np.int64)]
+    def _calls_from(self, files: Longs) -> Longs:
+        """What these files call, as file << 32 | definition, each once."""
+        pairs = [np.zeros(0, np.int64)]
         for file in files[files < self.n_files].tolist():
             view, index = self.home[:, file].tolist()
             if view >= 0:
-                called.append(self.views[view].layout.called_from(index))
-        return np.unique(np.concatenate(called))
+                pairs.append(file << 32 | self.views[view].layout.called_from(index).astype(np.int64))
+        return np.unique(np.concatenate(pairs))
 
 
-_stamps = count(1)
+def _mixed(numbers: Longs) -> NDArray[np.uint64]:
+    """Well mixed bits of each number (Steele, Lea and Flood 2014: SplitMix64)."""
+    z = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
 
 
 def _rewired(older: CodeGraph, newer: CodeGraph) -> set[str]:
@@ -209,7 +217,10 @@ def _rewired(older: CodeGraph, newer: CodeGraph) -> set[str]:
     return {path for path, edges in newer._edges.items() if older._edges.get(path) != edges}
 
 
-def _grown(array: NDArray, shape: tuple[int, ...], fill: float) -> NDArray:
+_Number = TypeVar("_Number", bound=np.generic)
+
+
+def _grown(array: NDArray[_Number], shape: tuple[int, ...], fill: float) -> NDArray[_Number]:
     """A copy with room for more."""
     grown = np.full(shape, fill, array.dtype)
     grown[..., : array.shape[-1]] = array

@@ -1,8 +1,8 @@
 """How strongly any two fragments of a repository belong together.
 
-Owns the engine of Eq. 8 and Eq. 9 (FragRel; papers' spec 1.2 to 1.4): the strength between two nodes is the largest product
-of edge weights over all paths between them. `exact` says the same in a few plain lines and takes hours where this takes
-milliseconds; tests hold the two together. Knows fragments as numbers with lines: no text, no words, no query.
+Owns the engine of Eq. 8 and Eq. 9 (FragRel; papers' spec 1.2 to 1.4): the strength between two nodes is the largest
+product of edge weights over all paths between them. `exact` says the same in a few plain lines and takes hours where
+this takes milliseconds; tests hold the two together. Knows fragments as numbers with lines: no text and no query.
 
 Without calls the graph is a tree, and everything about it is exact and linear (`forest`, `layout`). Calls are shortcuts
 in that tree. They are followed outwards from a point of interest, the strongest first and only so many (`search`), so
@@ -15,13 +15,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .arrays import Floats, Ints, Longs, Numbers, look_up, strongest_in_rows, sum_per, sums_at
 from .cover import Spans
 from .graph import CodeGraph
 from .layout import Points
 from .layouts import Layouts, View
-from .search import climb, definitions_in_reach, follow_calls, spread, strongest_points
+from .search import Reached, climb, definitions_in_reach, follow_calls, spread, strongest_points
+from .trails import trail
 from .weights import Weights
 
 CUTOFF = 1e-3
@@ -47,12 +49,13 @@ class Relations:
     changed or is gone. Results are float64 arrays over all ids up to `n_ids`, 0 where no fragment has the id.
     """
 
-    __slots__ = ("_call_rows", "_layouts", "_mass")
+    __slots__ = ("_call_rows", "_kept_strengths", "_layouts", "_mass")
 
     def __init__(self, weights: Weights | None = None) -> None:
         """The relations of an empty repository."""
         self._layouts = Layouts(weights or Weights())
         self._mass: Floats | None = None
+        self._kept_strengths: tuple[tuple[str, int], list[Floats]] | None = None
         self._call_rows: dict[tuple[int, float], _CallRow] = {}
 
     @classmethod
@@ -92,8 +95,8 @@ class Relations:
         """Eq. 9 for every fragment: the mean of all scores, weighted by the relation to it; 0 when it has none.
 
         The part of the relation that syntax and directories make is exact. The part that calls make is bounded: each
-        fragment has its strongest call-made neighbours, found at strengths of `cutoff` or more, and only the `n_call_rows`
-        fragments that stand best without them (score + alpha * environment) are given theirs; None is all fragments.
+        fragment has its strongest call-made neighbours, found at strengths of `cutoff` or more, and only the
+        `n_call_rows` fragments that stand best without them (score + alpha * environment) get theirs; None is all.
         With a cutoff of 0 everything is exact, and takes the square of the size: for small trees.
 
         Fragments of `exclude` count in no sum, and their own environment is 0. `scores` has shape (n_ids,).
@@ -147,6 +150,7 @@ class Relations:
         if found is None:
             return np.zeros(self.n_ids)
         home, node = found
+        first, beyond = home.layout.nodes_beside(node)
         if cutoff <= 0:
             return self._by_fragment(self._strengths(home, node))
         seed = Points(np.zeros(1, np.int64), np.array([node]), np.ones(1))
@@ -154,7 +158,7 @@ class Relations:
         in_reach = definitions_in_reach(home.layout, up, cutoff, max(layouts.names.n_definitions, 1))
         reached = [
             strongest_points([part, up], view.layout.n_nodes) if view is home else part
-            for view, part in zip(layouts.views, follow_calls(layouts, *in_reach, cutoff), strict=True)
+            for view, part in zip(layouts.views, follow_calls(layouts, in_reach, cutoff), strict=True)
         ]
         # What arrives at the root of a file is related to all files around it.
         at_roots = np.zeros(layouts.n_files)
@@ -164,14 +168,13 @@ class Relations:
         at_roots = layouts.directories.strongest(at_roots)
         result = layouts.mass_of_id * at_roots[layouts.file_of_id]
         for view, part in zip(layouts.views, reached, strict=True):
-            if len(part.nodes):
-                layout = view.layout
-                touched = np.unique(layout.file_at(part.nodes))
-                roots = Points(
-                    np.zeros(len(touched), np.int64), layout.node_start[touched], at_roots[layout.files[touched]]
-                )
-                fragments, values = spread(layout, strongest_points([part, roots], layout.n_nodes))
-                result[view.ids[fragments]] = values
+            # In the cursor's own file the tree counts too, however weak, so there nothing is cut off.
+            own = (part.nodes >= first) & (part.nodes < beyond) & (view is home)
+            for here, floor in ((own, 0.0), (~own, cutoff)):
+                if here.any():
+                    some = Points(part.rows[here], part.nodes[here], part.values[here])
+                    fragments, gained = spread(view.layout, some, floor, at_roots[view.layout.files])
+                    result[view.ids[fragments]] += gained
         return result
 
     def strengths_from(self, path: str, node: int) -> dict[str, Floats]:
@@ -192,11 +195,31 @@ class Relations:
             result.update({paths[layout.files[i]]: parts[i] for i in np.flatnonzero(view.alive).tolist()})
         return result
 
+    def relation_path(self, path: str, line: int, fragment_id: int) -> tuple[str, ...]:
+        """The strongest path from the code at a line to a fragment, as its steps between files and along calls.
+
+        A step reads "b.py: call f -> a.py: def f", or "a.py -> b.py" when only directories lead there. Empty when both
+        are in one file and no call leads there stronger, or the file is unknown. Raises KeyError for an unknown id.
+        """
+        layouts = self._layouts
+        (number,), at = layouts.fragments(np.array([fragment_id]))
+        found = layouts.node_at(path, line)
+        if found is None:
+            return ()
+        # An explanation asks for many fragments from one cursor.
+        kept = self._kept_strengths
+        if kept is None or kept[0] != (path, line):
+            kept = self._kept_strengths = ((path, line), self._strengths(*found))
+        cover, shares, _ = layouts.views[number].layout.cover_of(at)
+        best = int(np.argmax(shares * kept[1][number][cover.nodes]))
+        return trail(layouts, kept[1], (int(number), int(cover.nodes[best])))
+
     def __getstate__(self) -> Layouts:
         return self._layouts
 
     def __setstate__(self, layouts: Layouts) -> None:
-        self._layouts, self._mass, self._call_rows = layouts, None, {}
+        self.__init__()  # type: ignore[misc]
+        self._layouts = layouts
 
     # Syntax and directories: W x = A K A^T x
 
@@ -212,7 +235,7 @@ class Relations:
         return product[:-1]
 
     def _mass_of(self, counted: Floats) -> Floats:
-        """W without calls, summed up over the counted fragments. Only those of the current file are ever not counted."""
+        """W without calls, summed up over the counted fragments."""
         exists = (self._layouts.file_of_id >= 0).astype(np.float64)
         if self._mass is None:
             self._mass = self._tree_product(exists)
@@ -254,19 +277,22 @@ class Relations:
         layouts = self._layouts
         n_definitions, n_ids = max(layouts.names.n_definitions, 1), self.n_ids
         numbers, at = layouts.fragments(ids)
-        keys, values, tree_keys, tree_values = [], [], [], []
+        keys, values, by_call, tree_keys, tree_values = [], [], [], [], []
         for number in np.unique(numbers).tolist():
             view, own = layouts.views[number], np.flatnonzero(numbers == number)
             cover, shares, owner = view.layout.cover_of(at[own])
             up = climb(view.layout, cover, cutoff)
-            found, strengths = definitions_in_reach(view.layout, up, cutoff, n_definitions)
-            entry, definition = np.divmod(found, n_definitions)
+            found = definitions_in_reach(view.layout, up, cutoff, n_definitions)
+            entry, definition = np.divmod(found.keys, n_definitions)
             keys.append(own[owner[entry]] * n_definitions + definition)
-            values.append(shares[entry] * strengths)
-            rows, fragments, strengths = _tree_in_file(view, at[own], cutoff)
+            values.append(shares[entry] * found.values)
+            by_call.append(values[-1] * found.by_call)
+            rows, fragments, strengths = _tree_in_file(view, at[own], 0.0)
             tree_keys.append(own[rows] * n_ids + view.layout.fragment_id[fragments])
             tree_values.append(strengths)
-        reached = follow_calls(layouts, *sum_per(np.concatenate(keys), np.concatenate(values)), cutoff)
+        definitions, strengths = sum_per(np.concatenate(keys), np.concatenate(values))
+        _, called = sum_per(np.concatenate(keys), np.concatenate(by_call))
+        reached = follow_calls(layouts, Reached(definitions, strengths, called > 0), cutoff)
         found_keys, found_values = [], []
         touched = [np.arange(len(ids)) * layouts.n_files + layouts.file_of_id[ids]]
         for view, part in zip(layouts.views, reached, strict=True):
@@ -291,7 +317,7 @@ class Relations:
         row_bounds = np.searchsorted(rows[kept], each)
         file_rows, files = np.divmod(files, layouts.n_files)
         return [
-            _CallRow(int(i), row_neighbours, row_extra, row_files, layouts.stamp[row_files])
+            _CallRow(int(i), row_neighbours, row_extra, row_files, layouts.state[:, row_files])
             for i, row_neighbours, row_extra, row_files in zip(
                 ids,
                 np.split(neighbours[kept], row_bounds),
@@ -312,7 +338,7 @@ class Relations:
     # Exactly
 
     def _strengths(self, home: View, node: int) -> list[Floats]:
-        """Strength between one node and all nodes, per view: trees, directories and calls in turns until nothing grows."""
+        """Strength between one node and all nodes, per view: trees, directories, calls in turns until nothing grows."""
         layouts = self._layouts
         views = layouts.views
         strengths = [np.zeros(view.layout.n_nodes) for view in views]
@@ -333,16 +359,16 @@ class Relations:
         total = -1.0
         while total < (total := sum(float(values.sum()) for values in strengths)):
             at_roots = np.zeros(layouts.n_files)
-            for values, forest, nodes, files in zip(strengths, forests, roots, root_files, strict=True):
+            for values, forest, at, files in zip(strengths, forests, roots, root_files, strict=True):
                 values[:] = forest.strongest(values[forest.order])[forest.position]
-                at_roots[files] = values[nodes]
+                at_roots[files] = values[at]
             at_roots = layouts.directories.strongest(at_roots)
             at_definitions = np.zeros(layouts.names.n_definitions)
             for values, weight, nodes, definitions in links:
                 np.maximum.at(at_definitions, definitions, weight * values[nodes])
             at_definitions[~standing] = 0
-            for values, nodes, files in zip(strengths, roots, root_files, strict=True):
-                values[nodes] = np.maximum(values[nodes], at_roots[files])
+            for values, at, files in zip(strengths, roots, root_files, strict=True):
+                values[at] = np.maximum(values[at], at_roots[files])
             for values, weight, nodes, definitions in links:
                 np.maximum.at(values, nodes, weight * at_definitions[definitions])
         return strengths
@@ -382,16 +408,15 @@ class _CallRow(NamedTuple):
     neighbours: Ints
     extra: Floats
     files: Longs  # never empty, in order
-    stamps: Longs
+    state: NDArray[np.uint64]  # (2, n_files)
 
     def holds_in(self, layouts: Layouts) -> bool:
-        """Whether a search in this snapshot would come through the same files in the same state.
+        """Whether a search in this snapshot would find the same.
 
-        The row may be of any other snapshot, even a later one: stamps are given once, so equal ones mean equal files.
-        A file is also stamped when a call of its definitions appears anywhere. What could still differ is a call that
-        gets closer to its own file's root; it changes how strongly that file counts here, not that it does.
+        It comes through the same files in the same state, and no definition in them is called from another file than
+        before. What may still differ: a file that the search never came to calls the same definitions from elsewhere.
         """
-        return int(self.files[-1]) < layouts.n_files and np.array_equal(layouts.stamp[self.files], self.stamps)
+        return int(self.files[-1]) < layouts.n_files and np.array_equal(layouts.state[:, self.files], self.state)
 
 
 def _tree_in_file(view: View, fragments: Longs, floor: float) -> tuple[Longs, Longs, Floats]:

@@ -11,19 +11,21 @@ itself came from included. What is reached by such a detour is reached stronger 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .arrays import Floats, Longs, look_up, ranges, strongest_in_rows, strongest_per, sum_per
+from .arrays import Floats, Longs, bounds, look_up, ranges, strongest_in_rows, strongest_per, sum_per
 from .layout import Items, Layout, Links, Points
 from .layouts import Layouts
 
 # What bounds a search along calls, each per row. With these, benchmarks/engine/relations.py finds 9.9 of the 10 best
 # fragments of the exact matrix (benchmarks/results/relations.md).
-MAX_DEFINITIONS = 128  # followed per round, the strongest
-MAX_CALLERS = 64  # of one definition
-MAX_ARRIVALS = 256  # at calls and definitions, per round, the strongest
-MAX_ROUNDS = 4
+MAX_DEFINITIONS = 64  # followed per round, the strongest
+MAX_CALLERS = 16  # of one definition
+MAX_ARRIVALS = 64  # at calls and definitions, per round, the strongest
+MAX_ROUNDS = 3
 
 
 def climb(layout: Layout, start: Points, floor: float) -> Points:
@@ -36,16 +38,16 @@ def climb(layout: Layout, start: Points, floor: float) -> Points:
     while len(nodes):
         reached.append(Points(rows, nodes, values))
         values = values * layout.edge[nodes]
-        on = np.flatnonzero((values > 0) & (values >= floor))
+        on = ((values > 0) & (values >= floor)).nonzero()[0]
         rows, nodes, values = rows[on], layout.parent[nodes[on]].astype(np.int64), values[on]
     return strongest_points(reached, layout.n_nodes)
 
 
-def spread(layout: Layout, up: Points, floor: float = 0.0) -> tuple[Longs, Floats]:
+def spread(layout: Layout, up: Points, floor: float, at_roots: Floats | None = None) -> tuple[Longs, Floats]:
     """Strength of every fragment that the points reach, by shares: rows * n_fragments + fragment, strengths.
 
-    Exact when the points hold the root of each file that they touch, and the floor is 0: then nothing is left out.
-    Otherwise what is reached below the floor counts nothing.
+    Where a node is reached below the floor, that counts nothing. With `at_roots`, strengths at the root of each file,
+    the result is what the points add to what comes in from there.
     """
     found, rows, values = below(layout, layout.groups, up, floor)
     n_groups, n_fragments = len(layout.group_weight), layout.n_fragments
@@ -55,61 +57,76 @@ def spread(layout: Layout, up: Points, floor: float = 0.0) -> tuple[Longs, Float
     first = layout.entries_at.before[up.nodes]
     counts = layout.entries_at.before[up.nodes + 1] - first
     entry = layout.entries_by_node[ranges(first, counts)]
-    source = np.repeat(np.arange(len(counts)), counts)
-    through = look_up(at_group, group_values, up.rows[source] * n_groups + layout.entry_group[entry])
-    gain = np.maximum(up.values[source] - layout.entry_link[entry] * through, 0)
+    entry_row, inside = up.rows.repeat(counts), up.values.repeat(counts)
+    entry_group = layout.entry_group[entry]
+    outside = look_up(at_group, group_values, entry_row * n_groups + entry_group)
+    if at_roots is not None:
+        outside = np.maximum(outside, _from_root(layout, entry_group, at_roots))
+        group_values = np.maximum(group_values - _from_root(layout, group, at_roots), 0)
+    gain = np.maximum(inside - layout.entry_link[entry] * outside, 0)
+    fragments = (layout.group_fragment[group], layout.entry_fragment[entry])
     return sum_per(
-        np.concatenate(
-            [
-                row * n_fragments + layout.group_fragment[group],
-                up.rows[source] * n_fragments + layout.entry_fragment[entry],
-            ]
-        ),
+        np.concatenate([row, entry_row]) * n_fragments + np.concatenate(fragments),
         np.concatenate([layout.group_weight[group] * group_values, layout.entry_share[entry] * gain]),
     )
+
+
+def _from_root(layout: Layout, groups: Longs, at_roots: Floats) -> Floats:
+    nodes = layout.groups.node[groups]
+    return at_roots[layout.fragment_file[layout.group_fragment[groups]]] * layout.powers[layout.depth[nodes]]
 
 
 def below(layout: Layout, items: Items, up: Points, floor: float) -> tuple[Longs, Longs, Floats]:
     """What hangs below the points, as item numbers, rows and strengths of `floor` or more; an item may come twice."""
     first = items.before[up.nodes]
-    counts = items.before[layout.end[up.nodes]] - first
+    # Most points are the last of a climb, and near the root: all that they reach is what hangs at themselves.
+    beyond = np.where(up.values * layout.weights.syntax >= floor, layout.end[up.nodes], up.nodes + 1)
+    counts = items.before[beyond] - first
     found = ranges(first, counts)
-    steps = layout.depth[items.node[found]] - np.repeat(layout.depth[up.nodes], counts)
-    values = np.repeat(up.values, counts) * layout.powers[steps]
-    rows = np.repeat(up.rows, counts)
+    steps = layout.depth[items.node[found]] - layout.depth[up.nodes].repeat(counts)
+    values = up.values.repeat(counts) * layout.powers[steps]
+    rows = up.rows.repeat(counts)
     if floor:
-        kept = np.flatnonzero(values >= floor)
+        kept = (values >= floor).nonzero()[0]
         found, rows, values = found[kept], rows[kept], values[kept]
     return found, rows, values
 
 
-def definitions_in_reach(layout: Layout, up: Points, floor: float, n_definitions: int) -> tuple[Longs, Floats]:
-    """Definitions that the points reach by syntax, or by syntax and a call: rows * n_definitions + number, strengths."""
-    keys, values = [], []
-    for links in (layout.calls, layout.definitions):
-        found, rows, strengths = below(layout, links.at, up, floor)
-        keys.append(rows * n_definitions + links.definition[found])
-        values.append(strengths * links.weight)
-    return strongest_per(np.concatenate(keys), np.concatenate(values))
+class Reached(NamedTuple):
+    """Definitions that searches have reached: row * n_definitions + number, in order; strengths; whether by a call."""
+
+    keys: Longs
+    values: Floats
+    by_call: NDArray[np.bool_]
 
 
-def follow_calls(layouts: Layouts, keys: Longs, values: Floats, cutoff: float) -> list[Points]:
+def definitions_in_reach(layout: Layout, up: Points, floor: float, n_definitions: int) -> Reached:
+    """Definitions below the points, and those that calls below the points lead to."""
+    called, rows, strengths = below(layout, layout.calls.at, up, floor)
+    by_call = strongest_per(rows * n_definitions + layout.calls.definition[called], strengths * layout.calls.weight)
+    defined, rows, strengths = below(layout, layout.definitions.at, up, floor)
+    here = rows * n_definitions + layout.definitions.definition[defined]
+    keys, values = strongest_per(np.concatenate([by_call[0], here]), np.concatenate([by_call[1], strengths]))
+    return Reached(keys, values, look_up(*by_call, keys) == values)
+
+
+def follow_calls(layouts: Layouts, start: Reached, cutoff: float) -> list[Points]:
     """Where calls lead from definitions on, as long as the strength is at least `cutoff`.
 
-    Definitions come as in `definitions_in_reach`, with the strength at which each is reached. Returns, per view, the
-    nodes reached by way of them, ancestors included.
+    Returns, per view, the nodes that are reached by at least one call, ancestors included.
     """
     n_definitions = max(layouts.names.n_definitions, 1)
-    best: tuple[Longs, Floats] = (np.zeros(0, np.int64), np.zeros(0))
+    keys, values, by_call = start
+    best: tuple[Longs, Floats] = (keys[:0], values[:0])
     reached: list[list[Points]] = [[] for _ in layouts.views]
     for turn in range(MAX_ROUNDS):
-        better = np.flatnonzero((values >= cutoff) & (values > look_up(*best, keys)))
+        better = ((values >= cutoff) & (values > look_up(*best, keys))).nonzero()[0]
         better = better[strongest_in_rows(keys[better] // n_definitions, values[better], MAX_DEFINITIONS)]
-        keys, values = keys[better], values[better]
-        if not len(keys):
+        if not len(better):
             break
+        keys, values, by_call = keys[better], values[better], by_call[better]
         best = strongest_per(np.concatenate([best[0], keys]), np.concatenate([best[1], values]))
-        arrivals = _arrivals(layouts, *np.divmod(keys, n_definitions), values, cutoff)
+        arrivals = _arrivals(layouts, *np.divmod(keys, n_definitions), values, by_call, cutoff)
         found = []
         for number, (view, part) in enumerate(zip(layouts.views, arrivals, strict=True)):
             if len(part.nodes):
@@ -119,33 +136,51 @@ def follow_calls(layouts: Layouts, keys: Longs, values: Floats, cutoff: float) -
                     found.append(definitions_in_reach(view.layout, up, cutoff, n_definitions))
         if not found:
             break
-        keys, values = (np.concatenate(column) for column in zip(*found, strict=True))
-        if len(found) > 1:
-            keys, values = strongest_per(keys, values)
+        keys, values, by_call = _merged(found)
     return [strongest_points(parts, view.layout.n_nodes) for view, parts in zip(layouts.views, reached, strict=True)]
 
 
-def _arrivals(layouts: Layouts, rows: Longs, definitions: Longs, values: Floats, cutoff: float) -> list[Points]:
-    """Per view, where definitions stand and where they are called, with the strengths at which a search gets there."""
+def _merged(parts: Sequence[Reached]) -> Reached:
+    if len(parts) == 1:
+        return parts[0]
+    keys, values = strongest_per(
+        np.concatenate([part.keys for part in parts]), np.concatenate([part.values for part in parts])
+    )
+    by_call = np.zeros(len(keys), bool)
+    for part in parts:
+        at = keys.searchsorted(part.keys)
+        by_call[at] |= part.by_call & (part.values == values[at])
+    return Reached(keys, values, by_call)
+
+
+def _arrivals(
+    layouts: Layouts, rows: Longs, definitions: Longs, values: Floats, by_call: NDArray[np.bool_], cutoff: float
+) -> list[Points]:
+    """Per view, where a search gets by one more edge of a call: to the definitions, and to the calls of each."""
     homes = [view.live(_linked(view.layout.definitions, definitions, values, 1)) for view in layouts.views]
     # A definition that is gone leads nowhere, though calls of it may stay: see `CodeGraph.overlay`.
     standing = np.zeros(len(definitions), bool)
     for home in homes:
         standing[home.rows] = True
-    values = np.where(standing, values, 0.0)
+    calling = np.where(standing, values, 0.0)
     parts = []
-    for view, home in zip(layouts.views, homes, strict=True):
-        callers = view.live(_linked(view.layout.calls, definitions, values, MAX_CALLERS))
-        parts.append(Points(*(np.concatenate(column) for column in zip(home, callers, strict=True))))
-    # Here the rows are still those of `definitions`.
-    merged = Points(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-    kept = np.flatnonzero(merged.values >= cutoff)
-    kept = np.sort(kept[strongest_in_rows(rows[merged.rows[kept]], merged.values[kept], MAX_ARRIVALS)])
-    bounds = np.searchsorted(kept, np.cumsum([0, *(len(part.nodes) for part in parts)]))
-    return [
-        Points(rows[merged.rows[some]], merged.nodes[some], merged.values[some])
-        for some in np.split(kept, bounds[1:-1])
-    ]
+    for view, (source, nodes, strengths) in zip(layouts.views, homes, strict=True):
+        new = by_call[source]
+        callers = view.live(_linked(view.layout.calls, definitions, calling, MAX_CALLERS))
+        parts.append(
+            Points(
+                np.concatenate([source[new], callers.rows]),
+                np.concatenate([nodes[new], callers.nodes]),
+                np.concatenate([strengths[new], callers.values]),
+            )
+        )
+    # Up to here the rows are indices of `definitions`.
+    owners = rows[np.concatenate([part.rows for part in parts])]
+    nodes, strengths = np.concatenate([part.nodes for part in parts]), np.concatenate([part.values for part in parts])
+    kept = (strengths >= cutoff).nonzero()[0]
+    kept = np.sort(kept[strongest_in_rows(owners[kept], strengths[kept], MAX_ARRIVALS)])
+    split = np.split(kept, kept.searchsorted(bounds([len(part.nodes) for part in parts])[1:-1]))
+    return [Points(owners[some], nodes[some], strengths[some]) for some in split]
 
 
 def _linked(links: Links, definitions: Longs, values: Floats, at_most: int) -> Points:
