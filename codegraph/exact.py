@@ -127,8 +127,8 @@ def environment(
     if not include_self:
         np.fill_diagonal(relations, 0)
     mass = relations.sum(axis=1)
-    total: NDArray[np.float64] = relations @ scores
-    return np.divide(total, mass, out=np.zeros_like(mass), where=mass > 0)
+    result: NDArray[np.float64] = np.divide(relations @ scores, mass, out=np.zeros_like(mass), where=mass > 0)
+    return result
 
 
 class _Numbered:

@@ -99,7 +99,7 @@ class Layouts:
     @property
     def n_files(self) -> int:
         """Files that have ever been seen: numbers of files are below this."""
-        return self.state.shape[1]
+        return int(self.state.shape[1])
 
     @property
     def directories(self) -> Directories:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import Floats, Longs, bounds, look_up, ranges, strongest_in_rows, strongest_per, sum_per
+from .arrays import Floats, Longs, Numbers, bounds, look_up, ranges, strongest_in_rows, strongest_per, sum_per
 from .layout import Items, Layout, Links, Points
 from .layouts import Layouts
 
@@ -71,7 +71,7 @@ def spread(layout: Layout, up: Points, floor: float, at_roots: Floats | None = N
     )
 
 
-def _from_root(layout: Layout, groups: Longs, at_roots: Floats) -> Floats:
+def _from_root(layout: Layout, groups: Numbers, at_roots: Floats) -> Floats:
     nodes = layout.groups.node[groups]
     return at_roots[layout.fragment_file[layout.group_fragment[groups]]] * layout.powers[layout.depth[nodes]]
 

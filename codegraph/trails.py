@@ -100,7 +100,8 @@ def _directories(layouts: Layouts, strengths: Sequence[Floats], place: _Place) -
 
 def _at(links: Links, node: int) -> list[int]:
     """The definitions that the links at a node speak of."""
-    return links.definition[links.at.before[node] : links.at.before[node + 1]].tolist()
+    found: list[int] = links.definition[links.at.before[node] : links.at.before[node + 1]].tolist()
+    return found
 
 
 def _places(layouts: Layouts, definition: int, *, of_calls: bool) -> list[_Place]:
