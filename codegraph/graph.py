@@ -49,7 +49,10 @@ class Caller(NamedTuple):
 class CodeGraph:
     """An immutable snapshot. Cheap to make from the one before; safe to read from several threads."""
 
-    __slots__ = ("_asked", "_callers", "_edges", "_files", "_memo", "_modules", "_places", "_starred", "_symbols")
+    __slots__ = (
+        *("_asked", "_callers", "_edges", "_files", "_latest_overlay", "_memo", "_modules", "_places", "_starred"),
+        "_symbols",
+    )
 
     def __init__(self) -> None:
         self._files: dict[str, FileGraph] = {}
@@ -63,6 +66,7 @@ class CodeGraph:
         self._modules: ModuleIndex | None = None
         self._memo = Memo()
         self._callers: dict[str, dict[str, tuple[Caller, ...]]] = {}
+        self._latest_overlay: _Overlay | None = None
 
     @classmethod
     def build(cls, files: Iterable[FileGraph]) -> CodeGraph:
@@ -134,7 +138,8 @@ class CodeGraph:
         Only that file is resolved. The calls of other files are those of this snapshot, as far as the
         definition that they lead to, by its qualified name, is still there.
         """
-        return _Overlay(self, file)
+        overlay = self._latest_overlay = _Overlay(self, file, self._latest_overlay)
+        return overlay
 
     # What resolution reads (`lookup.Sources`)
 
@@ -230,12 +235,12 @@ class _Overlay(CodeGraph):
 
     __slots__ = ("_base", "_own_callers", "_own_places", "_path")
 
-    def __init__(self, base: CodeGraph, file: FileGraph) -> None:
+    def __init__(self, base: CodeGraph, file: FileGraph, previous: _Overlay | None = None) -> None:
         super().__init__()
         self._base = base
         self._path = file.path
         self._files = base._files | {file.path: file}
-        self._memo = self._memo_beside(base)
+        self._memo = self._memo_beside(base, previous)
         self._own_callers: dict[tuple[str, str], list[Caller]] | None = None
         self._own_places: dict[str, list[str]] | None = None
 
@@ -278,11 +283,18 @@ class _Overlay(CodeGraph):
         below = (place for place in self._base.places_named(key) if not place.startswith(f"{self._path}\0"))
         return (*below, *self._own_places.get(key, ()))
 
-    def _memo_beside(self, base: CodeGraph) -> Memo:
+    def _memo_beside(self, base: CodeGraph, previous: _Overlay | None) -> Memo:
         below, own = base.symbols(self._path), self.symbols(self._path)
         if _stars_of(below) != _stars_of(own):
             return Memo()
-        return MemoBeside(base._memo, self._path, _module_names(own) - _module_names(below))
+        memo = MemoBeside(base._memo, self._path, _module_names(own) - _module_names(below))
+        if previous is not None and previous._path == self._path:
+            # Between two keystrokes nearly all answers stay: what changed is mostly a local of one function.
+            before = previous.symbols(self._path)
+            names = changed_names(before, own)
+            if not any(_is_definition(table, name) for table in (before, own) for name in names):
+                memo.take_over(previous._memo, _Changes({self._path: names} if names else {}, set()).concern)
+        return memo
 
     def _is_there(self, path: str, qualified_name: str) -> bool:
         return path != self._path or self.definition(path, qualified_name) is not None
@@ -358,6 +370,11 @@ def _replace_names(old: CodeGraph, new: CodeGraph, tables: _Tables) -> _Changes:
 
 def _stars_of(symbols: Symbols | None) -> tuple[Entry, ...]:
     return symbols.entries.get(STARS, ()) if symbols is not None else ()
+
+
+def _is_definition(symbols: Symbols | None, name: str) -> bool:
+    entries = symbols.entries.get(name, ()) if symbols is not None else ()
+    return any(isinstance(entry, Definition) for entry in entries)
 
 
 def _module_names(symbols: Symbols | None) -> set[str]:

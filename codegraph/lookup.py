@@ -124,6 +124,11 @@ class MemoBeside(Memo):
         else:
             self._answers[key] = remembered
 
+    def take_over(self, previous: Memo, is_doubtful: Callable[[Remembered], bool]) -> None:
+        """Begin with what another such memo knows apart from the shared answers; nothing when its names differ."""
+        if isinstance(previous, MemoBeside) and previous._new_names == self._new_names:
+            self._answers = {key: known for key, known in list(previous._answers.items()) if not is_doubtful(known)}
+
     def _is_shared(self, remembered: Remembered) -> bool:
         if self._path in remembered.paths():
             return False
