@@ -1,12 +1,10 @@
 """Files laid side by side, as arrays: what the engine of relations computes on.
 
-Owns the numbers: of files and definitions (`Names`), of nodes, fragments, cover nodes, groups and calls (`Layout`), and
-the parts of W = A D A^T (Eq. 8) that follow from one file alone. Knows no scores, no queries and no directories.
+Owns the numbers: of files and definitions (`Names`), of nodes, fragments, cover nodes, groups and calls (`Layout`).
+Knows no scores, no queries and no directories.
 
-Two nodes of one cover see the rest of the world alike when they have the same parent, only through it. So a fragment's
-cover is kept twice: node by node (*entries*), and summed up per parent (*groups*). Between groups alone,
-0.5 A_i K A_j 0.5 is already right except where a node of one fragment is, or contains, a node of the other.
-Those few pairs are the *band*: fragments slide, so they stand near the diagonal.
+Two nodes of one cover that have the same parent see the rest of the world alike, through that parent. So the cover of a
+fragment is kept twice: node by node (*entries*), and summed up per parent (*groups*).
 """
 
 from __future__ import annotations
@@ -14,15 +12,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from .arrays import Floats, Ints, Longs, Numbers, bounds, ranges, sums_at
 from .cover import Cover, Spans, cover
-from .facts import NODE_END, NODE_OPEN, NODE_PARENT, NODE_START, FileGraph
-from .forest import Forest, depths, distances, subtree_ends
+from .facts import NODE_END, NODE_PARENT, NODE_START, FileGraph
+from .forest import Forest, depths, subtree_ends
 from .graph import CodeGraph
+from .inside import Inside
 from .weights import Weights
 
 
@@ -138,7 +138,7 @@ class Links:
         return found, np.arange(len(definitions)).repeat(counts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Layout:
     """Some files, one after another. Nodes, fragments, entries and groups are numbered over all of them."""
 
@@ -173,11 +173,6 @@ class Layout:
     group_fragment: Ints
     group_weight: Floats  # 0.5 * sum of shares
 
-    forest: Forest  # of the open nodes and the roots
-    group_position: Ints  # in the forest
-    band: Floats  # (n_offsets, n_fragments): band[o, i] completes W[i, i + o]
-    self_weight: Floats  # W[i, i]
-
     calls: Links
     definitions: Links
 
@@ -185,7 +180,12 @@ class Layout:
     def n_nodes(self) -> int:
         return len(self.parent)
 
-    def whole_forest(self) -> Forest:
+    @cached_property
+    def inside(self) -> Inside:
+        """W inside the files, without calls. Made when first asked for: a layout for one query may never need it."""
+        return Inside(self)
+
+    def forest(self) -> Forest:
         """The forest of all nodes."""
         return Forest(self.parent, self.edge)
 
@@ -224,17 +224,6 @@ class Layout:
         owner = np.repeat(np.arange(len(counts)), counts)
         return Points(np.arange(len(nodes)), nodes, np.ones(len(nodes))), self.entry_share[entries], owner
 
-    def product(self, x: Floats) -> Floats:
-        """W x inside the files, without calls; x and the result have shape (n_fragments,)."""
-        below = sums_at(self.group_position, self.group_weight * x[self.group_fragment], len(self.forest))
-        strengths = self.forest.sums(below)[self.group_position]
-        total = sums_at(self.group_fragment, self.group_weight * strengths, self.n_fragments)
-        total += self.band[0] * x
-        for offset, band in enumerate(self.band[1:], start=1):
-            total[:-offset] += band[:-offset] * x[offset:]
-            total[offset:] += band[:-offset] * x[:-offset]
-        return total
-
     @classmethod
     def build(
         cls, graph: CodeGraph, paths: Sequence[str], spans: Sequence[Spans], names: Names, weights: Weights
@@ -270,13 +259,6 @@ class Layout:
         group_weight = sums_at(inverse, entry_share * entry_link, len(keys))
         by_node = np.argsort(entry_node, kind="stable")
 
-        facts_open = (facts[NODE_OPEN] != 0) | (facts[NODE_PARENT] < 0)
-        open_number = np.cumsum(facts_open, dtype=np.int32) - 1
-        open_parent = facts[NODE_PARENT, facts_open]
-        forest = Forest(np.where(open_parent >= 0, open_number[open_parent], -1).astype(np.int32), w)
-
-        entries_at = Items.sorted(entry_node[by_node], n_nodes)
-        band = _band(entries_at, by_node.astype(np.int32), entry_fragment, entry_share, parent, end, depth, w)
         return cls(
             weights=weights,
             powers=powers,
@@ -298,15 +280,11 @@ class Layout:
             entry_fragment=entry_fragment,
             entry_group=inverse.astype(np.int32).reshape(-1),
             entry_link=entry_link,
-            entries_at=entries_at,
+            entries_at=Items.sorted(entry_node[by_node], n_nodes),
             entries_by_node=by_node.astype(np.int32),
             groups=groups,
             group_fragment=group_fragment,
             group_weight=group_weight,
-            forest=forest,
-            group_position=forest.position[open_number[np.searchsorted(listed, groups.node)]],
-            band=band,
-            self_weight=band[0] + _self_strength(groups.node, group_fragment, group_weight, parent, w),
             calls=Links.build(hung[: len(calls)], calls[:, 2], calls[:, 1], weights.call, n_nodes),
             definitions=Links.build(hung[len(calls) :], definitions[:, 2], definitions[:, 1], 1.0, n_nodes),
         )
@@ -336,42 +314,6 @@ def _cover_all(
 
 def _joined(arrays: Sequence[Numbers]) -> Longs:
     return np.concatenate([np.zeros(0, np.int64), *arrays])
-
-
-def _band(
-    entries_at: Items, by_node: Ints, fragment: Ints, share: Floats, parent: Ints, end: Ints, depth: Ints, w: float
-) -> Floats:
-    """What W misses when it is computed from groups: pairs of entries where one node is, or contains, the other.
-
-    For nodes g over h, d edges apart, K is w ** d, but the groups give w * w ** d * w. Entries come sorted by node.
-    """
-    above = np.flatnonzero(parent[entries_at.node] >= 0)
-    node = entries_at.node[above]
-    counts = entries_at.before[end[node]] - entries_at.before[node]
-    lower = ranges(entries_at.before[node], counts)
-    upper = np.repeat(above, counts)
-    steps = depth[entries_at.node[lower]] - depth[entries_at.node[upper]]
-    i, j = fragment[by_node[upper]], fragment[by_node[lower]]
-    once = (steps > 0) | (i <= j)  # two entries at one node meet twice
-    i, j, upper, lower, steps = i[once], j[once], upper[once], lower[once], steps[once]
-    missing = (1 - w * w) * w**steps * share[by_node[upper]] * share[by_node[lower]]
-    offset = np.abs(i - j).astype(np.int64)
-    n_offsets, n_fragments = int(offset.max(initial=0)) + 1, int(fragment.max(initial=-1)) + 1
-    flat = sums_at(offset * n_fragments + np.minimum(i, j), missing, n_offsets * n_fragments)
-    return flat.reshape(n_offsets, n_fragments)
-
-
-def _self_strength(node: Ints, fragment: Ints, weight: Floats, parent: Ints, w: float) -> Floats:
-    """Sum over the pairs of a fragment's groups: both weights times the strength between their nodes."""
-    order = np.argsort(fragment, kind="stable")
-    counts = np.bincount(fragment)
-    rest = np.repeat(np.cumsum(counts), counts) - np.arange(len(order)) - 1  # groups of the fragment still to come
-    first = np.repeat(np.arange(len(order)), rest)
-    second = ranges(np.arange(1, len(order) + 1), rest)
-    first, second = order[first], order[second]
-    strength = w ** distances(node[first], node[second], parent)
-    pairs = sums_at(fragment[first], 2 * weight[first] * weight[second] * strength, len(counts))
-    return pairs + sums_at(fragment, weight**2, len(counts))
 
 
 def _linked(graph: CodeGraph, parts: Sequence[FileGraph], listed_start: Longs, names: Names) -> tuple[Ints, Ints]:

@@ -7,6 +7,7 @@ beside the old ones, in which those files are dead from then on. Knows no streng
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from secrets import randbits
 from typing import TypeVar
@@ -110,8 +111,8 @@ class Layouts:
     def with_changes(self, graph: CodeGraph, changed: Mapping[str, Spans], removed: Iterable[str]) -> Layouts:
         """See `Relations.with_changes`."""
         gone = [path for path in removed if path in self.spans and path not in changed]
-        new = Layouts(self.weights)
-        new.graph, new.names, new._directories = graph, self.names, self._directories
+        new = copy(self)
+        new.graph, new.views = graph, ()
         new.spans = {**self.spans, **changed}
         for path in gone:
             del new.spans[path]

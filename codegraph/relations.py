@@ -51,12 +51,14 @@ class Relations:
 
     __slots__ = ("_call_rows", "_kept_strengths", "_layouts", "_mass")
 
+    _layouts: Layouts
+    _call_rows: dict[tuple[int, float], _CallRow]
+    _mass: Floats | None
+    _kept_strengths: tuple[tuple[str, int], list[Floats]] | None
+
     def __init__(self, weights: Weights | None = None) -> None:
         """The relations of an empty repository."""
-        self._layouts = Layouts(weights or Weights())
-        self._mass: Floats | None = None
-        self._kept_strengths: tuple[tuple[str, int], list[Floats]] | None = None
-        self._call_rows: dict[tuple[int, float], _CallRow] = {}
+        self._hold(Layouts(weights or Weights()), {})
 
     @classmethod
     def build(cls, graph: CodeGraph, spans: Mapping[str, Spans], weights: Weights | None = None) -> Relations:
@@ -69,9 +71,8 @@ class Relations:
         `changed` holds every file that is new or has another `FileGraph` or other spans. Files whose calls lead
         elsewhere now, though they did not change, are found here. The graph may be an overlay.
         """
-        new = Relations(self.weights)
-        new._layouts = self._layouts.with_changes(graph, changed, removed)
-        new._call_rows = self._call_rows
+        new = Relations.__new__(Relations)
+        new._hold(self._layouts.with_changes(graph, changed, removed), self._call_rows)
         return new
 
     @property
@@ -218,8 +219,15 @@ class Relations:
         return self._layouts
 
     def __setstate__(self, layouts: Layouts) -> None:
-        self.__init__()  # type: ignore[misc]
+        self._hold(layouts, {})
+
+    def _hold(self, layouts: Layouts, call_rows: dict[tuple[int, float], _CallRow]) -> None:
         self._layouts = layouts
+        # Shared by all snapshots that come from one another: a row knows where it holds.
+        self._call_rows = call_rows
+        # Made when somebody asks, and never wrong: they follow from the layouts.
+        self._mass = None
+        self._kept_strengths = None
 
     # Syntax and directories: W x = A K A^T x
 
@@ -231,7 +239,7 @@ class Relations:
         product = np.append(layouts.mass_of_id * layouts.directories.sums(per_file)[files], 0.0)
         x = np.append(x, 0.0)  # what the id -1 reads and writes
         for view in layouts.views:
-            product[view.ids] += view.layout.product(x[view.ids])
+            product[view.ids] += view.layout.inside.product(x[view.ids])
         return product[:-1]
 
     def _mass_of(self, counted: Floats) -> Floats:
@@ -244,7 +252,7 @@ class Relations:
     def _self_weights(self) -> Floats:
         weights = np.zeros(self.n_ids + 1)
         for view in self._layouts.views:
-            weights[view.ids] = view.layout.self_weight
+            weights[view.ids] = view.layout.inside.self_weight
         return weights[:-1]
 
     def _tree_row(self, fragment_id: int) -> Floats:
@@ -345,7 +353,7 @@ class Relations:
         for view, values in zip(views, strengths, strict=True):
             if view is home:
                 values[node] = 1.0
-        forests = [view.layout.whole_forest() for view in views]
+        forests = [view.layout.forest() for view in views]
         roots = [view.layout.node_start[:-1][view.alive] for view in views]
         root_files = [view.layout.files[view.alive] for view in views]
         links = [

@@ -25,7 +25,8 @@ from .layouts import Layouts
 MAX_DEFINITIONS = 64  # followed per round, the strongest
 MAX_CALLERS = 16  # of one definition
 MAX_ARRIVALS = 64  # at calls and definitions, per round, the strongest
-MAX_ROUNDS = 3
+MAX_ROUNDS = 4
+FADING = 4  # with each round, only definitions so many times stronger are followed
 
 
 def climb(layout: Layout, start: Points, floor: float) -> Points:
@@ -120,7 +121,7 @@ def follow_calls(layouts: Layouts, start: Reached, cutoff: float) -> list[Points
     best: tuple[Longs, Floats] = (keys[:0], values[:0])
     reached: list[list[Points]] = [[] for _ in layouts.views]
     for turn in range(MAX_ROUNDS):
-        better = ((values >= cutoff) & (values > look_up(*best, keys))).nonzero()[0]
+        better = ((values >= cutoff * FADING**turn) & (values > look_up(*best, keys))).nonzero()[0]
         better = better[strongest_in_rows(keys[better] // n_definitions, values[better], MAX_DEFINITIONS)]
         if not len(better):
             break

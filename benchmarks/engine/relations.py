@@ -1,0 +1,297 @@
+"""`python -m weft.benchmarks.engine.relations`: the engine of relations against its exact definition, and its speed.
+
+Owns two reports. Fidelity: on packages small enough for the exact matrix (Eq. 8 by scipy's Dijkstra over the same
+graph, which is checked against networkx on the smallest files), how many of the ten best fragments of BM25 + 0.5 *
+environment agree. Speed: on one tree, what the engine takes, and the same strengths by networkx and by scipy, as
+ratios. Single thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from ...codegraph import CodeGraph, parse_file
+from ...codegraph.cover import Spans
+from ...codegraph.exact import ExactGraph, environment
+from ...codegraph.layout import Layout, Names
+from ...codegraph.relations import Relations
+from ...codegraph.weights import Weights
+from ...retrieval.fragments import lines_between, slice_file
+from ...retrieval.lexical import LexicalIndex
+from ...retrieval.terms import count_terms
+from ..repoeval.archives import ARCHIVES, checkout
+from .lexical import read_texts
+from .trees import TREES, tree
+
+PACKAGES = (
+    ("awslabs_fortuna", ""),
+    ("nerfstudio-project_nerfstudio", "nerfstudio"),
+    ("google_vizier", "vizier/_src/algorithms"),
+)
+"""Repositories and a folder in each, 11 to 20 thousand lines."""
+
+N_QUERIES, N_CURSORS, N_EDITS, N_ROWS = 60, 200, 60, 256
+ALPHA, TOP = 0.5, 10
+
+Floats = NDArray[np.float64]
+
+
+class Repository:
+    """Texts with their graph, words and fragments."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts = texts
+        self.parts = [slice_file(path, text) for path, text in texts.items()]
+        self.graph = CodeGraph.build([parse_file(path, text) for path, text in texts.items()])
+        self.lexical = LexicalIndex.build(self.parts)
+        self.spans = {
+            part.path: Spans(self.lexical.ids(part.path).start, part.starts, part.ends) for part in self.parts
+        }
+        self.n_lines = sum(file.n_lines for file in self.graph.files.values())
+
+    def cursors(self, n: int) -> list[tuple[str, int]]:
+        """Lines below a file's first 20, spread evenly over all lines; always the same."""
+        lines = [(part.path, line) for part in self.parts for line in range(20, int(max(part.ends, default=0)))]
+        return random.Random(0).sample(lines, n)
+
+    def scores(self, path: str, line: int) -> Floats:
+        """BM25 of all fragments for the 20 lines before one."""
+        text = next(part.text for part in self.parts if part.path == path)
+        return np.asarray(self.lexical.bm25(count_terms(lines_between(text, line - 20, line))))
+
+
+# Fidelity
+
+
+def fidelity(repository: Repository) -> dict[str, float]:
+    """Mean share of the exact top ten that others have too."""
+    exact = exact_matrix(repository)
+    relations = Relations.build(repository.graph, repository.spans)
+    found: dict[str, list[float]] = {"words alone": [], "without calls": [], "engine": [], "engine, all rows": []}
+    for path, line in repository.cursors(N_QUERIES):
+        scores = repository.scores(path, line)
+        wanted = _best(scores + ALPHA * environment(exact, scores, include_self=False))
+        environments = {
+            "words alone": np.zeros(len(scores)),
+            "without calls": relations.environment(scores, n_call_rows=0),
+            "engine": relations.environment(scores),
+            "engine, all rows": relations.environment(scores, n_call_rows=None),
+        }
+        for name, its in environments.items():
+            found[name].append(len(wanted & _best(scores + ALPHA * its)) / TOP)
+    return {name: statistics.mean(shares) for name, shares in found.items()}
+
+
+def exact_matrix(repository: Repository) -> Floats:
+    """Eq. 8 for all pairs of fragments: A D A^T, with D by Dijkstra from every node that some fragment covers."""
+    from scipy.sparse import csr_matrix
+
+    layout, graph = scipy_graph(repository)
+    n_ids = repository.lexical.n_ids
+    nodes = np.unique(layout.entry_node)
+    cover = csr_matrix(
+        (layout.entry_share, (layout.fragment_id[layout.entry_fragment], layout.entry_node)),
+        shape=(n_ids, graph.shape[0]),
+    )[:, nodes]
+    matrix = np.zeros((n_ids, n_ids))
+    for start in range(0, len(nodes), 400):
+        part = slice(start, start + 400)
+        matrix += (cover[:, part] @ scipy_strengths(graph, nodes[part])[:, nodes]) @ cover.T
+    return matrix
+
+
+def scipy_graph(repository: Repository) -> tuple[Layout, Any]:
+    """The graph of one layout as a sparse matrix of -ln(weight): its nodes, then the directories."""
+    from scipy.sparse import csr_matrix
+
+    paths, weights = list(repository.spans), Weights()
+    layout = Layout.build(repository.graph, paths, list(repository.spans.values()), Names(), weights)
+    inner = np.flatnonzero(layout.parent >= 0)
+    home = dict(zip(layout.definitions.definition.tolist(), layout.definitions.at.node.tolist(), strict=True))
+    edges = list(zip(inner.tolist(), layout.parent[inner].tolist(), layout.edge[inner].tolist(), strict=True))
+    calls = zip(layout.calls.at.node.tolist(), layout.calls.definition.tolist(), strict=True)
+    edges += [(node, home[definition], weights.call) for node, definition in calls]
+    directories: dict[str, int] = {}
+    for path, root in zip(paths, layout.node_start.tolist(), strict=False):
+        below = root
+        for parent in Path(path).parents:
+            known = str(parent) in directories
+            above = directories.setdefault(str(parent), layout.n_nodes + len(directories))
+            edges.append((below, above, weights.directory))
+            if known:
+                break
+            below = above
+    strongest: dict[tuple[int, int], float] = {}
+    for a, b, weight in edges:
+        pair = (min(a, b), max(a, b))
+        strongest[pair] = max(weight, strongest.get(pair, 0.0))
+    ends = np.array(list(strongest))
+    n = layout.n_nodes + len(directories)
+    return layout, csr_matrix((-np.log(list(strongest.values())), (ends[:, 0], ends[:, 1])), shape=(n, n))
+
+
+def scipy_strengths(graph: Any, sources: NDArray[np.integer]) -> Floats:
+    """Strengths between the sources and all nodes, shape (n_sources, n_nodes)."""
+    from scipy.sparse.csgraph import dijkstra
+
+    return np.exp(-np.asarray(dijkstra(graph, directed=False, indices=sources)))
+
+
+def check_against_networkx(repository: Repository) -> float:
+    """The largest relative difference between the scipy graph and the literal one, over some sources.
+
+    For texts without nested calls on one line: see the known difference in tests/test_relations.py.
+    """
+    literal = ExactGraph.build(repository.graph, repository.texts)
+    layout, graph = scipy_graph(repository)
+    paths, worst = list(repository.spans), 0.0
+    for file, path in enumerate(paths):
+        source = layout.listed_node(file, len(literal.listed[path]) // 2)
+        ours = scipy_strengths(graph, np.array([source]))[0]
+        theirs = literal.strengths((path, int(literal.listed[path][len(literal.listed[path]) // 2])))
+        for other, name in enumerate(paths):
+            expected = np.array([theirs[name, int(node)] for node in literal.listed[name]])
+            found = ours[layout.listed[layout.listed_start[other] : layout.listed_start[other + 1]]]
+            worst = max(worst, float(np.abs(found / expected - 1).max()))
+    return worst
+
+
+def _best(scores: Floats) -> set[int]:
+    return set(np.argsort(-scores, kind="stable")[:TOP].tolist())
+
+
+# Speed
+
+
+def speed(repository: Repository) -> dict[str, float]:
+    graph, spans = repository.graph, repository.spans
+    build_ms, relations = _timed(lambda: Relations.build(graph, spans))
+    cursors = repository.cursors(N_CURSORS)
+    relations.relation_to_cursor(*cursors[0])
+    cursor_ms = [_timed(lambda at=at: relations.relation_to_cursor(*at))[0] for at in cursors]  # type: ignore[misc]
+    typing_ms = []
+    for path, line in cursors:
+        prefix = "".join(repository.texts[path].splitlines(keepends=True)[:line])
+        overlay, part = graph.overlay(parse_file(path, prefix)), slice_file(path, prefix)
+        overlay.call_edges(path)  # resolving it is not measured here
+        own = {path: Spans(relations.n_ids, part.starts, part.ends)}
+        snapshot_ms, cut = _timed(lambda: relations.with_changes(overlay, own))  # noqa: B023
+        typing_ms.append(snapshot_ms + _timed(lambda: cut.relation_to_cursor(path, line))[0])  # noqa: B023
+    changed = [path for path, _ in repository.cursors(N_EDITS)]
+    edit_ms = [_timed(lambda path=path: relations.with_changes(graph, {path: spans[path]}))[0] for path in changed]  # type: ignore[misc]
+    scores = repository.scores(*cursors[0])
+    tree_ms = [_timed(lambda: relations.environment(scores, n_call_rows=0))[0] for _ in range(20)]
+    rows_ms, _ = _timed(lambda: relations.environment(scores, n_call_rows=N_ROWS))
+    kept_ms, _ = _timed(lambda: relations.environment(scores, n_call_rows=N_ROWS))
+    report = {
+        "lines": float(repository.n_lines),
+        "build_us_per_line": 1e3 * build_ms / repository.n_lines,
+        "memory_mb": _megabytes(relations._layouts.views[0].layout),
+        "cursor_p50_ms": statistics.median(cursor_ms),
+        "cursor_p95_ms": _p95(cursor_ms),
+        "cut_and_cursor_p50_ms": statistics.median(typing_ms),
+        "cut_and_cursor_p95_ms": _p95(typing_ms),
+        "edit_p50_ms": statistics.median(edit_ms),
+        "edit_p95_ms": _p95(edit_ms),
+        "environment_tree_ms": statistics.median(tree_ms),
+        "environment_first_ms": rows_ms,
+        "environment_again_ms": kept_ms,
+    }
+    return report | _peers(repository, relations)
+
+
+def _peers(repository: Repository, relations: Relations) -> dict[str, float]:
+    """Strengths between one node and all others: ours (exact and bounded), scipy's and networkx' on the same graph."""
+    import networkx
+
+    layout, graph = scipy_graph(repository)
+    path = max(repository.spans, key=lambda path: len(repository.spans[path]))
+    file = list(repository.spans).index(path)
+    source = layout.listed_node(file, 50)
+    exact_ms = [_timed(lambda: relations.strengths_from(path, 50))[0] for _ in range(3)]
+    scipy_ms = [_timed(lambda: scipy_strengths(graph, np.array([source])))[0] for _ in range(3)]
+    literal = networkx.from_scipy_sparse_array(graph, edge_attribute="cost")
+    networkx_ms, _ = _timed(lambda: networkx.single_source_dijkstra_path_length(literal, source, weight="cost"))
+    return {
+        "exact_source_ms": statistics.median(exact_ms),
+        "scipy_source_ms": statistics.median(scipy_ms),
+        "networkx_source_ms": networkx_ms,
+    }
+
+
+def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    begin = time.perf_counter()
+    result = call()
+    return 1e3 * (time.perf_counter() - begin), result
+
+
+def _p95(values: Sequence[float]) -> float:
+    return statistics.quantiles(values, n=20)[-1]
+
+
+def _megabytes(value: object) -> float:
+    if isinstance(value, np.ndarray):
+        return value.nbytes / 1e6
+    names: Iterable[str] = getattr(type(value), "__slots__", ())
+    return sum(_megabytes(getattr(value, name)) for name in names)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m weft.benchmarks.engine.relations", description=__doc__)
+    parser.add_argument("--work", type=Path, default=Path(__file__).resolve().parent.parent / ".work")
+    parser.add_argument("--trees", type=Path, help="a folder with the checkouts, instead of the archives")
+    parser.add_argument("--tree", choices=TREES, default="networkx")
+    parser.add_argument("--folder", type=Path, help="measure the speed on this folder's Python files instead")
+    parser.add_argument("--part", choices=("fidelity", "speed"), help="only one of the two reports")
+    arguments = parser.parse_args()
+    console = Console(width=120)
+    result: dict[str, Any] = {"benchmark": "engine-relations"}
+    if arguments.part != "speed":
+        result["fidelity"] = {}
+        table = Table(
+            "package", "lines", title=f"share of the exact top {TOP}, {N_QUERIES} queries each", title_justify="left"
+        )
+        for repo, folder in PACKAGES:
+            root = arguments.trees / repo if arguments.trees else checkout(_archive(repo), arguments.work)
+            repository = Repository({p: t for p, t in read_texts(root).items() if p.startswith(folder)})
+            shares = fidelity(repository)
+            result["fidelity"][repo] = {
+                "lines": repository.n_lines,
+                **{name: round(x, 4) for name, x in shares.items()},
+            }
+            if len(table.columns) == 2:
+                for name in shares:
+                    table.add_column(name, justify="right")
+            table.add_row(f"{repo}/{folder}", str(repository.n_lines), *(f"{share:.1%}" for share in shares.values()))
+        console.print(table)
+    if arguments.part != "fidelity":
+        report = speed(Repository(read_texts(arguments.folder or tree(arguments.tree, arguments.work))))
+        result["speed"] = {name: round(value, 3) for name, value in report.items()}
+        table = Table("", "", title="speed, one thread", title_justify="left")
+        for name, value in report.items():
+            table.add_row(name.replace("_", " "), f"{value:,.6g}" if name == "lines" else f"{value:.2f}")
+        for peer in ("scipy", "networkx"):
+            ours = report["cursor_p50_ms"]
+            table.add_row(f"{peer} / relation to the cursor", f"{report[f'{peer}_source_ms'] / ours:.0f}x")
+        console.print(table)
+    print(json.dumps(result))
+
+
+def _archive(repo: str) -> Any:
+    return next(archive for archive in ARCHIVES if archive.repo == repo)
+
+
+if __name__ == "__main__":
+    main()
