@@ -11,7 +11,7 @@ import numpy as np
 
 from .index import CursorView
 from .lexical import FloatArray
-from .values import Place, ScorePart
+from .values import Fragment, Place, ScorePart
 
 N_TERMS = 8
 """How many terms an explanation names, best first."""
@@ -33,6 +33,11 @@ def words_part(view: CursorView, query: Mapping[str, float], fragment: int, weig
 def place_name(place: Place) -> str:
     """`path:first-last`, lines counted from 1 as an editor shows them."""
     return f"{place.path}:{place.start_line + 1}-{place.end_line}"
+
+
+def way_from_cursor(view: CursorView, fragment: Fragment) -> tuple[str, ...]:
+    """The steps of `RankedFragment.way`."""
+    return view.relations.relation_path(view.path, view.cursor_line, view.window_at(fragment.places[0]))
 
 
 def withheld(view: CursorView, query: Mapping[str, float], k: int) -> tuple[tuple[Place, str], ...]:

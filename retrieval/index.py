@@ -245,6 +245,17 @@ class CursorView:
         own = fragment - self.first_own
         return Place(self.path, int(self.own_starts[own]), int(self.own_ends[own]))
 
+    def window_at(self, place: Place) -> int:
+        """The live fragment that holds most of a place's lines; the place must lie in a file that has fragments."""
+        if place.path == self.path:
+            first, starts, ends = self.first_own, self.own_starts, self.own_ends
+        else:
+            ids = self.index.lexical.ids(place.path)
+            at = slice(ids.start, ids.stop)
+            first, starts, ends = ids.start, self.index.starts[at], self.index.ends[at]
+        n_shared = np.minimum(ends, place.end_line) - np.maximum(starts, place.start_line)
+        return first + int(np.argmax(n_shared))
+
     def text(self, place: Place) -> str:
         """The lines of a place, joined by \\n; of the cursor's file only those before the cursor."""
         if place.path != self.path:

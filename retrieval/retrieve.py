@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from .explain import withheld, words_part
+from .explain import way_from_cursor, withheld, words_part
 from .fragrel import fragrel
 from .index import CursorView, RepositoryIndex
 from .ranking import Ranking, best_windows
@@ -40,11 +40,10 @@ def retrieve(index: RepositoryIndex, query: Query, options: RetrievalOptions = _
     viewed = time.perf_counter()
     found = strategy(view, options)
     ranked = time.perf_counter()
-    left_out = found.left_out
-    if options.explain:
-        left_out += withheld(view, view.query_terms(options.query_lines), options.k)
     timings_ms = {"view": 1e3 * (viewed - started), "rank": 1e3 * (ranked - viewed), **found.timings_ms}
-    return replace(found, left_out=left_out, timings_ms=timings_ms)
+    if options.explain:
+        found = _explained(view, options, found)
+    return replace(found, timings_ms=timings_ms)
 
 
 def bm25(view: CursorView, options: RetrievalOptions) -> Ranking:
@@ -63,6 +62,13 @@ def jaccard(view: CursorView, options: RetrievalOptions) -> Ranking:
         return (ScorePart("shared words", float(scores[fragment]), ", ".join(shared)),)
 
     return Ranking(scores, explain)
+
+
+def _explained(view: CursorView, options: RetrievalOptions, found: Retrieved) -> Retrieved:
+    """The answer with what holds for every strategy: the way to each fragment, and what the cursor's file withholds."""
+    fragments = tuple(replace(ranked, way=way_from_cursor(view, ranked.fragment)) for ranked in found.fragments)
+    hidden = withheld(view, view.query_terms(options.query_lines), options.k)
+    return replace(found, fragments=fragments, left_out=found.left_out + hidden)
 
 
 def _windows(rank: Callable[[CursorView, RetrievalOptions], Ranking]) -> Callable[..., Retrieved]:

@@ -335,6 +335,20 @@ def test_words_are_explained_term_by_term():
     assert [item.split()[0] for item in part.detail.split(", ")] == ["cart", "total", "def", "return"]
 
 
+@pytest.mark.parametrize("strategy", sorted(STRATEGIES.keys() - {"none"}))
+def test_the_way_from_the_cursor_to_a_fragment_is_told(strategy):
+    index, query = at_cursor(
+        {
+            "web/shop.py": "from core.price import total\n\n\ndef pay(cart):\n    total(cart)\n    total(<CURSOR>",
+            "core/price.py": "def total(cart):\n    return sum(cart)\n",
+        }
+    )
+    (found,) = retrieve(index, query, RetrievalOptions(strategy, explain=True)).fragments
+    assert found.way == ("web/shop.py: call total -> core/price.py: def total",)
+    (found,) = retrieve(index, query, RetrievalOptions(strategy)).fragments
+    assert found.way == ()
+
+
 def test_windows_that_are_left_out_say_why():
     files = {
         "a.py": numbered("own", 40) + "zebra, zebra! zebra? <CURSOR>\n" + "zebra\n" * 40,
