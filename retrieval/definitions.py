@@ -1,0 +1,140 @@
+"""Which definitions is the code at a cursor likely to name next?
+
+Owns the evidence for a definition, what each piece of it weighs, and the words that explain it. Knows no window
+but by its place and weight, and decides nothing about how much of an answer is definitions.
+
+Candidates are what similar code calls and what the file imports by name; nothing else was ever worth a place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from math import sqrt
+
+from ..codegraph import Definition, Reached, reachable_definitions
+from .explain import place_name
+from .index import CursorView
+from .terms import terms_of
+from .values import Place, ScorePart
+
+# Fitted on the API tasks of seven repositories at a time, read on the eighth, rounded; benchmarks/results/retrieval.md.
+CALLED_BY_SIMILAR_CODE = 0.35
+IN_REACH = 0.5
+IMPORTED_BY_NAME = 0.1
+NAME_IN_QUERY = 0.1
+FITS_WHAT_IS_TYPED = 0.5
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A definition that may be named next, and what speaks for it."""
+
+    path: str
+    definition: Definition
+    calls: float = 0.0  # by similar code, weighted
+    caller: Place | None = None  # the most similar code that calls it
+    reached: Reached | None = None  # through the receiver that was mentioned last
+    is_imported: bool = False  # to be used by its name
+    fits: bool = False  # what is typed before the cursor
+    values: tuple[float, ...] = ()  # of `parts`, in their order
+
+    @property
+    def score(self) -> float:
+        return sum(self.values)
+
+    def parts(self) -> tuple[ScorePart, ...]:
+        """The score in words; they add up to it."""
+        details = (
+            ("called by similar code", place_name(self.caller) if self.caller else ""),
+            ("in reach", f"{self.reached.name} ({self.reached.how})" if self.reached else ""),
+            ("imported by name", ""),
+            ("fits what is typed", ""),
+            ("name in query", self.definition.name),
+        )
+        return tuple(
+            ScorePart(name, value, detail) for (name, detail), value in zip(details, self.values, strict=True) if value
+        )
+
+
+def rank_definitions(
+    view: CursorView, similar: Mapping[Place, float], terms: Mapping[str, float], hidden_from: int
+) -> list[Candidate]:
+    """Definitions that the code at the cursor may name next, best first.
+
+    `similar` gives code like that before the cursor, most similar first, with a weight; `terms` are those of the
+    query, with theirs. Definitions of the cursor's own file from line `hidden_from` on are left out.
+    """
+    candidates: dict[tuple[str, str], Candidate] = {}
+
+    def candidate(path: str, name: str) -> Candidate | None:
+        # A constructor is shown by its class.
+        name = name.removesuffix(".__init__")
+        if (path, name) not in candidates:
+            definition = view.graph.definition(path, name)
+            if definition is None or (path == view.path and definition.start_line >= hidden_from):
+                return None
+            candidates[path, name] = Candidate(path, definition)
+        return candidates[path, name]
+
+    for place, weight, path, name in _calls(view, similar):
+        found = candidate(path, name)
+        if found:
+            found.calls += weight
+            found.caller = found.caller or place
+    typed = _typed(view)
+    for reached in reachable_definitions(view.graph, view.path, view.cursor_line):
+        fits = _fits(typed, reached.name)
+        is_imported = reached.how in ("import", "re-export")
+        name = reached.definition.qualified_name.removesuffix(".__init__")
+        found = candidate(reached.path, name) if fits or is_imported else candidates.get((reached.path, name))
+        if found:
+            found.reached = found.reached or reached
+            found.is_imported |= is_imported
+            found.fits |= fits
+    most = max((found.calls for found in candidates.values()), default=0.0)
+    for found in candidates.values():
+        found.values = (
+            CALLED_BY_SIMILAR_CODE * sqrt(found.calls / most) if found.calls else 0.0,
+            IN_REACH * (found.reached is not None),
+            IMPORTED_BY_NAME * found.is_imported,
+            FITS_WHAT_IS_TYPED * found.fits,
+            NAME_IN_QUERY * max(terms.get(term, 0.0) for term in _name_terms(found.definition.name)),
+        )
+    return sorted(candidates.values(), key=lambda found: (-found.score, found.path, found.definition.start_line))
+
+
+def _calls(view: CursorView, similar: Mapping[Place, float]) -> Iterator[tuple[Place, float, str, str]]:
+    """The resolved calls in similar code: where it stands, its weight, and file and name of the definition called."""
+    by_path: dict[str, list[Place]] = {}
+    for place in similar:
+        by_path.setdefault(place.path, []).append(place)
+    for path, places in by_path.items():
+        calls = view.graph.files[path].calls
+        for edge in view.graph.call_edges(path):
+            line = calls[edge.call].line
+            for place in places:
+                if place.start_line <= line < place.end_line:
+                    yield place, similar[place], edge.path, edge.qualified_name
+
+
+@lru_cache(maxsize=10_000)
+def _name_terms(name: str) -> tuple[str, ...]:
+    return tuple(terms_of(name)) or (name,)
+
+
+_EXPRESSION = re.compile(r"[\w.]*$")
+
+
+def _typed(view: CursorView) -> str:
+    """The dotted expression that ends at the cursor, "" when nothing is begun."""
+    line = view.prefix[view.prefix.rfind(b"\n") + 1 :].decode("utf-8", "replace")
+    found = _EXPRESSION.search(line)
+    return found.group() if found else ""
+
+
+def _fits(typed: str, name: str) -> bool:
+    """Whether `name` completes `typed`: "self.store.load" does "self.store.lo", and "self.store"+"." too."""
+    return bool(typed) and name.startswith(typed) and "." not in name[len(typed) :]
