@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow check clean
+.PHONY: demo test test-slow fuzz check clean
 
 demo: .venv/base
 	$(BIN)/weft complete docs/demo.py:9
@@ -14,6 +14,9 @@ test: .venv/dev
 
 test-slow: .venv/dev
 	$(BIN)/python -m pytest -c tests/pytest.ini tests -m slow
+
+fuzz: .venv/dev
+	WEFT_FUZZ=1 $(BIN)/python -m pytest -c tests/pytest.ini tests -m "not slow"
 
 check: .venv/dev
 	$(BIN)/ruff check .

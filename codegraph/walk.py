@@ -174,7 +174,8 @@ class Walk:
 
     def end(self, definition: int, line: int) -> None:
         """Let a definition that was noted by its header alone end before `line`."""
-        self.definitions[definition] = self.definitions[definition]._replace(end_line=line)
+        found = self.definitions[definition]
+        self.definitions[definition] = found._replace(end_line=max(line, found.header_line + 1))
 
     def call(self, node: Node, callee: str) -> None:
         """Note a call where the walk stands; one whose callee has no name is left out."""

@@ -12,8 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
+
+# The same cases every time: a test that passed passes again. `WEFT_FUZZ=1` looks for new ones.
+settings.register_profile("pinned", derandomize=True, deadline=None)
+settings.register_profile("fuzz", deadline=None)
+settings.load_profile("fuzz" if os.environ.get("WEFT_FUZZ") else "pinned")
 
 WAIT_S = 30
 """Only a test that fails waits this long."""

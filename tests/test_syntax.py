@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tree_sitter import Node, Parser
 from weft.codegraph import FileGraph, SyntaxTree, comment_prefix, language_of, parse_file
@@ -1034,6 +1034,7 @@ def test_nodes_and_places_follow_the_contract(text: str):
 
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from(["a.py", "a.tsx", "a.cpp", "a.rs", "a.java", "a.go", "a.rb", "a.php"]), texts)
+@example("a.py", "def \nf'{")
 def test_facts_of_any_text_point_at_each_other(path: str, text: str):
     file = parse_file(path, text)
     starts = [definition.start_line for definition in file.definitions]
