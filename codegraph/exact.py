@@ -94,7 +94,7 @@ class ExactGraph:
         covers = {}
         for path, span in spans.items():
             for k, (start, end) in enumerate(zip(span.starts, span.ends, strict=True)):
-                covers[span.first_id + k] = self._cover(path, int(start), int(end))
+                covers[span.first_id + k] = self.cover(path, int(start), int(end))
         strengths = {key: self.strengths(key) for key in {key for cover in covers.values() for key, _ in cover}}
         matrix = np.zeros((n_ids, n_ids))
         for i, mine in covers.items():
@@ -103,7 +103,7 @@ class ExactGraph:
                 matrix[i, j] = weighted / sum(a * b for _, a in mine for _, b in theirs)
         return matrix
 
-    def _cover(self, path: str, start: int, end: int) -> list[tuple[Key, int]]:
+    def cover(self, path: str, start: int, end: int) -> list[tuple[Key, int]]:
         """The maximal nodes inside lines `start` to `end` with their lengths; the file itself when there is none."""
         nodes = self.trees[path]
         numbers = {node.id: i for i, node in enumerate(nodes)}

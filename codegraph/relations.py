@@ -30,7 +30,7 @@ CUTOFF = 1e-3
 """Weaker strengths along calls count as none (papers' spec 1.3)."""
 
 MAX_NEIGHBOURS = 128  # call-made neighbours that a fragment keeps for Eq. 9
-N_CALL_ROWS = 256  # fragments whose call-made neighbours one query asks for
+N_CALL_ROWS = 64  # fragments whose call-made neighbours one query asks for; as good as all of them for a top 10
 ROWS_AT_ONCE = 64  # they are searched for side by side
 MAX_KEPT_ROWS = 20_000
 

@@ -127,7 +127,8 @@ def follow_calls(layouts: Layouts, start: Reached, cutoff: float) -> list[Points
             break
         keys, values, by_call = keys[better], values[better], by_call[better]
         best = strongest_per(np.concatenate([best[0], keys]), np.concatenate([best[1], values]))
-        arrivals = _arrivals(layouts, *np.divmod(keys, n_definitions), values, by_call, cutoff)
+        rows, definitions = np.divmod(keys, n_definitions)
+        arrivals = _arrivals(layouts, rows, definitions, values, by_call, cutoff)
         found = []
         for number, (view, part) in enumerate(zip(layouts.views, arrivals, strict=True)):
             if len(part.nodes):

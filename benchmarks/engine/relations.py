@@ -1,9 +1,8 @@
 """`python -m weft.benchmarks.engine.relations`: the engine of relations against its exact definition, and its speed.
 
-Owns two reports. Fidelity: on packages small enough for the exact matrix (Eq. 8 by scipy's Dijkstra over the same
-graph, which is checked against networkx on the smallest files), how many of the ten best fragments of BM25 + 0.5 *
-environment agree. Speed: on one tree, what the engine takes, and the same strengths by networkx and by scipy, as
-ratios. Single thread.
+Owns two reports. Fidelity: on packages small enough for the exact matrix (Eq. 8 by scipy's Dijkstra over the literal
+graph of `codegraph.exact`), how many of the ten best fragments of BM25 + 0.5 * environment agree. Speed: on one tree,
+what the engine takes, and the same strengths by networkx and by scipy, as ratios. Single thread.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ PACKAGES = (
 )
 """Repositories and a folder in each, 11 to 20 thousand lines."""
 
-N_QUERIES, N_CURSORS, N_EDITS, N_ROWS = 60, 200, 60, 256
+N_QUERIES, N_CURSORS, N_EDITS = 60, 200, 60
 ALPHA, TOP = 0.5, 10
 
 Floats = NDArray[np.float64]
@@ -95,21 +94,48 @@ def fidelity(repository: Repository) -> dict[str, float]:
 
 
 def exact_matrix(repository: Repository) -> Floats:
-    """Eq. 8 for all pairs of fragments: A D A^T, with D by Dijkstra from every node that some fragment covers."""
+    """Eq. 8 for all pairs of fragments: A D A^T, with D by Dijkstra from every node that some fragment covers.
+
+    On the literal graph of `codegraph.exact`: all named nodes, none contracted.
+    """
+    import networkx
     from scipy.sparse import csr_matrix
 
-    layout, graph = scipy_graph(repository)
+    exact = ExactGraph.build(repository.graph, repository.texts)
+    numbers = {key: i for i, key in enumerate(exact.graph)}
+    # An edge of cost 0 would count as none.
+    costs = networkx.to_scipy_sparse_array(exact.graph, weight="cost", format="csr")
+    connected = networkx.to_scipy_sparse_array(exact.graph, weight=None, format="csr")
+    graph = csr_matrix(costs + 1e-13 * connected)
+    rows, columns, shares = [], [], []
+    for path, spans in repository.spans.items():
+        for i, (start, end) in enumerate(zip(spans.starts.tolist(), spans.ends.tolist(), strict=True), spans.first_id):
+            nodes = exact.cover(path, start, end)
+            total = sum(length for _, length in nodes)
+            rows += [i] * len(nodes)
+            columns += [numbers[key] for key, _ in nodes]
+            shares += [length / total for _, length in nodes]
     n_ids = repository.lexical.n_ids
-    nodes = np.unique(layout.entry_node)
-    cover = csr_matrix(
-        (layout.entry_share, (layout.fragment_id[layout.entry_fragment], layout.entry_node)),
-        shape=(n_ids, graph.shape[0]),
-    )[:, nodes]
+    kept = _without_dead_ends(graph, np.unique(columns))
+    graph, cover = graph[kept][:, kept], csr_matrix((shares, (rows, columns)), shape=(n_ids, len(numbers)))[:, kept]
+    sources = np.unique(cover.indices)
+    cover = cover[:, sources]
     matrix = np.zeros((n_ids, n_ids))
-    for start in range(0, len(nodes), 400):
+    for start in range(0, len(sources), 400):
         part = slice(start, start + 400)
-        matrix += (cover[:, part] @ scipy_strengths(graph, nodes[part])[:, nodes]) @ cover.T
+        matrix += (cover[:, part] @ scipy_strengths(graph, sources[part])[:, sources]) @ cover.T
     return matrix
+
+
+def _without_dead_ends(graph: Any, used: NDArray[np.integer]) -> NDArray[np.integer]:
+    """The nodes that are left when nodes with one neighbour go, again and again, unless they are used."""
+    kept = np.arange(graph.shape[0])
+    while True:
+        degree = np.diff(graph[kept][:, kept].indptr)
+        stay = (degree > 1) | np.isin(kept, used)
+        if stay.all():
+            return kept
+        kept = kept[stay]
 
 
 def scipy_graph(repository: Repository) -> tuple[Layout, Any]:
@@ -149,25 +175,6 @@ def scipy_strengths(graph: Any, sources: NDArray[np.integer]) -> Floats:
     return np.exp(-np.asarray(dijkstra(graph, directed=False, indices=sources)))
 
 
-def check_against_networkx(repository: Repository) -> float:
-    """The largest relative difference between the scipy graph and the literal one, over some sources.
-
-    For texts without nested calls on one line: see the known difference in tests/test_relations.py.
-    """
-    literal = ExactGraph.build(repository.graph, repository.texts)
-    layout, graph = scipy_graph(repository)
-    paths, worst = list(repository.spans), 0.0
-    for file, path in enumerate(paths):
-        source = layout.listed_node(file, len(literal.listed[path]) // 2)
-        ours = scipy_strengths(graph, np.array([source]))[0]
-        theirs = literal.strengths((path, int(literal.listed[path][len(literal.listed[path]) // 2])))
-        for other, name in enumerate(paths):
-            expected = np.array([theirs[name, int(node)] for node in literal.listed[name]])
-            found = ours[layout.listed[layout.listed_start[other] : layout.listed_start[other + 1]]]
-            worst = max(worst, float(np.abs(found / expected - 1).max()))
-    return worst
-
-
 def _best(scores: Floats) -> set[int]:
     return set(np.argsort(-scores, kind="stable")[:TOP].tolist())
 
@@ -193,8 +200,8 @@ def speed(repository: Repository) -> dict[str, float]:
     edit_ms = [_timed(lambda path=path: relations.with_changes(graph, {path: spans[path]}))[0] for path in changed]  # type: ignore[misc]
     scores = repository.scores(*cursors[0])
     tree_ms = [_timed(lambda: relations.environment(scores, n_call_rows=0))[0] for _ in range(20)]
-    rows_ms, _ = _timed(lambda: relations.environment(scores, n_call_rows=N_ROWS))
-    kept_ms, _ = _timed(lambda: relations.environment(scores, n_call_rows=N_ROWS))
+    rows_ms, _ = _timed(lambda: relations.environment(scores))
+    kept_ms, _ = _timed(lambda: relations.environment(scores))
     report = {
         "lines": float(repository.n_lines),
         "build_us_per_line": 1e3 * build_ms / repository.n_lines,
