@@ -160,7 +160,8 @@ class LexicalIndex:
         """The summand of each posting."""
         n_live = self.n_fragments
         lengths = self._lengths.astype(np.float64)
-        average = float(lengths @ self.live) / n_live if n_live else 0.0
+        # No `@`: it goes to a BLAS whose threads wait for a busy core, which made a query four times slower.
+        average = float((lengths * self.live).sum()) / n_live if n_live else 0.0
         norm = K1 * (1 - B + B * lengths / (average or 1.0))
         df = np.bincount(postings.terms, postings.sizes, len(weights))
         dead = np.flatnonzero(~self.live[postings.ids])
