@@ -1,0 +1,286 @@
+"""The default strategy on small repositories: what comes first, what is left out, and why."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from weft.codegraph import parse_file
+from weft.retrieval import Query, RepositoryIndex, RetrievalOptions, Retrieved, retrieve, slice_file
+
+CURSOR = "<CURSOR>"
+
+
+def repository(text: str) -> tuple[dict[str, str], Query]:
+    """The files of a fixture as they are on disk, and the cursor in one of them."""
+    files, query = {}, None
+    for part in textwrap.dedent(text).lstrip("\n").split("#- ")[1:]:
+        path, _, content = part.partition("\n")
+        before, cursor, after = content.partition(CURSOR)
+        if cursor:
+            query = Query(path, before, shown_from_line=0)
+        files[path] = before + after
+    assert query is not None, "the fixture has no cursor"
+    return files, query
+
+
+def index_of(files: dict[str, str]) -> RepositoryIndex:
+    return RepositoryIndex.build((parse_file(path, text), slice_file(path, text)) for path, text in files.items())
+
+
+def ranked(text: str, k: int = 10, explain: bool = False) -> Retrieved:
+    files, query = repository(text)
+    return retrieve(index_of(files), query, RetrievalOptions(strategy="weft", k=k, explain=explain))
+
+
+def check_ranking(text: str, best: str, not_shown: str = "") -> None:
+    """`best` and `not_shown` are texts: the first fragment holds the one, no fragment the other."""
+    found = ranked(text).fragments
+    assert found, "nothing was retrieved"
+    assert best in found[0].fragment.text
+    if not_shown:
+        assert not any(not_shown in one.fragment.text for one in found)
+
+
+def filler(name: str, n_lines: int = 30) -> str:
+    return "".join(f"{name}_{number} = {number}\n" for number in range(n_lines))
+
+
+# Definitions
+
+
+def test_an_imported_callee_that_similar_code_calls_comes_first() -> None:
+    check_ranking(
+        """
+        #- shop.py
+        from price import total
+        def pay(basket):
+            check(basket)
+            <CURSOR>
+        #- price.py
+        def total(basket):
+            return sum(basket)
+        #- other.py
+        from price import total
+        def refund(basket):
+            check(basket)
+            return total(basket)
+        #- noise.py
+        total_noise = 1
+        """,
+        best="def total(basket):",
+    )
+
+
+def test_what_the_cursor_cannot_name_comes_after_what_it_can() -> None:
+    found = ranked(
+        """
+        #- shop.py
+        from price import total
+        def pay(basket):
+            check(basket)
+            <CURSOR>
+        #- price.py
+        def total(basket):
+            return sum(basket)
+        def discount(basket):
+            return 0
+        #- other.py
+        from price import discount, total
+        def refund(basket):
+            check(basket)
+            return discount(basket) + total(basket)
+        """,
+        explain=True,
+    )
+    reached = [one for one in found.fragments if any(part.name == "in reach" for part in one.parts)]
+    assert [one.fragment.places[0].start_line for one in reached] == [0]
+
+
+def test_a_method_of_a_typed_receiver_fits_what_is_typed() -> None:
+    check_ranking(
+        """
+        #- shop.py
+        from store import Store
+        class Shop:
+            def __init__(self, store: Store):
+                self.store = store
+            def pay(self):
+                return self.store.lo<CURSOR>
+        #- store.py
+        class Store:
+            def save(self):
+                return 1
+            def load(self):
+                return 2
+        """,
+        best="def load(self):",
+    )
+
+
+def test_a_constructor_is_shown_by_its_class() -> None:
+    found = ranked(
+        """
+        #- shop.py
+        from store import Store
+        def pay():
+            <CURSOR>
+        #- store.py
+        class Store:
+            def __init__(self, place):
+                self.place = place
+        #- other.py
+        from store import Store
+        def pay():
+            return Store("here")
+        """
+    )
+    assert found.fragments[0].fragment.text.startswith("class Store:")
+
+
+def test_definitions_leave_places_to_windows() -> None:
+    definitions = "".join(f"def use_{number}(x):\n    return x\n" for number in range(20))
+    calls = "".join(f"    use_{number}(x)\n" for number in range(20))
+    imports = f"from tools import {', '.join(f'use_{number}' for number in range(20))}\n"
+    found = ranked(
+        f"#- shop.py\n{imports}def pay(x):\n    {CURSOR}\n#- tools.py\n{definitions}"
+        f"#- other.py\n{imports}def pay(x):\n{calls}",
+        k=5,
+        explain=True,
+    )
+    names = [{part.name for part in one.parts} for one in found.fragments]
+    assert sum("words" not in parts for parts in names) <= 2
+    assert any("words" in parts for parts in names)
+
+
+def test_other_languages_have_definitions_too() -> None:
+    found = ranked(
+        """
+        #- shop.go
+        package shop
+        func Pay(basket []int) int {
+            Check(basket)
+            <CURSOR>
+        #- price.go
+        package shop
+        func Total(basket []int) int { return 0 }
+        #- other.go
+        package shop
+        func Refund(basket []int) int {
+            Check(basket)
+            return Total(basket)
+        }
+        """,
+        explain=True,
+    )
+    assert any("func Total" in one.fragment.text for one in found.fragments)
+
+
+# Windows
+
+
+def test_the_last_line_weighs_more_than_the_ones_above() -> None:
+    above = "".join(f"alpha_{number} = alpha\n" for number in range(6))
+    check_ranking(
+        f"#- shop.py\n{above}gamma = beta\n{CURSOR}\n#- far.py\nalpha = 1\n#- near.py\ngamma = 2\nnext_of_gamma = 3\n",
+        best="next_of_gamma",
+    )
+
+
+def test_no_line_is_in_two_fragments() -> None:
+    found = ranked(f"#- shop.py\nvalue_3 = 1\n{CURSOR}\n#- long.py\n{filler('value', 100)}")
+    lines = [
+        (place.path, line)
+        for one in found.fragments
+        for place in one.fragment.places[:1]
+        for line in range(place.start_line, place.end_line)
+    ]
+    assert len(lines) == len(set(lines))
+    assert len(lines) > 80
+
+
+def test_identical_windows_are_one_fragment_with_all_its_places() -> None:
+    (found,) = ranked(
+        f"#- shop.py\nvalue_3 = 1\n{CURSOR}\n#- a.py\n{filler('value')}#- b.py\n{filler('value')}", 1
+    ).fragments
+    assert {place.path for place in found.fragment.places} == {"a.py", "b.py"}
+
+
+def test_near_copies_are_left_out_and_the_reason_is_said() -> None:
+    found = ranked(
+        f"#- shop.py\nvalue_3 = 1\n{CURSOR}\n#- a.py\n{filler('value', 20)}#- b.py\n{filler('value', 19)}other = 1\n",
+        explain=True,
+    )
+    assert len({one.fragment.places[0].path for one in found.fragments}) == 1
+    assert "says the same as a better one" in {reason for _, reason in found.left_out}
+
+
+def test_an_answer_keeps_to_its_lines() -> None:
+    files = "".join(f"#- f{number}.py\n{filler(f'value_{number}', 90)}" for number in range(9))
+    for k in (1, 3, 10):
+        found = ranked(f"#- shop.py\nvalue = 1\n{CURSOR}\n{files}", k)
+        assert len(found.fragments) == k
+        assert sum(len(one.fragment.text.splitlines()) for one in found.fragments) <= 20 * k
+
+
+# Explanations
+
+
+def test_the_parts_add_up_to_the_score() -> None:
+    found = ranked(
+        """
+        #- shop.py
+        from price import total
+        def pay(basket):
+            check(basket)
+            <CURSOR>
+        #- price.py
+        def total(basket):
+            return sum(basket)
+        #- other.py
+        from price import total
+        def refund(basket):
+            check(basket)
+            return total(basket)
+        """,
+        explain=True,
+    )
+    assert found.fragments
+    for one in found.fragments:
+        assert sum(part.value for part in one.parts) == pytest.approx(one.score)
+    named = {part.name: part.detail for part in found.fragments[0].parts}
+    assert named["in reach"] == "total (import)"
+    assert named["called by similar code"] == "other.py:1-4"
+
+
+# The cursor
+
+
+@pytest.mark.parametrize("after", ["", "return total(basket)\n", "def total(: '''\n", "x = basket\n" * 40])
+def test_the_text_after_the_cursor_changes_nothing(after: str) -> None:
+    before = "from price import total\ndef pay(basket):\n    check(basket)\n    "
+    others = {
+        "price.py": "def total(basket):\n    return sum(basket)\n",
+        "other.py": "from price import total\ndef refund(basket):\n    check(basket)\n    return total(basket)\n",
+    }
+    query = Query("shop.py", before, shown_from_line=0)
+    options = RetrievalOptions(strategy="weft")
+    asked = retrieve(index_of({"shop.py": before + after, **others}), query, options)
+    alone = retrieve(index_of(others), query, options)
+    assert asked.fragments == alone.fragments
+
+
+def test_nothing_to_suggest_is_an_empty_answer() -> None:
+    assert ranked(f"#- shop.py\n{CURSOR}\n").fragments == ()
+    assert ranked(f"#- shop.py\n{CURSOR}\n#- other.py\nx = 1\n").fragments == ()
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.text(alphabet=st.sampled_from("ab_.(:=\n\r\t\x00\x0c é😀\ud800'\"#"), max_size=80), st.integers(1, 4))
+def test_any_text_before_the_cursor_gets_an_answer(before: str, k: int) -> None:
+    others = {"price.py": "def ab(a):\n    return a\n", "other.py": "from price import ab\nb = ab(1)\n"}
+    found = retrieve(index_of(others), Query("shop.py", before), RetrievalOptions(strategy="weft", k=k))
+    assert len(found.fragments) <= k
+    assert [one.score for one in found.fragments] == sorted((one.score for one in found.fragments), reverse=True)
