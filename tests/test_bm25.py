@@ -14,7 +14,7 @@ from weft.retrieval.fragments import FileFragments, lines_between, slice_file
 from weft.retrieval.lexical import LexicalIndex
 from weft.retrieval.terms import count_terms, terms_of
 
-WORDS = "load store loadStore HTTPServer2 self größe x1 42 emoji😀name max_product \ud800".split()
+WORDS = ["load", "store", "loadStore", "HTTPServer2", "größe", "x1", "42", "emoji😀name", "max_product", "\ud800"]
 
 line = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
 text = st.lists(line, max_size=45).map("\n".join)
