@@ -276,8 +276,8 @@ class Relations:
         for start in range(0, len(missing), ROWS_AT_ONCE):
             for row in self._search_rows(np.array(missing[start : start + ROWS_AT_ONCE]), cutoff):
                 kept[row.fragment_id] = row
-                while len(self._call_rows) >= MAX_KEPT_ROWS:
-                    self._call_rows.pop(next(iter(self._call_rows), (-1, 0.0)), None)
+                if len(self._call_rows) >= MAX_KEPT_ROWS:
+                    self._call_rows.clear()
                 self._call_rows[row.fragment_id, cutoff] = row
         return [row for row in kept.values() if row is not None]
 

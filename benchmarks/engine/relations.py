@@ -205,7 +205,7 @@ def speed(repository: Repository) -> dict[str, float]:
     report = {
         "lines": float(repository.n_lines),
         "build_us_per_line": 1e3 * build_ms / repository.n_lines,
-        "memory_mb": _megabytes(relations._layouts.views[0].layout),
+        "memory_mb": _megabytes(relations._layouts.views[0]),
         "cursor_p50_ms": statistics.median(cursor_ms),
         "cursor_p95_ms": _p95(cursor_ms),
         "cut_and_cursor_p50_ms": statistics.median(typing_ms),
@@ -251,7 +251,9 @@ def _p95(values: Sequence[float]) -> float:
 def _megabytes(value: object) -> float:
     if isinstance(value, np.ndarray):
         return value.nbytes / 1e6
-    names: Iterable[str] = getattr(type(value), "__slots__", ())
+    if isinstance(value, list | tuple):
+        return sum(map(_megabytes, value))
+    names: Iterable[str] = getattr(type(value), "__slots__", None) or getattr(value, "__dict__", ())
     return sum(_megabytes(getattr(value, name)) for name in names)
 
 
