@@ -13,6 +13,7 @@ import gc
 import json
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -125,6 +126,7 @@ class CodeGraph:
             tables[path] = self.symbols(path), new.symbols(path)
         changes = _replace_names(self, new, tables)
         new._memo = self._memo.without(changes.concern) if changes else self._memo
+        new._latest_overlay = None if changes else self._latest_overlay
         affected = (updates.keys() & new._files.keys()) | changes.askers(new._asked)
         for path in affected:
             new._resolve(path)
@@ -138,8 +140,10 @@ class CodeGraph:
         Only that file is resolved. The calls of other files are those of this snapshot, as far as the
         definition that they lead to, by its qualified name, is still there.
         """
-        overlay = self._latest_overlay = _Overlay(self, file, self._latest_overlay)
-        return overlay
+        latest = self._latest_overlay
+        if latest is None or latest._base is not self or latest.files.get(file.path) is not file:
+            latest = self._latest_overlay = _Overlay(self, file, latest)
+        return latest
 
     # What resolution reads (`lookup.Sources`)
 
@@ -495,6 +499,8 @@ def _pack_edges(edges: list[CallEdge]) -> bytes:
     return _json([rows, list(numbers)])
 
 
+# A query reads the calls of the files that resemble its own, and the next query of the same ones.
+@lru_cache(maxsize=512)
 def _unpack_edges(packed: bytes) -> tuple[CallEdge, ...]:
     rows, targets = _unpack(packed)
     return tuple(CallEdge(call, *targets[number]) for call, number in rows)

@@ -7,7 +7,7 @@ above the line the file last mentioned it; how much that matters is for the rank
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from .facts import MODULE_SCOPE, Definition
@@ -42,20 +42,34 @@ class Reached(NamedTuple):
     near: bool  # distance <= NEAR_LINES
 
 
-def reachable_definitions(graph: CodeGraph, path: str, line: int) -> tuple[Reached, ...]:
+def reachable_definitions(
+    graph: CodeGraph, path: str, line: int, *, wanted: Collection[str] | None = None, typed: str = ""
+) -> tuple[Reached, ...]:
     """What code at `line` of a file can reach; nearest mention first, then in the order of the receivers.
 
-    The file is usually an overlay that ends at the cursor. A line behind its last one belongs to the
-    definition that the file ends in. () for a file without a grammar or outside the graph.
+    A package can offer a thousand names: with `wanted`, of what a module offers only these names count, and all
+    of the module that `typed`, the expression begun at the cursor, goes on from. The file is usually an overlay
+    that ends at the cursor. A line behind its last one belongs to the definition that the file ends in. () for a
+    file without a grammar or outside the graph.
     """
     symbols = graph.symbols(path)
     if symbols is None:
         return ()
-    return _Reach(graph, path, symbols, line).all()
+    return _Reach(graph, path, symbols, line, wanted, typed.rpartition(".")[0]).all()
 
 
 class _Reach:
-    def __init__(self, graph: CodeGraph, path: str, symbols: Symbols, line: int) -> None:
+    def __init__(
+        self,
+        graph: CodeGraph,
+        path: str,
+        symbols: Symbols,
+        line: int,
+        wanted: Collection[str] | None,
+        typed_receiver: str,
+    ) -> None:
+        self._wanted = wanted
+        self._typed_receiver = typed_receiver
         self._graph = graph
         self._path = path
         self._symbols = symbols
@@ -134,7 +148,7 @@ class _Reach:
         if value.kind in (CLASS_VALUE, FUNCTION_VALUE):
             yield from self._one(receiver, receiver, value)
         if value.kind == MODULE_VALUE:
-            for name, offered in self._names.exports(value.path).items():
+            for name, offered in self._offers(receiver, value.path):
                 yield from self._one(receiver, f"{receiver}.{name}", offered._replace(how="module attribute"))
         elif value.kind == FUNCTION_VALUE:
             if receiver in self._mentions:
@@ -144,6 +158,20 @@ class _Reach:
                     yield from self._members(receiver, f"{receiver}()", result)
         elif value.kind in (CLASS_VALUE, INSTANCE_VALUE, SUPER_VALUE):
             yield from self._members(receiver, receiver, value)
+
+    def _offers(self, receiver: str, module: str) -> Iterable[tuple[str, Value]]:
+        """The definitions that a module offers by its public names, as far as they are wanted."""
+        if self._wanted is None or receiver == self._typed_receiver:
+            yield from self._names.exports(module).items()
+            return
+        symbols = self._graph.symbols(module)
+        if symbols is None:
+            return
+        for name in self._wanted:
+            if (name in symbols.entries or STARS in symbols.entries) and not name.startswith("_"):
+                value = self._names.attribute(module, name)
+                if value is not None and value.kind in (CLASS_VALUE, FUNCTION_VALUE):
+                    yield name, value
 
     def _members(self, receiver: str, expression: str, value: Value) -> Iterator[Reached]:
         seen: set[str] = set()

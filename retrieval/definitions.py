@@ -85,7 +85,8 @@ def rank_definitions(
             found.calls += weight
             found.caller = found.caller or place
     typed = _typed(view)
-    for reached in reachable_definitions(view.graph, view.path, view.cursor_line):
+    called = {found.definition.name for found in candidates.values()}
+    for reached in reachable_definitions(view.graph, view.path, view.cursor_line, wanted=called, typed=typed):
         fits = _fits(typed, reached.name)
         is_imported = reached.how in ("import", "re-export")
         name = reached.definition.qualified_name.removesuffix(".__init__")

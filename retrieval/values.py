@@ -35,8 +35,8 @@ class Query:
     `prefix` is the whole text of `path` before the cursor. Lines from `shown_from_line` on are in the
     prompt already, so windows that end after that line are no candidates, and neither is anything
     after the cursor (papers' spec 1.3 and 2.2). `None` means: as much as the query window (20 lines).
-    `file_graph` is the graph of exactly `prefix`, for callers whose open buffer parses on from the last
-    keystroke; without it the prefix is parsed when a strategy asks for the graph.
+    `file_graph` is the graph of `prefix`, or of its lines above the cursor's, for callers that have parsed
+    already; without it the prefix is parsed when a strategy asks for the graph.
     """
 
     path: str

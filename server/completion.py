@@ -9,9 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
-from ..codegraph import language_of
+from ..codegraph import FileGraph, language_of, parse_file
 from ..llm import Cancel, CodeModel, CompletionRequest, ModelError, PromptFragment
 from ..retrieval import Query, RankedFragment, RetrievalOptions, Retrieved, retrieve
 from .config import Config
@@ -83,7 +84,18 @@ class Cursor:
 
 def retrieve_at(snapshot: FolderSnapshot, cursor: Cursor, options: RetrievalOptions) -> Retrieved:
     """Fragments for the code at the cursor, best first."""
-    return retrieve(snapshot.index, Query(cursor.path, cursor.prefix, cursor.shown_from_line), options)
+    # The default strategy reads the line at the cursor as words, so the lines above it are parsed once a line, not
+    # once a key. FragRel's formulas get the very prefix.
+    file_graph = None
+    if options.strategy == "weft":
+        file_graph = _graph_above(cursor.path, cursor.lines.text[: cursor.lines.offset(cursor.line, 0)])
+    query = Query(cursor.path, cursor.prefix, cursor.shown_from_line, file_graph)
+    return retrieve(snapshot.index, query, options)
+
+
+@lru_cache(maxsize=16)
+def _graph_above(path: str, text: str) -> FileGraph:
+    return parse_file(path, text)
 
 
 def complete_at(

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..llm import Cancel
+from ..retrieval.fragments import normalise
+from ..retrieval.terms import encode
 from .analysis import Analysis
 from .config import Config
 from .files import FoundFile, Membership, Skipped
@@ -73,7 +75,7 @@ class Folder:
         self._writer = writer
         self._store = store
         self._membership = Membership(path, config.index)
-        self._open: set[str] = set()  # touched on the writer only
+        self._open: set[str] = set()  # files that an editor has open; touched on the writer only
         self._dirty = False
         self._snapshot = FolderSnapshot.empty(index_settings(config, name=path.name))
 
@@ -177,9 +179,16 @@ class Folder:
         self._writer.submit(merge)
         return True
 
+    def hold_open(self, key: str) -> None:
+        """From now on a file is what the editor says, whatever the disk says. On the writer."""
+        self._open.add(key)
+
+    def has_indexed(self, key: str, text: str) -> bool:
+        """Whether the index holds just this text for a file."""
+        return self._snapshot.index.texts.get(key) == encode(normalise(text))
+
     def overlay(self, analysis: Analysis) -> None:
         """Put an unsaved text in the place of the file on disk. On the writer."""
-        self._open.add(analysis.path)
         self._replace(self._snapshot.with_changes([analysis]))
 
     def drop_overlay(self, key: str) -> None:

@@ -41,7 +41,9 @@ class Watcher:
             self._watches[folder] = self._observer.schedule(_Handler(self._note), str(folder), recursive=True)
         except OSError as error:
             log.warning(
-                "changes on disk below %s are not seen (%s). On Linux, raise fs.inotify.max_user_watches.", folder, error
+                "changes on disk below %s are not seen (%s). On Linux, raise fs.inotify.max_user_watches.",
+                folder,
+                error,
             )
             return False
         return True

@@ -15,7 +15,11 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
@@ -38,6 +42,12 @@ from .watch import Watcher
 from .writer import Writer
 
 log = logging.getLogger("weft")
+
+SETTLE_S = 0.15
+"""An edited buffer is indexed this long after the last key: the file that is typed in is read fresh anyway."""
+
+LONGEST_WAIT_S = 0.1
+"""A request waits no longer for edits of other files to be indexed; while a first index is built they queue."""
 
 State = Literal["starting", "indexing", "ready", "error"]
 
@@ -106,7 +116,8 @@ class Workspace:
         self._writer = Writer()
         self._lock = threading.Lock()
         self._buffers: dict[Path, _Buffer] = {}
-        self._pending: set[Path] = set()
+        self._pending: set[Path] = set()  # edited, and not yet handed to the writer
+        self._settling: threading.Timer | None = None
         self._watcher: Watcher | None = None
         self._state: State = "starting"
         self._closed = Cancel()
@@ -160,6 +171,8 @@ class Workspace:
     def close(self) -> None:
         """Keep the index for the next start and let everything go. Requests that are running end early."""
         self._closed.cancel()
+        if self._settling is not None:
+            self._settling.cancel()
         if self._watcher is not None:
             self._watcher.close()
         self._writer.close()
@@ -238,6 +251,7 @@ class Workspace:
 
     def flush(self) -> None:
         """Wait until every edit and change reported so far can be retrieved."""
+        self._bring_in_pending()
         self._writer.flush()
 
     def complete(
@@ -351,6 +365,11 @@ class Workspace:
         folder, key = self._locate(path)
         if folder is None:
             folder, key = self._locate(path.resolve())
+        # The file at the cursor counts as it is now anyway; what was edited in others before must be seen too.
+        edits = self._bring_in_pending(but=path)
+        if edits is not None:
+            with suppress(FutureTimeoutError, CancelledError):
+                edits.result(timeout=LONGEST_WAIT_S)
         buffer = self._buffers.get(path)
         lines = buffer.lines if buffer is not None else TextLines(_text_on_disk(path))
         line, character = lines.clamp(line, character)
@@ -378,17 +397,27 @@ class Workspace:
         return {os.path.dirname(key) for key in keys if key is not None}
 
     def _refresh(self, path: Path) -> None:
-        """Have the writer bring a buffer's latest text into the index, once however many edits come before its turn."""
+        """Have a buffer's latest text brought into the index when nobody types any more, or when somebody asks."""
         with self._lock:
-            if path in self._pending:
-                return
             self._pending.add(path)
-        self._writer.submit(lambda: self._bring_in(path))
+            if self._settling is not None:
+                self._settling.cancel()
+            self._settling = threading.Timer(SETTLE_S, self._bring_in_pending)
+            self._settling.daemon = True
+            self._settling.start()
+
+    def _bring_in_pending(self, but: Path | None = None) -> Future[None] | None:
+        """Hand the edits that wait to the writer; None when none do. `but` is the file that is typed in."""
+        with self._lock:
+            pending = self._pending - {but}
+            self._pending -= pending
+        last = None
+        for path in pending:
+            last = self._writer.submit(partial(self._bring_in, path))
+        return last
 
     def _bring_in(self, path: Path) -> None:
-        with self._lock:
-            self._pending.discard(path)
-            buffer = self._buffers.get(path)
+        buffer = self._buffers.get(path)
         folder, key = self._locate(path)
         if folder is None or is_secret_path(key):
             return
@@ -397,6 +426,9 @@ class Workspace:
             return
         text = buffer.lines.text
         if not folder.includes(key) or len(text) > self.config.index.max_file_bytes:
+            return
+        folder.hold_open(key)
+        if folder.has_indexed(key, text):
             return
         tree = SyntaxTree.parse(key, text) if buffer.tree is None else buffer.tree.edited(text)
         buffer.tree = tree
