@@ -1,7 +1,7 @@
 """The directory tree: how strongly files are related by where they lie.
 
 Owns the tree over directories and files, whose edges all weigh the same (papers' spec 1.3). Knows paths, and nothing
-that is in a file: a file stands here for the root of its syntax tree, which it is one with.
+that is in a file: a file stands here for the root of its syntax tree, which hangs from it by an edge of its own.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .forest import Forest, distances
 class Directories:
     """The tree of some paths; values come and go per file, in the order of the paths. Immutable."""
 
-    __slots__ = ("_first_file", "_forest", "_parents", "_position", "_weight", "n_files")
+    __slots__ = ("_both_ends", "_first_file", "_forest", "_parents", "_position", "_weight", "n_files")
 
-    def __init__(self, paths: Sequence[str], weight: float) -> None:
+    def __init__(self, paths: Sequence[str], weight: float, file_root: float = 1.0) -> None:
         numbers = {"": 0}
         parents = [-1]
 
@@ -37,6 +37,7 @@ class Directories:
         homes = [number(path.rpartition("/")[0]) for path in paths]
         self.n_files = len(paths)
         self._weight = weight
+        self._both_ends = file_root**2  # from one root up to its file, and from the other file down to its root
         self._first_file = len(parents)
         self._parents = np.array(parents + homes, np.int32)
         self._forest = Forest(self._parents, weight)
@@ -44,16 +45,16 @@ class Directories:
 
     def sums(self, x: Floats) -> Floats:
         """For each file, the sum of x over all *other* files, times the strength between the two."""
-        return self._forest.sums(self._placed(x))[self._position] - x
+        return (self._forest.sums(self._placed(x))[self._position] - x) * self._both_ends
 
     def strongest(self, x: Floats) -> Floats:
         """For each file, the largest x of any file, times the strength between the two; x itself counts whole."""
-        return self._forest.strongest(self._placed(x))[self._position]
+        return np.maximum(x, self._forest.strongest(self._placed(x))[self._position] * self._both_ends)
 
     def between(self, a: Numbers, b: Numbers) -> Floats:
         """The strength between files, pair by pair."""
         steps = distances(a + self._first_file, b + self._first_file, self._parents)
-        return np.power(self._weight, steps, dtype=np.float64)
+        return np.power(self._weight, steps, dtype=np.float64) * np.where(a == b, 1.0, self._both_ends)
 
     def _placed(self, x: Floats) -> Floats:
         placed = np.zeros(len(self._forest))

@@ -26,8 +26,6 @@ from .weights import Weights
 if TYPE_CHECKING:
     from networkx import Graph
 
-FILE_TO_ROOT = 1.0
-
 Key = tuple[str, int]
 """A node: ("a/b.py", i) is the i-th named node of a syntax tree, ("a/b.py", FILE) the file, ("a", FILE) a directory."""
 
@@ -65,7 +63,7 @@ class ExactGraph:
             root = Parser(grammar("python")).parse(text.encode()).root_node
             tree = _Numbered(root)
             trees[path], listed[path] = tree.nodes, np.array(tree.listed)
-            connect((path, FILE), (path, 0), FILE_TO_ROOT)
+            connect((path, FILE), (path, 0), weights.file_root)
             for child, parent in tree.edges:
                 connect((path, child), (path, parent), weights.syntax)
             facts = code.files[path]

@@ -91,7 +91,7 @@ class Layouts:
         self.state: NDArray[np.uint64] = np.zeros((2, 0), np.uint64)
         self.file_of_id: Ints = np.zeros(0, np.int32)
         self.mass_of_id: Floats = np.zeros(0)
-        self._directories = Directories((), weights.directory)
+        self._directories = Directories((), weights.directory, weights.file_root)
 
     @property
     def n_ids(self) -> int:
@@ -105,7 +105,9 @@ class Layouts:
     @property
     def directories(self) -> Directories:
         if self._directories.n_files != self.n_files:
-            self._directories = Directories(self.names.paths[: self.n_files], self.weights.directory)
+            self._directories = Directories(
+                self.names.paths[: self.n_files], self.weights.directory, self.weights.file_root
+            )
         return self._directories
 
     def with_changes(self, graph: CodeGraph, changed: Mapping[str, Spans], removed: Iterable[str]) -> Layouts:

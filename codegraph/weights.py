@@ -1,7 +1,6 @@
 """How strong the edges of the code graph are.
 
-Owns the three weights of the paper (FragRel 4.1, papers' spec 1.3). The fourth, 1.0 between a file and the root of its
-syntax tree, is no choice here: a file and its root are one node everywhere in this package.
+Owns the four weights of the paper (FragRel 4.1, papers' spec 1.3).
 """
 
 from __future__ import annotations
@@ -15,9 +14,10 @@ class Weights:
 
     syntax: float = 0.5  # parent and child in a syntax tree
     directory: float = 0.3  # a directory and what stands in it
+    file_root: float = 1.0  # a file and the root of its syntax tree
     call: float = 0.8  # a call and the definition that it leads to
 
     def __post_init__(self) -> None:
-        for name in ("syntax", "directory", "call"):
+        for name in ("syntax", "directory", "file_root", "call"):
             if not 0 < getattr(self, name) <= 1:
                 raise ValueError(f"the weight {name!r} is {getattr(self, name)}; it must be above 0 and at most 1")

@@ -134,9 +134,9 @@ class Repository:
         spans = self.spans[path]
         return spans.first_id + int(np.searchsorted(spans.starts, line))
 
-    def exact(self):
+    def exact(self, weights=None):
         python = {path: text for path, text in self.texts.items() if path.endswith(".py")}
-        return ExactGraph.build(self.graph, python)
+        return ExactGraph.build(self.graph, python, weights)
 
 
 @pytest.fixture(scope="module")
@@ -352,8 +352,23 @@ def test_weights_count():
     heavier = Relations.build(repository.graph, repository.spans, Weights(directory=0.9))
     i, j = repository.fragment("shop/price.py", 0), repository.fragment("notes.txt", 0)
     assert heavier.relations_of(i)[j] == pytest.approx(repository.relations.relations_of(i)[j] * 3**3)
+    looser = Relations.build(repository.graph, repository.spans, Weights(file_root=0.7))
+    assert looser.relations_of(i)[j] == pytest.approx(repository.relations.relations_of(i)[j] * 0.7**2)
     with pytest.raises(ValueError, match="'call'"):
         Weights(call=0)
+
+
+def test_a_weaker_edge_from_file_to_root_is_exact_too():
+    weights = Weights(file_root=0.7)
+    repository = Repository(SHOP)
+    relations = Relations.build(repository.graph, repository.spans, weights)
+    spans = {path: spans for path, spans in repository.spans.items() if path != "notes.txt"}
+    matrix = repository.exact(weights).relations(spans, repository.n_ids)
+    for fragment in np.flatnonzero(matrix.any(axis=1)):
+        known = matrix[fragment] > 0
+        np.testing.assert_allclose(
+            relations.relations_of(int(fragment), cutoff=0)[known], matrix[fragment][known], rtol=1e-9
+        )
 
 
 # What has no answer
