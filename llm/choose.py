@@ -24,7 +24,7 @@ class ModelConfig:
     backend: str = "workspace"
     path: str = ""  # transformers: a model directory
     url: str = ""  # the others: http://host:port
-    model: str = ""  # openai: the name that the server knows
+    name: str = ""  # openai: the name that the server knows
     api_key_variable: str = ""  # the name of an environment variable, never the key
     context_tokens: int = 4096  # prompt and answer; on a processor a longer prompt costs seconds
     fim: str = ""  # llama.cpp-completion, openai: a name of FIM_FORMATS; empty when the model fills no middle
@@ -73,7 +73,7 @@ def _open_openai(config: ModelConfig) -> CodeModel:
 
     return OpenAICompletion(
         _required(config, "url"),
-        model=_required(config, "model"),
+        model=_required(config, "name"),
         accepts_suffix=config.accepts_suffix,
         fim=_fim(config),
         context_tokens=config.context_tokens,

@@ -42,6 +42,8 @@ class UserError(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit status."""
     options = _parser().parse_args(arguments)
+    # A threaded BLAS would wait for a second core on every small product; the arrays here are small and many.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if options.command is None:
         _parser().print_help()
         return 0

@@ -140,7 +140,7 @@ def complete_at(
             on_error(model, error)
             continue
         on_answer(model)
-        fitted = fit_to_line(text, cursor.rest_of_line, single_line)
+        fitted = fit_to_line(text, cursor.rest_of_line, single_line).replace("\n", cursor.lines.line_break)
         if not fitted.strip() and text.strip():
             reason = "the model only repeated what follows the cursor"
         timings = {**retrieved.timings_ms, "retrieval": retrieval_ms, "model": 1e3 * (time.perf_counter() - started)}

@@ -47,6 +47,7 @@ def fragments_json(fragments: Iterable[RankedFragment]) -> list[Json]:
         {
             "score": ranked.score,
             "parts": [{"name": part.name, "value": part.value, "detail": part.detail} for part in ranked.parts],
+            "way": list(ranked.way),
             "places": [place_json(place) for place in ranked.fragment.places],
             "text": ranked.fragment.text,
         }

@@ -72,7 +72,7 @@ class ModelChain:
                 if entry.model is not None:
                     return entry.model.info.name
                 if entry.config is not None:
-                    return entry.config.model or f"{entry.config.backend} at {entry.config.url or entry.config.path}"
+                    return entry.config.name or f"{entry.config.backend} at {entry.config.url or entry.config.path}"
         return ""
 
     def close(self) -> None:

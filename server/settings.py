@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
+from .. import __version__
 from ..codegraph import Weights
 from ..llm import ModelConfig
 from ..retrieval import RetrievalOptions, RetrievalSettings
@@ -56,7 +57,13 @@ def uses_workspace_model(config: Config) -> bool:
 def kept_indexes(config: Config) -> Store:
     """Where indexes are kept between starts."""
     directory = Path(config.cache_dir).expanduser() if config.cache_dir else None
-    return Store(STORED_CLASSES, f"{ANALYSIS_VERSION}", directory, config.cache_limit_mb * 1_000_000)
+    return Store(STORED_CLASSES, _analysis_stamp(), directory, config.cache_limit_mb * 1_000_000)
+
+
+def _analysis_stamp() -> str:
+    """What an index depends on besides the files: another analysis, or classes of another make, need another index."""
+    layout = [(kind.__qualname__, sorted(getattr(kind, "__slots__", ()))) for kind in STORED_CLASSES]
+    return f"{__version__} {ANALYSIS_VERSION} {layout}"
 
 
 def _model_config(options: ModelOptions) -> ModelConfig:
@@ -64,7 +71,7 @@ def _model_config(options: ModelOptions) -> ModelConfig:
         backend=options.backend,
         path=options.path,
         url=options.url,
-        model=options.name,
+        name=options.name,
         api_key_variable=options.api_key_variable,
         context_tokens=options.context_tokens,
         fim=options.fim,

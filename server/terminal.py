@@ -137,6 +137,8 @@ class Terminal:
                 for part in ranked.parts:
                     if part.detail:
                         self._out.print(Text(f"     {part.name}: {plain(part.detail)}", "dim"))
+                if ranked.way:
+                    self._out.print(Text(f"     way: {plain('; '.join(ranked.way))}", "dim"))
             text = [line for line in ranked.fragment.text.splitlines() if line.strip()]
             for line in text if details else text[:PREVIEW_LINES]:
                 self._out.print(Text(f"     │ {plain(line)}", "dim"))

@@ -22,6 +22,12 @@ class TextLines:
     def _starts(self) -> list[int]:
         return [0, *(match.end() for match in _LINE_BREAK.finditer(self.text))]
 
+    @cached_property
+    def line_break(self) -> str:
+        """The line break that the text uses first, "\n" when it has none."""
+        found = _LINE_BREAK.search(self.text)
+        return found.group() if found else "\n"
+
     @property
     def n_lines(self) -> int:
         """Lines an editor shows: one more than line breaks."""

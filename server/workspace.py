@@ -180,7 +180,12 @@ class Workspace:
             folder.save()
         self._models.close()
 
-    def add_folder(self, folder: Path) -> IndexReport:
+    def add_folder(
+        self,
+        folder: Path,
+        progress: Callable[[Progress], None] | None = None,
+        cancel: Cancel | None = None,
+    ) -> IndexReport:
         """Index one more folder; it is searched as soon as its first files are in."""
         root = Path(folder).resolve()
         known = next((f for f in self._folders if f.path == root), None)
@@ -190,7 +195,7 @@ class Workspace:
                 self._folders = (*self._folders, known)
             if self._watcher is not None:
                 self._watcher.add(root)
-        return known.index()
+        return known.index(progress, cancel)
 
     def remove_folder(self, folder: Path) -> None:
         root = Path(folder).resolve()

@@ -114,7 +114,9 @@ def test_doctor_says_what_to_do_next(weft, tmp_path):
     assert (status, "All is well." in out) == (0, True)
     settings = tmp_path / "home" / "weft" / "weft.toml"
     settings.parent.mkdir(parents=True)
-    settings.write_text('[[model]]\nbackend = "openai"\nurl = "http://127.0.0.1:9"\nname = "x"\n[completion]\ndeadline = 3\n')
+    settings.write_text(
+        '[[model]]\nbackend = "openai"\nurl = "http://127.0.0.1:9"\nname = "x"\n[completion]\ndeadline = 3\n'
+    )
     status, out, _ = weft("doctor --json")
     findings = json.loads(out)
     steps = [finding["next_step"] for finding in findings["findings"] if finding["next_step"]]

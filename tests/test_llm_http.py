@@ -126,7 +126,7 @@ def openai(*texts: str) -> Callable[[BaseHTTPRequestHandler], None]:
 
 def test_openai_without_suffix_sends_the_code_before_the_cursor():
     with serving(openai("al", "()")) as server:
-        assert complete(server.url, backend="openai", model="coder") == "al()"
+        assert complete(server.url, backend="openai", name="coder") == "al()"
     ((path, _, body),) = server.asked
     assert (path, body["model"], body["max_tokens"]) == ("/v1/completions", "coder", 64)
     assert "suffix" not in body
@@ -135,7 +135,7 @@ def test_openai_without_suffix_sends_the_code_before_the_cursor():
 
 def test_openai_suffix_is_sent_where_the_server_takes_it():
     with serving(openai("al()")) as server:
-        assert complete(server.url + "/v1", backend="openai", model="coder", accepts_suffix=True) == "al()"
+        assert complete(server.url + "/v1", backend="openai", name="coder", accepts_suffix=True) == "al()"
     assert server.asked[0][2]["suffix"] == REQUEST.suffix
 
 
@@ -358,7 +358,7 @@ def test_backends_that_need_no_model_open_none(backend: str):
         (ModelConfig(backend="transformers"), "needs `path`"),
         (ModelConfig(backend="llama.cpp"), "needs `url`"),
         (ModelConfig(backend="llama.cpp", url="localhost:8080"), "http://host:port"),
-        (ModelConfig(backend="openai", url="http://localhost"), "needs `model`"),
+        (ModelConfig(backend="openai", url="http://localhost"), "needs `name`"),
         (ModelConfig(backend="llama.cpp-completion", url="http://localhost", fim="gwen"), "Did you mean qwen"),
     ],
 )

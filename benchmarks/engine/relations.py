@@ -172,7 +172,8 @@ def scipy_strengths(graph: Any, sources: NDArray[np.integer]) -> Floats:
     """Strengths between the sources and all nodes, shape (n_sources, n_nodes)."""
     from scipy.sparse.csgraph import dijkstra
 
-    return np.exp(-np.asarray(dijkstra(graph, directed=False, indices=sources)))
+    costs: Floats = dijkstra(graph, directed=False, indices=sources)
+    return np.exp(-costs)
 
 
 def _best(scores: Floats) -> set[int]:
@@ -253,7 +254,7 @@ def _megabytes(value: object) -> float:
         return value.nbytes / 1e6
     if isinstance(value, list | tuple):
         return sum(map(_megabytes, value))
-    names: Iterable[str] = getattr(type(value), "__slots__", None) or getattr(value, "__dict__", ())
+    names: Iterable[str] = getattr(type(value), "__slots__", ()) or getattr(value, "__dict__", {}).keys()
     return sum(_megabytes(getattr(value, name)) for name in names)
 
 

@@ -201,8 +201,10 @@ def _repo_means(column: Column, tasks: Mapping[str, Sequence[Task]], result: Res
 def _interval(
     column: Column, tasks: Mapping[str, Sequence[Task]], first: Results, second: Results
 ) -> tuple[float, float]:
-    values = [{repo: column.values(tasks[repo], result.scores[repo]) for repo in tasks} for result in (first, second)]
-    return paired_interval(*values)
+    ours, theirs = (
+        {repo: column.values(tasks[repo], result.scores[repo]) for repo in tasks} for result in (first, second)
+    )
+    return paired_interval(ours, theirs)
 
 
 def _times(query_ms: Sequence[Sequence[float]]) -> list[str]:

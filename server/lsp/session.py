@@ -323,7 +323,7 @@ def _folders_of(params: types.InitializeParams) -> list[Path]:
 
 
 def _adding(folder: Path) -> Job:
-    return lambda workspace, _report, _cancel: workspace.add_folder(folder)
+    return lambda workspace, report, cancel: workspace.add_folder(folder, report, cancel)
 
 
 def _ignore(_: Progress) -> None:
