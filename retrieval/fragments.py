@@ -9,6 +9,7 @@ contributes. Knows no other file, no score and no syntax.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -136,6 +137,7 @@ def lines_between(text: bytes, start_line: int, end_line: int) -> str:
     return text[begin : max(begin, end - 1)].decode("utf-8", "surrogatepass")
 
 
+@lru_cache(maxsize=128)
 def _line_starts(text: bytes) -> NDArray[np.int64]:
     """Where each line begins, and, as if a break ended the last line, where a further one would."""
     breaks = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))

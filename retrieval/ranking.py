@@ -60,7 +60,7 @@ N_RUNNERS_UP = 5
 def best_first(view: CursorView, scores: FloatArray) -> Iterator[int]:
     """Fragments with a positive score, best first; equal scores in order of path and line."""
     remaining = np.flatnonzero(scores > 0)
-    size = 32  # Sorting a few at a time: an answer needs ten of twenty thousand.
+    size = 64  # Sorting a few at a time: an answer needs some dozens of twenty thousand.
     while len(remaining):
         limit = np.partition(scores[remaining], -size)[-size] if len(remaining) > size else 0.0
         is_next = scores[remaining] >= limit
