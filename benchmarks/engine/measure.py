@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ...retrieval import RetrievalOptions
 from ...server.config import Config
-from ...server.workspace import Workspace, memory_mb
+from ...server.workspace import Workspace, keep_from_collector, memory_mb
 
 SEED = 20230116
 N_CURSORS, N_TYPED_LINES, N_EDITS = 200, 20, 60
@@ -52,6 +52,7 @@ def warm(folder: Path) -> dict[str, float]:
 def query(folder: Path) -> dict[str, float]:
     with Workspace([folder], Config()) as workspace:
         workspace.index()
+        keep_from_collector()
         cursors = list(_cursors(folder))
         options = RetrievalOptions()
         path, line, character = cursors[0]
@@ -128,7 +129,10 @@ def _edit(workspace: Workspace, path: Path, number: int) -> float:
     workspace.open_buffer(path, text)
     workspace.flush()
     word = f"zyxuvian{number}q"
-    edited = text[: len(text) // 2].rpartition("\n")[0] + f"\n{word} = 1\n" + text[len(text) // 2 :].partition("\n")[2]
+    lines = text.split("\n")
+    middle = next((i for i in range(len(lines) // 2, len(lines)) if lines[i].strip()), 0)
+    indentation = lines[middle][: len(lines[middle]) - len(lines[middle].lstrip())]
+    edited = "\n".join([*lines[:middle], f"{indentation}{word} = 1", *lines[middle:]])
     started = time.perf_counter()
     workspace.edit_buffer(path, edited, 2)
     workspace.flush()

@@ -20,7 +20,7 @@ from pygls.exceptions import JsonRpcException
 from ...llm import Cancel
 from ..config import Config, load_config
 from ..folder import IndexReport, Progress
-from ..workspace import Workspace
+from ..workspace import Workspace, keep_from_collector
 from .capabilities import SECTION, Client, later_registrations, offer, read_client
 from .documents import Document, Documents
 from .progress import ProgressBar
@@ -41,6 +41,9 @@ CLOSE_WITHIN_S = 5.0
 """How long keeping the index may hold up the end of the process."""
 
 T = TypeVar("T")
+BACKGROUND_NICENESS = 10
+"""Whoever types comes before the workers that index."""
+
 Job = Callable[[Workspace, Callable[[Progress], None], Cancel], IndexReport]
 
 
@@ -113,7 +116,7 @@ class Session:
         self._opened.set_result(workspace)
         if not self.client.watches_files:
             await self._chore(workspace.watch)
-        await self._index("Indexing", lambda workspace, report, cancel: workspace.index(report, cancel))
+        await self._index("Indexing", _indexing)
 
     def tell(self, news: Callable[[Workspace], None]) -> None:
         """Hand an event to the workspace, in order with the requests. One that opens later gets the documents then."""
@@ -252,6 +255,7 @@ class Session:
         message = "failed"
         try:
             report = await self._chore(job, workspace, bar.report if bar else _ignore, cancel)
+            await self._chore(keep_from_collector)
             message = f"{report.n_files} files, {report.n_lines} lines in {report.seconds:.1f} s"
             if report.cancelled:
                 message += ", stopped early"
@@ -320,6 +324,10 @@ def _folders_of(params: types.InitializeParams) -> list[Path]:
     if not uris and params.root_path:
         paths = [Path(params.root_path)]
     return list(dict.fromkeys(paths))
+
+
+def _indexing(workspace: Workspace, report: Callable[[Progress], None], cancel: Cancel) -> IndexReport:
+    return workspace.index(report, cancel, niceness=BACKGROUND_NICENESS)
 
 
 def _adding(folder: Path) -> Job:
