@@ -22,8 +22,9 @@ from weft.benchmarks.repoeval.metrics import (
     within_budget,
 )
 from weft.benchmarks.repoeval.peers import PEERS, Windows
+from weft.benchmarks.repoeval.run import main
 from weft.benchmarks.repoeval.sources import SourceFile, parse_source, read_sources
-from weft.benchmarks.repoeval.tasks import Task, build_tasks
+from weft.benchmarks.repoeval.tasks import Task, build_tasks, typed_to_called_name
 from weft.retrieval.values import Fragment, Place
 
 SHOP = """
@@ -133,6 +134,20 @@ def test_identifiers_of_the_visible_context_are_not_asked_for() -> None:
 def test_no_two_tasks_share_their_text() -> None:
     text = "#- a.py\nx = 1\n" + "call(one, two)\n" * 20
     assert len(build_tasks(checkout_of(text), "r")) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "n_letters", "typed"),
+    [
+        ("due = total(prices) + first.with_tax(0.1)", 0, "        due = "),
+        ("due = total(prices) + first.with_tax(0.1)", 3, "        due = tot"),
+        ("return super().with_tax(due)", 1, "        return super().w"),
+    ],
+)
+def test_a_task_can_begin_at_the_called_name(line: str, n_letters: int, typed: str) -> None:
+    task = typed_to_called_name(api_task(SHOP, line), n_letters)
+    assert task is not None
+    assert task.ground_truth_line[: task.col] == typed
 
 
 def test_tasks_are_the_same_each_time() -> None:
@@ -256,6 +271,33 @@ def test_a_window_that_stands_elsewhere_too_stays() -> None:
     task = next(task for task in build_tasks(sources, "r") if task.path == "a.py")
     best = PEERS["repocoder"](Windows.cut(sources))(task)
     assert {place.path for place in best[0].places} == {"a.py", "b.py"}
+
+
+# The command
+
+
+def test_the_command_compares_strategies_on_given_trees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for path, source in checkout_of(SHOP).items():
+        file = tmp_path / "trees" / "shop_repo" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(source.text)
+    arguments = ["--trees", str(tmp_path / "trees"), "--strategies", "repocoder", "weft"]
+    assert main([*arguments, "--write-tasks", str(tmp_path / "tasks")]) == 0
+    *table, last = capsys.readouterr().out.splitlines()
+    assert [line.split(" | ")[0] for line in table if line.startswith(("| repocoder", "| weft"))] == [
+        "| repocoder",
+        "| weft",
+    ]
+    figures = json.loads(last)["strategies"]["weft"]
+    assert figures["mean"]["API def"] == 100.0
+    tasks = (tmp_path / "tasks" / "shop_repo.jsonl").read_text().splitlines()
+    assert json.loads(last)["n_tasks"] == [len(tasks)]
+
+
+def test_a_repository_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "shop").mkdir()
+    assert main(["--trees", str(tmp_path), "--repos", "till"]) == 1
+    assert "there are shop" in capsys.readouterr().err
 
 
 # Archives

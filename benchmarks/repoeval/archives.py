@@ -134,11 +134,12 @@ def _run_pip(archive: Archive, folder: Path) -> None:
         command += ["--only-binary", ":all:", "--python-version", archive.python, "--pre"]
         command += ["--platform", archive.platform] if archive.platform else []
     else:
-        # pip asks a source archive for its metadata, and set-up files of that age need an old setuptools.
+        # pip asks a source archive for its metadata, and set-up files of that age need an old setuptools where
+        # there is one for the interpreter.
         # Old pips take the constraint of a build from the first variable, new ones from the second;
         # each ignores what it does not know, which an option on the command line would not.
         constraints = folder / "build-constraints.txt"
-        constraints.write_text("setuptools<66\n")
+        constraints.write_text("setuptools<66; python_version < '3.12'\n")
         environment |= {"PIP_CONSTRAINT": str(constraints), "PIP_BUILD_CONSTRAINT": str(constraints)}
         command += ["--no-binary", archive.requirement.partition("==")[0], "--ignore-requires-python"]
     done = subprocess.run([*command, archive.requirement], env=environment, capture_output=True, text=True)

@@ -25,7 +25,7 @@ from .archives import ARCHIVES, ArchiveError, checkout
 from .metrics import RetrievalScore, mean, paired_interval, score_retrieval
 from .peers import PEERS, Ranker, Windows
 from .sources import SourceFile, read_sources
-from .tasks import Task, build_tasks
+from .tasks import Task, build_tasks, typed_to_called_name
 from .weft_strategies import WEFT_STRATEGIES
 
 DEFAULT_WORK = Path(__file__).parent.parent / ".work"
@@ -81,6 +81,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for repo, tree in _trees(options):
             sources = read_sources(tree)
             tasks[repo] = _limited(build_tasks(sources, repo), options.limit)
+            if options.typed is not None:
+                typed = (typed_to_called_name(task, options.typed) for task in tasks[repo])
+                tasks[repo] = [task for task in typed if task]
             _write_tasks(tasks[repo], options.write_tasks, repo)
             _progress(f"{repo}: {len(sources)} files, {len(tasks[repo])} tasks")
             _run_repository(repo, sources, tasks[repo], results)
@@ -101,7 +104,7 @@ def report(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, Results], 
         cells = []
         for column in COLUMNS:
             cell = _figure(mean(_repo_means(column, tasks, result)))
-            if name != against and against in results:
+            if name != against:
                 cell += " [{:+.1f}, {:+.1f}]".format(*_interval(column, tasks, result, results[against]))
             cells.append(cell)
         lines.append(_row([name, *cells, *_times(list(result.query_ms.values()))]))
@@ -118,8 +121,10 @@ def summary(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, Results])
     """The same figures for machines."""
     by_strategy = {}
     for name, result in results.items():
-        figures: dict[str, object] = {column.name: _repo_means(column, tasks, result) for column in COLUMNS}
-        figures["mean"] = {column.name: round(mean(_repo_means(column, tasks, result)), 2) for column in COLUMNS}
+        means = {column.name: _repo_means(column, tasks, result) for column in COLUMNS}
+        # JSON has no NaN: a repository in which no task asks the question has null.
+        figures: dict[str, object] = {name: [_or_none(value) for value in values] for name, values in means.items()}
+        figures["mean"] = {name: _or_none(mean(values)) for name, values in means.items()}
         figures["query_ms_p50"] = [round(statistics.median(times), 3) for times in result.query_ms.values()]
         figures["build_s"] = [round(seconds, 2) for seconds in result.build_s.values()]
         by_strategy[name] = figures
@@ -139,10 +144,17 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--trees", type=Path, help="folder of checkouts to use instead of the archives, by repository")
     parser.add_argument("--repos", nargs="+", metavar="REPO", help="parts of repository names; all by default")
     parser.add_argument("--limit", type=int, help="tasks of each kind per repository, spread over its files")
+    parser.add_argument(
+        "--typed", type=int, metavar="N", help="API tasks alone, typed up to the called name and N letters of it"
+    )
     parser.add_argument("--strategies", nargs="+", choices=STRATEGIES, default=["rank_bm25", "bm25s", "bm25", "weft"])
-    parser.add_argument("--against", default="rank_bm25", help="strategy that differences are taken to")
+    parser.add_argument("--against", help="strategy that differences are taken to; the first by default")
     parser.add_argument("--write-tasks", type=Path, metavar="DIR", help="also write the tasks, one JSON line each")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    options.against = options.against or options.strategies[0]
+    if options.against not in options.strategies:
+        parser.error(f"--against {options.against}: not among the strategies {', '.join(options.strategies)}")
+    return options
 
 
 def _trees(options: argparse.Namespace) -> Iterable[tuple[str, Path]]:
@@ -195,7 +207,7 @@ def _run_repository(
 
 
 def _repo_means(column: Column, tasks: Mapping[str, Sequence[Task]], result: Results) -> list[float]:
-    return [round(mean(column.values(tasks[repo], result.scores[repo])), 2) for repo in tasks]
+    return [mean(column.values(tasks[repo], result.scores[repo])) for repo in tasks]
 
 
 def _interval(
@@ -212,6 +224,10 @@ def _times(query_ms: Sequence[Sequence[float]]) -> list[str]:
     medians = [statistics.median(times) for times in query_ms]
     tails = [sorted(times)[int(0.95 * (len(times) - 1))] for times in query_ms]
     return [f"{statistics.mean(medians):.2f}", f"{statistics.mean(tails):.2f}"]
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else round(value, 2)
 
 
 def _figure(value: float) -> str:

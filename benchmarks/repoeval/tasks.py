@@ -18,7 +18,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from .resolution import DefinitionAt, calls_into_other_files, method_owners
 from .sources import SourceFile
@@ -93,6 +93,18 @@ def build_tasks(sources: Mapping[str, SourceFile], repo: str, n_line: int = 200,
     n_repeats = Counter(line.strip() for source in sources.values() for line in source.lines if line.strip())
     tasks = _line_tasks(sources, repo, n_repeats, n_line)
     return tasks + _api_tasks(sources, repo, n_repeats, n_api)
+
+
+def typed_to_called_name(task: Task, n_letters: int) -> Task | None:
+    """The API task with its line typed up to the called name and so many letters of it, as `col` says.
+
+    None when the line does not spell the name, as with an alias. Peers ignore what is typed of the line.
+    """
+    if task.api is None:
+        return None
+    name = task.api.qualname.removesuffix(".__init__").rpartition(".")[2]
+    found = re.search(rf"\b{re.escape(name)}\s*\(", task.ground_truth_line)
+    return replace(task, col=found.start() + min(n_letters, len(name))) if found else None
 
 
 def _line_tasks(sources: Mapping[str, SourceFile], repo: str, n_repeats: Counter[str], n_tasks: int) -> list[Task]:

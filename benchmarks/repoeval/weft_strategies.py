@@ -37,7 +37,7 @@ def build_index(sources: Mapping[str, SourceFile]) -> RepositoryIndex:
 
 def query_of(task: Task, sources: Mapping[str, SourceFile]) -> Query:
     """The cursor of a task; nothing of the file after it."""
-    return Query(task.path, sources[task.path].text[: task.prefix_end], task.context_start_lineno)
+    return Query(task.path, sources[task.path].text[: task.prefix_end + task.col], task.context_start_lineno)
 
 
 WEFT_STRATEGIES: Mapping[str, Callable[[Windows], Ranker]] = {
