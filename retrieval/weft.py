@@ -39,7 +39,7 @@ LINES_PER_PLACE = 20
 """An answer of k fragments has at most this many lines for each of them."""
 
 HEAD_LINES = 10
-"""A definition is shown by this many lines from its name on, and its decorators."""
+"""A definition is shown by this many lines from its name on, and by as many above when it has decorators."""
 
 LONGEST_WINDOW, SHARE_ABOVE = 30, 0.3
 """Windows grow by the lines that definitions leave over, mostly downwards: what follows a match is what is wanted."""
@@ -61,8 +61,9 @@ def weft(view: CursorView, options: RetrievalOptions) -> Retrieved:
     best = list(islice(best_first(view, scores), N_CONSIDERED))
     answer = _Answer(view, options, scores, terms)
     similar = {view.place(window): (scores[window] / scores[best[0]]) ** WITNESS_POWER for window in best[:N_WITNESSES]}
+    n_definitions = int(options.k * DEFINITION_SHARE)
     for candidate in rank_definitions(view, similar, terms, answer.own_end):
-        if candidate.score < LEAST_SCORE or answer.n_fragments >= options.k * DEFINITION_SHARE:
+        if candidate.score < LEAST_SCORE or answer.n_fragments == n_definitions:
             break
         answer.add_definition(candidate)
     answer.add_windows(best)
@@ -104,7 +105,7 @@ class _Answer:
         """Take the head of a definition, unless some of its lines are taken."""
         definition = candidate.definition
         end = min(definition.end_line, definition.header_line + HEAD_LINES, self._end_of(candidate.path))
-        place = Place(candidate.path, definition.start_line, end)
+        place = Place(candidate.path, max(definition.start_line, definition.header_line - HEAD_LINES), end)
         if not self._overlaps(place):
             parts = candidate.parts() if self._options.explain else ()
             self._take(RankedFragment(Fragment((place,), self._view.text(place)), candidate.score, parts))

@@ -155,6 +155,17 @@ def test_definitions_leave_places_to_windows() -> None:
     assert any("words" in parts for parts in names)
 
 
+def test_a_wall_of_decorators_does_not_fill_the_answer() -> None:
+    decorators = "".join(f"@mark({number})\n" for number in range(100))
+    (found,) = ranked(
+        f"#- shop.py\nfrom price import total\ndef pay():\n    return tot{CURSOR}\n"
+        f"#- price.py\n{decorators}def total():\n    return 1\n",
+        k=5,
+    ).fragments
+    assert "def total():" in found.fragment.text
+    assert len(found.fragment.text.splitlines()) <= 20
+
+
 def test_other_languages_have_definitions_too() -> None:
     found = ranked(
         """
