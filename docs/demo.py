@@ -1,7 +1,7 @@
 """Half-typed code for `make demo`: the cursor stands at the end. Edit it and run the demo again."""
 
-from weft.retrieval import CursorView, RetrievalOptions
-from weft.retrieval.ranking import Ranking
+from ..retrieval import CursorView, RetrievalOptions
+from ..retrieval.ranking import Ranking
 
 
 def shortest_first(view: CursorView, options: RetrievalOptions) -> Ranking:
