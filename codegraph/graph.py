@@ -51,11 +51,12 @@ class CodeGraph:
     """An immutable snapshot. Cheap to make from the one before; safe to read from several threads."""
 
     __slots__ = (
-        *("_asked", "_callers", "_edges", "_files", "_latest_overlay", "_memo", "_modules", "_places", "_starred"),
-        "_symbols",
+        *("_asked", "_callers", "_edges", "_files", "_latest_overlay", "_memo", "_modules", "_places", "_root_name"),
+        *("_starred", "_symbols"),
     )
 
-    def __init__(self) -> None:
+    def __init__(self, root_name: str = "") -> None:
+        self._root_name = root_name
         self._files: dict[str, FileGraph] = {}
         self._edges: dict[str, bytes] = {}
         self._asked: dict[str, bytes] = {}
@@ -70,9 +71,12 @@ class CodeGraph:
         self._latest_overlay: _Overlay | None = None
 
     @classmethod
-    def build(cls, files: Iterable[FileGraph]) -> CodeGraph:
-        """The graph of these files, resolved from scratch. The last of several files with one path counts."""
-        graph = cls()
+    def build(cls, files: Iterable[FileGraph], root_name: str = "") -> CodeGraph:
+        """The graph of these files, resolved from scratch. The last of several files with one path counts.
+
+        `root_name` is the folder's own name: how its files are imported where the folder is a package itself.
+        """
+        graph = cls(root_name)
         graph._files = {file.path: file for file in files}
         with _no_search_for_cycles():
             came: _Moves = {}
@@ -154,7 +158,7 @@ class CodeGraph:
     @property
     def modules(self) -> ModuleIndex:
         if self._modules is None:
-            self._modules = ModuleIndex(self._files.keys())
+            self._modules = ModuleIndex(self._files.keys(), self._root_name)
         return self._modules
 
     def symbols(self, path: str) -> Symbols | None:
@@ -191,10 +195,11 @@ class CodeGraph:
             "asked": [self._asked[path] for path in self._files],
             "places": self._places,
             "starred": self._starred,
+            "root_name": self._root_name,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        CodeGraph.__init__(self)
+        CodeGraph.__init__(self, state["root_name"])
         start = 0
         for facts, n_nodes in zip(state["files"], state["n_nodes"], strict=True):
             file = FileGraph.__new__(FileGraph)
@@ -212,7 +217,7 @@ class CodeGraph:
     # Making the next snapshot
 
     def _copy(self) -> CodeGraph:
-        new = CodeGraph()
+        new = CodeGraph(self._root_name)
         new._files, new._edges, new._asked = self._files.copy(), self._edges.copy(), self._asked.copy()
         new._places, new._starred = self._places, self._starred
         new._symbols, new._modules = self._symbols.copy(), self._modules

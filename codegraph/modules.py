@@ -31,10 +31,11 @@ class ModuleQuestion(NamedTuple):
 class ModuleIndex:
     """The modules that a set of paths makes up. Immutable; made again when a path comes or goes."""
 
-    __slots__ = ("_answers", "_by_name", "_directories", "_holders", "_paths")
+    __slots__ = ("_answers", "_by_name", "_directories", "_holders", "_paths", "_root_name")
 
-    def __init__(self, paths: Collection[str]) -> None:
+    def __init__(self, paths: Collection[str], root_name: str = "") -> None:
         self._paths = paths
+        self._root_name = root_name  # the name under which the root is imported when it is a package itself
         self._answers: dict[ModuleQuestion, tuple[str, ...]] = {}
         self._directories: dict[str, list[str]] = {}  # directory -> its files; parents of directories are in too
         self._by_name: dict[str, list[str]] = {}  # last part of a path -> the paths
@@ -89,7 +90,7 @@ class ModuleIndex:
         first = name.partition(".")[0]
         holders = self._holders.get(first)
         if not holders:
-            return None
+            return self._in_root(first, where)
         above = [base for base in _upwards(directory) if base in holders and not self._is_package(base)]
         # A module with a file wins over a bare directory of that name, wherever it is.
         for base in above:
@@ -110,7 +111,14 @@ class ModuleIndex:
             found = self._namespace(_join(base, where))
             if found:
                 return found
-        return None
+        return self._in_root(first, where)
+
+    def _in_root(self, first: str, where: str) -> str | None:
+        """The module that an import by the root's own name means, for a workspace that is a package itself."""
+        if first != self._root_name or self._real("") is None:
+            return None
+        rest = where.partition("/")[2]
+        return self._real(rest) or (self._namespace(rest) if rest else None)
 
     def _real(self, stem: str) -> str | None:
         """The file of the module at `stem`: the package's or its own."""
@@ -202,6 +210,8 @@ def names_touched_by(path: str, before: ModuleIndex, after: ModuleIndex) -> set[
     if name.startswith("__init__."):  # whether one may import from this directory has changed
         for index in (before, after):
             names.update(stem for stem, holders in index._holders.items() if directory in holders)
+            if not directory and index._root_name:
+                names.add(index._root_name)
     return names
 
 

@@ -48,7 +48,7 @@ class RepositoryIndex:
 
     def __init__(self, settings: RetrievalSettings = RetrievalSettings()) -> None:
         self.settings = settings
-        self.graph = CodeGraph.build(())
+        self.graph = CodeGraph(settings.name)
         self.lexical = LexicalIndex()
         self.relations = Relations(settings.weights)
         self.texts: Mapping[str, bytes] = {}  # normalised UTF-8, by path

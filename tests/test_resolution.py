@@ -839,3 +839,27 @@ def test_mentions_after_the_line_do_not_count():
     text = "#- main.py\nfrom shop import settle\nx = 1\nx = 2\nsettle()\n#- shop.py\ndef settle(): ...\n"
     (found,) = reachable_definitions(repository(text), "main.py", 2)
     assert (found.name, found.distance) == ("settle", 2)
+
+
+# A workspace that is a package itself
+
+
+@pytest.mark.parametrize(
+    ("root_name", "expected"),
+    [("shop", ["total -> price/sums.py::total (re-export)", "tax -> price/taxes.py::tax (import)"]), ("store", [])],
+)
+def test_a_root_that_is_a_package_is_imported_by_its_own_name(root_name, expected):
+    files = {
+        "__init__.py": "",
+        "main.py": "from shop.price import total\nfrom shop.price.taxes import tax\ntotal()\ntax()\n",
+        "price/__init__.py": "from .sums import total\n",
+        "price/sums.py": "def total(): ...\n",
+        "price/taxes.py": "def tax(): ...\n",
+    }
+    parsed = [parse_file(path, text) for path, text in files.items()]
+    assert calls(CodeGraph.build(parsed, root_name), "main.py") == expected
+    one_by_one = CodeGraph(root_name)
+    for file in reversed(parsed):
+        one_by_one = one_by_one.with_changes([file])
+    assert calls(one_by_one, "main.py") == expected
+    assert calls(one_by_one.with_changes(removed=["__init__.py"]), "main.py") == []
