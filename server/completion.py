@@ -6,6 +6,7 @@ no thread and no file on disk: it gets one snapshot and one text.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ SHOWN_CHARACTERS = 6000
 """How much of the file before the cursor the prompt shows: half of a 4k-token prompt (papers' spec 2.3)."""
 
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
+_BRACKET_OR_STRING = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[()\[\]{}]""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,20 +180,22 @@ def fit_to_line(text: str, rest: str, single_line: bool) -> str:
         cut = _first_unopened_closer(first_line)
         if cut is not None:
             return first_line[:cut].rstrip()
+    elif only_closes(rest):
+        if first_line.endswith(rest[0]):
+            return first_line[:-1]
     elif (cut := first_line.find(rest)) >= 0:
         return first_line[:cut]
-    elif rest[0] in "\"'`;:," and first_line.endswith(rest[0]):
-        return first_line[:-1]
     return text.rstrip() if more else first_line.rstrip()
 
 
 def _first_unopened_closer(text: str) -> int | None:
     depth: list[str] = []
-    for i, character in enumerate(text):
-        if character in "([{":
-            depth.append(character)
-        elif character in _CLOSERS and not (depth and depth.pop() == _CLOSERS[character]):
-            return i
+    for match in _BRACKET_OR_STRING.finditer(text):
+        found = match.group()
+        if found in "([{":
+            depth.append(found)
+        elif found in _CLOSERS and not (depth and depth.pop() == _CLOSERS[found]):
+            return match.start()
     return None
 
 

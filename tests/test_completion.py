@@ -1,0 +1,152 @@
+"""What is cut from a model's text, which models are asked, and what they are given."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from weft import Config, Workspace
+from weft.llm import Cancel, ModelInfo, ModelUnreachable, Piece
+from weft.server.completion import fit_to_line, only_closes
+from weft.server.config import CompletionOptions, ModelOptions
+
+
+@pytest.mark.parametrize(
+    ("text", "rest", "shown"),
+    [
+        ("total(items)", "", "total(items)"),
+        ("total(items)\n    return 1", "", "total(items)"),
+        ("total(items)  ", "", "total(items)"),
+        ("a, b)", ")", "a, b"),
+        ("a, f(b))", ")", "a, f(b)"),
+        ("a, f(b)", ")", "a, f(b)"),
+        ("a[0]]:", "]:", "a[0]"),
+        ('")")', ")", '")"'),
+        ("'a'", "'", "'a"),
+        ("name: str, age: int) -> None:", ") -> None:", "name: str, age: int"),
+        ("alpha + beta", "beta", "alpha + "),
+        ("x = 1;", ";", "x = 1"),
+        ("", ")", ""),
+        ("\n\n", "", ""),
+    ],
+)
+def test_a_completion_does_not_repeat_what_follows_the_cursor(text, rest, shown):
+    assert fit_to_line(text, rest, single_line=True) == shown
+
+
+def test_several_lines_are_kept_when_asked_for():
+    assert fit_to_line("if x:\n    pay()\n\n", "", single_line=False) == "if x:\n    pay()"
+
+
+@pytest.mark.parametrize(("rest", "closes"), [("", True), (")", True), ("]):  ", True), ('")', True), ("x)", False)])
+def test_only_closing_punctuation_lets_a_completion_come_unasked(rest, closes):
+    assert only_closes(rest) is closes
+
+
+class Scripted:
+    """A model that says what it is told to, and remembers what it was asked."""
+
+    def __init__(self, *pieces, error: str = "", local: bool = True):
+        self.pieces, self.error, self.requests = pieces, error, []
+        self.info = ModelInfo("scripted", "test", 4096, True, False, local)
+
+    def count_tokens(self, text: str) -> int:
+        return len(text)
+
+    def stream(self, request, cancel):
+        self.requests.append(request)
+        if self.error:
+            raise ModelUnreachable(self.error)
+        for piece in self.pieces:
+            if callable(piece):
+                piece(cancel)
+            else:
+                yield Piece(piece, 0.9)
+
+    def close(self) -> None: ...
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "price.py").write_text(
+        'TOKEN = "AKIAIOSFODNN7EXAMPLQ"\n\n\ndef total_price(items):\n    return sum(items)\n'
+    )
+    (tmp_path / "shop.py").write_text(
+        "from price import total_price, TOKEN\n\n\ndef pay(items):\n    return total_price("
+    )
+    return tmp_path
+
+
+def completed(folder: Path, model: Scripted, config: Config | None = None, **options):
+    with Workspace([folder], config or Config(), model=model, cache=False) as workspace:
+        workspace.index()
+        return workspace.complete(folder / "shop.py", 4, 23, **options), workspace.status()
+
+
+def test_the_first_model_writes_and_is_named(folder):
+    model = Scripted("items", ")", "\nmore that is not wanted")
+    completion, _ = completed(folder, model)
+    assert (completion.text, completion.model) == ("items)", "scripted")
+    (request,) = model.requests
+    assert request.prefix.endswith("return total_price(") and request.suffix == "" and request.language == "python"
+    assert any("def total_price" in fragment.text for fragment in request.fragments)
+
+
+def test_when_a_model_fails_the_workspace_model_answers_and_the_status_says_so(folder):
+    (folder / "other.py").write_text(
+        "from price import total_price\n\n\ndef refund(items):\n    return total_price(items)\n"
+    )
+    completion, status = completed(folder, Scripted(error="Nothing answers at the endpoint. Start it."))
+    assert (completion.text, completion.model) == ("items)", "workspace")
+    assert "Nothing answers" in status.notes[0]
+
+
+def test_without_the_workspace_model_a_failure_is_an_empty_answer(folder):
+    config = Config(model=(ModelOptions(backend="none"),))
+    completion, _ = completed(folder, Scripted(error="gone"), config)
+    assert completion.text == "" and completion.why_empty
+
+
+def test_a_model_that_failed_is_left_alone_for_a_while(folder):
+    model = Scripted(error="gone")
+    with Workspace([folder], Config(), model=model, cache=False) as workspace:
+        workspace.index()
+        for _ in range(3):
+            workspace.complete(folder / "shop.py", 4, 23)
+    assert len(model.requests) == 1
+
+
+def test_secrets_are_blanked_in_prompts_that_leave_the_machine(folder):
+    for local in (True, False):
+        model = Scripted("x", local=local)
+        completed(folder, model)
+        shown = "".join(fragment.text for fragment in model.requests[0].fragments)
+        assert ("AKIAIOSFODNN7EXAMPLQ" in shown) is local
+
+
+def test_a_cancelled_request_ends_the_stream_and_is_empty(folder):
+    cancel = Cancel()
+    after = []
+    model = Scripted("it", lambda _: cancel.cancel(), "ems", lambda _: after.append("still generating"))
+    completion, _ = completed(folder, model, cancel=cancel)
+    assert after == []
+    assert completion.why_empty in ("", "cancelled")
+
+
+def test_a_model_slower_than_the_deadline_is_given_up(folder):
+    config = Config(completion=CompletionOptions(deadline_ms=50))
+    stopped = threading.Event()
+
+    def dawdle(cancel: Cancel) -> None:
+        assert cancel.wait(30)
+        stopped.set()
+
+    completion, _ = completed(folder, Scripted(dawdle), config)
+    assert completion.text == "" and completion.why_empty == "cancelled" and stopped.is_set()
+
+
+def test_an_invoked_completion_has_no_deadline(folder):
+    config = Config(completion=CompletionOptions(deadline_ms=10))
+    completion, _ = completed(folder, Scripted(lambda cancel: cancel.wait(0.1), "items)"), config, trigger="invoked")
+    assert completion.text == "items)"
