@@ -69,11 +69,12 @@ class Scripted:
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "price.py").write_text(
-        'TOKEN = "AKIAIOSFODNN7EXAMPLQ"\n\n\ndef total_price(items):\n    return sum(items)\n'
-    )
+    (tmp_path / "price.py").write_text('def total_price(items):
+    key = "AKIAIOSFODNN7EXAMPLQ"
+    return sum(items)
+')
     (tmp_path / "shop.py").write_text(
-        "from price import total_price, TOKEN\n\n\ndef pay(items):\n    return total_price("
+        "from price import total_price\n\n\ndef pay(items):\n    return total_price("
     )
     return tmp_path
 
