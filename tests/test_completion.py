@@ -69,13 +69,9 @@ class Scripted:
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "price.py").write_text('def total_price(items):
-    key = "AKIAIOSFODNN7EXAMPLQ"
-    return sum(items)
-')
-    (tmp_path / "shop.py").write_text(
-        "from price import total_price\n\n\ndef pay(items):\n    return total_price("
-    )
+    price = 'def total_price(items):\n    key = "AKIAIOSFODNN7EXAMPLQ"\n    return sum(items)\n'
+    (tmp_path / "price.py").write_text(price)
+    (tmp_path / "shop.py").write_text("from price import total_price\n\n\ndef pay(items):\n    return total_price(")
     return tmp_path
 
 
