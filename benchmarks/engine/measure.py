@@ -139,7 +139,7 @@ def _edit(workspace: Workspace, path: Path, number: int) -> float:
     elapsed = 1e3 * (time.perf_counter() - started)
     other = path.with_name(f"unsaved_{number}.py")
     workspace.open_buffer(other, f"x = {word}")
-    found = workspace.retrieve(other, 0, len(word) + 4)
+    found = workspace.retrieve(other, 0, len(word) + 4, options=RetrievalOptions(strategy="bm25"))
     if not any(word in ranked.fragment.text for ranked in found.fragments):
         raise SystemExit(f"an edit of {path} cannot be retrieved")
     workspace.close_buffer(other)
