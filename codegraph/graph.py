@@ -78,7 +78,7 @@ class CodeGraph:
         """
         graph = cls(root_name)
         graph._files = {file.path: file for file in files}
-        with _no_search_for_cycles():
+        with no_search_for_cycles():
             came: _Moves = {}
             starred = []
             for path in graph._files:
@@ -461,7 +461,7 @@ def _changed_modules(old: CodeGraph, new: CodeGraph, moved: Iterable[str]) -> se
 
 
 @contextmanager
-def _no_search_for_cycles() -> Iterator[None]:
+def no_search_for_cycles() -> Iterator[None]:
     """Tables and answers hold no cycles, but walking them again and again is half of a build of a million lines."""
     was_enabled = gc.isenabled()
     gc.disable()

@@ -6,16 +6,16 @@ keep it; everything that changes it runs on the writer. Knows no request and no 
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..codegraph.graph import no_search_for_cycles
 from ..llm import Cancel
 from ..retrieval.fragments import normalise
 from ..retrieval.terms import encode
@@ -77,6 +77,8 @@ class Folder:
         self._membership = Membership(path, config.index)
         self._open: set[str] = set()  # files that an editor has open; touched on the writer only
         self._dirty = False
+        self._is_warm = False
+        self._indexing = threading.Lock()
         self._snapshot = FolderSnapshot.empty(index_settings(config, name=path.name))
 
     @property
@@ -103,12 +105,34 @@ class Folder:
     ) -> IndexReport:
         """Bring the snapshot up to date with the disk; what is indexed so far can be read meanwhile.
 
-        `first` names directories to begin with: those somebody has open.
+        `first` names directories to begin with: those somebody has open. A second call waits for the first.
         """
+        with self._indexing:
+            return self._index(progress, cancel, first, niceness)
+
+    def load(self) -> bool:
+        """Take the kept index, when there is one and nothing is indexed yet; buffers that are open must follow."""
+        if self._snapshot.records or self._store is None:
+            return False
+        stored = self._store.load(self.path)
+        if stored is None:
+            return False
+        index, model = stored.state
+        if index.settings != self._snapshot.index.settings:
+            log.info("the kept index of %s was made with other settings and is rebuilt", self.path)
+            return False
+        records = {record.path: record for record in stored.files}
+        self._writer.run(lambda: self._replace(FolderSnapshot(index, model, records), dirty=False))
+        self._is_warm = True
+        return True
+
+    def _index(
+        self, progress: Callable[[Progress], None] | None, cancel: Cancel | None, first: Iterable[str], niceness: int
+    ) -> IndexReport:
         started = time.perf_counter()
         cancel = cancel or Cancel()
         report = progress or (lambda _: None)
-        warm = self._load() if not self._snapshot.records else False
+        self.load()
         self._membership = Membership(self.path, self._config.index)
         found = list(self._membership.walk(cancel))
         known = self._snapshot.records
@@ -126,7 +150,7 @@ class Folder:
         n_waiting = n_published = 0
         if gone and not cancel.cancelled:
             self._writer.run(lambda: self._merge([], gone))
-        with _no_search_for_cycles():
+        with no_search_for_cycles():
             for result in self._analyse(todo, known, cancel, niceness):
                 waiting.append(result)
                 skipped.update(result.skipped)
@@ -149,7 +173,7 @@ class Folder:
             n_reused=n_reused,
             skipped=dict(Counter(skipped.values())),
             seconds=time.perf_counter() - started,
-            warm=warm,
+            warm=self._is_warm,
             cancelled=cancel.cancelled,
         )
 
@@ -167,7 +191,7 @@ class Folder:
                 found.append(file)
             elif key in known:
                 gone.append(key)
-            elif (self.path / key).is_dir() or any(path.startswith(f"{key}/") for path in known):
+            elif self._holds_or_held_files(key):
                 return False
         todo = [file for file in found if not _same_stamp(known.get(file.path), file)]
 
@@ -207,17 +231,11 @@ class Folder:
             snapshot = self._snapshot
             self._store.save(self.path, (snapshot.index, snapshot.model), list(snapshot.records.values()))
 
-    def _load(self) -> bool:
-        stored = self._store.load(self.path) if self._store is not None else None
-        if stored is None:
-            return False
-        index, model = stored.state
-        if index.settings != self._snapshot.index.settings:
-            log.info("the kept index of %s was made with other settings and is rebuilt", self.path)
-            return False
-        records = {record.path: record for record in stored.files}
-        self._writer.run(lambda: self._replace(FolderSnapshot(index, model, records), dirty=False))
-        return True
+    def _holds_or_held_files(self, key: str) -> bool:
+        """Whether a path is a folder whose files count, or was one."""
+        if any(path.startswith(f"{key}/") for path in self._snapshot.records):
+            return True
+        return (self.path / key).is_dir() and self._membership.refuses(f"{key}/any") != "ignored"
 
     def _analyse(
         self, todo: list[FoundFile], known: Mapping[str, FileRecord], cancel: Cancel, niceness: int
@@ -251,18 +269,6 @@ class Folder:
     def _replace(self, snapshot: FolderSnapshot, *, dirty: bool = True) -> None:
         self._dirty = self._dirty or (dirty and snapshot is not self._snapshot)
         self._snapshot = snapshot
-
-
-@contextmanager
-def _no_search_for_cycles() -> Iterator[None]:
-    """An index holds no cycles, but the collector walks what there is of it again and again while it grows."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _same_stamp(record: FileRecord | None, file: FoundFile) -> bool:

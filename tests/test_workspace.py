@@ -277,6 +277,30 @@ def test_unsaved_text_is_not_kept(folder):
         assert holds(workspace, folder, "total_price")
 
 
+def test_a_buffer_that_is_open_before_the_kept_index_comes_stays_on_top(folder):
+    age(folder)
+    with opened(folder, cache=True):
+        pass
+    with Workspace([folder], Config()) as workspace:
+        workspace.open_buffer(folder / "price.py", "early_bird_name = 1\n")
+        workspace.flush()
+        assert workspace.index().warm
+        assert holds(workspace, folder, "early_bird_name")
+        assert not holds(workspace, folder, "total_price(items")
+
+
+def test_a_new_folder_is_walked_and_an_ignored_one_is_not(folder, monkeypatch):
+    walked = threading.Event()
+    with opened(folder) as workspace:
+        monkeypatch.setattr(Folder, "index", lambda *_: walked.set())
+        for name in ("__pycache__", "node_modules/lib"):
+            (folder / name).mkdir(parents=True)
+            assert workspace._folders[0].changed_on_disk([name])
+        (folder / "pkg").mkdir()
+        workspace.files_changed([folder / "pkg"])
+        assert walked.wait(30)
+
+
 def test_a_kept_index_of_other_settings_is_made_anew(folder):
     age(folder)
     with opened(folder, cache=True):

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 
+from ..workspace import share_interpreter
 from .server import WeftServer
 from .transport import PipeWriter, claim_stdio, read_message, stream_from
 
@@ -29,6 +30,7 @@ def serve_stdio() -> int:
 
     Threads that wait for a model may be left over: the caller ends the process without waiting for them.
     """
+    share_interpreter()
     return asyncio.run(_serve_stdio())
 
 
@@ -37,6 +39,7 @@ def serve_tcp(host: str, port: int, on_listening: Callable[[str, int], None]) ->
 
     `on_listening` is told the address; port 0 lets the system choose. Raises OSError when it can't be had.
     """
+    share_interpreter()
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve_tcp(host, port, on_listening))
     return 0

@@ -20,7 +20,7 @@ from pygls.exceptions import JsonRpcException
 from ...llm import Cancel
 from ..config import Config, load_config
 from ..folder import IndexReport, Progress
-from ..workspace import Workspace, keep_from_collector
+from ..workspace import BACKGROUND_NICENESS, Workspace, keep_from_collector
 from .capabilities import SECTION, Client, later_registrations, offer, read_client
 from .documents import Document, Documents
 from .progress import ProgressBar
@@ -41,9 +41,6 @@ CLOSE_WITHIN_S = 5.0
 """How long keeping the index may hold up the end of the process."""
 
 T = TypeVar("T")
-BACKGROUND_NICENESS = 10
-"""Whoever types comes before the workers that index."""
-
 Job = Callable[[Workspace, Callable[[Progress], None], Cancel], IndexReport]
 
 
