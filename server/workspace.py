@@ -15,6 +15,7 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -147,6 +148,7 @@ class Workspace:
 
         The report adds up all folders.
         """
+        started = time.perf_counter()
         cancel = cancel or Cancel()
         forget = self._closed.on_cancel(cancel.cancel)
         self._state = "indexing"
@@ -163,10 +165,11 @@ class Workspace:
         finally:
             forget()
         self._state = "ready"
+        report = replace(_sum_reports(reports), seconds=time.perf_counter() - started)
         if not cancel.cancelled:
             for folder in self._folders:
                 folder.save()
-        return _sum_reports(reports)
+        return report
 
     def watch(self) -> None:
         """Follow changes on disk from now on; for editors that do not report them."""
