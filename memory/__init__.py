@@ -1,1 +1,1 @@
-"""What was said or read before, and what of it matters now? Empty so far: chats and documents are the next releases'."""
+"""What was said or read before, and what of it matters now? Empty so far: chats and documents come next."""
