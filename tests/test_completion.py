@@ -132,15 +132,17 @@ def test_a_cancelled_request_ends_the_stream_and_is_empty(folder):
 
 
 def test_a_model_slower_than_the_deadline_is_given_up(folder):
-    config = Config(completion=CompletionOptions(deadline_ms=50))
+    config = Config(completion=CompletionOptions(deadline_ms=300))
     stopped = threading.Event()
 
     def dawdle(cancel: Cancel) -> None:
         assert cancel.wait(30)
         stopped.set()
 
-    completion, _ = completed(folder, Scripted(dawdle), config)
-    assert completion.text == "" and completion.why_empty == "cancelled" and stopped.is_set()
+    model = Scripted(dawdle)
+    completion, _ = completed(folder, model, config)
+    assert completion.text == "" and completion.why_empty == "cancelled"
+    assert stopped.is_set() or not model.requests  # a machine that is slow enough does not come to ask it
 
 
 def test_an_invoked_completion_has_no_deadline(folder):

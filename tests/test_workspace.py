@@ -23,6 +23,12 @@ def cache_folder(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """A slow machine makes no edit unseen."""
+    monkeypatch.setattr("weft.server.workspace.LONGEST_WAIT_S", 30)
+
+
 @pytest.fixture
 def folder(tmp_path):
     write(tmp_path, {"price.py": PRICE, "shop.py": SHOP})
