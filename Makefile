@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow fuzz check clean
+.PHONY: demo test test-slow test-local fuzz check clean
 
 demo: .venv/base
 	$(BIN)/weft complete docs/demo.py:9
@@ -14,6 +14,11 @@ test: .venv/dev
 
 test-slow: .venv/dev
 	$(BIN)/python -m pytest -c tests/pytest.ini tests -m slow
+
+# Models in process need PyTorch, which the other tests do without.
+test-local: .venv/dev
+	$(BIN)/python -m pip install -q -c constraints.txt torch transformers
+	$(BIN)/python -m pytest -c tests/pytest.ini tests/test_llm_transformers.py
 
 fuzz: .venv/dev
 	WEFT_FUZZ=1 $(BIN)/python -m pytest -c tests/pytest.ini tests -m "not slow"
