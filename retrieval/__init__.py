@@ -8,7 +8,7 @@ from .fragments import FileFragments, Slicing, slice_file
 from .index import CursorView, RepositoryIndex, RetrievalSettings
 from .lexical import STORED_CLASSES as LEXICAL_CLASSES
 from .lexical import LexicalIndex
-from .retrieve import STRATEGIES, UnknownStrategy, retrieve
+from .retrieve import STRATEGIES, UnknownStrategy, retrieve, strategy_named
 from .values import Fragment, Place, Query, RankedFragment, RetrievalOptions, Retrieved, ScorePart
 
 STORED_CLASSES: tuple[type, ...] = (RepositoryIndex, RetrievalSettings, Slicing, *LEXICAL_CLASSES)
@@ -33,4 +33,5 @@ __all__ = [
     "UnknownStrategy",
     "retrieve",
     "slice_file",
+    "strategy_named",
 ]

@@ -29,12 +29,7 @@ def retrieve(index: RepositoryIndex, query: Query, options: RetrievalOptions = _
 
     Reads one snapshot and may run in any thread. Raises `UnknownStrategy`.
     """
-    strategy = STRATEGIES.get(options.strategy)
-    if strategy is None:
-        nearest = difflib.get_close_matches(options.strategy, STRATEGIES, n=1, cutoff=0.0)[0]
-        raise UnknownStrategy(
-            f"strategy {options.strategy!r} is unknown; did you mean {nearest!r}? There are {', '.join(STRATEGIES)}."
-        )
+    strategy = strategy_named(options.strategy)
     started = time.perf_counter()
     view = index.at(query, options.query_lines)
     viewed = time.perf_counter()
@@ -44,6 +39,17 @@ def retrieve(index: RepositoryIndex, query: Query, options: RetrievalOptions = _
     if options.explain:
         found = _explained(view, options, found)
     return replace(found, timings_ms=timings_ms)
+
+
+def strategy_named(name: str) -> Callable[[CursorView, RetrievalOptions], Retrieved]:
+    """The strategy of that name. Raises `UnknownStrategy`."""
+    strategy = STRATEGIES.get(name)
+    if strategy is None:
+        nearest = difflib.get_close_matches(name, STRATEGIES, n=1, cutoff=0.0)[0]
+        raise UnknownStrategy(
+            f"strategy {name!r} is unknown; did you mean {nearest!r}? There are {', '.join(STRATEGIES)}."
+        )
+    return strategy
 
 
 def bm25(view: CursorView, options: RetrievalOptions) -> Ranking:

@@ -155,12 +155,15 @@ def _complete(options: argparse.Namespace) -> int:
 
 
 def _retrieve(options: argparse.Namespace) -> int:
-    from ..retrieval import STRATEGIES
+    from ..retrieval import UnknownStrategy, strategy_named
     from .jsonable import fragments_json, place_json
     from .settings import retrieval_options
 
-    if options.strategy not in (None, *STRATEGIES):
-        raise UserError(f"--strategy {options.strategy} is none of {', '.join(STRATEGIES)}.")
+    if options.strategy is not None:
+        try:
+            strategy_named(options.strategy)
+        except UnknownStrategy as error:
+            raise UserError(f"--strategy: {error}") from None
     terminal = _terminal(options)
     path, line, character = _location(options.location)
     with _indexed_workspace(path, terminal, options) as workspace:

@@ -98,7 +98,7 @@ def test_nothing_to_show_is_one(weft):
         ("complete new.py:0", "count from 1"),
         ("complete new.py:1 --model gpt", "--model gpt is no model"),
         ("complete new.py:1 --folder nowhere", "nowhere is not a folder"),
-        ("retrieve new.py:1 --strategy magic", "--strategy magic is none of"),
+        ("retrieve new.py:1 --strategy magic", "--strategy: strategy 'magic' is unknown; did you mean"),
         ("index nowhere", "nowhere is not a folder"),
         ("serve --tcp nonsense", "is no address"),
     ],
