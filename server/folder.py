@@ -38,7 +38,6 @@ INLINE_BYTES = 600_000
 class Progress:
     """How far indexing is: `done` of `total` files, for one folder."""
 
-    stage: str
     done: int
     total: int
 
@@ -132,7 +131,6 @@ class Folder:
         started = time.perf_counter()
         cancel = cancel or Cancel()
         report = progress or (lambda _: None)
-        self.load()
         self._membership = Membership(self.path, self._config.index)
         found = list(self._membership.walk(cancel))
         known = self._snapshot.records
@@ -143,7 +141,7 @@ class Folder:
         if hot:
             todo.sort(key=lambda file: os.path.dirname(file.path) not in hot)
         n_reused = len(found) - len(todo)
-        report(Progress("indexing", n_reused, len(found)))
+        report(Progress(n_reused, len(found)))
         done = n_reused
         skipped: dict[str, str] = {}
         waiting: list[BatchResult] = []
@@ -161,7 +159,7 @@ class Folder:
                     n_published += n_waiting
                     self._publish(waiting)
                     waiting, n_waiting = [], 0
-                report(Progress("indexing", done, len(found)))
+                report(Progress(done, len(found)))
             self._publish(waiting)
         if not cancel.cancelled:
             self.skipped = skipped
@@ -221,7 +219,7 @@ class Folder:
         file = self._membership.find(key)
         if isinstance(file, Skipped):
             self._merge([], [key])
-        else:
+        elif not _same_stamp(self._snapshot.records.get(key), file):
             self._take(analyse_batch(Batch(self.path, (file,), self._config.index)))
 
     def save(self) -> None:

@@ -24,7 +24,7 @@ class TextLines:
 
     @cached_property
     def line_break(self) -> str:
-        """The line break that the text uses first, "\n" when it has none."""
+        """The line break that the text uses first, "\\n" when it has none."""
         found = _LINE_BREAK.search(self.text)
         return found.group() if found else "\n"
 

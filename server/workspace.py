@@ -153,12 +153,7 @@ class Workspace:
         forget = self._closed.on_cancel(cancel.cancel)
         self._state = "indexing"
         try:
-            for folder in self._folders:
-                if folder.load():
-                    self._bring_in_again(folder)
-            reports = [
-                folder.index(progress, cancel, self._open_directories(folder), niceness) for folder in self._folders
-            ]
+            reports = [self._index_folder(folder, progress, cancel, niceness) for folder in self._folders]
         except BaseException:
             self._state = "error"
             raise
@@ -205,7 +200,7 @@ class Workspace:
                 self._folders = (*self._folders, known)
             if self._watcher is not None:
                 self._watcher.add(root)
-        return known.index(progress, cancel)
+        return self._index_folder(known, progress, cancel)
 
     def remove_folder(self, folder: Path) -> None:
         root = Path(folder).resolve()
@@ -219,7 +214,9 @@ class Workspace:
 
     def configure(self, config: Config) -> None:
         """Use another configuration; models are opened anew, and so is the index when what it holds would differ."""
-        index_changed = (config.index, config.retrieval) != (self.config.index, self.config.retrieval)
+        index_changed = config.index != self.config.index or index_settings(config, "") != index_settings(
+            self.config, ""
+        )
         models, self._models = self._models, ModelChain(model_configs(config), self._model)
         self.config = config
         models.close()
@@ -237,13 +234,10 @@ class Workspace:
 
     def edit_buffer(self, path: Path, text: str, version: int = 0) -> None:
         """The buffer's whole new text. Cheap: the index follows on the writer thread."""
-        path = Path(path)
+        path, lines = Path(path), TextLines(text)
         with self._lock:
-            buffer = self._buffers.get(path)
-            if buffer is None:
-                self._buffers[path] = _Buffer(TextLines(text), version)
-            else:
-                buffer.lines, buffer.version = TextLines(text), version
+            buffer = self._buffers.setdefault(path, _Buffer(lines, version))
+            buffer.lines, buffer.version = lines, version
         self._refresh(path)
 
     def close_buffer(self, path: Path) -> None:
@@ -262,7 +256,7 @@ class Workspace:
                 by_folder.setdefault(folder, []).append(key)
         for folder, keys in by_folder.items():
             if not folder.changed_on_disk(keys):
-                threading.Thread(target=folder.index, args=(None, self._closed), daemon=True).start()
+                threading.Thread(target=self._index_folder, args=(folder, None, self._closed), daemon=True).start()
 
     def flush(self) -> None:
         """Wait until every edit and change reported so far can be retrieved."""
@@ -431,11 +425,19 @@ class Workspace:
             last = self._writer.submit(partial(self._bring_in, path))
         return last
 
-    def _bring_in_again(self, folder: Folder) -> None:
-        """A kept index came; what is open in an editor goes on top of it."""
+    def _index_folder(
+        self,
+        folder: Folder,
+        progress: Callable[[Progress], None] | None = None,
+        cancel: Cancel | None = None,
+        niceness: int = 0,
+    ) -> IndexReport:
+        """Every look at a folder: what was kept first, what is open in an editor on top of it, then the disk."""
+        folder.load()
         with self._lock:
             self._pending |= {path for path in self._buffers if folder.key(path) is not None}
         self._bring_in_pending()
+        return folder.index(progress, cancel, self._open_directories(folder), niceness)
 
     def _bring_in(self, path: Path) -> None:
         buffer = self._buffers.get(path)

@@ -295,6 +295,24 @@ def test_a_buffer_that_is_open_before_the_kept_index_comes_stays_on_top(folder):
         assert not holds(workspace, folder, "total_price(items")
 
 
+def test_a_buffer_outlives_new_settings_and_a_folder_that_comes_later(folder, tmp_path_factory):
+    with Workspace([], Config()) as workspace:
+        workspace.open_buffer(folder / "price.py", "early_bird_name = 1\n")
+        workspace.add_folder(folder)
+        assert holds(workspace, folder, "early_bird_name")
+        workspace.configure(Config(index=IndexOptions(max_file_bytes=5000)))
+        assert holds(workspace, folder, "early_bird_name")
+        assert not holds(workspace, folder, "discount * 1")
+
+
+def test_another_strategy_needs_no_other_index(folder, monkeypatch):
+    with opened(folder) as workspace:
+        before = workspace._folders
+        workspace.configure(Config(retrieval=Config().retrieval.__class__(strategy="bm25", k=3)))
+        assert workspace._folders is before
+        assert len(workspace.retrieve(folder / "shop.py", 4, 4).fragments) <= 3
+
+
 def test_a_new_folder_is_walked_and_an_ignored_one_is_not(folder, monkeypatch):
     walked = threading.Event()
     with opened(folder) as workspace:
