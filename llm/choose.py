@@ -14,7 +14,7 @@ from typing import Any
 from .prompts import FIM_FORMATS, FimTokens
 from .protocol import CodeModel, ModelMissing
 
-BACKENDS = ("workspace", "transformers", "llama.cpp", "llama.cpp-completion", "openai", "none")
+BACKENDS = ("workspace", "transformers", "onnx", "llama.cpp", "ollama", "openai", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +22,24 @@ class ModelConfig:
     """What a user says about a model. `workspace` and `none` need nothing else."""
 
     backend: str = "workspace"
-    path: str = ""  # transformers: a model directory
-    url: str = ""  # the others: http://host:port
-    name: str = ""  # openai: the name that the server knows
+    # transformers, onnx: a model directory, or for transformers the name of a model in the hub's cache;
+    # llama.cpp: a GGUF file, read in this process
+    path: str = ""
+    url: str = ""  # the others: http://host:port; llama.cpp, where no path is given
+    name: str = ""  # ollama, openai: the name that the server knows; empty takes the only one it has
     api_key_variable: str = ""  # the name of an environment variable, never the key
-    context_tokens: int = 4096  # prompt and answer; on a processor a longer prompt costs seconds
-    fim: str = ""  # llama.cpp-completion, openai: a name of FIM_FORMATS; empty when the model fills no middle
-    accepts_suffix: bool = False  # openai: the server has a working `suffix`
-    device: str = "cpu"  # transformers
+    context_tokens: int = 4096  # prompt and answer, at most
+    prompt_ms: int = 1000  # a prompt that nothing is known of is read within this time, or made shorter
+    fim: str = ""  # empty: what the model says; else a name of FIM_FORMATS, "custom", "suffix", "chat" or "none"
+    fim_prefix: str = ""  # with fim = "custom": the three tokens; an empty middle means suffix first
+    fim_suffix: str = ""
+    fim_middle: str = ""
+    device: str = "auto"  # transformers: "cpu", "cuda", "mps"
+    quantise: str = "auto"  # transformers: "none", "int8"; auto is what the weights are stored in
+    threads: int = 0  # in process; 0 takes what is fastest in a short measurement
+    cache_mb: int = 512  # in process: keys and values that are kept between requests
+    speculate: bool = True  # in process: drafts, checked by the model
+    download: bool = False  # transformers: a model that is not on this machine may be fetched
     connect_timeout_s: float = 2.0
     read_timeout_s: float = 30.0  # before the first piece, and between two
 
@@ -56,20 +66,20 @@ def _open_transformers(config: ModelConfig) -> CodeModel:
 
 
 def _open_llama_cpp(config: ModelConfig) -> CodeModel:
-    from .http_models import LlamaCppInfill
+    from .http.llama_cpp import LlamaCppInfill
 
     return LlamaCppInfill(_required(config, "url"), context_tokens=config.context_tokens, **_http_options(config))
 
 
 def _open_llama_cpp_completion(config: ModelConfig) -> CodeModel:
-    from .http_models import LlamaCppCompletion
+    from .http.llama_cpp import LlamaCppCompletion
 
     url, fim = _required(config, "url"), _fim(config)
     return LlamaCppCompletion(url, fim=fim, context_tokens=config.context_tokens, **_http_options(config))
 
 
 def _open_openai(config: ModelConfig) -> CodeModel:
-    from .http_models import OpenAICompletion
+    from .http.openai import OpenAICompletion
 
     return OpenAICompletion(
         _required(config, "url"),

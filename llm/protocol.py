@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 
 class Cancel:
@@ -76,6 +76,26 @@ class CompletionRequest:
     max_new_tokens: int = 64
     single_line: bool = True  # stop at the first line break
     stop: tuple[str, ...] = ()
+    # What would probably follow the prefix and these further characters: drafts for speculation, asked only by models
+    # that can check them. Never changes what a greedy model writes, only how fast.
+    guess: Callable[[str], str] | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """Answer the last message. What does not fit is cut from the oldest turns; system messages stay."""
+
+    messages: tuple[Message, ...]
+    max_new_tokens: int = 512
+    stop: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +114,21 @@ class ModelInfo:
     """What a model can do, probed from it and never guessed from its name."""
 
     name: str
-    backend: str  # "workspace", "transformers", "llama.cpp", "openai"
-    context_tokens: int
+    backend: str  # one of choose.BACKENDS
+    context_tokens: int  # prompt and answer; less than the model could where this machine is too slow for more
     fills_middle: bool
     repository_level: bool  # has tokens for repository name and file path
     local: bool  # nothing leaves this machine
+    chats: bool = False  # `chat` works: the model has a template for conversations
     notes: tuple[str, ...] = field(default=())  # degraded modes and their reason, in words for a user
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """What this machine, or the server, was measured to do with a model. Tokens a second; 0 when unknown."""
+
+    prefill: float = 0.0
+    decode: float = 0.0
 
 
 @runtime_checkable
@@ -107,7 +136,29 @@ class CodeModel(Protocol):
     """Every backend. Methods may be called from any thread; `stream` may be running several times at once."""
 
     @property
-    def info(self) -> ModelInfo: ...
+    def info(self) -> ModelInfo:
+        """What is known so far; complete after `prepare`. Never waits for anything."""
+        ...
+
+    @property
+    def speed(self) -> Speed:
+        """The latest measurements, kept up to date by every answer. Never waits for anything."""
+        ...
+
+    def prepare(self, cancel: Cancel) -> None:
+        """Find out what the model can do: ask the server, or measure this machine. Once; later calls do nothing.
+
+        Called in the background before the first request where there is time; `stream` does what is missing.
+        Raises ModelError.
+        """
+        ...
+
+    def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
+        """Read the prompt that `request` will need and write nothing, so that the answer comes sooner.
+
+        Does nothing where reading ahead can't be had. Raises ModelError.
+        """
+        ...
 
     def count_tokens(self, text: str) -> int:
         """Tokens of `text` in the model's own tokenizer (an upper estimate where the server has none to ask)."""
@@ -118,6 +169,10 @@ class CodeModel(Protocol):
 
         Raises `ModelError`, and nothing else, when the model cannot be asked.
         """
+        ...
+
+    def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
+        """Yield the answer as it is made. Raises ModelError, also when `info.chats` is false."""
         ...
 
     def close(self) -> None: ...

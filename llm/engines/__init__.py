@@ -1,0 +1,84 @@
+"""What comes after these tokens? Weights in this process behind one small protocol, whatever library computes them.
+
+Owns the protocol between the decode loop and an engine. An engine knows token numbers and caches; it knows no text,
+no prompt, no stop rule and no draft. Libraries are imported when an engine is opened, not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float32]
+
+
+class Scores(Protocol):
+    """Logits of the last tokens that were read, oldest first: row i says what follows the i-th of them."""
+
+    def best(self) -> tuple[list[int], list[float]]:
+        """The most likely token of each row, and its probability. The lowest number wins a tie."""
+        ...
+
+    def best_of(self, row: int, tokens: Sequence[int]) -> tuple[int, float]:
+        """The most likely among `tokens` in this row, and its probability among all."""
+        ...
+
+    def logits(self) -> FloatArray:
+        """(rows, vocabulary), float32: for tests and for whoever wants more than the best."""
+        ...
+
+
+class Cache(Protocol):
+    """Keys and values of the tokens read so far, of one sequence. Belongs to the engine that made it."""
+
+    @property
+    def n_tokens(self) -> int: ...
+
+
+class Engine(Protocol):
+    """A causal language model. Calls come one at a time (the decode loop holds a lock); caches are independent."""
+
+    @property
+    def n_vocabulary(self) -> int: ...
+
+    @property
+    def context_tokens(self) -> int:
+        """Most tokens that one cache can hold."""
+        ...
+
+    @property
+    def cache_bytes_per_token(self) -> int:
+        """Memory of one token in a cache, so that a bound in bytes can be kept."""
+        ...
+
+    def new_cache(self) -> Any:
+        """An empty cache. Raises OutOfMemory."""
+        ...
+
+    def read(self, cache: Any, tokens: Sequence[int], n_scored: int = 1) -> Scores:
+        """Append `tokens` (at least one) to the cache; scores of the last `n_scored` of them.
+
+        The scores are valid until the next call. Raises OutOfMemory, after which the cache may be dropped only.
+        """
+        ...
+
+    def crop(self, cache: Any, n_tokens: int) -> bool:
+        """Forget all but the first `n_tokens`. False, and nothing done, where the architecture can't."""
+        ...
+
+    def free(self, cache: Any) -> None:
+        """The cache is not used any more."""
+        ...
+
+    def tune(self) -> None:
+        """Measure which number of threads is fastest here and use it. Before the first cache; takes well under 1 s."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class OutOfMemory(Exception):
+    """There is no memory for this much context. The caller reads less."""
