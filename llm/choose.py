@@ -11,10 +11,17 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from .prompts import FIM_FORMATS, FimTokens
+from .formats import FIM_FORMATS, FimChoice, FimTokens
 from .protocol import CodeModel, ModelMissing
 
 BACKENDS = ("workspace", "transformers", "onnx", "llama.cpp", "ollama", "openai", "none")
+
+FIM_WORDS = (*FIM_FORMATS, "custom", "suffix", "chat", "none")
+"""What `fim` may say, besides nothing."""
+
+_CUSTOM = ("fim_prefix", "fim_suffix", "fim_middle", "fim_suffix_first")
+
+OLLAMA_URL = "http://127.0.0.1:11434"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +37,11 @@ class ModelConfig:
     api_key_variable: str = ""  # the name of an environment variable, never the key
     context_tokens: int = 4096  # prompt and answer, at most
     prompt_ms: int = 1000  # a prompt that nothing is known of is read within this time, or made shorter
-    fim: str = ""  # empty: what the model says; else a name of FIM_FORMATS, "custom", "suffix", "chat" or "none"
-    fim_prefix: str = ""  # with fim = "custom": the three tokens; an empty middle means suffix first
+    fim: str = ""  # empty: what the model says; else one of FIM_WORDS
+    fim_prefix: str = ""  # with fim = "custom": the three tokens; there may be none in the middle
     fim_suffix: str = ""
     fim_middle: str = ""
+    fim_suffix_first: bool = False  # with fim = "custom"; so it is anyway where no token ends the suffix
     device: str = "auto"  # transformers: "cpu", "cuda", "mps"
     quantise: str = "auto"  # transformers: "none", "int8"; auto is what the weights are stored in
     threads: int = 0  # in process; 0 takes what is fastest in a short measurement
@@ -54,67 +62,110 @@ def open_model(config: ModelConfig) -> CodeModel | None:
     opener = _OPENERS.get(config.backend)
     if opener is None:
         raise ModelMissing(_unknown("backend", config.backend, BACKENDS))
-    return opener(config)
+    return opener(config, fim_choice(config))
+
+
+def fim_choice(config: ModelConfig) -> FimChoice:
+    """What `fim` and the tokens beside it say. Raises ModelMissing."""
+    if config.fim == "custom":
+        return FimChoice("tokens", _custom_tokens(config))
+    if given := [name for name in _CUSTOM if getattr(config, name)]:
+        raise ModelMissing(f'`{given[0]}` is read with fim = "custom" only. Set that, or leave `{given[0]}` out.')
+    if config.fim in FIM_FORMATS:
+        return FimChoice("tokens", FIM_FORMATS[config.fim])
+    match config.fim:
+        case "":
+            return FimChoice("probe")
+        case "suffix" | "chat" | "none" as way:
+            return FimChoice(way)
+    raise ModelMissing(_unknown("fim", config.fim, FIM_WORDS))
 
 
 # Each backend is imported when it is wanted: httpx takes 0.1 s, torch seconds.
-def _open_transformers(config: ModelConfig) -> CodeModel:
-    from .transformers_model import TransformersModel
+def _open_transformers(config: ModelConfig, fim: FimChoice) -> CodeModel:
+    from .transformers_model import open_transformers
 
-    directory = _required(config, "path")
-    return TransformersModel.open(directory, context_tokens=config.context_tokens, device=config.device)
-
-
-def _open_llama_cpp(config: ModelConfig) -> CodeModel:
-    from .http.llama_cpp import LlamaCppInfill
-
-    return LlamaCppInfill(_required(config, "url"), context_tokens=config.context_tokens, **_http_options(config))
-
-
-def _open_llama_cpp_completion(config: ModelConfig) -> CodeModel:
-    from .http.llama_cpp import LlamaCppCompletion
-
-    url, fim = _required(config, "url"), _fim(config)
-    return LlamaCppCompletion(url, fim=fim, context_tokens=config.context_tokens, **_http_options(config))
-
-
-def _open_openai(config: ModelConfig) -> CodeModel:
-    from .http.openai import OpenAICompletion
-
-    return OpenAICompletion(
-        _required(config, "url"),
-        model=_required(config, "name"),
-        accepts_suffix=config.accepts_suffix,
-        fim=_fim(config),
-        context_tokens=config.context_tokens,
-        **_http_options(config),
+    return open_transformers(
+        _required(config, "path"),
+        device=config.device,
+        quantise=config.quantise,
+        download=config.download,
+        **_in_process(config, fim),
     )
 
 
-_OPENERS: dict[str, Callable[[ModelConfig], CodeModel]] = {
+def _open_onnx(config: ModelConfig, fim: FimChoice) -> CodeModel:
+    from .onnx_model import open_onnx
+
+    return open_onnx(_required(config, "path"), **_in_process(config, fim))
+
+
+def _open_llama_cpp(config: ModelConfig, fim: FimChoice) -> CodeModel:
+    if config.path and config.url:
+        raise ModelMissing("The backend llama.cpp takes `url`, a server, or `path`, a GGUF file. Set one of them.")
+    if config.path:
+        from .gguf_model import open_gguf
+
+        return open_gguf(config.path, **_in_process(config, fim))
+    from .http.llama_cpp import LlamaCppServer
+
+    return LlamaCppServer(_required(config, "url", "path"), **_at_server(config, fim))
+
+
+def _open_ollama(config: ModelConfig, fim: FimChoice) -> CodeModel:
+    from .http.ollama import OllamaModel
+
+    return OllamaModel(config.url or OLLAMA_URL, name=config.name, **_at_server(config, fim))
+
+
+def _open_openai(config: ModelConfig, fim: FimChoice) -> CodeModel:
+    from .http.openai import OpenAIModel
+
+    return OpenAIModel(_required(config, "url"), name=config.name, **_at_server(config, fim))
+
+
+_OPENERS: dict[str, Callable[[ModelConfig, FimChoice], CodeModel]] = {
     "transformers": _open_transformers,
+    "onnx": _open_onnx,
     "llama.cpp": _open_llama_cpp,
-    "llama.cpp-completion": _open_llama_cpp_completion,
+    "ollama": _open_ollama,
     "openai": _open_openai,
 }
 
 
-def _required(config: ModelConfig, name: str) -> str:
-    value = str(getattr(config, name))
+def _in_process(config: ModelConfig, fim: FimChoice) -> dict[str, Any]:
+    from .local_model import LocalSettings
+
+    if fim.way == "suffix":
+        raise ModelMissing(f'fim = "suffix" is for servers, not for {config.backend} in this process. Leave it empty.')
+    settings = LocalSettings(
+        context_tokens=config.context_tokens,
+        prompt_ms=config.prompt_ms,
+        cache_bytes=config.cache_mb * 1_000_000,
+        speculate=config.speculate,
+    )
+    return {"settings": settings, "fim": fim, "threads": config.threads}
+
+
+def _at_server(config: ModelConfig, fim: FimChoice) -> dict[str, Any]:
+    names = ("context_tokens", "prompt_ms", "api_key_variable", "connect_timeout_s", "read_timeout_s")
+    return {"fim": fim, **{name: getattr(config, name) for name in names}}
+
+
+def _required(config: ModelConfig, *names: str) -> str:
+    """The value of the first of `names`; the others would have done as well."""
+    value = str(getattr(config, names[0]))
     if not value:
-        raise ModelMissing(f"The backend {config.backend} needs `{name}`. Set it in the configuration of the model.")
+        wanted = " or ".join(f"`{name}`" for name in names)
+        raise ModelMissing(f"The backend {config.backend} needs {wanted}. Set it in the configuration of the model.")
     return value
 
 
-def _http_options(config: ModelConfig) -> dict[str, Any]:
-    names = ("api_key_variable", "connect_timeout_s", "read_timeout_s")
-    return {name: getattr(config, name) for name in names}
-
-
-def _fim(config: ModelConfig) -> FimTokens | None:
-    if config.fim and config.fim not in FIM_FORMATS:
-        raise ModelMissing(_unknown("fim", config.fim, tuple(FIM_FORMATS)))
-    return FIM_FORMATS[config.fim] if config.fim else None
+def _custom_tokens(config: ModelConfig) -> FimTokens:
+    if not (config.fim_prefix and config.fim_suffix):
+        raise ModelMissing('fim = "custom" needs `fim_prefix` and `fim_suffix`. Set the tokens of the model there.')
+    suffix_first = config.fim_suffix_first or not config.fim_middle
+    return FimTokens(config.fim_prefix, config.fim_suffix, config.fim_middle, suffix_first)
 
 
 def _unknown(name: str, value: str, known: tuple[str, ...]) -> str:

@@ -12,10 +12,11 @@ the cut moves once in sixteen lines and not with every line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
+from .formats import FIM_FORMATS, FimTokens, find_fim_tokens
 from .lexer import plain_line_breaks
 from .protocol import CompletionRequest, PromptFragment
 
@@ -26,50 +27,22 @@ CUT_STEP_LINES = 16
 
 CountTokens = Callable[[str], int]
 
+__all__ = [
+    "FIM_FORMATS",
+    "FimTokens",
+    "Prompt",
+    "PromptPart",
+    "build_prompt",
+    "choose_blocks",
+    "comment_block",
+    "comment_header",
+    "file_block",
+    "find_fim_tokens",
+    "fit_prefix",
+    "fit_suffix",
+    "stable_order",
+]
 
-@dataclass(frozen=True, slots=True)
-class FimTokens:
-    """The special tokens of a fill-in-the-middle format, as text. An empty one is not part of the format."""
-
-    prefix: str
-    suffix: str
-    middle: str = ""
-    suffix_first: bool = False
-    repository: str = ""  # before the name of the repository
-    file: str = ""  # before the path of each file
-    # Whether the last path stands between the prefix token and the code (StarCoder 2) or before both (Qwen).
-    path_in_prefix: bool = False
-    ends: tuple[str, ...] = ()  # where generation stops, besides the tokens above
-
-    @property
-    def repository_level(self) -> bool:
-        return bool(self.repository and self.file)
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        parts = (self.prefix, self.suffix, self.middle, self.repository, self.file, *self.ends)
-        return tuple(part for part in parts if part)
-
-
-# Richer formats first: the first whose tokens are all in a vocabulary is taken.
-FIM_FORMATS: dict[str, FimTokens] = {
-    "qwen": FimTokens(
-        "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>",
-        repository="<|repo_name|>", file="<|file_sep|>", ends=("<|endoftext|>", "<|fim_pad|>"),
-    ),
-    "starcoder2": FimTokens(
-        "<fim_prefix>", "<fim_suffix>", "<fim_middle>",
-        repository="<repo_name>", file="<file_sep>", path_in_prefix=True, ends=("<|endoftext|>",),
-    ),
-    "codegemma": FimTokens("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", ends=("<|file_separator|>",)),
-    "granite": FimTokens("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"),
-    "starcoder": FimTokens("<fim_prefix>", "<fim_suffix>", "<fim_middle>", ends=("<|endoftext|>",)),
-    "santacoder": FimTokens("<fim-prefix>", "<fim-suffix>", "<fim-middle>", ends=("<|endoftext|>",)),
-    "deepseek": FimTokens("<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>", ends=("<｜end▁of▁sentence｜>",)),
-    "codellama": FimTokens("▁<PRE>", "▁<SUF>", "▁<MID>", ends=("▁<EOT>",)),
-    "seed-coder": FimTokens("<[fim-prefix]>", "<[fim-suffix]>", "<[fim-middle]>", suffix_first=True),
-    "codestral": FimTokens("[PREFIX]", "[SUFFIX]", suffix_first=True, ends=("[MIDDLE]",)),
-}  # fmt: skip
 
 _HASH, _SLASHES, _DASHES, _SEMICOLONS, _PERCENT = ("# ", ""), ("// ", ""), ("-- ", ""), ("; ", ""), ("% ", "")
 _MARKUP, _STARS = ("<!-- ", " -->"), ("/* ", " */")
@@ -106,14 +79,6 @@ class Prompt:
     def text(self) -> str:
         """The parts joined, for servers that take one text."""
         return "".join(part.text for part in self.parts)
-
-
-def find_fim_tokens(vocabulary: Container[str]) -> FimTokens | None:
-    """The fill-in-the-middle format whose tokens a tokenizer has; None when it has none that is known."""
-    for tokens in FIM_FORMATS.values():
-        if all(token in vocabulary for token in tokens.all):
-            return tokens
-    return None
 
 
 def build_prompt(

@@ -31,6 +31,11 @@ NOTHING_TO_SHOW, CANNOT_BE_DONE, INTERRUPTED = 1, 2, 130
 
 _LOCATION = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?::(?P<column>\d+))?", re.DOTALL)
 
+_MODELS = (
+    "workspace, transformers=DIRECTORY, onnx=DIRECTORY, llama.cpp=URL, llama.cpp=FILE.gguf, ollama=NAME, "
+    "ollama=URL#NAME or openai=URL#NAME"
+)
+
 _PROJECT_MARKS = ("weft.toml", "pyproject.toml", "setup.py", "package.json", "go.mod", "Cargo.toml", "pom.xml")
 _REPOSITORY_MARKS = (".git", ".hg", ".svn")
 
@@ -85,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     complete.add_argument(
         "--model",
         metavar="BACKEND[=WHERE]",
-        help="workspace, transformers=DIRECTORY, llama.cpp=URL or openai=URL#NAME; default: as configured",
+        help=f"{_MODELS}; default: as configured",
     )
     complete.set_defaults(run=_complete)
 
@@ -271,16 +276,20 @@ def _model_settings(model: str | None) -> Mapping[str, Any]:
     if model is None:
         return {}
     backend, _, where = model.partition("=")
+    is_address = where.startswith(("http://", "https://"))
+    url, _, name = where.partition("#") if is_address else ("", "", where)
+    settings: dict[str, str] | None = None
     if backend == "workspace" and not where:
-        return {"model": [{"backend": backend}]}
-    if backend == "transformers" and where:
-        return {"model": [{"backend": backend, "path": where}]}
-    url, _, name = where.partition("#")
-    if url and (backend == "llama.cpp" or (backend == "openai" and name)):
-        return {"model": [{"backend": backend, "url": url, "name": name}]}
-    raise UserError(
-        f"--model {model} is no model. Give workspace, transformers=DIRECTORY, llama.cpp=URL or openai=URL#NAME."
-    )
+        settings = {}
+    elif backend in ("transformers", "onnx") and where and not is_address:
+        settings = {"path": where}
+    elif backend == "llama.cpp" and where:
+        settings = {"url": url} if is_address else {"path": where}
+    elif backend == "ollama" or (backend == "openai" and is_address):
+        settings = {"url": url, "name": name}
+    if settings is None:
+        raise UserError(f"--model {model} is no model. Give {_MODELS}.")
+    return {"model": [{"backend": backend, **settings}]}
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import platformdirs
 
-from ..llm.prompts import FIM_FORMATS
+from ..llm.choose import BACKENDS, FIM_WORDS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -34,6 +34,8 @@ PROJECT_FILE = "pyproject.toml"
 MAX_CONFIG_BYTES = 1_000_000
 
 _KINDS = {bool: "true or false", int: "whole number", float: "number", str: "text", list: "list"}
+
+_RENAMED = {"model.accepts_suffix": 'is now fim = "suffix"'}
 
 _T = TypeVar("_T")
 
@@ -110,25 +112,53 @@ class RankingOptions:
 class ModelOptions:
     """One model. Several are tried in the order in which they stand."""
 
-    backend: str = _setting(
-        "workspace",
-        "What writes the completion.",
-        choices=("workspace", "transformers", "llama.cpp", "llama.cpp-completion", "openai", "none"),
+    backend: str = _setting("workspace", "What writes the completion.", choices=BACKENDS)
+    path: str = _setting(
+        "",
+        "Directory of the model, for `transformers` and `onnx`; for `transformers` also its name in the hub's cache; "
+        "for `llama.cpp` a GGUF file, read in this process.",
     )
-    url: str = _setting("", "Where a server answers, for `llama.cpp`, `llama.cpp-completion` and `openai`.")
-    path: str = _setting("", "Directory of the model, for `transformers`.")
-    name: str = _setting("", "Name of the model at its server.")
+    url: str = _setting(
+        "", "Where a server answers, for `llama.cpp`, `ollama` and `openai`; `ollama` is looked for at its usual place."
+    )
+    name: str = _setting("", "Name of the model at `ollama` and `openai`; empty takes the only one that is there.")
     api_key_variable: str = _setting("", "Environment variable that holds the server's key.")
-    context_tokens: int = _setting(4096, "Longest prompt with its answer; longer ones cost time.", low=256)
+    context_tokens: int = _setting(4096, "Longest prompt with its answer.", low=256, high=10_000_000)
+    prompt_ms: int = _setting(
+        1000, "Prompts are kept so short that an unknown one is read within this time.", low=10, high=600_000
+    )
     fim: str = _setting(
         "",
-        "Fill-in-the-middle tokens for `llama.cpp-completion` and `openai`; empty when the model fills no middle.",
-        choices=("", *FIM_FORMATS),
+        "How the middle is filled: empty asks the model; a name is a format of tokens; `custom` takes the tokens "
+        "below; `suffix` leaves it to the server's own parameter; `chat` asks in words; `none` shows no suffix.",
+        choices=("", *FIM_WORDS),
     )
-    accepts_suffix: bool = _setting(False, "The `openai` server takes `suffix` and means it.")
-    device: str = _setting("cpu", "Where `transformers` computes: `cpu`, `cuda`, `mps`.")
-    connect_timeout_ms: int = _setting(2_000, "A server that takes no connection for longer is unreachable.", low=1)
-    timeout_ms: int = _setting(30_000, "A server that is silent for longer is unreachable.", low=1)
+    fim_prefix: str = _setting("", "With `custom`: the token before the code before the cursor.")
+    fim_suffix: str = _setting("", "With `custom`: the token before the code after the cursor.")
+    fim_middle: str = _setting("", "With `custom`: the token after both; empty where the model has none.")
+    fim_suffix_first: bool = _setting(
+        False, "With `custom`: the code after the cursor comes first, as it does without `fim_middle`."
+    )
+    device: str = _setting(
+        "auto", "Where `transformers` computes; `auto` is the fastest there is.", choices=("auto", "cpu", "cuda", "mps")
+    )
+    quantise: str = _setting(
+        "auto", "Weights of `transformers`: `auto` as they are stored.", choices=("auto", "none", "int8")
+    )
+    threads: int = _setting(
+        0, "Threads of a model in this process; 0 is the fastest in a short measurement.", low=0, high=1024
+    )
+    cache_mb: int = _setting(
+        512, "What a model in this process has read and keeps, to read it only once.", low=0, high=1_000_000
+    )
+    speculate: bool = _setting(
+        True, "A model in this process checks guesses, several tokens at once; its text stays the same."
+    )
+    download: bool = _setting(False, "`transformers` may fetch a model that is not on this machine.")
+    connect_timeout_ms: int = _setting(
+        2_000, "A server that takes no connection for longer is unreachable.", low=1, high=600_000
+    )
+    timeout_ms: int = _setting(30_000, "A server that is silent for longer is unreachable.", low=1, high=3_600_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +254,8 @@ class _Reader:
             if value is None:
                 continue
             if name not in known:
-                self.note(key, f"no such setting{_nearest(str(name), prefix)}")
+                renamed = _RENAMED.get(re.sub(r"\[\d+\]", "", key))
+                self.note(key, renamed or f"no such setting{_nearest(str(name), prefix)}")
             elif is_dataclass(hints[name]):
                 changes[name] = self.overlay(getattr(base, name), value, key)
             elif known[name].metadata["outside"] and self.elsewhere:

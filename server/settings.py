@@ -67,16 +67,7 @@ def _analysis_stamp() -> str:
 
 
 def _model_config(options: ModelOptions) -> ModelConfig:
-    return ModelConfig(
-        backend=options.backend,
-        path=options.path,
-        url=options.url,
-        name=options.name,
-        api_key_variable=options.api_key_variable,
-        context_tokens=options.context_tokens,
-        fim=options.fim,
-        accepts_suffix=options.accepts_suffix,
-        device=options.device,
-        connect_timeout_s=options.connect_timeout_ms / 1e3,
-        read_timeout_s=options.timeout_ms / 1e3,
-    )
+    milliseconds = {"connect_timeout_ms": "connect_timeout_s", "timeout_ms": "read_timeout_s"}
+    same = {f.name: getattr(options, f.name) for f in fields(options) if f.name not in milliseconds}
+    seconds = {name: getattr(options, option) / 1e3 for option, name in milliseconds.items()}
+    return ModelConfig(**same, **seconds)
