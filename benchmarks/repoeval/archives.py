@@ -102,7 +102,7 @@ def checkout(archive: Archive, work: Path) -> Path:
     tree = work / "trees" / archive.repo
     if tree.is_dir():
         return tree
-    source = _download(archive, work / "downloads")
+    source = download(archive, work / "downloads")
     # Unpacked beside and renamed, so an interrupted run leaves no half tree behind.
     half = tree.with_name(tree.name + ".part")
     shutil.rmtree(half, ignore_errors=True)
@@ -114,7 +114,8 @@ def checkout(archive: Archive, work: Path) -> Path:
     return tree
 
 
-def _download(archive: Archive, folder: Path) -> Path:
+def download(archive: Archive, folder: Path) -> Path:
+    """The archive's file in `folder`, its hash checked. Raises `ArchiveError`."""
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / archive.filename
     if not target.exists():

@@ -1,0 +1,93 @@
+"""Replayed typing: the requests that the server sends to a model while lines of a real repository are typed again.
+
+Owns the choice of lines and the typing. The requests are the server's own, caught by a model that writes nothing: real
+retrieval, real fragments, the workspace model's guesses. Pinned archive, pinned seed: the same requests every time.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ... import Cancel, CompletionRequest, Config, ModelInfo, Piece, Workspace
+from ...llm.protocol import ChatRequest, Speed
+
+SEED = 20_261_121
+FEWEST_LINES, FEWEST_CHARACTERS = 150, 24
+"""Files long enough to fill a prompt, lines long enough to be worth completing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Typing:
+    """Some keystrokes on one line: the request after each of them, in order."""
+
+    place: str
+    keystrokes: tuple[CompletionRequest, ...]
+
+
+def replay_typing(repository: Path, *, n_lines: int, n_keystrokes: int, max_new_tokens: int) -> list[Typing]:
+    """`n_lines` random lines of the repository, each typed from its first word on, the rest of the file in place."""
+    caught = _Caught()
+    typings = []
+    with Workspace([repository], Config(), model=caught, cache=False) as workspace:
+        workspace.index()
+        for path, number in _lines(repository, n_lines):
+            lines = path.read_text(encoding="utf-8").split("\n")
+            line = lines[number]
+            first = len(line) - len(line.lstrip()) + 4
+            keystrokes = []
+            for end in range(first, first + n_keystrokes):
+                workspace.edit_buffer(path, "\n".join([*lines[:number], line[:end], *lines[number + 1 :]]))
+                workspace.complete(path, number, end, trigger="invoked", single_line=False)
+                keystrokes.append(replace(caught.request, max_new_tokens=max_new_tokens))
+            workspace.close_buffer(path)
+            place = f"{path.relative_to(repository).as_posix()}:{number + 1}"
+            typings.append(Typing(place, tuple(keystrokes)))
+    return typings
+
+
+def _lines(repository: Path, n_lines: int) -> Iterator[tuple[Path, int]]:
+    """Files and 0-based numbers of lines of code, one a file."""
+    chance = random.Random(SEED)
+    paths = sorted(repository.rglob("*.py"))
+    chance.shuffle(paths)
+    n_found = 0
+    for path in paths:
+        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
+        fit = [
+            number
+            for number in range(FEWEST_LINES, len(lines))
+            if len(lines[number].strip()) >= FEWEST_CHARACTERS and not lines[number].strip().startswith("#")
+        ]
+        if fit and n_found < n_lines:
+            n_found += 1
+            yield path, chance.choice(fit)
+
+
+class _Caught:
+    """A model that keeps the request and writes nothing."""
+
+    info = ModelInfo("caught", "none", 1 << 20, fills_middle=True, repository_level=True, local=True)
+    speed = Speed()
+    request: CompletionRequest
+
+    def prepare(self, cancel: Cancel) -> None:
+        """Nothing to find out."""
+
+    def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
+        """Nothing to read ahead."""
+
+    def count_tokens(self, text: str) -> int:
+        return len(text) // 4
+
+    def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
+        self.request = request
+        return iter(())
+
+    def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
+        return iter(())
+
+    def close(self) -> None:
+        """Nothing is held."""
