@@ -1,13 +1,17 @@
-"""Helpers that several test files share: files from one text, and an editor that talks to the real server."""
+"""Helpers that several test files share: files from one text, an editor at the real server, and model servers."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
+import socket
 import sys
 import textwrap
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -241,3 +245,150 @@ def project(tmp_path: Path) -> Callable[[str], Path]:
         return folder
 
     return write
+
+
+class Reply:
+    """What a replay server knows of one request, and how it may answer."""
+
+    def __init__(self, handler: BaseHTTPRequestHandler, body: Any) -> None:
+        self.path, self.headers, self.body = handler.path, dict(handler.headers), body
+        self._handler = handler
+
+    def json(self, value: Any, status: int = 200) -> None:
+        data = json.dumps(value).encode()
+        self._head(status, {"Content-Type": "application/json", "Content-Length": str(len(data))})
+        self._handler.wfile.write(data)
+
+    def events(self, *lines: str | bytes | dict[str, Any]) -> None:
+        """Each line followed by an empty one; a dict as `data:`."""
+        self.start()
+        for line in lines:
+            self.event(line)
+        self.write(b"")
+
+    def event(self, line: str | bytes | dict[str, Any]) -> None:
+        text = f"data: {json.dumps(line, ensure_ascii=False)}" if isinstance(line, dict) else line
+        self.write((text if isinstance(text, bytes) else text.encode()) + b"\n\n")
+
+    def ndjson(self, *values: Any) -> None:
+        self.start(Content_Type="application/x-ndjson")
+        for value in values:
+            self.write(json.dumps(value, ensure_ascii=False).encode() + b"\n")
+        self.write(b"")
+
+    def start(self, status: int = 200, **headers: str) -> None:
+        """The head of an answer in pieces, to be ended by `write(b"")`."""
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        self._head(status, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked", **given})
+
+    def write(self, data: bytes) -> None:
+        self._handler.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        self._handler.wfile.flush()
+
+    def cut(self) -> None:
+        """Break the connection off, as a server that dies does."""
+        self._handler.connection.shutdown(socket.SHUT_RDWR)
+        self._handler.close_connection = True
+
+    def was_cut(self) -> bool:
+        """Whether the client ends the connection; waits for it."""
+        self._handler.connection.settimeout(WAIT_S)
+        self._handler.close_connection = True
+        return self._handler.connection.recv(1) == b""
+
+    def _head(self, status: int, headers: dict[str, str]) -> None:
+        self._handler.send_response(status)
+        for name, value in headers.items():
+            self._handler.send_header(name, value)
+        self._handler.end_headers()
+
+
+class ReplayServer:
+    """Answers as `routes` say: "POST /completion" to a function of the Reply, or to a value that is sent as JSON.
+
+    A route that is not there is 404. Keeps what was asked (`asked`: replies) and counts the connections.
+    """
+
+    def __init__(self, routes: dict[str, Any], port: int = 0) -> None:
+        self.routes = routes
+        self.asked: list[Reply] = []
+        self.n_connections = 0
+        self._connections: set[socket.socket] = set()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def setup(self) -> None:
+                super().setup()
+                outer.n_connections += 1
+                outer._connections.add(self.connection)
+
+            def do_GET(self) -> None:
+                self.answer()
+
+            def do_POST(self) -> None:
+                self.answer()
+
+            def answer(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                reply = Reply(self, json.loads(body) if body else None)
+                outer.asked.append(reply)
+                route = outer.routes.get(f"{self.command} {self.path}")
+                if callable(route):
+                    route(reply)
+                elif route is None:
+                    reply.json({"error": {"code": 404, "message": "File Not Found", "type": "not_found_error"}}, 404)
+                else:
+                    reply.json(route)
+
+            def finish(self) -> None:
+                outer._connections.discard(self.connection)
+                super().finish()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        class Quiet(ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_: object) -> None:
+                """A client that goes away in the middle is what many tests are about."""
+
+        self._http = Quiet(("127.0.0.1", port), Handler)
+        self.port = self._http.server_port
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+
+    def asked_for(self, path: str) -> list[Any]:
+        """The bodies of the requests for a path, oldest first."""
+        return [reply.body for reply in self.asked if reply.path == path]
+
+    def cut_connections(self) -> None:
+        """As a server does that waited long enough for the next request."""
+        for connection in list(self._connections):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def stop(self) -> None:
+        if self._thread.is_alive():
+            self._http.shutdown()
+            self._http.server_close()
+            self._thread.join()
+            self.cut_connections()
+
+
+@pytest.fixture
+def replaying() -> Iterator[Callable[..., ReplayServer]]:
+    """`replaying(routes)`: a server on this machine that answers as `routes` say."""
+    servers: list[ReplayServer] = []
+
+    def serve(routes: dict[str, Any], port: int = 0) -> ReplayServer:
+        servers.append(ReplayServer(routes, port))
+        return servers[-1]
+
+    yield serve
+    for server in servers:
+        server.stop()

@@ -1,7 +1,9 @@
-"""One address: a request with a JSON body, an answer as one value or as events, and what is said when it fails.
+"""One server: a request with a JSON body, an answer as one value or as events, and what is said when it fails.
 
-Owns the connection, the reading of event streams, time limits, and how a request is cut. Knows no model and no prompt.
-Only the configured address is asked: redirects are not followed.
+Owns the connections, the reading of event streams, time limits, and how a request is cut. Knows no model, no prompt
+and no protocol. Only the configured address is asked: redirects are not followed.
+
+A connection is kept between two requests where the server keeps it. One that was cut or broke is never used again.
 
 A stream that breaks off in the middle yields what came, then raises ModelUnreachable: whoever wants the beginning
 has it, and nobody takes it for the whole.
@@ -11,28 +13,62 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import threading
+import time
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache
-from itertools import islice
 from typing import Any
 
 import httpx
 
-from ..protocol import Cancel, ModelMissing, ModelUnreachable
+from ..protocol import Cancel, ModelError, ModelMissing, ModelUnreachable
 
-_EXCERPT_BYTES = 200
+_EXCERPT_CHARACTERS = 300
+_LONGEST_REFUSAL_BYTES = 1 << 14
 _LONGEST_LINE_BYTES = 1 << 20
+_LONGEST_VALUE_BYTES = 1 << 26
 _OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
+
+_KEPT_S = 30.0  # an idle connection; routers between here and a server forget one after a minute
+_MOST_KEPT = 4
+_END_S = 0.2  # for the end of a body after the last event of a stream
+_LOADING_S = 0.25  # between two looks at a server that loads its model
+
+_OVERFLOW = re.compile(
+    r"exceed\w*[^.]{0,60}\bcontext\b"  # llama.cpp, llama-cpp-python
+    r"|\bcontext[ _]length[ _]exceed|input length exceeds"  # OpenAI's code, Ollama
+    r"|maximum (context|model) length"  # OpenAI, vLLM, Mistral
+    r"|`inputs` (tokens \+ `max_new_tokens` )?must (be|have)"  # TGI
+    r"|exceed_context_size",
+    re.IGNORECASE,
+)
+
+
+class Refused(ModelUnreachable):
+    """The server answered with an error. `status` is 200 where it did so in the middle of a stream."""
+
+    def __init__(self, message: str, status: int, said: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.said = said
+
+
+class ContextOverflow(Refused):
+    """The prompt and what may be written are more than the server's context holds. A shorter prompt may do."""
+
+
+class Cancelled(ModelError):
+    """The caller took its request back. Ends a stream quietly; no user sees it."""
 
 
 class Endpoint:
-    """One address that answers a POST with a stream of events; each stream has a connection of its own.
+    """The address of a server. For several threads; each request has a connection of its own.
 
-    `read_timeout_s` counts before the first piece and between two. `api_key_variable` names an environment variable;
-    the key is read from nowhere else and appears in no message.
+    `read_timeout_s` counts before the first piece and between two, and while the server loads its model.
+    `api_key_variable` names an environment variable; the key is read from nowhere else and appears in no message.
     """
 
     def __init__(
@@ -43,111 +79,274 @@ class Endpoint:
         read_timeout_s: float = 30.0,
         api_key_variable: str = "",
     ) -> None:
-        self.url = url
+        self.url = url.rstrip("/")
         self._host = _host(url)
         self._api_key_variable = api_key_variable
         self._api_key = _api_key(api_key_variable)
         self._timeout = httpx.Timeout(read_timeout_s, connect=connect_timeout_s)
+        self._read_timeout_s = read_timeout_s
+        self._idle: list[_Connection] = []
+        self._lock = threading.Lock()
 
     @property
     def local(self) -> bool:
         """Whether the address is one of this machine."""
         return self._host in _OWN_HOSTS
 
-    def events(self, body: Mapping[str, object], cancel: Cancel) -> Generator[dict[str, Any], None, None]:
-        """The JSON objects of the stream that answers `body`. Lines that are none are passed over.
+    def get(self, path: str, cancel: Cancel) -> Any:
+        """The JSON value at `path`. Raises ModelUnreachable, Refused and Cancelled."""
+        with self._answer("GET", path, None, cancel) as answer:
+            return answer.value()
 
-        When cancelled the connection is cut at once, so that the server stops writing, and the stream ends quietly.
-        Raises ModelUnreachable.
+    def post(self, path: str, body: Mapping[str, object], cancel: Cancel) -> Any:
+        """The JSON value that answers `body`. Raises ModelUnreachable, Refused and Cancelled."""
+        with self._answer("POST", path, body, cancel) as answer:
+            return answer.value()
+
+    def events(self, path: str, body: Mapping[str, object], cancel: Cancel) -> Generator[dict[str, Any], None, None]:
+        """The JSON objects of the stream that answers `body`, each on a line, with or without "data:" before it.
+
+        Lines that are none are passed over. When cancelled the connection is cut at once, so that the server stops
+        writing, and the stream ends quietly. Raises ModelUnreachable and Refused.
         """
-        content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")  # lone surrogates become "?"
-        headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
-        if self._api_key:
-            headers["Authorization"] = f"Bearer {self._api_key}"
-        wire = _Wire()
-        forget = cancel.on_cancel(wire.cut)
-        n_events = 0
         try:
-            # A proxy from the environment is for other machines.
-            with (
-                httpx.Client(verify=_tls(), timeout=self._timeout, trust_env=not self.local) as client,
-                client.stream(
-                    "POST", self.url, content=content, headers=headers, extensions={"trace": wire.watch}
-                ) as response,
-            ):
-                self._check_status(response)
-                for line in _lines(response):
-                    if cancel.cancelled or line.strip() == b"data: [DONE]":
+            with self._answer("POST", path, body, cancel) as answer:
+                lines = answer.lines()
+                for line in lines:
+                    if cancel.cancelled:
                         return
+                    if line.strip() == b"data: [DONE]":
+                        answer.finish(lines)
+                        break
                     if (event := _event(line)) is None:
                         continue
                     if "error" in event:
-                        raise ModelUnreachable(f"{self.url} stopped with an error: {self._clean(str(event['error']))}")
-                    n_events += 1
+                        raise self._refusal(path, 200, _said(event))
+                    answer.n_events += 1
                     yield event
+                if not answer.n_events and not cancel.cancelled:
+                    raise ModelUnreachable(
+                        f"{self.url + path} answers, but not with completions. Check the address and the backend."
+                    )
+        except Cancelled:
+            return
+
+    def close(self) -> None:
+        """Let go of the kept connections. What is running goes on."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    @contextmanager
+    def _answer(self, method: str, path: str, body: Mapping[str, object] | None, cancel: Cancel) -> Iterator[_Answer]:
+        """An answer with status 200, to be read inside the block. What goes wrong there is named as a ModelError."""
+        content = None if body is None else _json(body)
+        answer: _Answer | None = None
+        try:
+            answer = self._ask_until_loaded(method, path, content, cancel)
+            yield answer
         except httpx.HTTPError as error:
             if not cancel.cancelled:
-                raise ModelUnreachable(self._reason(error, n_events)) from error
+                raise ModelUnreachable(self._reason(path, error, answer is not None and answer.n_events > 0)) from error
+            raise Cancelled("The request was cancelled.") from error
         finally:
+            if answer is not None:
+                self._take_back(answer.end())
+        if cancel.cancelled:
+            raise Cancelled("The request was cancelled.")
+
+    def _ask_until_loaded(self, method: str, path: str, content: bytes | None, cancel: Cancel) -> _Answer:
+        """The answer of a server that has its model: one that still loads it is waited for."""
+        until = time.monotonic() + self._read_timeout_s
+        while True:
+            answer = self._ask(method, path, content, cancel)
+            status = answer.response.status_code
+            if status == 200:
+                return answer
+            try:
+                refusal = self._refusal(path, status, answer.refusal(), answer.response)
+            finally:
+                self._take_back(answer.end())
+            is_loading = status == 503 and "loading model" in refusal.said.lower()
+            if not is_loading or time.monotonic() >= until:
+                raise refusal
+            if cancel.wait(_LOADING_S):
+                raise Cancelled("The request was cancelled.")
+
+    def _ask(self, method: str, path: str, content: bytes | None, cancel: Cancel) -> _Answer:
+        """The head of an answer. A kept connection that the server had closed meanwhile is replaced by a new one."""
+        with self._lock:
+            connection = self._idle.pop() if self._idle else None
+        if connection is not None:
+            try:
+                return self._ask_on(connection, method, path, content, cancel)
+            except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
+                if cancel.cancelled or connection.is_new:
+                    raise
+            self.close()  # the others were to the same server
+        # A proxy from the environment is for other machines.
+        return self._ask_on(_Connection(self._timeout, not self.local), method, path, content, cancel)
+
+    def _ask_on(
+        self, connection: _Connection, method: str, path: str, content: bytes | None, cancel: Cancel
+    ) -> _Answer:
+        headers = {"Accept": "application/json, text/event-stream"}
+        if content is not None:
+            headers["Content-Type"] = "application/json"
+        if self._api_key:
+            headers["Authorization"] = f"Bearer {self._api_key}"
+        forget = cancel.on_cancel(connection.cut)
+        try:
+            response = connection.send(method, self.url + path, content, headers)
+        except BaseException:
             forget()
-        if not n_events and not cancel.cancelled:
-            raise ModelUnreachable(f"{self.url} answers, but not with completions. Check the address and the backend.")
+            connection.close()
+            raise
+        return _Answer(connection, response, forget)
 
-    def _check_status(self, response: httpx.Response) -> None:
-        status = response.status_code
+    def _take_back(self, connection: _Connection) -> None:
+        with self._lock:
+            if not connection.is_cut and len(self._idle) < _MOST_KEPT:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _refusal(self, path: str, status: int, said: str, response: httpx.Response | None = None) -> Refused:
+        url = self.url + path
+        said = said.replace(self._api_key, "…") if self._api_key else said  # should the server repeat it
+        overflows = status in (200, 400, 413, 422, 500) and _OVERFLOW.search(said)
+        said = said[:_EXCERPT_CHARACTERS]
         if status == 200:
-            return
-        if response.has_redirect_location:
+            message = f"{url} stopped with an error: {said}"
+        elif response is not None and response.has_redirect_location:
             target = response.headers["location"]
-            raise ModelUnreachable(f"{self.url} redirects to {target}; redirects are not followed. Configure that one.")
-        if status in (401, 403):
+            message = f"{url} redirects to {target}; redirects are not followed. Configure that one."
+        elif status in (401, 403):
             key = f"the key in {self._api_key_variable}" if self._api_key else "a request without api_key_variable"
-            raise ModelUnreachable(f"{self.url} refuses {key} ({status}).")
-        if status == 404:
-            raise ModelUnreachable(f"{self.url} is not there (404). Check the address and the backend.")
-        said = b"".join(islice(response.iter_bytes(_EXCERPT_BYTES), 1)).decode("utf-8", "replace")
-        raise ModelUnreachable(f"{self.url} answers {status}: {self._clean(said)} Look at the server's log.")
+            message = f"{url} refuses {key} ({status})."
+        elif status == 404:
+            message = f"{url} is not there (404). Check the address and the backend. {said}".rstrip()
+        elif status == 429:
+            message = f"{url} is asked too much (429): {said} Ask less, or add capacity."
+        else:
+            message = f"{url} answers {status}: {said} Look at the server's log."
+        return (ContextOverflow if overflows else Refused)(message, status, said)
 
-    def _reason(self, error: httpx.HTTPError, n_events: int) -> str:
+    def _reason(self, path: str, error: httpx.HTTPError, is_in_the_middle: bool) -> str:
         if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
             return f"Nothing answers at {self.url}. Start the server there, or correct the address."
         if isinstance(error, httpx.TimeoutException):
-            return f"{self.url} was silent for {self._timeout.read:g} s. Raise read_timeout_s, or use a smaller model."
-        where = "in the middle of an answer" if n_events else "before it answered"
-        return f"{self.url} broke off {where}. Look at the server's log."
-
-    def _clean(self, said: str) -> str:
-        """What a server said, without the key, should it repeat it."""
-        return said.replace(self._api_key, "…") if self._api_key else said
+            silent_s = f"{self._read_timeout_s:g} s"
+            return f"{self.url + path} was silent for {silent_s}. Raise read_timeout_s, or use a smaller model."
+        where = "in the middle of an answer" if is_in_the_middle else "before it answered"
+        return f"{self.url + path} broke off {where}. Look at the server's log."
 
 
-class _Wire:
-    """The socket below one request, to be cut by another thread.
+class _Connection:
+    """One connection at a time, kept between requests, to be cut by another thread.
 
     Closing a response from outside does not wake a thread that waits for it; shutting the socket down does, also
     before the first byte of an answer.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, timeout: httpx.Timeout, trust_env: bool) -> None:
+        limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=_KEPT_S)
+        self._client = httpx.Client(verify=_tls(), timeout=timeout, trust_env=trust_env, limits=limits)
         self._stream: Any = None
-        self._cut = False
         self._lock = threading.Lock()
+        self.is_cut = False
+        self.is_new = True
 
-    def watch(self, event: str, info: Mapping[str, Any]) -> None:
-        """httpx's trace: notes each connection as it is made, the TLS one after the plain one."""
-        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
-            with self._lock:
-                self._stream = info["return_value"]
-            if self._cut:
-                self.cut()
+    def send(self, method: str, url: str, content: bytes | None, headers: Mapping[str, str]) -> httpx.Response:
+        """The head of the answer; the body is still to be read."""
+        self.is_new = False
+        request = self._client.build_request(
+            method, url, content=content, headers=headers, extensions={"trace": self._watch}
+        )
+        return self._client.send(request, stream=True)
 
     def cut(self) -> None:
         with self._lock:
-            self._cut = True
+            self.is_cut = True
             stream = self._stream
         if stream is not None:
             with suppress(OSError):
                 stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _watch(self, event: str, info: Mapping[str, Any]) -> None:
+        """httpx's trace: notes each connection as it is made, the TLS one after the plain one."""
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            self.is_new = True
+            with self._lock:
+                self._stream = info["return_value"]
+            if self.is_cut:
+                self.cut()
+
+
+class _Answer:
+    """A response whose body is being read, on its connection."""
+
+    def __init__(self, connection: _Connection, response: httpx.Response, forget: Any) -> None:
+        self.response = response
+        self.n_events = 0
+        self._connection = connection
+        self._forget = forget
+
+    def value(self) -> Any:
+        body = bytearray()
+        for block in self.response.iter_bytes():
+            body += block
+            if len(body) > _LONGEST_VALUE_BYTES:
+                raise ModelUnreachable(f"{self.response.url} sends more than an answer. Check the address.")
+        try:
+            return json.loads(body.decode("utf-8", "replace"))
+        except (ValueError, RecursionError) as error:
+            url = self.response.url
+            raise ModelUnreachable(f"{url} answers, but not with JSON. Check the address and the backend.") from error
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines of the body. JSON may hold U+2028 and its like, so only "\\n" ends a line."""
+        rest = b""
+        for block in self.response.iter_bytes():
+            *lines, rest = (rest + block).split(b"\n")
+            yield from lines
+            if len(rest) > _LONGEST_LINE_BYTES:
+                url = self.response.url
+                raise ModelUnreachable(f"{url} sends a line without end. Check the address and the backend.")
+        yield rest
+
+    def refusal(self) -> str:
+        """What the server says about its error."""
+        body = b""
+        for block in self.response.iter_bytes():
+            body += block
+            if len(body) > _LONGEST_REFUSAL_BYTES:
+                break
+        text = body.decode("utf-8", "replace")
+        try:
+            return _said(json.loads(text)) or text
+        except (ValueError, RecursionError):
+            return text
+
+    def finish(self, lines: Iterator[bytes]) -> None:
+        """Read the end of the body, so that the connection can be used again; not for long."""
+        timer = threading.Timer(_END_S, self._connection.cut)
+        timer.daemon = True
+        timer.start()
+        with suppress(httpx.HTTPError):
+            for _ in lines:
+                pass
+        timer.cancel()
+
+    def end(self) -> _Connection:
+        """The connection, with nothing more to read: one with half a body left is closed and made anew when asked."""
+        self._forget()
+        self.response.close()
+        return self._connection
 
 
 def _host(url: str) -> str:
@@ -175,15 +374,8 @@ def _tls() -> Any:
     return httpx.create_ssl_context()
 
 
-def _lines(response: httpx.Response) -> Iterator[bytes]:
-    """The lines of a body. JSON may hold U+2028 and its like, so only "\\n" ends a line."""
-    rest = b""
-    for block in response.iter_bytes():
-        *lines, rest = (rest + block).split(b"\n")
-        yield from lines
-        if len(rest) > _LONGEST_LINE_BYTES:
-            raise ModelUnreachable(f"{response.url} sends a line without end. Check the address and the backend.")
-    yield rest
+def _json(body: Mapping[str, object]) -> bytes:
+    return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")  # lone surrogates become "?"
 
 
 def _event(line: bytes) -> dict[str, Any] | None:
@@ -196,3 +388,10 @@ def _event(line: bytes) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         return None
     return {"error": value} if line.startswith(b"error:") else value
+
+
+def _said(value: Any) -> str:
+    """The words of an error in the shapes that servers give it; empty when there are none."""
+    while isinstance(value, dict):
+        value = next((value[key] for key in ("error", "message", "detail") if value.get(key)), None)
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)

@@ -1,88 +1,207 @@
-"""What every model behind an endpoint shares: a body out of a request, text out of events, an end.
+"""What every model behind an endpoint shares: who is there, a body out of a request, text out of events, an end.
 
+Owns when a server is asked what it can do, the budget of a prompt, and what happens when a prompt is too long.
 Knows no protocol of its own; the files beside it are one protocol each.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from ..prompts import FimTokens
-from ..protocol import Cancel, CompletionRequest, ModelInfo, Piece, PromptFragment
+from ..formats import FimTokens
+from ..protocol import (
+    Cancel,
+    ChatRequest,
+    CompletionRequest,
+    ModelError,
+    ModelInfo,
+    ModelUnreachable,
+    Piece,
+    PromptFragment,
+    Speed,
+)
+from ..speed import SpeedMeter
 from ..streaming import LastPrompts, cut_stream
-from .endpoint import Endpoint
+from .endpoint import Cancelled, ContextOverflow, Endpoint
 
 BYTES_PER_TOKEN = 2.5  # tokenizers for code need 3 to 4; too many tokens counted is safer than too few
+SHORTEST_OVERFLOW_TOKENS = 128
+"""A server that refuses even this much has another complaint than length."""
 
 Fragments = tuple[PromptFragment, ...]
 
 
-class HttpModel(ABC):
-    """What the endpoints share. A `CodeModel`. `count_tokens` is an upper estimate: no server is asked."""
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One POST: where to, its JSON, and the fragments that its prompt shows in its order."""
 
-    def __init__(self, endpoint: Endpoint, info: ModelInfo, fim: FimTokens | None = None) -> None:
+    path: str
+    body: Mapping[str, object]
+    shown: Fragments = ()
+
+
+class HttpModel(ABC):
+    """What the endpoints share. A `CodeModel`.
+
+    The server is asked what it can do before the first request, and again after a failure: it may have been started
+    anew with another model. `count_tokens` is an upper estimate where a protocol has nothing better.
+    """
+
+    def __init__(self, endpoint: Endpoint, info: ModelInfo, *, context_tokens: int, prompt_ms: int) -> None:
         self._endpoint = endpoint
         self._info = info
-        self._fim = fim
+        self._fim: FimTokens | None = None
+        self._meter = SpeedMeter()
         self._last_prompts = LastPrompts()
+        self._context_tokens = context_tokens
+        self._prompt_ms = prompt_ms
+        self._overflow_tokens = 0  # so much was too much, in the way tokens are counted here; 0 when nothing was
+        self._is_known = False
 
     @property
     def info(self) -> ModelInfo:
-        return self._info
+        notes = self._info.notes
+        if self._overflow_tokens:
+            notes += (f"the server refused longer prompts: at most {self._longest_context()} tokens are sent",)
+        return replace(self._info, context_tokens=self._completion_context(), notes=notes)
+
+    @property
+    def speed(self) -> Speed:
+        return self._meter.speed
+
+    def prepare(self, cancel: Cancel) -> None:
+        if self._is_known:
+            return
+        try:
+            self._info = self._probe(cancel)
+            self._is_known = True
+        except Cancelled:
+            pass
+
+    def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
+        try:
+            self._prepared(cancel)
+            ask = self._warm_ask(request, self._last_prompts.of(request.path), self._completion_context(), cancel)
+            if ask is not None:
+                self._last_prompts.remember(request.path, ask.shown)
+                for event in self._endpoint.events(ask.path, ask.body, cancel):
+                    self._piece(event)
+        except (Cancelled, ContextOverflow):
+            pass  # a prompt that is too long is made shorter when it is asked for in earnest
+        except ModelUnreachable:
+            self._is_known = False
+            raise
 
     def count_tokens(self, text: str) -> int:
         return int(-(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN))
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
-        """Yield text as it arrives; probabilities are not asked for."""
-        body, shown = self._body(request, self._last_prompts.of(request.path))
-        self._last_prompts.remember(request.path, shown)
-        events = self._endpoint.events(body, cancel)
-        pieces = (Piece(text) for event in events if (text := self._text(event)))
-        special = self._fim.all if self._fim else ()
+        def ask() -> Ask:
+            context_tokens = self._completion_context()
+            ask = self._ask(request, self._last_prompts.of(request.path), context_tokens, cancel)
+            self._last_prompts.remember(request.path, ask.shown)
+            return ask
+
+        def cut(pieces: Iterator[Piece]) -> Iterator[Piece]:
+            special = self._fim.all if self._fim else ()
+            # One more than asked for: the last event has no text, but ends the answer and says how fast it was.
+            return cut_stream(islice(pieces, request.max_new_tokens + 1), request, special)
+
+        yield from self._answer(ask, self._piece, cut, cancel)
+
+    def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
+        def ask() -> Ask:
+            if not self._info.chats:
+                raise ModelError(f"{self._info.name} does not chat. Choose an instruct model for questions.")
+            return self._chat_ask(request, self._longest_context(), cancel)
+
+        yield from self._answer(ask, self._chat_piece, iter, cancel)
+
+    def close(self) -> None:
+        self._endpoint.close()
+
+    @abstractmethod
+    def _probe(self, cancel: Cancel) -> ModelInfo:
+        """What the server says about its model; `context_tokens` as the server has it. Raises ModelError."""
+
+    @abstractmethod
+    def _ask(self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel) -> Ask:
+        """The request for a completion. `previous` is what the last prompt for this file showed. Raises ModelError."""
+
+    @abstractmethod
+    def _piece(self, event: dict[str, Any]) -> Piece | None:
+        """What one event of a completion writes; None when it writes nothing. May feed the meter."""
+
+    def _warm_ask(
+        self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel
+    ) -> Ask | None:
+        """The request that only reads the prompt; None where the server has no such thing."""
+        return None
+
+    def _chat_ask(self, request: ChatRequest, context_tokens: int, cancel: Cancel) -> Ask:
+        """Asked only with `info.chats`."""
+        raise NotImplementedError
+
+    def _chat_piece(self, event: dict[str, Any]) -> Piece | None:
+        """What one event of a conversation writes."""
+        raise NotImplementedError
+
+    def _answer(
+        self,
+        ask: Callable[[], Ask],
+        piece: Callable[[dict[str, Any]], Piece | None],
+        cut: Callable[[Iterator[Piece]], Iterator[Piece]],
+        cancel: Cancel,
+    ) -> Iterator[Piece]:
+        """The pieces of one answer. A prompt that is too long for the server is built again, half as long."""
+        has_begun = False
         try:
-            yield from cut_stream(islice(pieces, request.max_new_tokens), request, special)
-        finally:
-            events.close()  # at the end of the line the server is told to stop, not when the memory is collected
+            self._prepared(cancel)
+            while True:
+                asked = ask()
+                try:
+                    # Closed at the end of the line: the server is told to stop, not when the memory is collected.
+                    with closing(self._endpoint.events(asked.path, asked.body, cancel)) as events:
+                        for made in cut(found for event in events if (found := piece(event)) and found.text):
+                            has_begun = True
+                            yield made
+                    return
+                except ContextOverflow:
+                    if has_begun or self._longest_context() // 2 < SHORTEST_OVERFLOW_TOKENS:
+                        raise
+                    self._overflow_tokens = self._longest_context()
+        except Cancelled:
+            return
+        except ModelUnreachable:
+            self._is_known = False
+            raise
 
-    def close(self) -> None:  # noqa: B027
-        """Nothing is held open between two requests."""
+    def _prepared(self, cancel: Cancel) -> None:
+        self.prepare(cancel)
+        if cancel.cancelled:
+            raise Cancelled("The request was cancelled.")
 
-    @abstractmethod
-    def _body(self, request: CompletionRequest, previous: Fragments) -> tuple[dict[str, object], Fragments]:
-        """The request's JSON, and the fragments it shows in its order."""
+    def _longest_context(self) -> int:
+        longest = min(self._context_tokens, self._info.context_tokens)
+        return min(longest, self._overflow_tokens // 2) if self._overflow_tokens else longest
 
-    @abstractmethod
-    def _text(self, event: dict[str, Any]) -> str:
-        """The text of one event; empty when it has none."""
+    def _completion_context(self) -> int:
+        return self._meter.context_tokens(self._longest_context(), self._prompt_ms)
 
 
 def string_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def number_of(value: object) -> int:
+    """A number that a server gives; 0 for anything else, and for what can be no count."""
+    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0 else 0
+
+
 def stops_of(request: CompletionRequest) -> list[str]:
     return [*(["\n"] if request.single_line else []), *request.stop]
-
-
-def endpoint_info(
-    backend: str,
-    endpoint: Endpoint,
-    context_tokens: int,
-    fills_middle: bool,
-    repository_level: bool,
-    name: str = "",
-) -> ModelInfo:
-    notes = () if fills_middle else ("no fill-in-the-middle tokens are configured: the suffix is not used",)
-    return ModelInfo(
-        name=name or endpoint.url,
-        backend=backend,
-        context_tokens=context_tokens,
-        fills_middle=fills_middle,
-        repository_level=repository_level,
-        local=endpoint.local,
-        notes=notes,
-    )
