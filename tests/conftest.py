@@ -392,3 +392,13 @@ def replaying() -> Iterator[Callable[..., ReplayServer]]:
     yield serve
     for server in servers:
         server.stop()
+
+
+@pytest.fixture(scope="session")
+def tiny_model() -> Path:
+    """The folder of the tiny trained model: `transformers/`, `onnx/`, `tiny-f16.gguf` and others."""
+    default = Path(__file__).resolve().parent.parent / ".tiny-model"
+    folder = Path(os.environ.get("WEFT_TINY_MODEL", default))
+    if not (folder / "transformers" / "config.json").is_file():
+        pytest.skip(f"no model in {folder}: run make tiny-model")
+    return folder

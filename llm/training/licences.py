@@ -1,0 +1,138 @@
+"""May code of this package be learnt from? What its metadata says, judged by a short list of permissive licences.
+
+Owns the list and the reading of licence fields. Unknown is no: a reason is given, and a person may look.
+Knows no files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# Identifiers as in SPDX. All ask for no more than to be named beside the code.
+PERMISSIVE = frozenset(
+    """0BSD Apache-2.0 BSD-2-Clause BSD-3-Clause BSL-1.0 CC0-1.0 CNRI-Python HPND ISC MIT MIT-0 MIT-CMU
+    PSF-2.0 Python-2.0 Unlicense ZPL-2.1 Zlib""".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Licence:
+    """What was found. `name` is empty when nothing was, or nothing that is understood."""
+
+    permissive: bool
+    name: str
+    known_by: str  # the metadata field
+
+
+def judge_licence(expression: str, field: str, classifiers: Sequence[str]) -> Licence:
+    """The licence of a package from its `License-Expression`, `License` and classifiers, in this order of trust.
+
+    Classifiers that name several licences must all be permissive: nothing says whether they mean "and" or "or".
+    """
+    if expression:
+        return Licence(is_permissive(expression), expression, "License-Expression")
+    licences = [line.rpartition(" :: ")[2] for line in classifiers if line.startswith("License :: ")]
+    named = [name for name in licences if name != "OSI Approved"]
+    if named:
+        return Licence(all(name in _CLASSIFIERS for name in named), " AND ".join(named), "classifiers")
+    words = " ".join(field.split())
+    spdx = words if is_permissive(words) else _FIELDS.get(_plain(words), "")
+    return Licence(bool(spdx), spdx or words[:60], "License" if words else "nothing")
+
+
+def is_permissive(expression: str) -> bool:
+    """Whether an SPDX expression allows a use under permissive terms alone: all of AND, one of OR."""
+    tokens = re.findall(r"[()]|[^\s()]+", expression)
+    try:
+        allowed, rest = _any_of(tokens)
+    except IndexError:
+        return False
+    return allowed and not rest
+
+
+def has_restrictive_header(text: str) -> bool:
+    """Whether the file itself names a licence that is not permissive, whatever its package says."""
+    head = text[:_HEADER_CHARACTERS]
+    named = re.search(r"SPDX-License-Identifier:\s*([^\n*]+)", head)
+    return bool(_RESTRICTIVE.search(head)) or bool(named and not is_permissive(named[1].strip(" #'\"")))
+
+
+_HEADER_CHARACTERS = 5000
+_RESTRICTIVE = re.compile(
+    r"GNU\s+(?:\w+\s+)?General\s+Public|\b[AL]?GPL\b|Mozilla Public Licen[cs]e|Creative Commons|all rights reserved\.?\s*"
+    r"(?:proprietary|confidential)|licensed under the [AL]?GPL",
+    re.IGNORECASE,
+)
+_CLASSIFIERS = frozenset(
+    {
+        "Apache Software License",
+        "BSD License",
+        "ISC License (ISCL)",
+        "MIT License",
+        "MIT No Attribution License (MIT-0)",
+        "Python Software Foundation License",
+        "Historical Permission Notice and Disclaimer (HPND)",
+        "The Unlicense (Unlicense)",
+        "Boost Software License 1.0 (BSL-1.0)",
+        "Zope Public License",
+        "zlib/libpng License",
+        "CC0 1.0 Universal (CC0 1.0) Public Domain Dedication",
+    }
+)
+# The free field, without case, "the", "license" and punctuation.
+_FIELDS = {
+    "mit": "MIT",
+    "mit mit": "MIT",
+    "expat": "MIT",
+    "bsd": "BSD-3-Clause",
+    "new bsd": "BSD-3-Clause",
+    "modified bsd": "BSD-3-Clause",
+    "bsd 3 clause": "BSD-3-Clause",
+    "3 clause bsd": "BSD-3-Clause",
+    "bsd 2 clause": "BSD-2-Clause",
+    "apache": "Apache-2.0",
+    "apache 2": "Apache-2.0",
+    "apache 2 0": "Apache-2.0",
+    "apache2 0": "Apache-2.0",
+    "apache version 2 0": "Apache-2.0",
+    "apache software": "Apache-2.0",
+    "apache software 2 0": "Apache-2.0",
+    "isc": "ISC",
+    "psf": "PSF-2.0",
+    "python software foundation": "PSF-2.0",
+    "zlib": "Zlib",
+    "unlicense": "Unlicense",
+}
+
+
+def _plain(words: str) -> str:
+    kept = re.sub(r"\b(the|licen[cs]e|licen[cs]ed)\b", " ", re.sub(r"[^a-z0-9]+", " ", words.lower()))
+    return " ".join(kept.split())
+
+
+def _any_of(tokens: list[str]) -> tuple[bool, list[str]]:
+    allowed, tokens = _all_of(tokens)
+    while tokens and tokens[0].upper() == "OR":
+        other, tokens = _all_of(tokens[1:])
+        allowed = allowed or other
+    return allowed, tokens
+
+
+def _all_of(tokens: list[str]) -> tuple[bool, list[str]]:
+    allowed, tokens = _one(tokens)
+    while tokens and tokens[0].upper() == "AND":
+        other, tokens = _one(tokens[1:])
+        allowed = allowed and other
+    return allowed, tokens
+
+
+def _one(tokens: list[str]) -> tuple[bool, list[str]]:
+    if tokens[0] == "(":
+        allowed, rest = _any_of(tokens[1:])
+        return (allowed, rest[1:]) if rest[0] == ")" else (False, rest)
+    allowed, rest = tokens[0] in PERMISSIVE, tokens[1:]
+    if rest and rest[0].upper() == "WITH":  # an exception only ever adds a permission
+        rest = rest[2:]
+    return allowed, rest
