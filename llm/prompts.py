@@ -112,12 +112,12 @@ def build_prompt(
     if not as_files:
         return Prompt(_fim_parts(fim, comment_header(texts, request.language) + prefix, suffix), blocks)
     files = [part for text in texts for part in (PromptPart(fim.file, special=True), PromptPart(text))]
-    repository = (PromptPart(fim.repository, special=True), PromptPart(f"{request.repository}\n"))
-    file = PromptPart(fim.file, special=True)
     path = f"{request.path}\n"
     if fim.path_in_prefix:
-        return Prompt((*repository, *files, file, *_fim_parts(fim, path + prefix, suffix)), blocks)
-    return Prompt((*repository, *files, file, PromptPart(path), *_fim_parts(fim, prefix, suffix)), blocks)
+        code = _fim_parts(fim, path + prefix, suffix)
+    else:
+        code = (PromptPart(path), *_fim_parts(fim, prefix, suffix))
+    return Prompt((*_repository(request, fim), *files, PromptPart(fim.file, special=True), *code), blocks)
 
 
 def choose_blocks(
@@ -199,8 +199,14 @@ def _comment(language: str, *lines: str) -> str:
     return "".join(f"{opening}{line}{closing}\n" for line in lines)
 
 
+def _repository(request: CompletionRequest, fim: FimTokens) -> tuple[PromptPart, ...]:
+    if not (fim.repository and request.repository):
+        return ()
+    return PromptPart(fim.repository, special=True), PromptPart(request.repository + fim.after_repository)
+
+
 def _fim_parts(fim: FimTokens, prefix: str, suffix: str) -> tuple[PromptPart, ...]:
-    before = (PromptPart(fim.prefix, special=True), PromptPart(prefix))
+    before = (PromptPart(fim.prefix, special=True), PromptPart(fim.opening + prefix))
     behind = (PromptPart(fim.suffix, special=True), PromptPart(suffix))
     middle = (PromptPart(fim.middle, special=True),) if fim.middle else ()
     return (*behind, *before, *middle) if fim.suffix_first else (*before, *behind, *middle)
@@ -208,7 +214,8 @@ def _fim_parts(fim: FimTokens, prefix: str, suffix: str) -> tuple[PromptPart, ..
 
 def _frame_tokens(request: CompletionRequest, fim: FimTokens | None, count_tokens: CountTokens) -> int:
     """Tokens that every prompt of this request needs, whatever it shows; rounded up."""
+    header = count_tokens(comment_header([""], request.language))
     if fim is None:
-        return count_tokens(comment_header([""], request.language))
+        return header
     names = count_tokens(f"{request.repository}\n{request.path}\n")
-    return names + len(fim.all) + MAX_BLOCKS + count_tokens(comment_header([""], request.language))
+    return names + count_tokens(fim.opening) + len(fim.all) + MAX_BLOCKS + header
