@@ -56,6 +56,7 @@ class HttpModel(ABC):
         self._endpoint = endpoint
         self._info = info
         self._fim: FimTokens | None = None
+        self._by_instruction = False  # a middle is asked for in a conversation; `_probe` decides
         self._meter = SpeedMeter()
         self._last_prompts = LastPrompts()
         self._context_tokens = context_tokens
@@ -102,23 +103,35 @@ class HttpModel(ABC):
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
         def ask() -> Ask:
-            context_tokens = self._completion_context()
-            ask = self._ask(request, self._last_prompts.of(request.path), context_tokens, cancel)
+            context_tokens, previous = self._completion_context(), self._last_prompts.of(request.path)
+            if self._by_instruction:
+                question = ask_for_hole(request, self.count_tokens, context_tokens, previous)
+                ask = replace(self._chat_ask(question.chat, context_tokens, cancel), shown=question.fragments)
+            else:
+                ask = self._ask(request, previous, context_tokens, cancel)
             self._last_prompts.remember(request.path, ask.shown)
             return ask
 
+        def piece(event: dict[str, Any]) -> Piece | None:
+            return self._chat_piece(event) if self._by_instruction else self._piece(event)
+
         def cut(pieces: Iterator[Piece]) -> Iterator[Piece]:
+            if self._by_instruction:
+                return read_answer(pieces, request)
             special = self._fim.all if self._fim else ()
             # One more than asked for: the last event has no text, but ends the answer and says how fast it was.
             return cut_stream(islice(pieces, request.max_new_tokens + 1), request, special)
 
-        yield from self._answer(ask, self._piece, cut, cancel)
+        yield from self._answer(ask, piece, cut, cancel)
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         def ask() -> Ask:
             if not self._info.chats:
                 raise ModelError(f"{self._info.name} does not chat. Choose an instruct model for questions.")
-            return self._chat_ask(request, self._longest_context(), cancel)
+            context_tokens = self._longest_context()
+            room = context_tokens - request.max_new_tokens
+            fitting = replace(request, messages=fit_messages(request.messages, self.count_tokens, room))
+            return self._chat_ask(fitting, context_tokens, cancel)
 
         yield from self._answer(ask, self._chat_piece, iter, cancel)
 
@@ -144,7 +157,7 @@ class HttpModel(ABC):
         return None
 
     def _chat_ask(self, request: ChatRequest, context_tokens: int, cancel: Cancel) -> Ask:
-        """Asked only with `info.chats`."""
+        """The request for an answer, its messages short enough. Asked only with `info.chats` or `_by_instruction`."""
         raise NotImplementedError
 
     def _chat_piece(self, event: dict[str, Any]) -> Piece | None:
