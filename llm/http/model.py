@@ -13,7 +13,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from ..conversation import fit_messages
 from ..formats import FimTokens
+from ..hole import ask_for_hole, read_answer
 from ..protocol import (
     Cancel,
     ChatRequest,
