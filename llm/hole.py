@@ -90,9 +90,10 @@ def read_answer(answer: Iterable[Piece], request: CompletionRequest) -> Iterator
     lines = replace(request, single_line=False, stop=())
     code = _without_repetition(_fenced(_without_thoughts(answer), lines), prefix)
     begun = prefix[prefix.rfind("\n") + 1 :]
-    # A line break in front, so that a stop at a whole line also holds for the first one.
+    # A line break before and after, so that a stop at a whole line also holds for the first one and the last.
     lead = "" if begun.strip() else "\n" + begun
-    code = _drop(len(lead), cut_stream(chain([Piece(lead)], code), lines, _next_line(suffix)))
+    code = chain([Piece(lead)], code, [Piece("\n")])
+    code = _drop(len(lead), cut_stream(code, lines, _next_line(suffix)))
     return _without_last_blanks(cut_stream(code, request))
 
 
