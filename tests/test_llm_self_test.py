@@ -1,0 +1,177 @@
+"""The self-test: a scripted model for each verdict, and what the user is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from weft.llm.protocol import (
+    Cancel,
+    ChatRequest,
+    CodeModel,
+    CompletionRequest,
+    ModelInfo,
+    ModelUnreachable,
+    Piece,
+    Speed,
+)
+from weft.llm.self_test import LONGEST_MIDDLE, Verdict, self_test
+
+Script = Callable[[CompletionRequest], str]
+
+
+class Scripted:
+    """A model that writes what a function says, a character a piece."""
+
+    speed = Speed()
+
+    def __init__(self, script: Script, fills_middle: bool = True) -> None:
+        self.script = script
+        self.asked: list[CompletionRequest] = []
+        self.n_written = 0
+        self.info = ModelInfo("coder", "openai", 4096, fills_middle, False, True)
+
+    def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
+        self.asked.append(request)
+        for letter in self.script(request):
+            if cancel.cancelled:
+                return
+            self.n_written += 1
+            yield Piece(letter)
+
+    def prepare(self, cancel: Cancel) -> None: ...
+    def warm(self, request: CompletionRequest, cancel: Cancel) -> None: ...
+    def count_tokens(self, text: str) -> int:
+        return len(text)
+
+    def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
+        yield from ()
+
+    def close(self) -> None: ...
+
+
+def right(request: CompletionRequest) -> str:
+    """What a good model writes."""
+    for mark, middle in {
+        "def greet(": "name",
+        "area": "height",
+        "total = 0": "index",
+        "numbers": "9, 10]",
+        "subtract": "b",
+        "__name__": "'__main__':",
+    }.items():
+        if mark in request.prefix:
+            return middle
+    raise AssertionError(request.prefix)
+
+
+def with_suffix(request: CompletionRequest) -> str:
+    """A model that does not see the suffix writes it again."""
+    return right(request) + request.suffix.partition("\n")[0]
+
+
+def judge(script: Script, fills_middle: bool = True) -> Verdict:
+    return self_test(Scripted(script, fills_middle), Cancel())
+
+
+def test_the_scripted_model_is_one():
+    assert isinstance(Scripted(right), CodeModel)
+
+
+@pytest.mark.parametrize("fills_middle", [True, False])
+def test_a_model_that_fills_the_holes_works(fills_middle: bool):
+    verdict = judge(right, fills_middle)
+    assert (verdict, verdict.works) == (Verdict("works"), True)
+
+
+@pytest.mark.parametrize("parameter", ["name", " name ", "name: str", 'name="you"', "name: str = 'you'"])
+def test_a_parameter_may_have_a_type_and_a_default(parameter: str):
+    assert judge(lambda request: "x" if "total" in request.prefix else parameter.replace("name", right(request))).works
+
+
+def test_one_hole_of_three_may_stay_open():
+    assert judge(lambda request: right(request) if "total" not in request.prefix else "i").works
+
+
+def test_clean_text_that_is_not_the_middle_is_weak():
+    verdict = judge(lambda _: "x")
+    assert verdict == Verdict(
+        "weak",
+        "coder was asked for `name` in `def greet(…):` and wrote 'x'. "
+        "Expect little of it; a larger model would do better.",
+    )
+    assert not verdict.works and not verdict.broken
+
+
+def test_a_middle_within_a_longer_word_does_not_count():
+    assert judge(lambda request: right(request) + "s").kind == "weak"
+    assert judge(lambda request: right(request)[:-1] + "12", fills_middle=False).kind == "weak"
+
+
+@pytest.mark.parametrize(
+    ("script", "says", "next_step"),
+    [
+        (lambda r: "<|fim_middle|>x" if "total" in r.prefix else "x", "special tokens as letters", "convert it again"),
+        (lambda r: "x <EOT>", "special tokens as letters", "convert it again"),
+        (lambda r: "", "wrote '': it writes nothing", "Check that `fim`"),
+        (lambda r: " \n ", "wrote '': it writes nothing", "Check that `fim`"),
+        (with_suffix, "repeats the code after the cursor", 'set fim = "none"'),
+        (lambda r: "self, other\n    return 1", "runs on", 'set fim = "none"'),
+        (lambda r: "value + " * 100, "runs on", 'set fim = "none"'),
+        (lambda r: "\ufffd\ufffda", "writes no code", "Get the model again"),
+        (lambda r: "!!!!!!!!!!!!", "writes no code", "Get the model again"),
+    ],
+)
+def test_what_is_wrong_is_said_with_the_next_step(script: Script, says: str, next_step: str):
+    verdict = judge(script)
+    assert verdict.broken
+    assert verdict.text.startswith("coder was asked for `")
+    assert says in verdict.text
+    assert next_step in verdict.text
+
+
+def test_mixed_answers_of_which_most_are_unusable_are_broken():
+    assert judge(lambda request: "x" if "total" in request.prefix else with_suffix(request)).broken
+
+
+@pytest.mark.parametrize("script", [lambda r: "", lambda r: "!!!!!!!!!", lambda r: "<|endoftext|>"])
+def test_a_model_that_can_write_nothing_is_broken_without_a_middle_too(script: Script):
+    verdict = judge(script, fills_middle=False)
+    assert verdict.broken
+    assert "fim" not in verdict.text
+    assert verdict.text.endswith("Get the model again, or choose another.")
+
+
+def test_a_model_without_a_middle_is_asked_without_a_suffix():
+    model = Scripted(right, fills_middle=False)
+    self_test(model, Cancel())
+    assert {request.suffix for request in model.asked} == {""}
+
+
+def test_a_few_tokens_are_enough():
+    model = Scripted(lambda _: "x" * 1000)
+    self_test(model, Cancel())
+    assert model.n_written == len(model.asked) * (LONGEST_MIDDLE + 1), "who runs on is stopped"
+    assert len(model.asked) <= 3
+    assert max(request.max_new_tokens for request in model.asked) <= 24
+
+
+def test_a_cancelled_test_says_nothing():
+    cancel = Cancel()
+
+    def script(request: CompletionRequest) -> str:
+        cancel.cancel()
+        return "<|fim_middle|>"
+
+    model = Scripted(script)
+    verdict = self_test(model, cancel)
+    assert (verdict.kind, verdict.text, len(model.asked)) == ("untested", "", 1)
+    assert not verdict.works and not verdict.broken
+
+
+def test_a_model_that_cannot_be_asked_is_no_verdict():
+    def script(request: CompletionRequest) -> str:
+        raise ModelUnreachable("Nothing answers.")
+
+    with pytest.raises(ModelUnreachable, match="Nothing answers"):
+        judge(script)
