@@ -1,0 +1,33 @@
+"""Scores of an engine whose logits are a numpy array in this machine's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from . import FloatArray
+
+
+class ArrayScores:
+    """`Scores` over logits of shape (rows, vocabulary). The array may be a view that the next call overwrites."""
+
+    def __init__(self, logits: FloatArray) -> None:
+        self._logits = logits
+
+    def best(self) -> tuple[list[int], list[float]]:
+        tokens = self._logits.argmax(axis=1)
+        return tokens.tolist(), [self._probability(row, token) for row, token in enumerate(tokens)]
+
+    def best_of(self, row: int, tokens: Sequence[int]) -> tuple[int, float]:
+        # In the order of their numbers, so that the lowest wins a tie.
+        allowed = np.unique(np.asarray(tokens))
+        token = int(allowed[self._logits[row, allowed].argmax()])
+        return token, self._probability(row, token)
+
+    def logits(self) -> FloatArray:
+        return self._logits.copy()
+
+    def _probability(self, row: int, token: int) -> float:
+        scores = self._logits[row]
+        return float(1 / np.exp(scores - scores[token]).sum(dtype=np.float64))

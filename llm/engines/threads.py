@@ -1,0 +1,66 @@
+"""How many threads are fastest on this machine, now? Measured, because the number of cores does not say it.
+
+Small models lose more by waiting for each other than they gain, and on shared cores threads that wait busily can
+make a step a hundred times slower.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from statistics import median
+
+WORTH_MORE_THREADS = 0.9
+"""Twice the threads must save a tenth of the time: cores are wanted by the editor too."""
+
+N_STEPS = 5
+LONG_STEP_S = 0.05
+"""Of a step this long one measurement is enough."""
+
+HOPELESS = 10
+"""A long first step that takes this many times as much as is wanted is no slow start."""
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def fastest_threads(step: Callable[[int], None], *, cores: int | None = None) -> int:
+    """1, 2, 4 and so on up to the cores, until more do not help. `step(n)` does the same work with n threads."""
+    cores = cores or available_cores()
+    best, best_s = 1, _step_seconds(step, 1)
+    n_threads = 1
+    while n_threads < cores:
+        n_threads = min(2 * n_threads, cores)
+        wanted_s = best_s * WORTH_MORE_THREADS
+        seconds = _step_seconds(step, n_threads, wanted_s)
+        if seconds > wanted_s:
+            break
+        best, best_s = n_threads, seconds
+    return best
+
+
+def _step_seconds(step: Callable[[int], None], n_threads: int, wanted_s: float = float("inf")) -> float:
+    """The median of a few steps; the first one, which may start threads and touch memory, does not count.
+
+    Ends early where the median can't be as low as `wanted_s` any more.
+    """
+    first = _seconds(step, n_threads)
+    if first > max(LONG_STEP_S, HOPELESS * wanted_s):
+        return first
+    n_steps = 1 if first > LONG_STEP_S else N_STEPS
+    steps: list[float] = []
+    while len(steps) < n_steps and sum(seconds > wanted_s for seconds in steps) <= n_steps // 2:
+        steps.append(_seconds(step, n_threads))
+    return median(steps)
+
+
+def _seconds(step: Callable[[int], None], n_threads: int) -> float:
+    start = time.perf_counter()
+    step(n_threads)
+    return time.perf_counter() - start
