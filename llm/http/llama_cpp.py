@@ -1,14 +1,28 @@
-"""llama.cpp's own server: `/infill`, which knows its model's tokens itself, and `/completion` with Weft's prompt."""
+"""llama.cpp's own server, and Weft's prompt through it: tokens by number, so that letters in code stay letters.
+
+Owns what is found out about such a server, the prompt as numbers, and the way round it (`/infill`) for models whose
+fill-in-the-middle tokens are only known to the server. Nothing is taken from a model's name.
+
+**No slot is asked for.** The server takes the idle slot that shares the longest beginning with the prompt. A slot by
+number would be waited for while another editor, or a request that was just cancelled, still has it.
+"""
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
+from ..formats import FIM_FORMATS, FimChoice
+from ..hole import FILLED_BY_INSTRUCTION
 from ..lexer import plain_line_breaks
 from ..prompts import (
     BLOCK_SHARE,
     SUFFIX_SHARE,
-    FimTokens,
+    CountTokens,
+    Prompt,
     build_prompt,
     choose_blocks,
     file_block,
@@ -16,66 +30,237 @@ from ..prompts import (
     fit_suffix,
     stable_order,
 )
-from ..protocol import CompletionRequest, PromptFragment
-from .endpoint import Endpoint
-from .model import Fragments, HttpModel, endpoint_info, stops_of, string_of
+from ..protocol import (
+    Cancel,
+    ChatRequest,
+    CompletionRequest,
+    ModelInfo,
+    ModelMissing,
+    Piece,
+    PromptFragment,
+)
+from .endpoint import Endpoint, Refused
+from .llama_tokens import ServerTokens, split_tokenize
+from .model import Ask, Fragments, HttpModel, number_of, stops_of, string_of
+
+_TEMPLATE_TOKENS = re.compile(r"<\|\w+\|>|<\w+_of_turn>|<｜\w+｜>")
+_LAST_FIELDS = ["content", "stop", "stop_type", "truncated", "timings"]  # the prompt is not sent back
+_MOST_CUTS = 3
 
 
-class LlamaCppInfill(HttpModel):
-    """`/infill` of llama.cpp's server, which knows its model's fill-in-the-middle tokens itself."""
+class LlamaCppServer(HttpModel):
+    """`llama-server`. Greedy, whatever the server's own sampling defaults are."""
 
-    def __init__(self, url: str, *, context_tokens: int, **options: Any) -> None:
-        endpoint = Endpoint(url.rstrip("/") + "/infill", **options)
-        super().__init__(
-            endpoint, endpoint_info("llama.cpp", endpoint, context_tokens, fills_middle=True, repository_level=True)
+    def __init__(self, url: str, *, fim: FimChoice, context_tokens: int, prompt_ms: int, **options: Any) -> None:
+        endpoint = Endpoint(url, **options)
+        info = ModelInfo(
+            name=endpoint.url,
+            backend="llama.cpp",
+            context_tokens=context_tokens,
+            fills_middle=False,
+            repository_level=False,
+            local=endpoint.local,
+        )
+        super().__init__(endpoint, info, context_tokens=context_tokens, prompt_ms=prompt_ms)
+        self._choice = fim
+        self._props: Any = None
+        self._tokens = ServerTokens(self._tokenize)
+        self._special: dict[str, int] = {}
+        self._letters: dict[int, str] = {}
+        self._start: tuple[int, ...] = ()
+        self._fills_by_infill = False
+
+    def count_tokens(self, text: str) -> int:
+        """In the model's own tokens; an upper estimate until the server was asked what it is. Raises ModelError."""
+        return len(self._tokens.encode([text], Cancel())[0]) if self._props else super().count_tokens(text)
+
+    def _probe(self, cancel: Cancel) -> ModelInfo:
+        props = self._endpoint.get("/props", cancel)
+        if props == self._props:  # holds a random marker of the server's process: nobody restarted it
+            return self._info
+        if not isinstance(props, dict) or props.get("role") == "router":
+            raise ModelMissing(
+                f'{self._endpoint.url} serves several models. Use backend = "openai" with the `name` of one.'
+            )
+        template = string_of(props.get("chat_template"))
+        self._special = self._find_special(_TEMPLATE_TOKENS.findall(template), cancel)
+        self._letters = {token: letters for letters, token in self._special.items()}
+        self._tokens, self._start = self._find_tokenizer(cancel)
+        # llama-server answers with a template of its own for models that have none; they lack its tokens.
+        chats = bool(template) and all(token in self._special for token in _TEMPLATE_TOKENS.findall(template)[:1])
+        self._fim = self._choice.tokens_in(self._special)
+        asks_infill = self._choice.way == "suffix" or (self._choice.way == "probe" and self._fim is None)
+        self._fills_by_infill = asks_infill and self._has_infill(cancel)
+        fills = self._fim is not None or self._fills_by_infill
+        self._by_instruction = chats and not fills and self._choice.way in ("probe", "chat")
+        self._props = props
+        settings = props.get("default_generation_settings")
+        n_context = number_of(settings.get("n_ctx")) if isinstance(settings, dict) else 0
+        return ModelInfo(
+            name=string_of(props.get("model_alias")) or string_of(props.get("model_path")) or self._endpoint.url,
+            backend="llama.cpp",
+            context_tokens=n_context or self._context_tokens,
+            fills_middle=fills,
+            repository_level=self._fim.repository_level if self._fim else self._fills_by_infill,
+            local=self._endpoint.local,
+            chats=chats,
+            notes=self._degraded(fills),
         )
 
-    def _body(self, request: CompletionRequest, previous: Fragments) -> tuple[dict[str, object], Fragments]:
-        budget = max(0, self.info.context_tokens - request.max_new_tokens)
+    def _ask(self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel) -> Ask:
+        if self._fills_by_infill:
+            return self._infill(request, previous, context_tokens, cancel)
+        prompt, tokens = self._prompt(request, previous, context_tokens, cancel)
+        return Ask("/completion", {"prompt": tokens, **_options(request)}, prompt.fragments)
 
-        def cost(fragment: PromptFragment) -> int:
-            return self.count_tokens(file_block(fragment, request.language))
+    def _warm_ask(self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel) -> Ask:
+        ask = self._ask(request, previous, context_tokens, cancel)
+        return Ask(ask.path, {**ask.body, "n_predict": 0, "n_probs": 0}, ask.shown)
 
-        chosen = choose_blocks(request.fragments, cost, int(budget * BLOCK_SHARE))
-        shown = stable_order(chosen, previous)
-        left = budget - sum(map(cost, shown))
-        suffix = fit_suffix(plain_line_breaks(request.suffix), self.count_tokens, int(left * SUFFIX_SHARE))
-        prefix = fit_prefix(plain_line_breaks(request.prefix), self.count_tokens, left - self.count_tokens(suffix))
-        # The server writes on from `prompt`: with the begun line there it is read after the suffix, as one piece.
-        before, line_break, begun_line = prefix.rpartition("\n")
-        body: dict[str, object] = {
+    def _piece(self, event: dict[str, Any]) -> Piece | None:
+        self._measure(event.get("timings"))
+        tokens = event.get("tokens")
+        for token in tokens if isinstance(tokens, list) else ():
+            # The server writes no letters for a special token, and goes on behind it; here it is an end.
+            if self._fim and self._letters.get(token) in self._fim.all:
+                return Piece(self._letters[token])
+        return Piece(string_of(event.get("content")), _probability(event.get("completion_probabilities")))
+
+    def _chat_ask(self, request: ChatRequest, context_tokens: int, cancel: Cancel) -> Ask:
+        body = {
+            "messages": [{"role": message.role, "content": message.text} for message in request.messages],
+            "max_tokens": request.max_new_tokens,
+            "stop": list(request.stop),
+            **_GREEDY,
+        }
+        return Ask("/v1/chat/completions", body)
+
+    def _chat_piece(self, event: dict[str, Any]) -> Piece | None:
+        self._measure(event.get("timings"))
+        choices = event.get("choices")
+        delta = choices[0].get("delta") if isinstance(choices, list) and choices else None
+        return Piece(string_of(delta.get("content"))) if isinstance(delta, dict) else None
+
+    def _tokenize(self, content: list[str | int], cancel: Cancel) -> Sequence[int]:
+        return self._ask_tokens(content, cancel, parse_special=False)
+
+    def _ask_tokens(self, content: list[str | int], cancel: Cancel, **options: bool) -> Sequence[int]:
+        answer = self._endpoint.post("/tokenize", {"content": content, **options}, cancel)
+        tokens = answer.get("tokens") if isinstance(answer, dict) else None
+        return [token for token in tokens if isinstance(token, int)] if isinstance(tokens, list) else []
+
+    def _find_special(self, template_tokens: Iterable[str], cancel: Cancel) -> dict[str, int]:
+        """The tokens of all known formats, of the configured one and of the chat template that the model has."""
+        formats = [*FIM_FORMATS.values(), *([self._choice.tokens] if self._choice.tokens else [])]
+        wanted = [token for tokens in formats for token in (*tokens.all, *tokens.signs)]
+        letters = list(dict.fromkeys([*wanted, *template_tokens]))
+        split = split_tokenize(
+            lambda content, cancel: self._ask_tokens(content, cancel, parse_special=True), letters, cancel
+        )
+        return {text: tokens[0] for text, tokens in zip(letters, split, strict=True) if len(tokens) == 1}
+
+    def _find_tokenizer(self, cancel: Cancel) -> tuple[ServerTokens, tuple[int, ...]]:
+        """How plain text is asked for, and the tokens that a prompt begins with."""
+        plain = ServerTokens(self._tokenize)
+        letter, after_line_break, line_break = plain.encode(["a", "\na", "\n"], cancel)
+        # SentencePiece puts a space before every text; code in the middle of a prompt has none there.
+        adds_space = len(line_break) > 1 and after_line_break[:-1] == line_break and after_line_break[-1:] != letter
+        with_start = tuple(self._ask_tokens(["a"], cancel, add_special=True))
+        n_start = next((at for at in range(len(with_start)) if with_start[at : at + len(letter)] == letter), 0)
+        return ServerTokens(self._tokenize, "\n") if adds_space else plain, with_start[:n_start]
+
+    def _has_infill(self, cancel: Cancel) -> bool:
+        try:
+            self._endpoint.post("/infill", {"input_prefix": "", "input_suffix": "", "n_predict": 0}, cancel)
+        except Refused as refused:
+            if refused.status in (404, 501):
+                return False
+            raise
+        return True
+
+    def _degraded(self, fills: bool) -> tuple[str, ...]:
+        if self._by_instruction:
+            return (FILLED_BY_INSTRUCTION,)
+        if fills or self._choice.way == "none":
+            return ()
+        return ("the model has no fill-in-the-middle tokens: the code after the cursor is not shown to it",)
+
+    def _prompt(
+        self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel
+    ) -> tuple[Prompt, list[int]]:
+        """The prompt and its tokens, which with what may be written are fewer than `context_tokens`."""
+        room = context_tokens - 1 - len(self._start)  # the server wants one token of its context free
+        for _ in range(_MOST_CUTS):
+            build = partial(self._build, request, previous, room)
+            prompt = self._tokens.counting(build, cancel)
+            tokens = self._numbers(prompt, cancel)
+            # Lines were counted one by one; joined they may, rarely, be more tokens.
+            excess = len(tokens) + request.max_new_tokens + 1 - context_tokens
+            if excess <= 0:
+                break
+            room -= excess
+        return prompt, tokens
+
+    def _build(self, request: CompletionRequest, previous: Fragments, room: int, count: CountTokens) -> Prompt:
+        return build_prompt(request, self._fim, count, room, previous)
+
+    def _numbers(self, prompt: Prompt, cancel: Cancel) -> list[int]:
+        plain = iter(self._tokens.encode([part.text for part in prompt.parts if not part.special], cancel))
+        parts = [(self._special[part.text],) if part.special else next(plain) for part in prompt.parts]
+        return [*self._start, *(token for part in parts for token in part)]
+
+    def _infill(self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel) -> Ask:
+        budget = max(0, context_tokens - request.max_new_tokens)
+
+        def build(count: CountTokens) -> tuple[Fragments, str, str]:
+            def cost(fragment: PromptFragment) -> int:
+                return count(file_block(fragment, request.language))
+
+            shown = stable_order(choose_blocks(request.fragments, cost, int(budget * BLOCK_SHARE)), previous)
+            left = budget - sum(map(cost, shown))
+            suffix = fit_suffix(plain_line_breaks(request.suffix), count, int(left * SUFFIX_SHARE))
+            return shown, fit_prefix(plain_line_breaks(request.prefix), count, left - count(suffix)), suffix
+
+        shown, prefix, suffix = self._tokens.counting(build, cancel)
+        body = {
             "input_extra": [{"filename": fragment.paths[0], "text": fragment.text} for fragment in shown],
-            "input_prefix": before + line_break,
-            "prompt": begun_line,
+            "input_prefix": prefix,
             "input_suffix": suffix,
         }
-        return {**body, **_llama_cpp_options(request)}, shown
+        return Ask("/infill", {**body, **_options(request)}, shown)
 
-    def _text(self, event: dict[str, Any]) -> str:
-        return string_of(event.get("content"))
-
-
-class LlamaCppCompletion(HttpModel):
-    """`/completion` of llama.cpp's server: Weft writes the prompt, with `fim` the middle is filled."""
-
-    def __init__(self, url: str, *, fim: FimTokens | None = None, context_tokens: int, **options: Any) -> None:
-        endpoint = Endpoint(url.rstrip("/") + "/completion", **options)
-        level = fim is not None and fim.repository_level
-        super().__init__(endpoint, endpoint_info("llama.cpp", endpoint, context_tokens, fim is not None, level), fim)
-
-    def _body(self, request: CompletionRequest, previous: Fragments) -> tuple[dict[str, object], Fragments]:
-        prompt = build_prompt(request, self._fim, self.count_tokens, self.info.context_tokens, previous)
-        return {"prompt": prompt.text, **_llama_cpp_options(request)}, prompt.fragments
-
-    def _text(self, event: dict[str, Any]) -> str:
-        return string_of(event.get("content"))
+    def _measure(self, timings: object) -> None:
+        if isinstance(timings, dict):
+            self._meter.read(number_of(timings.get("prompt_n")), _milliseconds(timings.get("prompt_ms")) / 1e3)
+            self._meter.wrote(number_of(timings.get("predicted_n")), _milliseconds(timings.get("predicted_ms")) / 1e3)
 
 
-def _llama_cpp_options(request: CompletionRequest) -> dict[str, object]:
+# The sampler that always takes the best: penalties and the like that a server was started with change no text.
+_GREEDY: dict[str, object] = {
+    "stream": True,
+    "cache_prompt": True,
+    "temperature": 0,
+    "samplers": ["top_k"],
+    "top_k": 1,
+}
+
+
+def _options(request: CompletionRequest) -> dict[str, object]:
     return {
         "n_predict": request.max_new_tokens,
-        "temperature": 0,
-        "stream": True,
-        "cache_prompt": True,
         "stop": stops_of(request),
+        "n_probs": 1,
+        "response_fields": _LAST_FIELDS,
+        **_GREEDY,
     }
+
+
+def _probability(said: object) -> float | None:
+    """That of all the tokens that an event brings; None where it says nothing of them."""
+    logarithms = [one.get("logprob") for one in said if isinstance(one, dict)] if isinstance(said, list) else []
+    numbers = [number for number in logarithms if isinstance(number, (int, float))]
+    return math.exp(min(0.0, sum(numbers))) if numbers else None
+
+
+def _milliseconds(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) and value > 0 else 0.0

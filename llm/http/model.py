@@ -6,6 +6,7 @@ Knows no protocol of its own; the files beside it are one protocol each.
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -16,6 +17,7 @@ from typing import Any
 from ..conversation import fit_messages
 from ..formats import FimTokens
 from ..hole import ask_for_hole, read_answer
+from ..prompts import Prompt
 from ..protocol import (
     Cancel,
     ChatRequest,
@@ -35,6 +37,9 @@ BYTES_PER_TOKEN = 2.5  # tokenizers for code need 3 to 4; too many tokens counte
 SHORTEST_OVERFLOW_TOKENS = 128
 """A server that refuses even this much has another complaint than length."""
 
+TRUSTED_S = 10.0
+"""A server that was not heard of for longer may have another model by now."""
+
 Fragments = tuple[PromptFragment, ...]
 
 
@@ -50,8 +55,8 @@ class Ask:
 class HttpModel(ABC):
     """What the endpoints share. A `CodeModel`.
 
-    The server is asked what it can do before the first request, and again after a failure: it may have been started
-    anew with another model. `count_tokens` is an upper estimate where a protocol has nothing better.
+    The server is asked what it can do before the first request, and again after a failure or a pause: it may have been
+    started anew with another model. `count_tokens` is an upper estimate where a protocol has nothing better.
     """
 
     def __init__(self, endpoint: Endpoint, info: ModelInfo, *, context_tokens: int, prompt_ms: int) -> None:
@@ -65,6 +70,7 @@ class HttpModel(ABC):
         self._prompt_ms = prompt_ms
         self._overflow_tokens = 0  # so much was too much, in the way tokens are counted here; 0 when nothing was
         self._is_known = False
+        self._heard_at = 0.0
 
     @property
     def info(self) -> ModelInfo:
@@ -78,13 +84,16 @@ class HttpModel(ABC):
         return self._meter.speed
 
     def prepare(self, cancel: Cancel) -> None:
-        if self._is_known:
+        if self._is_known and time.monotonic() - self._heard_at < TRUSTED_S:
             return
+        self._is_known = False
         try:
-            self._info = self._probe(cancel)
-            self._is_known = True
+            found = self._probe(cancel)
         except Cancelled:
-            pass
+            return
+        if found != self._info:
+            self._info, self._overflow_tokens = found, 0
+        self._is_known, self._heard_at = True, time.monotonic()
 
     def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
         try:
@@ -142,7 +151,10 @@ class HttpModel(ABC):
 
     @abstractmethod
     def _probe(self, cancel: Cancel) -> ModelInfo:
-        """What the server says about its model; `context_tokens` as the server has it. Raises ModelError."""
+        """What the server says about its model; `context_tokens` as the server has it. Raises ModelError.
+
+        Asked again after every pause, so what is dear to find out is kept where the server is seen to be the same.
+        """
 
     @abstractmethod
     def _ask(self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel) -> Ask:
@@ -185,6 +197,7 @@ class HttpModel(ABC):
                         for made in cut(found for event in events if (found := piece(event)) and found.text):
                             has_begun = True
                             yield made
+                    self._heard_at = time.monotonic()
                     return
                 except ContextOverflow:
                     if has_begun or self._longest_context() // 2 < SHORTEST_OVERFLOW_TOKENS:
@@ -216,6 +229,22 @@ def string_of(value: object) -> str:
 def number_of(value: object) -> int:
     """A number that a server gives; 0 for anything else, and for what can be no count."""
     return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0 else 0
+
+
+def plain_text(prompt: Prompt, fim: FimTokens | None) -> str:
+    """The prompt for a server that takes one text: there letters of a special token are the token, also in code.
+
+    A space parts those in code, so that a file about such tokens does not end where it names one.
+    """
+
+    def plain(text: str) -> str:
+        for token in fim.all if fim else ():
+            letters = token.strip()
+            if letters in text:
+                text = text.replace(letters, f"{letters[0]} {letters[1:]}")
+        return text
+
+    return "".join(part.text if part.special else plain(part.text) for part in prompt.parts)
 
 
 def stops_of(request: CompletionRequest) -> list[str]:
