@@ -1,62 +1,297 @@
-"""Servers that speak OpenAI's completions."""
+"""Servers that speak OpenAI's protocol: vLLM, TGI, llama-cpp-python's, LM Studio, and those of companies.
+
+They agree on `/v1/completions` and `/v1/chat/completions` and on little else. What a server's model can do is asked:
+`/v1/models` names it, a tokenising path (vLLM and TGI have `/tokenize`, llama-cpp-python `/extras/tokenize`) says which
+special tokens it knows, and one token of a conversation says whether it chats. `suffix` is a field of the protocol that
+most servers refuse and some take without minding it, so it is used only where the user says so.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
+from difflib import get_close_matches
 from typing import Any
 
+from ..formats import PROBE, FimChoice
+from ..hole import FILLED_BY_INSTRUCTION, ask_for_hole
 from ..lexer import plain_line_breaks
-from ..prompts import SUFFIX_SHARE, FimTokens, build_prompt, fit_suffix
-from ..protocol import CompletionRequest
-from .endpoint import Endpoint
-from .model import Fragments, HttpModel, endpoint_info, stops_of, string_of
+from ..prompts import SUFFIX_SHARE, build_prompt, fit_suffix
+from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
+from ..speed import SpeedMeter
+from .endpoint import Endpoint, Refused
+from .model import Ask, Fragments, HttpModel, number_of, plain_text, stops_of, string_of
 
-_OPENAI_STOPS = 4  # the most that the protocol allows; the others are cut here
+COMPLETIONS, CHAT, MISTRAL_FIM = "/v1/completions", "/v1/chat/completions", "/v1/fim/completions"
+
+MOST_STOPS = 4
+"""The most stop texts that the protocol allows; the others are cut here."""
+
+FEWEST_TIMED_PIECES = 8
+"""Shorter answers measure the network."""
+
+_NO_SUCH_THING = (400, 401, 403, 404, 405, 422, 501)
+_SHOWN_NAMES = 8
 
 
-class OpenAICompletion(HttpModel):
-    """`/v1/completions` as OpenAI defined it: vLLM, llama.cpp, Ollama, LM Studio and many others serve it.
-
-    With `accepts_suffix` the server fills the middle; else `fim` does, when its tokens are given; else only the code
-    before the cursor is read.
-    """
+class OpenAIModel(HttpModel):
+    """A `CodeModel` behind `/v1`. `url` may end with it or not; an empty `name` takes the only model there."""
 
     def __init__(
-        self,
-        url: str,
-        *,
-        model: str,
-        accepts_suffix: bool = False,
-        fim: FimTokens | None = None,
-        context_tokens: int,
-        **options: Any,
+        self, url: str, *, name: str = "", fim: FimChoice = PROBE, context_tokens: int, prompt_ms: int, **options: Any
     ) -> None:
-        base = url.rstrip("/").removesuffix("/completions")
-        endpoint = Endpoint(f"{base}/completions" if base.endswith("/v1") else f"{base}/v1/completions", **options)
-        self._model = model
-        self._accepts_suffix = accepts_suffix
-        fim = None if accepts_suffix else fim
-        level = fim is not None and fim.repository_level
-        info = endpoint_info("openai", endpoint, context_tokens, accepts_suffix or fim is not None, level, model)
-        super().__init__(endpoint, info, fim)
+        endpoint = Endpoint(url.rstrip("/").removesuffix("/completions").removesuffix("/v1"), **options)
+        info = ModelInfo(name or endpoint.url, "openai", context_tokens, False, False, endpoint.local)
+        super().__init__(endpoint, info, context_tokens=context_tokens, prompt_ms=prompt_ms)
+        self._wanted_name = name
+        self._choice = fim
+        self._model = name
+        self._suffix_path = ""  # where the server fills the middle by its own `suffix`
+        self._options: dict[str, object] = {}  # what this server takes besides the protocol
+        self._keeps_prompts = False
 
-    def _body(self, request: CompletionRequest, previous: Fragments) -> tuple[dict[str, object], Fragments]:
-        context_tokens = self.info.context_tokens
-        options: dict[str, object] = {
+    def _probe(self, cancel: Cancel) -> ModelInfo:
+        cards = self._cards(cancel)
+        self._model = _name_among([string_of(card.get("id")) for card in cards], self._wanted_name, self._endpoint.url)
+        card = next((card for card in cards if card.get("id") == self._model), {})
+        vocabulary = _Vocabulary(self._endpoint, self._model, cancel)
+        is_vllm = vocabulary.max_model_len > 0
+        context_tokens = number_of(card.get("max_model_len")) or vocabulary.max_model_len or self._context_tokens
+        if vocabulary.is_tgi:
+            # It bounds the prompt by itself, besides prompt and answer together.
+            about = self._value("/info", None, cancel)
+            context_tokens = number_of(about.get("max_input_tokens")) if isinstance(about, dict) else context_tokens
+        chats = self._chats(cancel)
+        self._fim = self._choice.tokens_in(vocabulary) if vocabulary.path else self._choice.tokens
+        self._by_instruction = self._choice.way == "chat" or (self._choice.way == "probe" and not self._fim and chats)
+        if self._by_instruction and not chats:
+            raise ModelMissing(f'{self._model} at {self._endpoint.url} does not chat, so fim = "chat" can\'t be used.')
+        self._suffix_path = self._path_for_suffix(cancel) if self._choice.way == "suffix" else ""
+        self._keeps_prompts = bool(vocabulary.path)
+        self._options = {}
+        if is_vllm:
+            # vLLM writes no special token as text, so only its number can end the answer.
+            self._options = {"stream_options": {"include_usage": True}}
+            if self._fim and (ids := [vocabulary.numbers[token] for token in self._fim.all if token in vocabulary]):
+                self._options["stop_token_ids"] = ids
+        return ModelInfo(
+            name=self._model,
+            backend="openai",
+            context_tokens=context_tokens,
+            fills_middle=bool(self._fim or self._suffix_path or self._by_instruction),
+            repository_level=self._fim is not None and self._fim.repository_level,
+            local=self._endpoint.local,
+            chats=chats,
+            notes=self._notes(card, bool(vocabulary.path)),
+        )
+
+    def _ask(self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel) -> Ask:
+        body: dict[str, object] = {
             "model": self._model,
             "max_tokens": request.max_new_tokens,
             "temperature": 0,
             "stream": True,
-            "stop": stops_of(request)[:_OPENAI_STOPS],
+            "stop": stops_of(request)[:MOST_STOPS],
+            **self._options,
         }
-        if self._accepts_suffix:
+        if self._suffix_path:
             room = int(max(0, context_tokens - request.max_new_tokens) * SUFFIX_SHARE)
             suffix = fit_suffix(plain_line_breaks(request.suffix), self.count_tokens, room)
-            options["suffix"] = suffix
+            body["suffix"] = suffix
             context_tokens -= self.count_tokens(suffix)
         prompt = build_prompt(request, self._fim, self.count_tokens, context_tokens, previous)
-        return {"prompt": prompt.text, **options}, prompt.fragments
+        body["prompt"] = plain_text(prompt, self._fim)
+        return Ask(self._suffix_path or COMPLETIONS, body, prompt.fragments)
 
-    def _text(self, event: dict[str, Any]) -> str:
+    def _warm_ask(
+        self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel
+    ) -> Ask | None:
+        """One token after the prompt: none at all is refused. Not where it is unknown whether prompts are kept."""
+        if not self._keeps_prompts:
+            return None
+        if self._by_instruction:
+            question = ask_for_hole(request, self.count_tokens, context_tokens, previous)
+            asked = self._chat_ask(question.chat, context_tokens, cancel)
+            return Ask(asked.path, {**asked.body, "max_tokens": 1}, question.fragments)
+        asked = self._ask(request, previous, context_tokens, cancel)
+        return Ask(asked.path, {**asked.body, "max_tokens": 1}, asked.shown)
+
+    def _chat_ask(self, request: ChatRequest, context_tokens: int, cancel: Cancel) -> Ask:
+        body: dict[str, object] = {
+            "model": self._model,
+            "messages": [{"role": message.role, "content": message.text} for message in request.messages],
+            "max_tokens": request.max_new_tokens,
+            "temperature": 0,
+            "stream": True,
+        }
+        if request.stop:
+            body["stop"] = list(request.stop[:MOST_STOPS])
+        return Ask(CHAT, body)
+
+    def _piece(self, event: dict[str, Any]) -> Piece | None:
         choices = event.get("choices")
         first = choices[0] if isinstance(choices, list) and choices else None
-        return string_of(first.get("text")) if isinstance(first, dict) else ""
+        if not isinstance(first, dict):
+            return None
+        delta = first.get("delta")  # Mistral answers a completion like a conversation
+        return Piece(string_of(delta.get("content")) if isinstance(delta, dict) else string_of(first.get("text")))
+
+    def _chat_piece(self, event: dict[str, Any]) -> Piece | None:
+        return self._piece(event)
+
+    def _answer(
+        self,
+        ask: Callable[[], Ask],
+        piece: Callable[[dict[str, Any]], Piece | None],
+        cut: Callable[[Iterator[Piece]], Iterator[Piece]],
+        cancel: Cancel,
+    ) -> Iterator[Piece]:
+        """The protocol has no timings: a clock here takes them."""
+        clock = _Clock()
+
+        def timed_ask() -> Ask:
+            asked = ask()
+            clock.start()
+            return asked
+
+        def timed_piece(event: dict[str, Any]) -> Piece | None:
+            made = piece(event)
+            clock.see(event, bool(made and made.text))
+            return made
+
+        try:
+            yield from super()._answer(timed_ask, timed_piece, cut, cancel)
+        finally:
+            clock.tell(self._meter)
+
+    def _cards(self, cancel: Cancel) -> list[dict[str, Any]]:
+        answer = self._value("/v1/models", None, cancel)
+        cards = answer.get("data") if isinstance(answer, dict) else None
+        return [card for card in cards if isinstance(card, dict)] if isinstance(cards, list) else []
+
+    def _chats(self, cancel: Cancel) -> bool:
+        question = [{"role": "user", "content": "Hello"}]
+        body = {"model": self._model, "messages": question, "max_tokens": 1, "temperature": 0}
+        answer = self._value(CHAT, body, cancel)
+        return isinstance(answer, dict) and bool(answer.get("choices"))
+
+    def _path_for_suffix(self, cancel: Cancel) -> str:
+        body = {"model": self._model, "prompt": "a = ", "suffix": "\n", "max_tokens": 1, "temperature": 0}
+        return COMPLETIONS if self._value(MISTRAL_FIM, body, cancel) is None else MISTRAL_FIM
+
+    def _value(self, path: str, body: dict[str, object] | None, cancel: Cancel) -> Any:
+        """What the server says there; None where it has no such thing. A wrong key is said by `/v1/models`."""
+        try:
+            return self._endpoint.get(path, cancel) if body is None else self._endpoint.post(path, body, cancel)
+        except Refused as refused:
+            if refused.status not in _NO_SUCH_THING or (path == "/v1/models" and refused.status in (401, 403)):
+                raise
+            return None
+
+    def _notes(self, card: dict[str, Any], tokenises: bool) -> tuple[str, ...]:
+        notes: list[str] = []
+        if self._by_instruction:
+            notes.append(FILLED_BY_INSTRUCTION)
+        elif not self._fim and not self._suffix_path:
+            notes.append("no fill-in-the-middle tokens are known: the code after the cursor is not read")
+        if self._choice.way == "probe" and not self._fim and not tokenises:
+            notes.append("this server can't be asked for its model's tokens: set `fim` if the model fills the middle")
+        if card.get("owned_by") == "llamacpp":
+            notes.append('this is llama.cpp\'s own server: with backend = "llama.cpp" more of it is used')
+        return tuple(notes)
+
+
+class _Vocabulary:
+    """The special tokens of a served model, each asked for when it is wanted. Empty where the server can't say."""
+
+    def __init__(self, endpoint: Endpoint, model: str, cancel: Cancel) -> None:
+        self._endpoint, self._model, self._cancel = endpoint, model, cancel
+        self.numbers: dict[str, int | None] = {}
+        self.max_model_len = 0  # vLLM says it with every answer
+        self.is_tgi = False
+        self.path = next((path for path in ("/tokenize", "/extras/tokenize") if self._tokens(path, "a")), "")
+
+    def __contains__(self, token: object) -> bool:
+        return isinstance(token, str) and self._number(token) is not None
+
+    def _number(self, token: str) -> int | None:
+        if token not in self.numbers and self.path:
+            # Twice: some servers put a start token before every text, which makes one token out of none.
+            tokens = self._tokens(self.path, token * 2)
+            is_one = 2 <= len(tokens) <= 3 and tokens[-1] == tokens[-2]
+            self.numbers[token] = tokens[-1] if is_one else None
+        return self.numbers.get(token)
+
+    def _tokens(self, path: str, text: str) -> list[int]:
+        """Each server reads its own names among these and passes over the others."""
+        body = {
+            "model": self._model,
+            "prompt": text,  # vLLM
+            "inputs": text,  # TGI
+            "content": text,  # llama.cpp
+            "input": text,  # llama-cpp-python
+            "add_special_tokens": False,
+            "add_special": False,
+            "parse_special": True,
+        }
+        try:
+            answer = self._endpoint.post(path, body, self._cancel)
+        except Refused as refused:
+            if refused.status not in _NO_SUCH_THING:
+                raise
+            return []
+        if isinstance(answer, dict):
+            self.max_model_len = number_of(answer.get("max_model_len"))
+        self.is_tgi = isinstance(answer, list)
+        tokens = answer if isinstance(answer, list) else answer.get("tokens") if isinstance(answer, dict) else None
+        numbers = [token.get("id") if isinstance(token, dict) else token for token in tokens or ()]
+        return [number for number in numbers if isinstance(number, int)]
+
+
+class _Clock:
+    """How fast one answer came: a piece is about a token, and the first one ends the reading of the prompt."""
+
+    def __init__(self) -> None:
+        self._asked_s = self._first_s = self._last_s = 0.0
+        self._n_pieces = 0
+        self._n_read = 0  # tokens of the prompt that no cache had, where the server says so
+        self._timings: dict[str, Any] = {}
+
+    def start(self) -> None:
+        self._asked_s = time.monotonic()
+
+    def see(self, event: dict[str, Any], is_text: bool) -> None:
+        if is_text:
+            self._last_s = time.monotonic()
+            self._first_s = self._first_s or self._last_s
+            self._n_pieces += 1
+        if isinstance(usage := event.get("usage"), dict):
+            details = usage.get("prompt_tokens_details")
+            if isinstance(details, dict) and "cached_tokens" in details:
+                self._n_read = number_of(usage.get("prompt_tokens")) - number_of(details["cached_tokens"])
+        if isinstance(timings := event.get("timings"), dict):  # llama.cpp's server
+            self._timings = timings
+
+    def tell(self, meter: SpeedMeter) -> None:
+        if self._timings:
+            meter.read(number_of(self._timings.get("prompt_n")), number_of(self._timings.get("prompt_ms")) / 1e3)
+            meter.wrote(number_of(self._timings.get("predicted_n")), number_of(self._timings.get("predicted_ms")) / 1e3)
+            return
+        meter.read(self._n_read, self._first_s - self._asked_s)
+        if self._n_pieces >= FEWEST_TIMED_PIECES:
+            meter.wrote(self._n_pieces - 1, self._last_s - self._first_s)
+
+
+def _name_among(names: list[str], wanted: str, url: str) -> str:
+    """`wanted`, or the only name there is. A server that lists nothing is believed to have it."""
+    if wanted in names or (wanted and not names):
+        return wanted
+    if not wanted and len(names) == 1:
+        return names[0]
+    if not names:
+        raise ModelMissing(f"{url} does not list its models. Set `name` to the one it serves.")
+    near = get_close_matches(wanted, names, n=1)
+    shown = ", ".join(names[:_SHOWN_NAMES]) + (", …" if len(names) > _SHOWN_NAMES else "")
+    guess = f" Did you mean {near[0]}?" if near else ""
+    lacks = f"has no model {wanted}" if wanted else "has more than one model"
+    raise ModelMissing(f"{url} {lacks}.{guess} Set `name` to one of: {shown}.")

@@ -1,0 +1,283 @@
+"""Ollama: models with a template of their own, which says how the middle is filled.
+
+`/api/show` gives the template and, asked for more, the vocabulary. Where the template's letters around the code are
+plain to see, Weft writes the whole prompt itself (`raw`), with the format's repository tokens where the vocabulary has
+them all. Where they are not, the server fills its template from `prompt` and `suffix`.
+
+A model is loaded for one context size, and loaded again for another: `num_ctx` is chosen once, and the size that the
+model runs with already is taken where it is large enough.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Container
+from difflib import get_close_matches
+from typing import Any
+
+from ..formats import FIM_FORMATS, PROBE, FimChoice, FimTokens
+from ..hole import FILLED_BY_INSTRUCTION, ask_for_hole
+from ..lexer import plain_line_breaks
+from ..prompts import SUFFIX_SHARE, build_prompt, fit_suffix
+from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
+from .endpoint import Endpoint, Refused
+from .model import Ask, Fragments, HttpModel, number_of, plain_text, stops_of, string_of
+
+GENERATE, CHAT, SHOW = "/api/generate", "/api/chat", "/api/show"
+
+KEEP_ALIVE = "30m"
+"""The server's five minutes are shorter than a phone call, and a large model takes long to load."""
+
+FRESH_LOAD_S = 0.5
+"""A model that took longer to load was not in memory, so nothing of the prompt was read before."""
+
+
+class OllamaModel(HttpModel):
+    """A `CodeModel` served by Ollama. An empty `name` takes the only model that was pulled."""
+
+    def __init__(
+        self, url: str, *, name: str = "", fim: FimChoice = PROBE, context_tokens: int, prompt_ms: int, **options: Any
+    ) -> None:
+        endpoint = Endpoint(url, **options)
+        info = ModelInfo(name or endpoint.url, "ollama", context_tokens, False, False, endpoint.local)
+        super().__init__(endpoint, info, context_tokens=context_tokens, prompt_ms=prompt_ms)
+        self._wanted_name = name
+        self._choice = fim
+        self._model = name
+        self._uses_suffix = False
+        self._stops: tuple[str, ...] = ()  # the model's own, which stop texts of a request would replace
+        self._num_ctx = context_tokens
+        self._options: dict[str, object] = {}
+
+    def _probe(self, cancel: Cancel) -> ModelInfo:
+        self._model = self._wanted_name or self._only_name(cancel)
+        about = self._about(cancel)
+        values = about.get("model_info")
+        values = values if isinstance(values, dict) else {}
+        template, parameters = string_of(about.get("template")), _parameters(string_of(about.get("parameters")))
+        tokens = values.get("tokenizer.ggml.tokens")
+        vocabulary = frozenset(token for token in tokens if isinstance(token, str)) if isinstance(tokens, list) else ()
+        can = about.get("capabilities")
+        capabilities = can if isinstance(can, list) else []
+        chats = any(
+            (".Messages" in template, ".System" in template, about.get("renderer"), "tokenizer.chat_template" in values)
+        )
+        inserts = "insert" in capabilities or ".Suffix" in template
+        self._choose_way(template, vocabulary, inserts, chats)
+        self._stops = tuple(value for name, value in parameters if name == "stop")
+        # A model that thinks would do so before every completion, unless it is told not to.
+        self._options = {"think": False} if "thinking" in capabilities else {}
+        self._num_ctx = self._context_size(values, dict(parameters), cancel)
+        return ModelInfo(
+            name=self._model,
+            backend="ollama",
+            context_tokens=self._num_ctx,
+            fills_middle=bool(self._fim or self._uses_suffix or self._by_instruction),
+            repository_level=self._fim is not None and self._fim.repository_level,
+            # Ollama passes requests for models of its cloud on.
+            local=self._endpoint.local and not about.get("remote_host"),
+            chats=chats,
+            notes=self._notes(about),
+        )
+
+    def _ask(self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel) -> Ask:
+        body = self._body(request.max_new_tokens, (*stops_of(request), *self._stops))
+        suffix = ""
+        if self._uses_suffix:
+            room = int(max(0, context_tokens - request.max_new_tokens) * SUFFIX_SHARE)
+            suffix = fit_suffix(plain_line_breaks(request.suffix), self.count_tokens, room)
+            context_tokens -= self.count_tokens(suffix)
+        prompt = build_prompt(request, self._fim, self.count_tokens, context_tokens, previous)
+        body["prompt"] = plain_text(prompt, self._fim)
+        # A prompt that is cut in silence loses its tokens; one that is refused is built again, shorter.
+        body["truncate"] = False
+        if suffix:
+            body["suffix"] = suffix
+        else:
+            body["raw"] = True  # without a suffix the server would take the prompt for a question
+        return Ask(GENERATE, body, prompt.fragments)
+
+    def _warm_ask(
+        self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel
+    ) -> Ask | None:
+        if self._by_instruction:
+            question = ask_for_hole(request, self.count_tokens, context_tokens, previous)
+            asked = Ask(CHAT, self._chat_ask(question.chat, context_tokens, cancel).body, question.fragments)
+        else:
+            asked = self._ask(request, previous, context_tokens, cancel)
+        options = asked.body["options"]
+        assert isinstance(options, dict)
+        # One token and not none: `num_predict` 0 is read as no limit.
+        return Ask(asked.path, {**asked.body, "options": {**options, "num_predict": 1}}, asked.shown)
+
+    def _chat_ask(self, request: ChatRequest, context_tokens: int, cancel: Cancel) -> Ask:
+        messages = [{"role": message.role, "content": message.text} for message in request.messages]
+        stops = (*request.stop, *self._stops) if request.stop else ()
+        return Ask(CHAT, {**self._body(request.max_new_tokens, stops), "messages": messages})
+
+    def _piece(self, event: dict[str, Any]) -> Piece | None:
+        if event.get("done"):
+            self._measure(event)
+        return Piece(string_of(event.get("response")))
+
+    def _chat_piece(self, event: dict[str, Any]) -> Piece | None:
+        if event.get("done"):
+            self._measure(event)
+        message = event.get("message")
+        return Piece(string_of(message.get("content"))) if isinstance(message, dict) else None
+
+    def _body(self, max_new_tokens: int, stops: tuple[str, ...]) -> dict[str, object]:
+        options: dict[str, object] = {
+            "num_predict": max_new_tokens,
+            "temperature": 0,
+            "repeat_penalty": 1.0,  # the server's default keeps a model from writing code twice
+            "num_ctx": self._num_ctx,
+        }
+        if stops:
+            options["stop"] = list(dict.fromkeys(stops))
+        return {
+            "model": self._model,
+            "stream": True,
+            "keep_alive": KEEP_ALIVE,
+            "options": options,
+            **self._options,
+        }
+
+    def _choose_way(self, template: str, vocabulary: Container[str], inserts: bool, chats: bool) -> None:
+        way = self._choice.way
+        if way == "suffix" and not inserts:
+            raise ModelMissing(f'{self._model} has no template with a suffix, so fim = "suffix" can\'t be used.')
+        if way == "chat" and not chats:
+            raise ModelMissing(f'{self._model} has no template for conversations, so fim = "chat" can\'t be used.')
+        if way == "probe":
+            self._fim = fim_of_template(template, vocabulary) or self._choice.tokens_in(vocabulary)
+        else:
+            self._fim = self._choice.tokens_in(vocabulary) if vocabulary else self._choice.tokens
+        self._uses_suffix = way == "suffix" or (way == "probe" and not self._fim and inserts)
+        self._by_instruction = way == "chat" or (way == "probe" and not self._fim and not inserts and chats)
+
+    def _context_size(self, values: dict[str, Any], parameters: dict[str, str], cancel: Cancel) -> int:
+        """`num_ctx` for every request from here on."""
+        trained = number_of(values.get(f"{string_of(values.get('general.architecture'))}.context_length"))
+        wanted = min(self._context_tokens, trained or self._context_tokens)
+        loaded = next((number_of(model.get("context_length")) for model in self._running(cancel)), 0)
+        if loaded >= wanted:
+            return loaded
+        written = parameters.get("num_ctx", "")
+        return max(wanted, int(written)) if written.isdecimal() else wanted
+
+    def _running(self, cancel: Cancel) -> list[dict[str, Any]]:
+        """The model, when it is in memory."""
+        models = _models(self._endpoint.get("/api/ps", cancel))
+        return [model for model in models if _full_name(model["name"]) == _full_name(self._model)]
+
+    def _about(self, cancel: Cancel) -> dict[str, Any]:
+        try:
+            about = self._endpoint.post(SHOW, {"model": self._model, "verbose": True}, cancel)
+        except Refused as refused:
+            if refused.status != 404:
+                raise
+            names = [model["name"] for model in _models(self._endpoint.get("/api/tags", cancel))]
+            near = get_close_matches(self._model, names, n=1)
+            guess = f" Did you mean {near[0]}?" if near else ""
+            raise ModelMissing(
+                f"Ollama at {self._endpoint.url} has no model {self._model}.{guess} Run `ollama pull {self._model}`."
+            ) from refused
+        return about if isinstance(about, dict) else {}
+
+    def _only_name(self, cancel: Cancel) -> str:
+        names = [model["name"] for model in _models(self._endpoint.get("/api/tags", cancel))]
+        if not names:
+            raise ModelMissing(f"Ollama at {self._endpoint.url} has no models. Run `ollama pull` with the name of one.")
+        if len(names) > 1:
+            raise ModelMissing(f"Ollama has more than one model. Set `name` to one of: {', '.join(names)}.")
+        return str(names[0])
+
+    def _measure(self, event: dict[str, Any]) -> None:
+        self._meter.wrote(number_of(event.get("eval_count")), number_of(event.get("eval_duration")) / 1e9)
+        # The count is of the whole prompt, the duration of what no cache had: only together where nothing was kept.
+        if number_of(event.get("load_duration")) / 1e9 >= FRESH_LOAD_S:
+            n_tokens, seconds = event.get("prompt_eval_count"), number_of(event.get("prompt_eval_duration")) / 1e9
+            self._meter.read(number_of(n_tokens), seconds)
+
+    def _notes(self, about: dict[str, Any]) -> tuple[str, ...]:
+        notes: list[str] = []
+        if self._by_instruction:
+            notes.append(FILLED_BY_INSTRUCTION)
+        elif not self._fim and not self._uses_suffix:
+            notes.append("the model's template fills no middle: the code after the cursor is not read")
+        if host := string_of(about.get("remote_host")):
+            notes.append(f"Ollama sends what this model reads to {host}")
+        return tuple(notes)
+
+
+def fim_of_template(template: str, vocabulary: Container[str]) -> FimTokens | None:
+    """The letters that a Go template writes around `.Prompt` and `.Suffix`; None where they are not next to each other.
+
+    A known format with the same letters is taken instead when `vocabulary` has all its tokens: it also knows how
+    files of a repository are told apart.
+    """
+    texts, actions = _parts(template)
+    for i, action in enumerate(actions):
+        before, between, after = texts[i], texts[i + 1], texts[i + 2] if i + 2 < len(texts) else ""
+        following = actions[i + 1] if i + 1 < len(actions) else ""
+        if (action, following) == (".Prompt", ".Suffix"):
+            found = FimTokens(before, between, after)
+        elif (action, following) == (".Suffix", ".Prompt"):
+            found = FimTokens(between, before, after, suffix_first=True)
+        else:
+            continue
+        if found.prefix.strip() and found.suffix.strip():
+            return _known(found, vocabulary) or found
+    return None
+
+
+_ACTION = re.compile(r"\{\{(-?)\s*(.*?)\s*(-?)\}\}", re.DOTALL)
+
+
+def _parts(template: str) -> tuple[list[str], list[str]]:
+    """A template's texts and the actions between them; a minus at an action's edge takes the blanks there."""
+    texts, actions, end, trims = [], [], 0, False
+    for match in _ACTION.finditer(template):
+        text = template[end : match.start()]
+        text = text.lstrip() if trims else text
+        texts.append(text.rstrip() if match[1] else text)
+        actions.append(match[2].removeprefix("$"))
+        end, trims = match.end(), bool(match[3])
+    last = template[end:]
+    return [*texts, last.lstrip() if trims else last], actions
+
+
+def _known(found: FimTokens, vocabulary: Container[str]) -> FimTokens | None:
+    letters = (found.prefix, found.suffix, found.middle, found.suffix_first)
+    for tokens in FIM_FORMATS.values():
+        same = (tokens.prefix + tokens.opening, tokens.suffix, tokens.middle, tokens.suffix_first) == letters
+        if same and all(token in vocabulary for token in (*tokens.all, *tokens.signs)):
+            return tokens
+    return None
+
+
+def _parameters(text: str) -> list[tuple[str, str]]:
+    """The lines of a model file's parameters: a name, blanks, and a value that may be quoted."""
+    parameters = []
+    for line in text.splitlines():
+        name, _, value = line.strip().partition(" ")
+        value = value.strip()
+        if value.startswith('"'):
+            try:
+                value = str(json.loads(value))
+            except ValueError:
+                continue
+        if value:
+            parameters.append((name, value))
+    return parameters
+
+
+def _models(answer: Any) -> list[dict[str, Any]]:
+    models = answer.get("models") if isinstance(answer, dict) else None
+    return [model for model in models or () if isinstance(model, dict) and isinstance(model.get("name"), str)]
+
+
+def _full_name(name: str) -> str:
+    return name if ":" in name.rpartition("/")[2] else f"{name}:latest"
