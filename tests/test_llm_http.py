@@ -1,367 +1,278 @@
-"""HTTP backends against a real server on this machine: what is asked, what is understood, and how it ends."""
+"""What all models behind an endpoint share: when they are asked what they can do, and how an answer ends."""
 
 from __future__ import annotations
 
-import json
-import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from weft.llm.choose import ModelConfig, open_model
-from weft.llm.prompts import FIM_FORMATS
-from weft.llm.protocol import Cancel, CodeModel, CompletionRequest, ModelMissing, ModelUnreachable, PromptFragment
-
-REQUEST = CompletionRequest(
-    "shop.py",
-    "python",
-    "def pay():\n    return tot",
-    "\n\nend = 1\n",
-    (PromptFragment(("price.py",), "def total(): ...\n", 0, 1.0),),
-    "market",
+from weft.llm.formats import FIM_FORMATS
+from weft.llm.http.endpoint import Endpoint
+from weft.llm.http.model import Ask, HttpModel
+from weft.llm.protocol import (
+    Cancel,
+    ChatRequest,
+    CodeModel,
+    CompletionRequest,
+    Message,
+    ModelError,
+    ModelInfo,
+    ModelUnreachable,
+    Piece,
+    PromptFragment,
 )
+
 PATIENCE_S = 10  # a test that waits this long has failed
+REQUEST = CompletionRequest("shop.py", "python", "def pay():\n    return tot", "\n\nend = 1\n")
+
+Serve = Callable[..., Any]
 
 
-class Server:
-    """Answers every POST with `answer(self)`, which may call `send` and `write`; keeps what was asked."""
+class PlainModel(HttpModel):
+    """A protocol with nothing in it: a text in, texts out."""
 
-    def __init__(self, answer: Callable[[BaseHTTPRequestHandler], None]) -> None:
-        self.asked: list[tuple[str, dict[str, str], dict[str, Any]]] = []
-        outer = self
+    def __init__(self, url: str, *, context_tokens: int = 4000, prompt_ms: int = 1000, **options: Any) -> None:
+        endpoint = Endpoint(url, **options)
+        info = ModelInfo(url, "openai", context_tokens, False, False, endpoint.local)
+        super().__init__(endpoint, info, context_tokens=context_tokens, prompt_ms=prompt_ms)
+        self._fim = FIM_FORMATS["qwen"]
+        self.contexts: list[int] = []
+        self.previous: list[Any] = []
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
+    def _probe(self, cancel: Cancel) -> ModelInfo:
+        said = self._endpoint.get("/about", cancel)
+        return replace(self._info, name=said["name"], context_tokens=said["context"], chats=said.get("chats", False))
 
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                outer.asked.append((self.path, dict(self.headers), body))
-                answer(self)
+    def _ask(self, request: CompletionRequest, previous: Any, context_tokens: int, cancel: Cancel) -> Ask:
+        self.contexts.append(context_tokens)
+        self.previous.append(previous)
+        return Ask("/write", {"text": request.prefix, "context": context_tokens}, request.fragments)
 
-            def log_message(self, *_: object) -> None:
-                pass
+    def _piece(self, event: dict[str, Any]) -> Piece | None:
+        if "speed" in event:
+            self._meter.read(event["speed"], 1.0)
+        return Piece(event["text"]) if "text" in event else None
 
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
+    def _warm_ask(self, request: CompletionRequest, previous: Any, context_tokens: int, cancel: Cancel) -> Ask:
+        return replace(self._ask(request, previous, context_tokens, cancel), path="/read")
 
+    def _chat_ask(self, request: ChatRequest, context_tokens: int, cancel: Cancel) -> Ask:
+        return Ask("/chat", {"texts": [message.text for message in request.messages]})
 
-@contextmanager
-def serving(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[Server]:
-    server = Server(answer)
-    thread = threading.Thread(target=server.http.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.http.shutdown()
-        server.http.server_close()
-        thread.join()
-
-
-def start(handler: BaseHTTPRequestHandler, status: int = 200, **headers: str) -> None:
-    handler.send_response(status)
-    for name, value in {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked", **headers}.items():
-        handler.send_header(name.replace("_", "-"), value)
-    handler.end_headers()
+    def _chat_piece(self, event: dict[str, Any]) -> Piece | None:
+        return self._piece(event)
 
 
-def write(handler: BaseHTTPRequestHandler, data: bytes) -> None:
-    handler.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
-    handler.wfile.flush()
+def about(**more: Any) -> dict[str, Any]:
+    return {"GET /about": {"name": "coder", "context": 4000, **more}}
 
 
-def events(*lines: str | bytes) -> Callable[[BaseHTTPRequestHandler], None]:
-    """Answers with these lines, each followed by an empty one."""
-
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        start(handler)
-        for line in lines:
-            write(handler, (line if isinstance(line, bytes) else line.encode()) + b"\n\n")
-        write(handler, b"")
-
-    return answer
+def writes(*texts: str) -> Callable[[Any], None]:
+    return lambda reply: reply.events(*({"text": text} for text in texts), {"done": True})
 
 
-def content(*texts: str) -> Callable[[BaseHTTPRequestHandler], None]:
-    return events(*(f"data: {json.dumps({'content': text}, ensure_ascii=False)}" for text in texts))
-
-
-def complete(url: str, request: CompletionRequest = REQUEST, **config: Any) -> str:
-    model = open_model(ModelConfig(**{"backend": "llama.cpp", "url": url, **config}))
-    assert isinstance(model, CodeModel)
+def complete(model: CodeModel, request: CompletionRequest = REQUEST) -> str:
     return "".join(piece.text for piece in model.stream(request, Cancel()))
 
 
-def test_infill_sends_fragments_prefix_suffix_and_the_begun_line():
-    with serving(content("al", "()")) as server:
-        assert complete(server.url + "/") == "al()"
-    ((path, _, body),) = server.asked
-    assert path == "/infill"
-    assert body["input_extra"] == [{"filename": "price.py", "text": "def total(): ...\n"}]
-    assert (body["input_prefix"], body["prompt"], body["input_suffix"]) == (
-        "def pay():\n",
-        "    return tot",
-        REQUEST.suffix,
-    )
-    assert (body["stream"], body["temperature"], body["stop"], body["n_predict"]) == (True, 0, ["\n"], 64)
+def test_it_is_a_code_model():
+    assert isinstance(PlainModel("http://127.0.0.1:1"), CodeModel)
 
 
-def test_completion_sends_the_prompt_with_the_configured_tokens():
-    with serving(content("al()")) as server:
-        assert complete(server.url, backend="llama.cpp-completion", fim="qwen") == "al()"
-    ((path, _, body),) = server.asked
-    assert path == "/completion"
-    assert body["prompt"].startswith("<|repo_name|>market\n<|file_sep|>price.py\ndef total(): ...\n")
-    assert body["prompt"].endswith("    return tot<|fim_suffix|>\n\nend = 1\n<|fim_middle|>")
+def test_the_server_is_asked_what_it_can_do_once(replaying: Serve):
+    server = replaying({**about(context=512), "POST /write": writes("al()")})
+    model = PlainModel(server.url)
+    assert complete(model) == complete(model) == "al()"
+    model.prepare(Cancel())
+    assert [reply.path for reply in server.asked] == ["/about", "/write", "/write"]
+    assert (model.info.name, model.info.context_tokens) == ("coder", 512)
 
 
-def openai(*texts: str) -> Callable[[BaseHTTPRequestHandler], None]:
-    lines = [f"data: {json.dumps({'choices': [{'text': text, 'index': 0}]})}" for text in texts]
-    return events(": a comment", *lines, 'data: {"choices": []}', "data: [DONE]")
+def test_a_single_line_is_cut_at_its_end_and_the_server_told_to_stop(replaying: Serve):
+    seen = threading.Event()
+
+    def answer(reply: Any) -> None:
+        reply.start()
+        reply.event({"text": "al()\n"})
+        if reply.was_cut():
+            seen.set()
+
+    server = replaying({**about(), "POST /write": answer})
+    assert complete(PlainModel(server.url)) == "al()"
+    assert seen.wait(PATIENCE_S)
 
 
-def test_openai_without_suffix_sends_the_code_before_the_cursor():
-    with serving(openai("al", "()")) as server:
-        assert complete(server.url, backend="openai", name="coder") == "al()"
-    ((path, _, body),) = server.asked
-    assert (path, body["model"], body["max_tokens"]) == ("/v1/completions", "coder", 64)
-    assert "suffix" not in body
-    assert body["prompt"].endswith("\n\ndef pay():\n    return tot")
+def test_a_special_token_that_a_server_writes_as_text_ends_the_completion(replaying: Serve):
+    server = replaying({**about(), "POST /write": writes("al()", "<|endof", "text|>", "more")})
+    assert complete(PlainModel(server.url)) == "al()"
 
 
-def test_openai_suffix_is_sent_where_the_server_takes_it():
-    with serving(openai("al()")) as server:
-        assert complete(server.url + "/v1", backend="openai", name="coder", accepts_suffix=True) == "al()"
-    assert server.asked[0][2]["suffix"] == REQUEST.suffix
+def test_a_server_that_writes_more_than_asked_for_is_cut_and_one_that_does_not_is_heard_out(replaying: Serve):
+    server = replaying({**about(), "POST /write": writes("a", "b", "c")})
+    model = PlainModel(server.url)
+    assert complete(model, replace(REQUEST, max_new_tokens=3)) == "abc"
+    assert complete(model, replace(REQUEST, max_new_tokens=1)) == "ab"  # the last piece may be more than one token
+    assert server.n_connections == 1
 
 
-def test_a_single_line_is_cut_at_its_end():
-    with serving(content("al()", "\n    x = 1\n")) as server:
-        assert complete(server.url) == "al()"
+def test_the_next_prompt_of_a_file_knows_what_the_last_one_showed(replaying: Serve):
+    server = replaying({**about(), "POST /write": writes("al()")})
+    model = PlainModel(server.url)
+    fragment = PromptFragment(("price.py",), "def total(): ...\n", 0, 1.0)
+    complete(model, replace(REQUEST, fragments=(fragment,)))
+    complete(model)
+    assert model.previous == [(), (fragment,)]
 
 
-def test_a_special_token_that_a_server_writes_as_text_ends_the_completion():
-    with serving(content("al()", "<|endof", "text|>", "more")) as server:
-        assert complete(server.url, backend="llama.cpp-completion", fim="qwen") == "al()"
-        assert FIM_FORMATS["qwen"].ends[0] == "<|endoftext|>"
+def test_a_measured_slow_server_gets_shorter_prompts(replaying: Serve):
+    server = replaying({**about(), "POST /write": lambda reply: reply.events({"text": "al()"}, {"speed": 900})})
+    model = PlainModel(server.url, prompt_ms=1000)
+    assert model.speed.prefill == 0
+    complete(model)
+    complete(model)
+    assert model.contexts == [4000, 900]
+    assert (model.speed.prefill, model.info.context_tokens) == (900, 900)
 
 
-def test_garbage_between_events_is_passed_over():
-    lines = [
-        "data: {broken",
-        b"\xff\xfe\x00",
-        "event: x",
-        "data: [1]",
-        'data: {"content": 3}',
-        'data: {"content": "al"}',
-    ]
-    with serving(events(*lines, "[" * 100_000)) as server:
-        assert complete(server.url) == "al"
+TOO_LONG = {"error": "the request exceeds the available context size"}
 
 
-def test_a_line_separator_inside_a_text_is_text():
-    with serving(content("a\u2028b")) as server:
-        assert complete(server.url) == "a\u2028b"
+def test_a_prompt_that_is_too_long_is_built_again_half_as_long(replaying: Serve):
+    def answer(reply: Any) -> None:
+        if reply.body["context"] > 1000:
+            reply.json(TOO_LONG, 400)
+        else:
+            writes("al()")(reply)
+
+    server = replaying({**about(), "POST /write": answer})
+    model = PlainModel(server.url)
+    assert complete(model) == complete(model) == "al()"
+    assert model.contexts == [4000, 2000, 1000, 1000]
+    assert model.info.notes == ("the server refused longer prompts: at most 1000 tokens are sent",)
 
 
-def test_lone_surrogates_in_a_file_are_sent_as_question_marks():
-    request = CompletionRequest("a.py", "python", "x = '\ud800'", "")
-    with serving(content("ok")) as server:
-        assert complete(server.url, request) == "ok"
-    assert server.asked[0][2]["prompt"] == "x = '?'"
+def test_what_was_too_long_for_one_model_is_not_held_against_the_next(replaying: Serve):
+    server = replaying({**about(), "POST /write": lambda reply: reply.json(TOO_LONG, 400)})
+    model = PlainModel(server.url)
+    with pytest.raises(ModelUnreachable, match="available context"):
+        complete(model)
+    server.routes = {**about(context=3000), "POST /write": writes("al()")}
+    complete(model)
+    assert (model.contexts[-1], model.info.notes) == (3000, ())
 
 
-def test_a_key_comes_from_the_named_variable_and_is_in_no_message(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("MARKET_KEY", "sesame")
-
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        start(handler, 500)
-        write(handler, b"you sent " + handler.headers["Authorization"].encode())
-        write(handler, b"")
-
-    with serving(answer) as server, pytest.raises(ModelUnreachable, match="you sent Bearer") as raised:
-        complete(server.url, api_key_variable="MARKET_KEY")
-    assert server.asked[0][1]["Authorization"] == "Bearer sesame"
-    assert "sesame" not in str(raised.value)
+def test_a_prompt_for_which_even_a_little_is_too_much_is_an_error(replaying: Serve):
+    server = replaying({**about(), "POST /write": lambda reply: reply.json(TOO_LONG, 400)})
+    model = PlainModel(server.url)
+    with pytest.raises(ModelUnreachable, match="available context"):
+        complete(model)
+    assert model.contexts == [4000, 2000, 1000, 500, 250]
 
 
-def test_a_key_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("MARKET_KEY", raising=False)
-    with pytest.raises(ModelMissing, match="MARKET_KEY"):
-        complete("http://127.0.0.1:1", api_key_variable="MARKET_KEY")
+def test_a_context_that_is_full_in_the_middle_breaks_the_answer_off(replaying: Serve):
+    server = replaying({**about(), "POST /write": lambda reply: reply.events({"text": "al"}, TOO_LONG)})
+    stream = PlainModel(server.url).stream(REQUEST, Cancel())
+    assert next(stream).text == "al"
+    with pytest.raises(ModelUnreachable, match="stopped with an error"):
+        next(stream)
 
 
-@pytest.mark.parametrize(("status", "says"), [(401, "refuses"), (404, "not there"), (400, "400"), (503, "503")])
-def test_an_error_status_is_said_with_the_next_step(status: int, says: str):
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        start(handler, status)
-        write(handler, b"")
+def test_half_a_stream_is_given_and_then_said_to_be_half(replaying: Serve):
+    def answer(reply: Any) -> None:
+        reply.start()
+        reply.event({"text": "al"})
+        reply.cut()
 
-    with serving(answer) as server, pytest.raises(ModelUnreachable, match=says):
-        complete(server.url)
-
-
-def test_redirects_are_not_followed():
-    with serving(content("stolen")) as other:
-
-        def answer(handler: BaseHTTPRequestHandler) -> None:
-            start(handler, 307, Location=other.url + "/infill")
-            write(handler, b"")
-
-        with serving(answer) as server, pytest.raises(ModelUnreachable, match="redirects to"):
-            complete(server.url)
-        assert other.asked == []
+    stream = PlainModel(replaying({**about(), "POST /write": answer}).url).stream(REQUEST, Cancel())
+    assert next(stream).text == "al"
+    with pytest.raises(ModelUnreachable, match="in the middle"):
+        next(stream)
 
 
-def test_an_error_in_the_stream_comes_after_what_was_written():
-    check_breaks_off(events('data: {"content": "al"}', 'error: {"message": "out of memory"}'), "out of memory")
-    check_breaks_off(
-        events('data: {"content": "al"}', 'data: {"error": {"message": "out of memory"}}'), "out of memory"
-    )
+def test_after_a_failure_the_server_is_asked_again_what_it_can_do(replaying: Serve):
+    server = replaying({**about(), "POST /write": lambda reply: reply.json({"error": "out of memory"}, 500)})
+    model = PlainModel(server.url)
+    with pytest.raises(ModelUnreachable, match="out of memory"):
+        complete(model)
+    server.routes = {**about(name="other"), "POST /write": writes("al()")}
+    assert complete(model) == "al()"
+    assert model.info.name == "other"
 
 
-def test_half_a_stream_is_given_and_then_said_to_be_half():
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        start(handler)
-        write(handler, b'data: {"content": "al"}\n\n')
-        handler.connection.shutdown(socket.SHUT_RDWR)
-        handler.close_connection = True
-
-    check_breaks_off(answer, "in the middle")
-
-
-def check_breaks_off(answer: Callable[[BaseHTTPRequestHandler], None], says: str) -> None:
-    with serving(answer) as server:
-        model = open_model(ModelConfig(backend="llama.cpp", url=server.url))
-        assert model is not None
-        stream = model.stream(REQUEST, Cancel())
-        assert next(stream).text == "al"
-        with pytest.raises(ModelUnreachable, match=says):
-            next(stream)
+def test_warming_reads_and_remembers_what_was_shown(replaying: Serve):
+    server = replaying({**about(), "POST /read": writes(), "POST /write": writes("al()")})
+    model = PlainModel(server.url)
+    fragment = PromptFragment(("price.py",), "def total(): ...\n", 0, 1.0)
+    model.warm(replace(REQUEST, fragments=(fragment,)), Cancel())
+    complete(model)
+    assert [reply.path for reply in server.asked] == ["/about", "/read", "/write"]
+    assert model.previous == [(), (fragment,)]
 
 
-def test_an_answer_that_is_no_completion_is_said_to_be_none():
-    with serving(events("<html>hello</html>")) as server, pytest.raises(ModelUnreachable, match="not with completions"):
-        complete(server.url)
+def test_warming_does_not_complain_about_length(replaying: Serve):
+    server = replaying({**about(), "POST /read": lambda reply: reply.json(TOO_LONG, 400)})
+    PlainModel(server.url).warm(REQUEST, Cancel())
+    assert len(server.asked) == 2
 
 
-def test_a_silent_server_is_not_waited_for():
-    release = threading.Event()
-    with serving(lambda _: release.wait(PATIENCE_S) and None) as server:
-        with pytest.raises(ModelUnreachable, match=r"silent for 0\.05 s"):
-            complete(server.url, read_timeout_s=0.05)
-        release.set()
-
-
-def test_a_server_may_go_away_and_come_back():
-    with serving(content("one")) as server:
-        model = open_model(ModelConfig(backend="llama.cpp", url=server.url))
-        assert model is not None
-        assert [piece.text for piece in model.stream(REQUEST, Cancel())] == ["one"]
-        port = server.http.server_port
+def test_warming_a_server_that_is_not_there_is_an_error(replaying: Serve):
+    server = replaying({})
+    server.stop()
     with pytest.raises(ModelUnreachable, match="Nothing answers"):
-        list(model.stream(REQUEST, Cancel()))
-    again = Server(content("two"))
-    again.http.server_close()
-    again.http.server_address = ("127.0.0.1", port)
-    again.http.socket = socket.create_server(("127.0.0.1", port))
-    thread = threading.Thread(target=again.http.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        assert [piece.text for piece in model.stream(REQUEST, Cancel())] == ["two"]
-    finally:
-        again.http.shutdown()
-        again.http.server_close()
-        thread.join()
+        PlainModel(server.url).warm(REQUEST, Cancel())
 
 
-def test_the_server_sees_a_cancelled_stream_break_and_stops_writing():
-    seen = threading.Event()
+def test_a_cancelled_stream_ends_quietly_and_at_once(replaying: Serve):
+    asked, release = threading.Event(), threading.Event()
 
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        start(handler)
-        write(handler, b'data: {"content": "al"}\n\n')
-        # Nothing is left to read but the end of the connection.
-        handler.connection.settimeout(PATIENCE_S)
-        if handler.connection.recv(1) == b"":
-            seen.set()
-        handler.close_connection = True
-
-    with serving(answer) as server:
-        model = open_model(ModelConfig(backend="llama.cpp", url=server.url))
-        assert model is not None
-        cancel = Cancel()
-        stream = model.stream(REQUEST, cancel)
-        assert next(stream).text == "al"
-        rest: list[object] = []
-        waiting = threading.Thread(target=lambda: rest.extend(stream))
-        waiting.start()
-        cancel.cancel()
-        waiting.join(PATIENCE_S)
-        assert not waiting.is_alive()
-        assert rest == []
-        assert seen.wait(PATIENCE_S)
-
-
-def test_a_request_is_cancelled_before_the_first_byte_of_its_answer():
-    asked, seen = threading.Event(), threading.Event()
-
-    def answer(handler: BaseHTTPRequestHandler) -> None:
+    def answer(reply: Any) -> None:
         asked.set()
-        handler.connection.settimeout(PATIENCE_S)
-        if handler.connection.recv(1) == b"":
-            seen.set()
-        handler.close_connection = True
+        release.wait(PATIENCE_S)
 
-    with serving(answer) as server:
-        model = open_model(ModelConfig(backend="llama.cpp", url=server.url))
-        assert model is not None
-        cancel = Cancel()
-        waiting = threading.Thread(target=lambda: list(model.stream(REQUEST, cancel)))
-        waiting.start()
-        assert asked.wait(PATIENCE_S)
-        cancel.cancel()
-        waiting.join(PATIENCE_S)
-        assert not waiting.is_alive()
-        assert seen.wait(PATIENCE_S)
+    server = replaying({**about(), "POST /write": answer})
+    cancel = Cancel()
+    heard: list[Piece] = []
+    waiting = threading.Thread(target=lambda: heard.extend(PlainModel(server.url).stream(REQUEST, cancel)))
+    waiting.start()
+    assert asked.wait(PATIENCE_S)
+    cancel.cancel()
+    waiting.join(PATIENCE_S)
+    release.set()
+    assert not waiting.is_alive()
+    assert heard == []
 
 
-def test_the_server_is_told_to_stop_when_the_line_is_complete():
-    seen = threading.Event()
+def test_cancelling_while_the_server_is_asked_what_it_can_do_is_quiet_too(replaying: Serve):
+    asked, release = threading.Event(), threading.Event()
 
-    def answer(handler: BaseHTTPRequestHandler) -> None:
-        start(handler)
-        write(handler, b'data: {"content": "al()\\n"}\n\n')
-        handler.connection.settimeout(PATIENCE_S)
-        if handler.connection.recv(1) == b"":
-            seen.set()
-        handler.close_connection = True
+    def answer(reply: Any) -> None:
+        asked.set()
+        release.wait(PATIENCE_S)
 
-    with serving(answer) as server:
-        assert complete(server.url) == "al()"
-        assert seen.wait(PATIENCE_S)
+    server = replaying({"GET /about": answer})
+    cancel = Cancel()
+    model = PlainModel(server.url)
+    ended = threading.Event()
+
+    def wait() -> None:
+        model.prepare(cancel)
+        assert list(model.stream(REQUEST, cancel)) == []
+        ended.set()
+
+    threading.Thread(target=wait).start()
+    assert asked.wait(PATIENCE_S)
+    cancel.cancel()
+    assert ended.wait(PATIENCE_S)
+    release.set()
+    assert len(server.asked) == 1
 
 
-@pytest.mark.parametrize("backend", ["none", "workspace"])
-def test_backends_that_need_no_model_open_none(backend: str):
-    assert open_model(ModelConfig(backend=backend)) is None
-
-
-@pytest.mark.parametrize(
-    ("config", "says"),
-    [
-        (ModelConfig(backend="transformer"), "Did you mean transformers"),
-        (ModelConfig(backend="transformers"), "needs `path`"),
-        (ModelConfig(backend="llama.cpp"), "needs `url`"),
-        (ModelConfig(backend="llama.cpp", url="localhost:8080"), "http://host:port"),
-        (ModelConfig(backend="openai", url="http://localhost"), "needs `name`"),
-        (ModelConfig(backend="llama.cpp-completion", url="http://localhost", fim="gwen"), "Did you mean qwen"),
-    ],
-)
-def test_a_wrong_configuration_is_said_with_what_is_right(config: ModelConfig, says: str):
-    with pytest.raises(ModelMissing, match=says):
-        open_model(config)
+def test_a_conversation_is_only_for_models_that_have_them(replaying: Serve):
+    server = replaying({**about(), "POST /chat": writes("hello")})
+    request = ChatRequest((Message("user", "hello"),))
+    with pytest.raises(ModelError, match="does not chat"):
+        list(PlainModel(server.url).chat(request, Cancel()))
+    server.routes |= about(chats=True)
+    assert [piece.text for piece in PlainModel(server.url).chat(request, Cancel())] == ["hello"]
