@@ -1,11 +1,13 @@
 """How fast a model is here, and how long a prompt may therefore be.
 
-Owns the running measurements and the token budget that follows from them. Knows no model.
+Owns the running measurements, the token budget that follows from them, and what a pass costs by its tokens. Knows
+no model.
 """
 
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 
 from .protocol import Speed
 
@@ -20,6 +22,12 @@ TOLERATED_CHANGE = 1.5
 
 FEWEST_TOKENS = 64
 """Shorter prompts measure the overhead of a call."""
+
+LONGEST_PAUSE = 3.0
+"""A pass that took this many times what it should was interrupted by something else, and counts as no more."""
+
+ASSUMED_GROWTH = 0.1
+"""Of a pass with every further token, where none that long was measured. It is measured as soon as it is tried."""
 
 
 class SpeedMeter:
@@ -61,6 +69,34 @@ class SpeedMeter:
             if not now or not now / TOLERATED_CHANGE <= wanted <= now * TOLERATED_CHANGE:
                 self._context_tokens = wanted
             return min(limit, self._context_tokens)
+
+
+class PassTimes:
+    """Seconds of one pass over the weights, by the number of tokens that it reads after a prompt. From any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seconds: dict[int, float] = {}
+
+    def measured(self, n_tokens: int, seconds: float) -> None:
+        with self._lock:
+            before = self._seconds.get(n_tokens, 0.0)
+            self._seconds[n_tokens] = _mixed(before, min(seconds, LONGEST_PAUSE * before) if before else seconds)
+
+    def seconds(self, n_tokens: int) -> float:
+        """Between two measurements in proportion; 0 while nothing was measured."""
+        with self._lock:
+            if n_tokens in self._seconds or not self._seconds:
+                return self._seconds.get(n_tokens, 0.0)
+            known = sorted(self._seconds.items())
+        at = bisect_left(known, (n_tokens, 0.0))
+        if at == 0:
+            return known[0][1]
+        fewer, fewer_s = known[at - 1]
+        if at == len(known):
+            return fewer_s * (1 + ASSUMED_GROWTH * (n_tokens - fewer))
+        more, more_s = known[at]
+        return fewer_s + (more_s - fewer_s) * (n_tokens - fewer) / (more - fewer)
 
 
 def _mixed(before: float, now: float) -> float:

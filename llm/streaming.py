@@ -8,18 +8,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 
-from .protocol import CompletionRequest, Piece, PromptFragment
+from .protocol import ChatRequest, CompletionRequest, Piece, PromptFragment
 
 _REMEMBERED_FILES = 16
 
 
-def cut_stream(pieces: Iterable[Piece], request: CompletionRequest, stops: Iterable[str] = ()) -> Iterator[Piece]:
+def cut_stream(
+    pieces: Iterable[Piece], request: CompletionRequest | ChatRequest, stops: Iterable[str] = ()
+) -> Iterator[Piece]:
     """`pieces` up to the first of the request's stop texts, `stops`, or with `single_line` the first line break.
 
     What may be the beginning of a stop text is held back until it is known to be none. The source is not asked for
     more once the end is reached.
     """
-    ends = tuple(end for end in (*request.stop, *stops, *(("\n", "\r") if request.single_line else ())) if end)
+    single_line = isinstance(request, CompletionRequest) and request.single_line
+    ends = tuple(end for end in (*request.stop, *stops, *(("\n", "\r") if single_line else ())) if end)
     held = ""
     probability: float | None = None
     for piece in pieces:

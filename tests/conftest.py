@@ -10,15 +10,17 @@ import socket
 import sys
 import textwrap
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
+from weft.llm.engines import FloatArray, OutOfMemory
 
 # The same cases every time: a test that passed passes again. `WEFT_FUZZ=1` looks for new ones.
 settings.register_profile("pinned", derandomize=True, deadline=None)
@@ -402,3 +404,111 @@ def tiny_model() -> Path:
     if not (folder / "transformers" / "config.json").is_file():
         pytest.skip(f"no model in {folder}: run make tiny-model")
     return folder
+
+
+class ToyScores:
+    """The scores of the toy engine's last call; asking for them later is a mistake of whoever asks."""
+
+    def __init__(self, engine: ToyEngine, rows: FloatArray) -> None:
+        self._engine, self._rows, self._call = engine, rows, engine.n_calls
+
+    def logits(self) -> FloatArray:
+        assert self._call == self._engine.n_calls, "scores are valid until the next call"
+        return self._rows
+
+    def best(self) -> tuple[list[int], list[float]]:
+        return self.logits().argmax(-1).tolist(), self._probabilities().max(-1).tolist()
+
+    def best_of(self, row: int, tokens: Sequence[int]) -> tuple[int, float]:
+        best = max(tokens, key=lambda token: self.logits()[row, token])
+        return best, float(self._probabilities()[row, best])
+
+    def _probabilities(self) -> FloatArray:
+        weights = np.exp(self.logits())
+        return weights / weights.sum(-1, keepdims=True)
+
+
+class ToyEngine:
+    """An `Engine` whose logits are drawn from the last `order` tokens (all, for None), and that refuses misuse.
+
+    Memory is for `memory_tokens` in all caches. `blocks` are the numbers of tokens that were read, call by call.
+    """
+
+    cache_bytes_per_token = 10
+
+    def __init__(
+        self,
+        n_vocabulary: int = 8,
+        *,
+        seed: int = 0,
+        order: int | None = 2,
+        context_tokens: int = 4096,
+        crops: bool = True,
+        memory_tokens: int = 1_000_000,
+    ) -> None:
+        self.n_vocabulary, self.context_tokens = n_vocabulary, context_tokens
+        self.memory_tokens = memory_tokens
+        self.caches: list[list[int]] = []  # in use; compared by what they are, not by what they hold
+        self.n_calls = 0
+        self.blocks: list[int] = []
+        self.is_tuned = self.is_closed = False
+        self.before_read: Callable[[], None] = lambda: None
+        self._seed, self._order, self._crops = seed, order, crops
+        self._turn = threading.Lock()
+
+    @contextlib.contextmanager
+    def _call(self, cache: list[int] | None = None) -> Iterator[None]:
+        assert self._turn.acquire(blocking=False), "one call at a time"
+        try:
+            assert not self.is_closed
+            assert cache is None or any(cache is known for known in self.caches), "the cache was freed"
+            self.n_calls += 1
+            yield
+        finally:
+            self._turn.release()
+
+    def new_cache(self) -> list[int]:
+        with self._call():
+            self.caches.append([])
+            return self.caches[-1]
+
+    def read(self, cache: list[int], tokens: Sequence[int], n_scored: int = 1) -> ToyScores:
+        with self._call(cache):
+            assert 1 <= n_scored <= len(tokens)
+            assert len(cache) + len(tokens) <= self.context_tokens
+            self.before_read()
+            if sum(map(len, self.caches)) + len(tokens) > self.memory_tokens:
+                raise OutOfMemory
+            cache.extend(tokens)
+            self.blocks.append(len(tokens))
+            ends = range(len(cache) - n_scored + 1, len(cache) + 1)
+            return ToyScores(self, np.stack([self._row(cache[:end]) for end in ends]))
+
+    def _row(self, tokens: list[int]) -> FloatArray:
+        seen = tokens if self._order is None else tokens[-self._order :]
+        return np.random.default_rng([self._seed, *seen]).normal(size=self.n_vocabulary).astype(np.float32)
+
+    def crop(self, cache: list[int], n_tokens: int) -> bool:
+        with self._call(cache):
+            assert 0 <= n_tokens <= len(cache)
+            if self._crops:
+                del cache[n_tokens:]
+            return self._crops
+
+    def free(self, cache: list[int]) -> None:
+        with self._call(cache):
+            self.caches = [known for known in self.caches if known is not cache]
+
+    def tune(self) -> None:
+        assert not self.caches, "before the first cache"
+        self.is_tuned = True
+
+    def close(self) -> None:
+        assert not self.caches, "caches are freed first"
+        self.is_closed = True
+
+
+@pytest.fixture
+def toy_engine() -> type[ToyEngine]:
+    """A language model of no weights and exact arithmetic."""
+    return ToyEngine
