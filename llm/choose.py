@@ -81,35 +81,33 @@ def fim_choice(config: ModelConfig) -> FimChoice:
     raise ModelMissing(_unknown("fim", config.fim, FIM_WORDS))
 
 
-# Each backend is imported when it is wanted: httpx takes 0.1 s, torch seconds.
+# Each backend is imported when it is wanted, and when its settings are right: httpx takes 0.1 s, torch seconds.
 def _open_transformers(config: ModelConfig, fim: FimChoice) -> CodeModel:
+    path, options = _required(config, "path"), _in_process(config, fim)
     from .transformers_model import open_transformers
 
-    return open_transformers(
-        _required(config, "path"),
-        device=config.device,
-        quantise=config.quantise,
-        download=config.download,
-        **_in_process(config, fim),
-    )
+    return open_transformers(path, device=config.device, quantise=config.quantise, download=config.download, **options)
 
 
 def _open_onnx(config: ModelConfig, fim: FimChoice) -> CodeModel:
+    path, options = _required(config, "path"), _in_process(config, fim)
     from .onnx_model import open_onnx
 
-    return open_onnx(_required(config, "path"), **_in_process(config, fim))
+    return open_onnx(path, **options)
 
 
 def _open_llama_cpp(config: ModelConfig, fim: FimChoice) -> CodeModel:
     if config.path and config.url:
         raise ModelMissing("The backend llama.cpp takes `url`, a server, or `path`, a GGUF file. Set one of them.")
     if config.path:
+        options = _in_process(config, fim)
         from .gguf_model import open_gguf
 
-        return open_gguf(config.path, **_in_process(config, fim))
+        return open_gguf(config.path, **options)
+    url = _required(config, "url", "path")
     from .http.llama_cpp import LlamaCppServer
 
-    return LlamaCppServer(_required(config, "url", "path"), **_at_server(config, fim))
+    return LlamaCppServer(url, **_at_server(config, fim))
 
 
 def _open_ollama(config: ModelConfig, fim: FimChoice) -> CodeModel:
@@ -119,9 +117,10 @@ def _open_ollama(config: ModelConfig, fim: FimChoice) -> CodeModel:
 
 
 def _open_openai(config: ModelConfig, fim: FimChoice) -> CodeModel:
+    url = _required(config, "url")
     from .http.openai import OpenAIModel
 
-    return OpenAIModel(_required(config, "url"), name=config.name, **_at_server(config, fim))
+    return OpenAIModel(url, name=config.name, **_at_server(config, fim))
 
 
 _OPENERS: dict[str, Callable[[ModelConfig, FimChoice], CodeModel]] = {

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from weft.server.cli import main, project_folder
+from weft.server.cli import _model_settings, main, project_folder
 from weft.server.terminal import plain
 
 FILES = (
@@ -96,7 +96,8 @@ def test_nothing_to_show_is_one(weft):
         ("complete missing.py:1", "missing.py is not a file"),
         ("complete new.py", "is no position"),
         ("complete new.py:0", "count from 1"),
-        ("complete new.py:1 --model gpt", "--model gpt is no model"),
+        ("complete new.py:1 --model gpt", "--model gpt is no model. Give workspace, transformers="),
+        ("complete new.py:1 --model openai=localhost:8000", "--model openai=localhost:8000 is no model"),
         ("complete new.py:1 --folder nowhere", "nowhere is not a folder"),
         ("retrieve new.py:1 --strategy magic", "--strategy: strategy 'magic' is unknown; did you mean"),
         ("index nowhere", "nowhere is not a folder"),
@@ -107,6 +108,26 @@ def test_a_mistake_is_named_without_a_traceback(weft, arguments, message):
     status, out, err = weft(arguments)
     assert (status, out) == (2, "")
     assert message in err and "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [
+        ("workspace", {"backend": "workspace"}),
+        ("transformers=Qwen/Qwen2.5-Coder-0.5B", {"backend": "transformers", "path": "Qwen/Qwen2.5-Coder-0.5B"}),
+        ("onnx=models/tiny", {"backend": "onnx", "path": "models/tiny"}),
+        ("llama.cpp=http://127.0.0.1:8012", {"backend": "llama.cpp", "url": "http://127.0.0.1:8012"}),
+        ("llama.cpp=tiny#2.gguf", {"backend": "llama.cpp", "path": "tiny#2.gguf"}),
+        ("ollama", {"backend": "ollama"}),
+        ("ollama=qwen2.5-coder:1.5b", {"backend": "ollama", "name": "qwen2.5-coder:1.5b"}),
+        ("ollama=http://host:1#coder", {"backend": "ollama", "url": "http://host:1", "name": "coder"}),
+        ("openai=https://host/v1#coder", {"backend": "openai", "url": "https://host/v1", "name": "coder"}),
+        ("openai=http://host", {"backend": "openai", "url": "http://host"}),
+    ],
+)
+def test_a_model_on_the_command_line_is_one_in_the_settings(model, settings):
+    (options,) = _model_settings(model)["model"]
+    assert {name: value for name, value in options.items() if value} == settings
 
 
 def test_doctor_says_what_to_do_next(weft, tmp_path):

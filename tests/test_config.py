@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import tempfile
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from weft.llm.choose import ModelConfig
 from weft.server.config import Config, ModelOptions, describe, load_config, user_config_file
+from weft.server.settings import model_configs
 
 
 def test_nothing_set_is_the_default_without_a_word(tmp_path: Path) -> None:
@@ -149,6 +152,60 @@ def test_a_model_with_a_mistake_is_left_out(tmp_path: Path) -> None:
     config, problems = load(tmp_path, user=text)
     assert config.model == (ModelOptions(backend="transformers", path="/m"),)
     assert problems == ["user.toml: model[1].urll: no such setting; did you mean 'model.url'?"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("accepts_suffix = true", 'model.accepts_suffix: is now fim = "suffix"'),
+        ("backend = 'llama.cpp-completion'", "; did you mean 'llama.cpp'?"),
+        ("backend = 'olama'", "; did you mean 'ollama'?"),
+        ("fim = 'gwen'", "; did you mean 'qwen'?"),
+        ("device = 'gpu'", "model.device: expected one of 'auto', 'cpu', 'cuda', 'mps', found 'gpu'"),
+        ("threads = -1", "model.threads: expected at least 0, found -1"),
+        ("connect_timeout_ms = 0", "model.connect_timeout_ms: expected at least 1, found 0"),
+        ("context_tokens = 100", "model.context_tokens: expected at least 256, found 100"),
+        ("prompt_ms = 1", "model.prompt_ms: expected at least 10, found 1"),
+        ("download = 'yes'", "model.download: expected true or false, found text"),
+    ],
+)
+def test_a_mistake_about_a_model_names_the_way_out(tmp_path: Path, text: str, problem: str) -> None:
+    _, (found,) = load(tmp_path, user=f"[[model]]\n{text}\n")
+    assert problem in found
+
+
+def test_every_setting_of_a_model_reaches_it(tmp_path: Path) -> None:
+    other = {
+        "backend": "openai",
+        "path": "/m",
+        "url": "http://x",
+        "name": "coder",
+        "api_key_variable": "KEY",
+        "context_tokens": 300,
+        "prompt_ms": 500,
+        "fim": "custom",
+        "fim_prefix": "<p>",
+        "fim_suffix": "<s>",
+        "fim_middle": "<m>",
+        "fim_suffix_first": True,
+        "device": "cpu",
+        "quantise": "int8",
+        "threads": 2,
+        "cache_mb": 64,
+        "speculate": False,
+        "download": True,
+    }
+    seconds = {"connect_timeout_s": 1.5, "read_timeout_s": 7.0}
+    times = {"connect_timeout_ms": 1500, "timeout_ms": 7000}
+    config, problems = load(tmp_path, editor={"model": {**other, **times}})
+    assert (problems, model_configs(config)) == ([], (ModelConfig(**other, **seconds),))
+    assert set(other) | set(seconds) == {field.name for field in fields(ModelConfig)}, "none is left out here"
+    assert all(getattr(ModelConfig(), name) != value for name, value in {**other, **seconds}.items())
+
+
+def test_the_defaults_are_those_of_the_model_room() -> None:
+    (config,) = model_configs(Config(model=(ModelOptions(backend="openai"),)))
+    assert config == ModelConfig(backend="openai")
 
 
 def test_null_in_an_editors_settings_is_not_set(tmp_path: Path) -> None:

@@ -1,9 +1,12 @@
-"""From a configuration to a model: what is opened, and what is said of a wrong one."""
+"""From a configuration to a model: what is opened, how the middle is filled, and what is said of a wrong one."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from weft.llm.choose import ModelConfig, open_model
+from weft.llm.choose import FIM_WORDS, ModelConfig, fim_choice, open_model
+from weft.llm.formats import FIM_FORMATS, FimChoice, FimTokens
 from weft.llm.http.llama_cpp import LlamaCppServer
 from weft.llm.protocol import ModelMissing
 
@@ -30,8 +33,53 @@ def test_a_server_is_not_asked_when_it_is_opened():
         (ModelConfig(backend="llama.cpp", url="http://localhost", fim_prefix="<PRE>"), 'fim = "custom"'),
         (ModelConfig(backend="llama.cpp", url="http://localhost", fim="custom"), "`fim_prefix` and `fim_suffix`"),
         (ModelConfig(backend="openai"), "needs `url`"),
+        (ModelConfig(backend="onnx", path="model", fim="suffix"), "is for servers, not for onnx"),
     ],
 )
 def test_a_wrong_configuration_is_said_with_what_is_right(config: ModelConfig, says: str):
     with pytest.raises(ModelMissing, match=says):
         open_model(config)
+
+
+def test_without_a_word_the_model_is_asked():
+    assert fim_choice(ModelConfig()) == FimChoice("probe")
+
+
+@pytest.mark.parametrize("name", FIM_FORMATS)
+def test_a_format_is_chosen_by_its_name(name: str):
+    assert fim_choice(ModelConfig(fim=name)) == FimChoice("tokens", FIM_FORMATS[name])
+
+
+@pytest.mark.parametrize("way", ["suffix", "chat", "none"])
+def test_the_other_ways_have_no_tokens(way: str):
+    assert fim_choice(ModelConfig(fim=way)) == FimChoice(way)
+
+
+def test_every_word_for_the_middle_is_tested_here():
+    assert set(FIM_WORDS) == {*FIM_FORMATS, "custom", "suffix", "chat", "none"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "tokens"),
+    [
+        ({"fim_middle": "<m>"}, FimTokens("<p>", "<s>", "<m>")),
+        ({"fim_middle": "<m>", "fim_suffix_first": True}, FimTokens("<p>", "<s>", "<m>", suffix_first=True)),
+        ({}, FimTokens("<p>", "<s>", suffix_first=True)),
+    ],
+)
+def test_an_unknown_format_is_given_by_its_tokens(settings: dict[str, Any], tokens: FimTokens):
+    config = ModelConfig(fim="custom", fim_prefix="<p>", fim_suffix="<s>", **settings)
+    assert fim_choice(config) == FimChoice("tokens", tokens)
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        (ModelConfig(fim="custom", fim_prefix="<p>"), "needs `fim_prefix` and `fim_suffix`"),
+        (ModelConfig(fim="qwen", fim_middle="<m>"), '`fim_middle` is read with fim = "custom" only'),
+        (ModelConfig(fim_suffix_first=True), '`fim_suffix_first` is read with fim = "custom" only'),
+    ],
+)
+def test_tokens_that_would_not_be_used_are_a_mistake(config: ModelConfig, says: str):
+    with pytest.raises(ModelMissing, match=says):
+        fim_choice(config)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.llm.formats import FIM_FORMATS, FimTokens
 from weft.llm.prompts import (
+    Prompt,
     build_prompt,
     choose_blocks,
     fit_prefix,
@@ -121,6 +126,27 @@ def test_two_keystrokes_give_prompts_with_a_long_common_prefix():
         assert after.text[:up_to_cursor] == before.text[:up_to_cursor]
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    lines=st.lists(st.text("abc(", min_size=4, max_size=20), min_size=30, max_size=300),
+    typed=st.text("abc ", min_size=2, max_size=30),
+    fim=st.sampled_from([None, *FIM_FORMATS.values()]),
+)
+def test_while_a_line_is_typed_the_beginning_of_the_prompt_changes_at_most_once(
+    lines: list[str], typed: str, fim: FimTokens | None
+):
+    changes, before, shown = 0, "", ()
+    for n_keys in range(len(typed) + 1):
+        request = replace(REQUEST, prefix="\n".join(lines) + "\n" + typed[:n_keys])
+        prompt = build_prompt(request, fim, len, 2500, shown)
+        up_to_cursor = prompt.text[
+            : prompt.text.rindex(lines[-1] + "\n" + typed[:n_keys]) + len(lines[-1]) + 1 + n_keys
+        ]
+        changes += not up_to_cursor.startswith(before)
+        before, shown = up_to_cursor, prompt.fragments
+    assert changes <= 1
+
+
 def test_the_cut_of_the_prefix_stays_while_lines_are_added():
     lines = [f"line {number}\n" for number in range(200)]
     starts = {fit_prefix("".join(lines[:count]), words, 200).split("\n")[0] for count in range(150, 182)}
@@ -131,24 +157,73 @@ def test_of_a_line_that_is_too_long_its_end_is_kept():
     assert fit_prefix("a " * 1000 + "end", words, 10).endswith("a end")
 
 
+class BytePairs:
+    """A byte-level BPE of a few merges, learnt from this file: joined texts are other tokens than their parts."""
+
+    def __init__(self) -> None:
+        learning = list(Path(__file__).read_bytes()[:6000])
+        self.merges: dict[tuple[int, int], int] = {}
+        for token in range(256, 400):
+            ((pair, _),) = Counter(pairwise(learning)).most_common(1)
+            self.merges[pair] = token
+            learning = self._merged(learning, pair)
+
+    def _merged(self, tokens: list[int], pair: tuple[int, int]) -> list[int]:
+        merged: list[int] = []
+        for token in tokens:
+            if merged and (merged[-1], token) == pair:
+                merged[-1] = self.merges[pair]
+            else:
+                merged.append(token)
+        return merged
+
+    def __call__(self, text: str) -> int:
+        tokens = list(text.encode("utf-8", "replace"))
+        while pairs := [pair for pair in pairwise(tokens) if pair in self.merges]:
+            tokens = self._merged(tokens, min(pairs, key=self.merges.__getitem__))
+        return len(tokens)
+
+
+byte_pairs = BytePairs()
+
+
+def test_the_tokenizer_of_these_tests_joins_across_lines():
+    assert byte_pairs("    assert\n    assert") < byte_pairs("    assert\n") + byte_pairs("    assert")
+    assert byte_pairs("é🙂") == 6
+
+
+CODE = st.lists(
+    st.sampled_from(["    ", "\n", "return", "x", " = ", "é", "\r\n", "\ud800", ",", "def "]), max_size=60
+).map("".join)
+
+
 @settings(max_examples=80, deadline=None)
 @given(
-    prefix=st.text(alphabet="ab \n\r😀\ud800", max_size=200),
-    suffix=st.text(alphabet="ab \n", max_size=100),
-    texts=st.lists(st.text(alphabet="ab \n", max_size=50), max_size=5),
-    context_tokens=st.integers(0, 300),
+    prefix=CODE,
+    suffix=CODE,
+    texts=st.lists(CODE, max_size=5),
+    context_tokens=st.integers(0, 400),
     fim=st.sampled_from([None, *FIM_FORMATS.values()]),
+    count=st.sampled_from([len, byte_pairs]),
+    repository=st.sampled_from(["", "market"]),
 )
 def test_a_prompt_fits_its_budget(
-    prefix: str, suffix: str, texts: list[str], context_tokens: int, fim: FimTokens | None
+    prefix: str,
+    suffix: str,
+    texts: list[str],
+    context_tokens: int,
+    fim: FimTokens | None,
+    count: Callable[[str], int],
+    repository: str,
 ):
     fragments = tuple(PromptFragment((f"{number}.py",), text, 0, 0.0) for number, text in enumerate(texts))
-    request = CompletionRequest("a.py", "python", prefix, suffix, fragments, max_new_tokens=10)
-    prompt = build_prompt(request, fim, len, context_tokens)
-    n_special = sum(part.special for part in prompt.parts)
-    n_tokens = n_special + sum(len(part.text) for part in prompt.parts if not part.special)
-    frame = n_special + (len("a.py\n") if fim and fim.repository_level else 0) + len(fim.opening if fim else "")
-    assert n_tokens <= max(context_tokens - 10, frame)
+    request = CompletionRequest("a.py", "python", prefix, suffix, fragments, repository, max_new_tokens=10)
+
+    def size(prompt: Prompt) -> int:
+        return sum(1 if part.special else count(part.text) for part in prompt.parts)
+
+    frame = size(build_prompt(replace(request, prefix="", suffix="", fragments=()), fim, count, 0))
+    assert size(build_prompt(request, fim, count, context_tokens)) <= max(context_tokens - 10, frame)
 
 
 @given(st.text(alphabet="ab \n", max_size=100), st.integers(0, 60))
