@@ -342,6 +342,7 @@ VLLM_OVERFLOW = {
 }
 OVERFLOWS = [
     (400, VLLM_OVERFLOW),
+    (400, {"object": "error", "message": "max_tokens must be at least 1, got -186.", "code": 400}),
     (400, {"object": "error", "type": "BadRequestError", "code": 400, **VLLM_OVERFLOW["error"]}),  # older ones
     (
         422,

@@ -40,7 +40,8 @@ _LOADING_S = 0.25  # between two looks at a server that loads its model
 _OVERFLOW = re.compile(
     r"exceed\w*[^.]{0,60}\bcontext\b"  # llama.cpp, llama-cpp-python
     r"|\bcontext[ _]length[ _]exceed|input length exceeds"  # OpenAI's code, Ollama
-    r"|maximum (context|model) length"  # OpenAI, vLLM, Mistral
+    r"|longer than the context length"  # Ollama
+    r"|maximum (context|model) length|max_tokens must be at least 1, got -"  # OpenAI, vLLM, Mistral
     r"|`inputs` (tokens \+ `max_new_tokens` )?must (be|have)"  # TGI
     r"|exceed_context_size",
     re.IGNORECASE,
