@@ -14,7 +14,7 @@ what they were shown: the lines before the cursor, the word that was begun, the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -124,7 +124,7 @@ def _fragment(fragment: PromptFragment) -> str:
     return f'<other_file path="{fragment.paths[0]}">\n{text}\n</other_file>\n'
 
 
-def _closable(pieces: Iterator[Piece]) -> Iterator[Piece]:
+def _closable(pieces: Iterator[Piece]) -> Generator[Piece, None, None]:
     """`pieces` as a generator, whose end closes them too."""
     try:
         yield from pieces
