@@ -4,13 +4,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow test-local fuzz check clean
+.PHONY: demo test test-slow test-local test-servers llm-servers fuzz check clean
 
 demo: .venv/base
 	$(BIN)/weft complete docs/demo.py:9
 
 test: .venv/dev
-	$(BIN)/python -m pytest -c tests/pytest.ini tests -m "not slow"
+	$(BIN)/python -m pytest -c tests/pytest.ini tests -m "not slow and not local and not servers"
 
 test-slow: .venv/dev
 	$(BIN)/python -m pytest -c tests/pytest.ini tests -m slow
@@ -20,8 +20,15 @@ test-local: .venv/dev
 	$(BIN)/python -m pip install -q -c constraints.txt torch transformers
 	$(BIN)/python -m pytest -c tests/pytest.ini tests/test_llm_transformers.py
 
+# Model servers for real. The first time llama.cpp is built, which takes minutes and a C++ compiler.
+llm-servers: .venv/dev
+	tests/llm_servers.sh $(BIN)/python
+
+test-servers: llm-servers
+	$(BIN)/python -m pytest -c tests/pytest.ini tests -m servers
+
 fuzz: .venv/dev
-	WEFT_FUZZ=1 $(BIN)/python -m pytest -c tests/pytest.ini tests -m "not slow"
+	WEFT_FUZZ=1 $(BIN)/python -m pytest -c tests/pytest.ini tests -m "not slow and not local and not servers"
 
 check: .venv/dev
 	$(BIN)/ruff check .

@@ -7,9 +7,12 @@ import contextlib
 import json
 import os
 import socket
+import subprocess
 import sys
 import textwrap
 import threading
+import time
+import urllib.request
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -394,6 +397,68 @@ def replaying() -> Iterator[Callable[..., ReplayServer]]:
     yield serve
     for server in servers:
         server.stop()
+
+
+class LlamaServer:
+    """A real llama-server on this machine, which can be killed and started again where it was."""
+
+    def __init__(self, binary: Path, log: Path) -> None:
+        self._binary, self._log = binary, log
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self, model: Path, *options: str, wait: bool = True) -> None:
+        """Serve a GGUF file. One thread: ggml's threads wait busily, and tests run beside each other."""
+        command = [self._binary, "-m", model, "--port", str(self.port), "-t", "1", "--slots", *options]
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(list(map(str, command)), stdout=log, stderr=log)
+        until = time.monotonic() + WAIT_S
+        while wait and not self._is_ready():
+            assert self.process.poll() is None, self._log.read_text(errors="replace")[-2000:]
+            assert time.monotonic() < until, "llama-server does not get ready"
+            time.sleep(0.05)
+
+    def get(self, path: str) -> Any:
+        """What the server says at `path`."""
+        with urllib.request.urlopen(self.url + path, timeout=WAIT_S) as answer:
+            return json.loads(answer.read())
+
+    def kill(self) -> None:
+        """As kill -9 does: no word to anybody."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+    def _is_ready(self) -> bool:
+        with contextlib.suppress(OSError):
+            return bool(self.get("/health")["status"] == "ok")
+        return False
+
+
+@pytest.fixture(scope="session")
+def llama_server_binary() -> Path:
+    default = Path(__file__).resolve().parent.parent / ".llm-servers" / "bin" / "llama-server"
+    binary = Path(os.environ.get("WEFT_LLAMA_SERVER", default))
+    if not binary.is_file():
+        pytest.skip(f"no llama-server at {binary}: run make llm-servers")
+    return binary
+
+
+@pytest.fixture
+def llama_serving(llama_server_binary: Path, tmp_path: Path) -> Iterator[Callable[..., LlamaServer]]:
+    """`llama_serving(model, "-c", "2048", …)`: a running llama-server with a GGUF file."""
+    servers: list[LlamaServer] = []
+
+    def serve(model: Path, *options: str, wait: bool = True) -> LlamaServer:
+        servers.append(LlamaServer(llama_server_binary, tmp_path / "llama-server.log"))
+        servers[-1].start(model, *options, wait=wait)
+        return servers[-1]
+
+    yield serve
+    for server in servers:
+        server.kill()
 
 
 @pytest.fixture(scope="session")
