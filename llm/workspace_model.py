@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .context_index import BOUNDARY, MAX_ORDER, Segment, Vocabulary, match_lengths
 from .lexer import DocumentTokens, plain_line_breaks, split_tokens, tokenise_document
-from .protocol import Cancel, CompletionRequest, ModelInfo, Piece
+from .protocol import Cancel, ChatRequest, CompletionRequest, ModelError, ModelInfo, Piece, Speed
 
 __all__ = ["DocumentTokens", "WorkspaceModel", "tokenise_document"]
 
@@ -85,6 +85,10 @@ class WorkspaceModel:
             layers.append(_Layer(segment, np.ones(len(segment.paths), np.bool_)))
         return WorkspaceModel(tuple(layers), self._vocabulary, threshold=self._threshold)
 
+    def with_threshold(self, threshold: float) -> WorkspaceModel:
+        """The same model, more or less shy."""
+        return WorkspaceModel(self._layers, self._vocabulary, threshold=threshold)
+
     @property
     def info(self) -> ModelInfo:
         return ModelInfo(
@@ -110,6 +114,17 @@ class WorkspaceModel:
         """Memory of the arrays; the vocabulary comes on top, about 150 bytes a different word."""
         return sum(layer.segment.n_bytes for layer in self._layers)
 
+    @property
+    def speed(self) -> Speed:
+        """Unknown: a line takes about a millisecond, whatever stands before it."""
+        return Speed()
+
+    def prepare(self, cancel: Cancel) -> None:
+        """It is ready as it is."""
+
+    def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
+        """There is nothing to read ahead."""
+
     def count_tokens(self, text: str) -> int:
         return len(split_tokens(text))
 
@@ -132,6 +147,9 @@ class WorkspaceModel:
             if not several or shown != text or not shown.strip():
                 return
             line_start, block_indent = "", len(line) - len(line.lstrip())
+
+    def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
+        raise ModelError("The workspace model does not chat. Configure a model that does.")
 
     def close(self) -> None:
         """Nothing is held open."""

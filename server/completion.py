@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from itertools import chain
 from typing import Literal
 
 from ..codegraph import FileGraph, language_of, parse_file
-from ..llm import Cancel, CodeModel, CompletionRequest, ModelError, PromptFragment
+from ..llm import Cancel, CodeModel, CompletionRequest, ModelError, PromptFragment, WorkspaceModel
 from ..retrieval import Query, RankedFragment, RetrievalOptions, Retrieved, retrieve
 from .config import Config
 from .secrets import redact
@@ -26,6 +27,9 @@ Trigger = Literal["invoked", "automatic"]
 
 SHOWN_CHARACTERS = 6000
 """How much of the file before the cursor the prompt shows: half of a 4k-token prompt (papers' spec 2.3)."""
+
+GUESSED_TOKENS = 24
+"""Words and signs of one guess; what a model has refuted is guessed anew."""
 
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 _BRACKET_OR_STRING = re.compile(r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[()\[\]{}]""")
@@ -107,41 +111,46 @@ def complete_at(
     config: Config,
     *,
     cancel: Cancel,
+    give_up: Cancel | None = None,
     single_line: bool = True,
     trigger: Trigger = "automatic",
     on_error: Callable[[CodeModel, ModelError], None] = lambda model, error: None,
+    on_late: Callable[[CodeModel], None] = lambda model: None,
     on_answer: Callable[[CodeModel], None] = lambda model: None,
 ) -> Completion:
-    """The completion at the cursor from the first model that answers; the snapshot's own model comes last."""
+    """The completion at the cursor from the first model that answers; the snapshot's own model comes last.
+
+    A model that fails in the middle is as good as one that never began: what it had written is dropped, for nobody
+    knows how the line would have ended, and the next one is asked at once. At `give_up`, which follows `cancel`, what
+    a model has written so far is taken; when that is nothing, only the snapshot's model is still asked.
+    """
     here = (cursor.line, cursor.character)
     if trigger == "automatic" and not only_closes(cursor.rest_of_line):
         return Completion("", here, here, why_empty="code follows the cursor on its line; invoke it to complete here")
+    give_up = cancel if give_up is None else give_up
     started = time.perf_counter()
     retrieved = retrieve_at(snapshot, cursor, retrieval_options(config))
     retrieval_ms = 1e3 * (time.perf_counter() - started)
     reason = "the model had nothing to say"
-    last = [snapshot.model] if uses_workspace_model(config) else []
-    for model in [*models, *last]:
-        if cancel.cancelled:
+    last = [(snapshot.model, cancel)] if uses_workspace_model(config) else []
+    for model, end in chain(((model, give_up) for model in models), last):
+        if end.cancelled:
             reason = "cancelled"
-            break
+            continue
         started = time.perf_counter()
-        request = CompletionRequest(
-            path=cursor.path,
-            language=language_of(cursor.path),
-            prefix=cursor.prefix,
-            suffix=cursor.suffix,
-            fragments=_for_prompt(retrieved.fragments, leaves_machine=not model.info.local),
-            repository=snapshot.index.name,
-            max_new_tokens=config.completion.max_new_tokens,
-            single_line=single_line,
-        )
+        request = _request(snapshot, cursor, config, retrieved, model, single_line, end)
         try:
-            text, confidence = _collect(model, request, cancel)
+            text, confidence = _collect(model, request, end)
         except ModelError as error:
             on_error(model, error)
+            reason = str(error)
             continue
-        on_answer(model)
+        if end.cancelled and not cancel.cancelled and not text.strip():
+            on_late(model)
+            reason = f"{model.info.name} wrote nothing in time"
+            continue
+        if not end.cancelled:
+            on_answer(model)
         fitted = fit_to_line(text, cursor.rest_of_line, single_line).replace("\n", cursor.lines.line_break)
         if not fitted.strip() and text.strip():
             reason = "the model only repeated what follows the cursor"
@@ -157,6 +166,14 @@ def complete_at(
             "" if fitted.strip() else ("cancelled" if cancel.cancelled else reason),
         )
     return Completion("", here, here, fragments=retrieved.fragments, why_empty=reason)
+
+
+def warm_at(snapshot: FolderSnapshot, model: CodeModel, cursor: Cursor, config: Config, cancel: Cancel) -> None:
+    """Have `model` read the very prompt that a completion at the cursor would need. Raises ModelError."""
+    retrieved = retrieve_at(snapshot, cursor, retrieval_options(config))
+    if not cancel.cancelled:
+        single_line = config.completion.single_line
+        model.warm(_request(snapshot, cursor, config, retrieved, model, single_line, cancel), cancel)
 
 
 def only_closes(rest: str) -> bool:
@@ -197,6 +214,34 @@ def _first_unopened_closer(text: str) -> int | None:
         elif found in _CLOSERS and not (depth and depth.pop() == _CLOSERS[found]):
             return match.start()
     return None
+
+
+def _request(
+    snapshot: FolderSnapshot,
+    cursor: Cursor,
+    config: Config,
+    retrieved: Retrieved,
+    model: CodeModel,
+    single_line: bool,
+    cancel: Cancel,
+) -> CompletionRequest:
+    request = CompletionRequest(
+        path=cursor.path,
+        language=language_of(cursor.path),
+        prefix=cursor.prefix,
+        suffix=cursor.suffix,
+        fragments=_for_prompt(retrieved.fragments, leaves_machine=not model.info.local),
+        repository=snapshot.index.name,
+        max_new_tokens=config.completion.max_new_tokens,
+        single_line=single_line,
+    )
+    return replace(request, guess=partial(_guess, snapshot.model.with_threshold(0.0), request, cancel))
+
+
+def _guess(model: WorkspaceModel, request: CompletionRequest, cancel: Cancel, written: str) -> str:
+    """The line that the repository would most likely go on with, however unlikely: whoever asks checks it."""
+    further = replace(request, prefix=request.prefix + written, max_new_tokens=GUESSED_TOKENS)
+    return "".join(piece.text for piece in model.stream(further, cancel))
 
 
 def _collect(model: CodeModel, request: CompletionRequest, cancel: Cancel) -> tuple[str, float | None]:

@@ -80,7 +80,14 @@ class CompletionOptions:
     exclude: tuple[str, ...] = _setting((), "Files without completions: patterns as in `.gitignore`.")
     max_new_tokens: int = _setting(64, "Longest completion, in the model's tokens.", low=1, high=4096)
     single_line: bool = _setting(True, "End a completion at the end of the line.")
-    deadline_ms: int = _setting(2000, "A completion that takes longer is given up.", low=10, high=600_000)
+    deadline_ms: int = _setting(
+        2000, "A model that wrote nothing for longer is given up; the workspace model answers.", low=10, high=600_000
+    )
+    warm_up: str = _setting(
+        "local",
+        "Models that read ahead while nobody types: those on this machine, all, or none.",
+        choices=("local", "all", "off"),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,18 @@ def status_json(status: Status) -> Json:
         "lines": status.n_lines,
         "fragments": status.n_fragments,
         "model": status.model,
+        "modelReason": status.model_reason,
+        "models": [
+            {
+                "name": model.name,
+                "backend": model.backend,
+                "state": model.state,
+                "note": model.note,
+                "readsTokensPerSecond": round(model.speed.prefill, 1),
+                "writesTokensPerSecond": round(model.speed.decode, 1),
+            }
+            for model in status.models
+        ],
         "notes": list(status.notes),
         "memoryMb": round(status.memory_mb, 1),
     }

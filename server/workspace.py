@@ -30,16 +30,17 @@ from ..codegraph import SyntaxTree, language_of
 from ..llm import Cancel, CodeModel
 from ..retrieval import RankedFragment, RetrievalOptions, Retrieved
 from .analysis import analyse
-from .completion import Completion, Cursor, Trigger, complete_at, retrieve_at
+from .completion import Completion, Cursor, Trigger, complete_at, retrieve_at, warm_at
 from .config import Config, load_config
 from .files import decode
 from .folder import Folder, IndexReport, Progress
 from .ignore import matches
-from .models import ModelChain
+from .models import ModelChain, ModelState
 from .secrets import is_secret_path
-from .settings import index_settings, kept_indexes, model_configs, retrieval_options
+from .settings import index_settings, kept_indexes, model_configs, retrieval_options, uses_workspace_model
 from .snapshot import FolderSnapshot
 from .text import TextLines
+from .warming import Place, Warmer, end_of_change
 from .watch import Watcher
 from .writer import Writer
 
@@ -66,7 +67,9 @@ class Status:
     n_files: int
     n_lines: int
     n_fragments: int
-    model: str
+    model: str  # who answers now
+    model_reason: str  # why it is that one
+    models: tuple[ModelState, ...]  # all that are configured, in their order
     notes: tuple[str, ...]
     memory_mb: float
 
@@ -117,7 +120,12 @@ class Workspace:
         self.config = config
         self._model = model
         self._store = kept_indexes(config) if cache and config.index.keep_on_disk else None
-        self._models = ModelChain(model_configs(config), model)
+        self._models = self._new_chain()
+        self._tell: Callable[[str], None] | None = None
+        self._warmer = Warmer(self._warm)
+        self._touched: Place | None = None  # where somebody was last
+        self._places: dict[Path, tuple[int, int]] = {}  # where a completion was last asked for in a file
+        self._answered: TextLines | None = None  # the text of the last request that was answered
         self._writer = Writer()
         self._lock = threading.Lock()
         self._buffers: dict[Path, _Buffer] = {}
@@ -173,9 +181,19 @@ class Workspace:
             for folder in self._folders:
                 self._watcher.add(folder.path)
 
+    def keep_models_ready(self, tell: Callable[[str], None]) -> None:
+        """Open, test and warm the models in the background from now on, and bring back those that fail.
+
+        For processes that live with an editor. Requests no longer wait for weights to be loaded: the next model
+        answers meanwhile. `tell` gets a sentence, from any thread, when a model goes down and when it is back.
+        """
+        self._tell = tell
+        self._models.attend(tell, self._warm_again)
+
     def close(self) -> None:
         """Keep the index for the next start and let everything go. Requests that are running end early."""
         self._closed.cancel()
+        self._warmer.close()
         if self._settling is not None:
             self._settling.cancel()
         if self._watcher is not None:
@@ -213,13 +231,17 @@ class Workspace:
             f.save()
 
     def configure(self, config: Config) -> None:
-        """Use another configuration; models are opened anew, and so is the index when what it holds would differ."""
+        """Use another configuration; what it changes is made anew, be it the models or the index."""
+        models_changed = config.model != self.config.model
         index_changed = config.index != self.config.index or index_settings(config, "") != index_settings(
             self.config, ""
         )
-        models, self._models = self._models, ModelChain(model_configs(config), self._model)
         self.config = config
-        models.close()
+        if models_changed:
+            models, self._models = self._models, self._new_chain()
+            models.close()
+            if self._tell is not None:
+                self._models.attend(self._tell, self._warm_again)
         if index_changed:
             with self._lock:
                 self._folders = tuple(self._new_folder(folder.path) for folder in self._folders)
@@ -228,8 +250,11 @@ class Workspace:
     def open_buffer(self, path: Path, text: str, version: int = 0) -> None:
         """From now on this text counts, not what is on disk."""
         path = Path(path)
+        lines = TextLines(text)
         with self._lock:
-            self._buffers[path] = _Buffer(TextLines(text), version)
+            self._buffers[path] = _Buffer(lines, version)
+            # Nobody says where the cursor is. Where it was, else at the end, where files grow.
+            self._touched = (path, *self._places.get(path, lines.position(len(text))))
         self._refresh(path)
 
     def edit_buffer(self, path: Path, text: str, version: int = 0) -> None:
@@ -237,6 +262,7 @@ class Workspace:
         path, lines = Path(path), TextLines(text)
         with self._lock:
             buffer = self._buffers.setdefault(path, _Buffer(lines, version))
+            self._touched = (path, *lines.position(end_of_change(buffer.lines.text, text)))
             buffer.lines, buffer.version = lines, version
         self._refresh(path)
 
@@ -282,26 +308,36 @@ class Workspace:
         refusal = self._refusal(path)
         if refusal:
             return Completion("", (line, character), (line, character), why_empty=refusal)
-        snapshot, cursor = self._cursor(path, line, character)
-        forget = self._closed.on_cancel(cancel.cancel)
-        timer = threading.Timer(self.config.completion.deadline_ms / 1e3, cancel.cancel)
+        models, deadline_ms = self._models, self.config.completion.deadline_ms
+        give_up = Cancel()
+        forget = (self._closed.on_cancel(cancel.cancel), cancel.on_cancel(give_up.cancel))
+        timer = threading.Timer(deadline_ms / 1e3, give_up.cancel)
         if trigger == "automatic":
             timer.start()
         try:
-            return complete_at(
-                snapshot,
-                self._models.awake(),
-                cursor,
-                self.config,
-                cancel=cancel,
-                single_line=self.config.completion.single_line if single_line is None else single_line,
-                trigger=trigger,
-                on_error=self._models.failed,
-                on_answer=self._models.worked,
-            )
+            with self._warmer.making_way():
+                snapshot, cursor = self._cursor(path, line, character)
+                self._places[path] = (cursor.line, cursor.character)
+                completion = complete_at(
+                    snapshot,
+                    models.usable(),
+                    cursor,
+                    self.config,
+                    cancel=cancel,
+                    give_up=give_up,
+                    single_line=self.config.completion.single_line if single_line is None else single_line,
+                    trigger=trigger,
+                    on_error=models.failed,
+                    on_late=lambda model: models.late(model, deadline_ms),
+                    on_answer=models.worked,
+                )
+            if not give_up.cancelled and completion.model not in ("", snapshot.model.info.name):
+                self._answered = cursor.lines
+            return completion
         finally:
             timer.cancel()
-            forget()
+            for step in forget:
+                step()
 
     def retrieve(
         self, path: Path | str, line: int, character: int, *, options: RetrievalOptions | None = None
@@ -345,6 +381,8 @@ class Workspace:
             sum(index.n_lines for index in snapshots),
             sum(index.n_fragments for index in snapshots),
             self._model_name,
+            self._models.answering[1],
+            self._models.states,
             self._models.notes,
             memory_mb(),
         )
@@ -356,7 +394,26 @@ class Workspace:
 
     @property
     def _model_name(self) -> str:
-        return self._models.first_name or "workspace model"
+        return self._models.answering[0] or ("workspace model" if uses_workspace_model(self.config) else "none")
+
+    def _new_chain(self) -> ModelChain:
+        fallback = "The workspace model" if uses_workspace_model(self.config) else "Nobody"
+        return ModelChain(model_configs(self.config), self._model, fallback=fallback)
+
+    def _warm_again(self) -> None:
+        """For the place where somebody was last."""
+        place, wanted = self._touched, self.config.completion.warm_up
+        if self._tell is not None and wanted != "off" and place is not None and not self._refusal(place[0]):
+            self._warmer.want(place)
+
+    def _warm(self, place: Place, cancel: Cancel) -> None:
+        """What the next completion at this place will need, read by the model that would be asked."""
+        snapshot, cursor = self._cursor(*place)
+        model = next(self._models.usable(), None)
+        if model is None or cursor.lines is self._answered or cancel.cancelled:
+            return
+        if model.info.local or self.config.completion.warm_up == "all":
+            warm_at(snapshot, model, cursor, self.config, cancel)
 
     def _new_folder(self, root: Path) -> Folder:
         return Folder(root, self.config, self._writer, self._store)
@@ -411,9 +468,13 @@ class Workspace:
             self._pending.add(path)
             if self._settling is not None:
                 self._settling.cancel()
-            self._settling = threading.Timer(SETTLE_S, self._bring_in_pending)
+            self._settling = threading.Timer(SETTLE_S, self._settle)
             self._settling.daemon = True
             self._settling.start()
+
+    def _settle(self) -> None:
+        self._bring_in_pending()
+        self._warm_again()
 
     def _bring_in_pending(self, but: Path | None = None) -> Future[None] | None:
         """Hand the edits that wait to the writer; None when none do. `but` is the file that is typed in."""

@@ -17,7 +17,10 @@ def one():
 
 
 class SilentModel:
-    """An endpoint that starts to answer and never goes on; it says when it is asked and when it is let go."""
+    """An endpoint that starts to answer and never goes on; it says when it is asked and when it is let go.
+
+    What the server asks on its own, to find out what the model can do, is answered and not mentioned.
+    """
 
     def __init__(self):
         self.events = queue.Queue()
@@ -25,7 +28,14 @@ class SilentModel:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self):
-                self.rfile.read(int(self.headers["Content-Length"]))
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                if b"def one" not in body:
+                    answer = b'data: {"choices": [{"text": "name"}]}\n\ndata: [DONE]\n\n'
+                    self.send_response(200 if self.path == "/v1/completions" else 404)
+                    self.send_header("Content-Length", str(len(answer)))
+                    self.end_headers()
+                    self.wfile.write(answer)
+                    return
                 self.send_response(200)
                 self.send_header("Content-Type", "text/event-stream")
                 self.end_headers()

@@ -111,6 +111,7 @@ class Session:
         for document in self.documents:
             workspace.open_buffer(document.path, document.text, document.version)
         self._opened.set_result(workspace)
+        workspace.keep_models_ready(lambda news: self._server.on_loop(self.show, f"Weft: {news}"))
         if not self.client.watches_files:
             await self._chore(workspace.watch)
         await self._index("Indexing", _indexing)
@@ -198,7 +199,10 @@ class Session:
     def show_once(self, message: str, kind: types.MessageType = types.MessageType.Warning) -> None:
         if message not in self._shown:
             self._shown.add(message)
-            self._server.window_show_message(types.ShowMessageParams(kind, message))
+            self.show(message, kind)
+
+    def show(self, message: str, kind: types.MessageType = types.MessageType.Warning) -> None:
+        self._server.window_show_message(types.ShowMessageParams(kind, message))
 
     def log(self, message: str, level: int) -> None:
         """A line in the client's log; only once there is a client to tell, as the protocol wants."""

@@ -29,19 +29,13 @@ async def complete(session: Session, cursor: Cursor | None, *, invoked: bool) ->
         return None
     at = cursor
 
-    def call(workspace: Workspace, cancel: Cancel) -> tuple[Completion, tuple[str, ...]]:
-        completion = workspace.complete(
+    def call(workspace: Workspace, cancel: Cancel) -> Completion:
+        return workspace.complete(
             at.document.path, at.line, at.character, cancel=cancel, trigger="invoked" if invoked else "automatic"
         )
-        return completion, workspace.status().notes
 
-    answer = await session.ask("complete", at, call)
-    if answer is None:
-        return None
-    completion, notes = answer
-    for note in notes:
-        session.show_once(note)
-    return completion if completion.text else None
+    completion = await session.ask("complete", at, call)
+    return completion if completion is not None and completion.text else None
 
 
 def replaced_range(document: Document, completion: Completion) -> types.Range:
