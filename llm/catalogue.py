@@ -1,0 +1,77 @@
+"""Which models are worth fetching? A short list, each with what its publisher says about it.
+
+Owns the list. Licences, contexts and file names are those of the model cards and file listings; sizes are of the files
+named. Nothing here was chosen by a measurement of Weft's: docs/models.md says what was run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+RUNNING_GB = 0.5
+"""What a model needs besides its weights: keys and values of a 4,096-token context, buffers, the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueModel:
+    """One model to fetch from the hub. `file` empty: a directory for `transformers`, else a GGUF file."""
+
+    name: str
+    repository: str
+    file: str
+    licence: str
+    size_gb: float  # on disk, 1e9 bytes
+    context_tokens: int  # what it was trained for
+    remark: str
+
+    @property
+    def memory_gb(self) -> float:
+        return self.size_gb + RUNNING_GB
+
+    @property
+    def backend(self) -> str:
+        return "llama.cpp" if self.file else "transformers"
+
+
+CATALOGUE: tuple[CatalogueModel, ...] = (
+    CatalogueModel(
+        "qwen2.5-coder-0.5b", "ggml-org/Qwen2.5-Coder-0.5B-Q8_0-GGUF", "qwen2.5-coder-0.5b-q8_0.gguf",
+        "Apache-2.0", 0.53, 32_768, "for two to four CPU cores",
+    ),
+    CatalogueModel(
+        "qwen2.5-coder-1.5b", "ggml-org/Qwen2.5-Coder-1.5B-Q8_0-GGUF", "qwen2.5-coder-1.5b-q8_0.gguf",
+        "Apache-2.0", 1.65, 32_768, "for a laptop with 8 GB; the first to try",
+    ),
+    CatalogueModel(
+        "qwen2.5-coder-3b", "ggml-org/Qwen2.5-Coder-3B-Q8_0-GGUF", "qwen2.5-coder-3b-q8_0.gguf",
+        "Qwen Research: no commercial use", 3.3, 32_768, "for a small GPU",
+    ),
+    CatalogueModel(
+        "qwen2.5-coder-7b", "ggml-org/Qwen2.5-Coder-7B-Q8_0-GGUF", "qwen2.5-coder-7b-q8_0.gguf",
+        "Apache-2.0", 8.1, 32_768, "for a GPU with 12 GB",
+    ),
+    CatalogueModel(
+        "deepseek-coder-1.3b", "TheBloke/deepseek-coder-1.3b-base-GGUF", "deepseek-coder-1.3b-base.Q4_K_M.gguf",
+        "DeepSeek licence: use with restrictions", 0.87, 16_384, "for a laptop; no repository tokens",
+    ),
+    CatalogueModel(
+        "granite-3b-code", "ibm-granite/granite-3b-code-base-2k-GGUF", "granite-3b-code-base.Q4_K_M.gguf",
+        "Apache-2.0", 2.13, 2_048, "short context; little room for fragments of other files",
+    ),
+    CatalogueModel(
+        "qwen2.5-coder-0.5b-transformers", "Qwen/Qwen2.5-Coder-0.5B", "",
+        "Apache-2.0", 1.0, 32_768, "in Weft's own process",
+    ),
+    CatalogueModel(
+        "qwen2.5-coder-1.5b-transformers", "Qwen/Qwen2.5-Coder-1.5B", "",
+        "Apache-2.0", 3.1, 32_768, "in Weft's own process; with a GPU",
+    ),
+    CatalogueModel(
+        "starcoder2-3b-transformers", "bigcode/starcoder2-3b", "",
+        "BigCode OpenRAIL-M: use with restrictions", 12.1, 16_384, "stored in 32 bits; half of it in memory on a GPU",
+    ),
+)  # fmt: skip
+
+
+def find_in_catalogue(name: str) -> CatalogueModel | None:
+    return next((model for model in CATALOGUE if model.name == name.lower()), None)
