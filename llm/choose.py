@@ -86,14 +86,15 @@ def _open_transformers(config: ModelConfig, fim: FimChoice) -> CodeModel:
     path, options = _required(config, "path"), _in_process(config, fim)
     from .transformers_model import open_transformers
 
-    return open_transformers(path, device=config.device, quantise=config.quantise, download=config.download, **options)
+    where = {"device": config.device, "quantise": config.quantise, "download": config.download}
+    return _filling(open_transformers(path, **where, **options), fim)
 
 
 def _open_onnx(config: ModelConfig, fim: FimChoice) -> CodeModel:
     path, options = _required(config, "path"), _in_process(config, fim)
     from .onnx_model import open_onnx
 
-    return open_onnx(path, **options)
+    return _filling(open_onnx(path, **options), fim)
 
 
 def _open_llama_cpp(config: ModelConfig, fim: FimChoice) -> CodeModel:
@@ -103,7 +104,7 @@ def _open_llama_cpp(config: ModelConfig, fim: FimChoice) -> CodeModel:
         options = _in_process(config, fim)
         from .gguf_model import open_gguf
 
-        return open_gguf(config.path, **options)
+        return _filling(open_gguf(config.path, **options), fim)
     url = _required(config, "url", "path")
     from .http.llama_cpp import LlamaCppServer
 
@@ -149,6 +150,15 @@ def _in_process(config: ModelConfig, fim: FimChoice) -> dict[str, Any]:
 def _at_server(config: ModelConfig, fim: FimChoice) -> dict[str, Any]:
     names = ("context_tokens", "prompt_ms", "api_key_variable", "connect_timeout_s", "read_timeout_s")
     return {"fim": fim, **{name: getattr(config, name) for name in names}}
+
+
+def _filling(model: CodeModel, fim: FimChoice) -> CodeModel:
+    """`model`, asked in words if the user wants that."""
+    if fim.way != "chat":
+        return model
+    from .instructed import InstructedModel
+
+    return InstructedModel(model)
 
 
 def _required(config: ModelConfig, *names: str) -> str:

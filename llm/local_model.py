@@ -49,6 +49,10 @@ SMALLEST_CONTEXT_TOKENS = 64
 """With memory for less than this, nothing useful is written."""
 
 
+PREFIX_ONLY = "no fill-in-the-middle tokens: the suffix is not used"
+"""For `ModelInfo.notes`."""
+
+
 @dataclass(frozen=True, slots=True)
 class LocalSettings:
     """What a user may set of a model in this process."""
@@ -93,7 +97,7 @@ class LocalModel:
         self._preparing = threading.Lock()
         self._is_tuned = self._is_prepared = False
         self._report: Report | None = None
-        self._static_notes = (*notes, *(() if fim else ("no fill-in-the-middle tokens: the suffix is not used",)))
+        self._static_notes = (*notes, *(() if fim else (PREFIX_ONLY,)))
         self._backend = backend
         self._memory_tokens: int | None = None  # what memory was found to allow, when that is less than was asked for
 
