@@ -244,7 +244,6 @@ class LlamaTokenizer:
         self._lib = lib = load_library()
         self._model = model  # keeps the vocabulary alive
         self._vocabulary = vocabulary = model.vocabulary
-        self._bytes: dict[int, bytes] = {}
         numbers = range(model.n_vocabulary)
         attributes = [int(lib.llama_vocab_get_attr(vocabulary, number)) for number in numbers]
         letters = [self._letters(number) for number in numbers]
@@ -256,6 +255,7 @@ class LlamaTokenizer:
         # llama.cpp finds all but control tokens in any text. Those that frame a hole must not be found in code.
         found = [text for text in framing & self._special.keys() if not attributes[self._special[text]] & control]
         self._guarded = re.compile("|".join(map(re.escape, sorted(found)))) if found else None
+        self._bytes = {self._special[text]: b"" for text in found}
 
     @property
     def n_vocabulary(self) -> int:
