@@ -109,11 +109,10 @@ class _Answer:
             return _REPEATS
         if self.hole.suffix and ("\n" in self.text.strip() or len(self.text) > LONGEST_MIDDLE):
             return _RUNS_ON
-        if "\ufffd" in self.text or len(set(self.text.strip())) == 1 < len(self.text.strip()):
-            return _WRITES_RUBBISH
-        return ""
+        return _WRITES_RUBBISH if "\ufffd" in self.text or _ONE_OVER_AND_OVER.match(self.text.strip()) else ""
 
 
+_ONE_OVER_AND_OVER = re.compile(r"(.+?)\1{4}")
 _SPECIAL_LETTERS = sorted({token.strip("▁") for fim in FIM_FORMATS.values() for token in fim.all})
 
 _WRITES_TOKENS = "writes special tokens as letters"
@@ -125,12 +124,12 @@ _WRITES_RUBBISH = "writes no code"
 _NO_FIM = (
     'choose a model that was trained to fill the middle, or set fim = "none" to leave out the code after the cursor'
 )
-_NEXT_STEP = {
+_NEXT_STEP = {  # the gravest first
     _WRITES_TOKENS: f"Its file or its server does not mark them as special: get or convert it again, or {_NO_FIM}.",
-    _WRITES_NOTHING: f"Check that `fim` is the model's own format, {_NO_FIM}.",
     _REPEATS: f"It has the tokens but not the training: {_NO_FIM}.",
     _RUNS_ON: f"It has the tokens but not the training: {_NO_FIM}.",
     _WRITES_RUBBISH: "Get the model again, or choose another.",
+    _WRITES_NOTHING: f"Check that `fim` is the model's own format, {_NO_FIM}.",
 }
 
 
@@ -157,16 +156,17 @@ def _asked(model: CodeModel, hole: _Hole, cancel: Cancel) -> str:
 
 
 def _judged(name: str, answers: Sequence[_Answer], fills_middle: bool) -> Verdict:
-    if 2 * sum(answer.fills for answer in answers) >= len(answers):
+    missed = [answer for answer in answers if not answer.fills]
+    if 2 * len(missed) <= len(answers):
         return Verdict("works")
-    complaints = {answer.complaint: answer for answer in answers if answer.complaint and not answer.fills}
-    n_wrong = sum(bool(answer.complaint) and not answer.fills for answer in answers)
-    if _WRITES_TOKENS in complaints or 2 * n_wrong >= len(answers):
-        complaint = _WRITES_TOKENS if _WRITES_TOKENS in complaints else next(iter(complaints))
-        next_step = _NEXT_STEP[complaint] if fills_middle else "Get the model again, or choose another."
-        return Verdict("broken", f"{_said(name, complaints[complaint])}: it {complaint}. {next_step}")
-    missed = next(answer for answer in answers if not answer.fills)
-    return Verdict("weak", f"{_said(name, missed)}. Expect little of it; a larger model would do better.")
+    by_complaint = {answer.complaint: answer for answer in reversed(missed)}
+    # A model may well think that nothing belongs somewhere, but not everywhere.
+    n_unusable = sum(answer.complaint not in ("", _WRITES_NOTHING) for answer in missed)
+    if _WRITES_TOKENS in by_complaint or 2 * n_unusable >= len(answers) or all(answer.complaint for answer in answers):
+        complaint = next(found for found in _NEXT_STEP if found in by_complaint)
+        next_step = _NEXT_STEP[complaint] if fills_middle else _NEXT_STEP[_WRITES_RUBBISH]
+        return Verdict("broken", f"{_said(name, by_complaint[complaint])}: it {complaint}. {next_step}")
+    return Verdict("weak", f"{_said(name, missed[0])}. Expect little of it; a larger model would do better.")
 
 
 def _said(name: str, answer: _Answer) -> str:

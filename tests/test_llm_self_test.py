@@ -120,6 +120,7 @@ def test_a_middle_within_a_longer_word_does_not_count():
         (lambda r: "value + " * 100, "runs on", 'set fim = "none"'),
         (lambda r: "\ufffd\ufffda", "writes no code", "Get the model again"),
         (lambda r: "!!!!!!!!!!!!", "writes no code", "Get the model again"),
+        (lambda r: "== == == == == == =", "writes no code", "Get the model again"),
     ],
 )
 def test_what_is_wrong_is_said_with_the_next_step(script: Script, says: str, next_step: str):
@@ -130,11 +131,15 @@ def test_what_is_wrong_is_said_with_the_next_step(script: Script, says: str, nex
     assert next_step in verdict.text
 
 
+def test_nothing_in_some_holes_is_weak():
+    assert judge(lambda request: "x" if "total" in request.prefix else "").kind == "weak"
+
+
 def test_mixed_answers_of_which_most_are_unusable_are_broken():
     assert judge(lambda request: "x" if "total" in request.prefix else with_suffix(request)).broken
 
 
-@pytest.mark.parametrize("script", [lambda r: "", lambda r: "!!!!!!!!!", lambda r: "<|endoftext|>"])
+@pytest.mark.parametrize("script", [lambda r: "", lambda r: "- - - - - - - -", lambda r: "<|endoftext|>"])
 def test_a_model_that_can_write_nothing_is_broken_without_a_middle_too(script: Script):
     verdict = judge(script, fills_middle=False)
     assert verdict.broken
