@@ -144,11 +144,13 @@ class LocalModel:
         with self._failures():
             self._prepare(cancel)
             reading = self._read_request(request, self._context_tokens())
+            if not reading.tokens:
+                return
             try:
                 with self._slots.take(reading.scored_tokens, reading.n_new, cancel) as reader:
                     read_prompt(reader, reading.scored_tokens, self._block_tokens(), n_left=1)
             except OutOfMemory:
-                self._remember_memory(len(reading.tokens) + reading.n_new)
+                self._remember_memory(reading)
 
     def count_tokens(self, text: str) -> int:
         return self._count(text)
@@ -250,12 +252,17 @@ class LocalModel:
                         yield piece
                 return
             except OutOfMemory:
-                self._remember_memory(len(reading.tokens) + reading.n_new)
+                self._remember_memory(reading)
                 if has_written:
                     return
+                if reading.n_reserved <= SMALLEST_CONTEXT_TOKENS:
+                    raise ModelError(
+                        f"{self._name} finds no memory even for {reading.n_reserved} tokens. Close other programs, or "
+                        "choose a smaller or a quantised model."
+                    ) from None
 
     def _pieces(self, reading: _Reading, single_line: bool, cancel: Cancel) -> Generator[Piece, None, None]:
-        if reading.n_new < 1:
+        if reading.n_new < 1 or not reading.tokens:
             return
         with self._slots.take(reading.scored_tokens, reading.n_new, cancel) as reader:
             yield from write_text(
@@ -388,14 +395,9 @@ class LocalModel:
         """What fits into the memory for caches: a longer prompt would be read anew with every keystroke."""
         return max(SHORTEST_CONTEXT_TOKENS, self._settings.cache_bytes // max(1, self._engine.cache_bytes_per_token))
 
-    def _remember_memory(self, n_tokens: int) -> None:
-        """There was none for `n_tokens`. Raises ModelError when less is of no use."""
-        self._memory_tokens = n_tokens // 2
-        if self._memory_tokens < SMALLEST_CONTEXT_TOKENS:
-            raise ModelError(
-                f"{self._name} finds no memory even for {n_tokens} tokens. Close other programs, or choose a smaller "
-                "or a quantised model."
-            )
+    def _remember_memory(self, reading: _Reading) -> None:
+        """There was none for `reading`: whatever comes next is at most half as long."""
+        self._memory_tokens = max(reading.n_reserved // 2, SMALLEST_CONTEXT_TOKENS)
 
     def _memory_notes(self) -> Iterator[str]:
         wanted = min(self._settings.context_tokens, self._engine.context_tokens)
@@ -417,6 +419,10 @@ class _Reading:
     before: str = ""  # what is continued, as text
     guess: Callable[[str], str] | None = None
     is_healed: bool = False  # the last token is taken back and written anew
+
+    @property
+    def n_reserved(self) -> int:
+        return len(self.tokens) + self.n_new
 
     @property
     def scored_tokens(self) -> Sequence[int]:
