@@ -128,7 +128,7 @@ def test_reading_leaves_at_least_one_token(toy_engine: Any):
 @pytest.mark.parametrize("after_calls", range(8))
 def test_cancelled_at_any_call_the_slot_holds_what_was_read(toy_engine: Any, after_calls: int):
     engine = toy_engine(order=None)
-    prompt = list(range(8)) + [3, 1]
+    prompt = [*range(8), 3, 1]
     right = Written(toy_engine(order=None), prompt, 8).tokens
     slots, cancel = Slots(engine, 1_000_000), Cancel()
     n_calls = iter(range(100))
