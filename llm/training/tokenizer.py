@@ -11,7 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..prompts import FIM_FORMATS, Prompt
+from ..formats import FIM_FORMATS
+from ..prompts import PromptPart
 
 FORMAT = FIM_FORMATS["qwen"]
 END = "<|endoftext|>"
@@ -72,11 +73,9 @@ class TrainingTokenizer:
     def count(self, text: str) -> int:
         return len(self.encode(text))
 
-    def encode_prompt(self, prompt: Prompt) -> list[int]:
-        return [token for part in prompt.parts for token in self._encode_part(part.text, part.special)]
+    def encode_part(self, part: PromptPart) -> list[int]:
+        """One part of a prompt, by itself: so it is read when it is served, too."""
+        return [self.special(part.text)] if part.special else self.encode(part.text)
 
     def decode(self, tokens: Iterable[int]) -> str:
         return str(self._tokenizer.decode(list(tokens), skip_special_tokens=False))
-
-    def _encode_part(self, text: str, special: bool) -> list[int]:
-        return [self.special(text)] if special else self.encode(text)

@@ -1,0 +1,92 @@
+"""Which pieces of a package's other files share rare words with the code before a cursor?
+
+Owns a plain lexical retrieval for training samples only, and practice fragments that hold what is asked for.
+`samples.py` takes any function of this shape, so that Weft's own retrieval can stand in its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from random import Random
+
+from ..protocol import PromptFragment
+from .holes import Hole
+from .sources import Document
+
+# The document and the text before the cursor: what is behind the cursor is no query.
+Retrieve = Callable[[Document, str], Sequence[PromptFragment]]
+
+FRAGMENT_LINES = 20
+STEP_LINES = 10
+QUERY_LINES = 20
+MOST_FRAGMENTS = 6
+_COMMON = 40  # a word in more windows than this says little and costs much
+_NAME = re.compile(r"[A-Za-z_]\w{2,}")
+
+
+class LexicalNeighbours:
+    """A `Retrieve` over the documents of all packages. A package is indexed when it is first asked for."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._documents: dict[str, list[Document]] = defaultdict(list)
+        for document in documents:
+            self._documents[document.package].append(document)
+        self._indexes: dict[str, _PackageIndex] = {}
+
+    def __call__(self, document: Document, before: str) -> Sequence[PromptFragment]:
+        if document.package not in self._indexes:
+            self._indexes[document.package] = _PackageIndex(self._documents[document.package])
+        return self._indexes[document.package].best(document.path, before)
+
+
+def practice_fragment(document: Document, hole: Hole, other_path: str, random: Random) -> PromptFragment:
+    """The lines around the hole and what it held, as if another file had them; half the time with a name changed.
+
+    No editor shows this. It makes looking at fragments pay from the first step of training on.
+    """
+    first = document.text.count("\n", 0, hole.start)
+    last = document.text.count("\n", 0, hole.end)
+    start = max(0, first - random.randrange(2, FRAGMENT_LINES // 2))
+    lines = document.text.split("\n")
+    text = "\n".join(lines[start : last + random.randrange(2, FRAGMENT_LINES // 2)])
+    names = sorted(set(_NAME.findall(text)))
+    if len(names) > 1 and random.random() < 0.5:
+        old, new = random.sample(names, 2)
+        text = re.sub(rf"\b{old}\b", new, text)
+    return PromptFragment((other_path,), text, start, 1.0)
+
+
+class _PackageIndex:
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._windows: list[PromptFragment] = []
+        self._windows_of: dict[str, list[int]] = defaultdict(list)
+        for document in documents:
+            lines = document.text.split("\n")
+            for start in range(0, max(1, len(lines) - STEP_LINES), STEP_LINES):
+                text = "\n".join(lines[start : start + FRAGMENT_LINES])
+                for word in set(_NAME.findall(text)):
+                    self._windows_of[word].append(len(self._windows))
+                self._windows.append(PromptFragment((document.path,), text, start, 0.0))
+
+    def best(self, path: str, before: str) -> list[PromptFragment]:
+        scores: Counter[int] = Counter()
+        for word in set(_NAME.findall("\n".join(before.split("\n")[-QUERY_LINES:]))):
+            windows = self._windows_of.get(word, ())
+            if len(windows) <= _COMMON:
+                for window in windows:
+                    scores[window] += 1
+        ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+        found: list[PromptFragment] = []
+        taken: set[tuple[str, int]] = set()
+        for number, _ in ranked:
+            window = self._windows[number]
+            place = (window.paths[0], window.start_line)
+            overlaps = {(place[0], place[1] - STEP_LINES), (place[0], place[1] + STEP_LINES)}
+            if place[0] != path and taken.isdisjoint(overlaps):
+                taken.add(place)
+                found.append(window)
+            if len(found) == MOST_FRAGMENTS:
+                break
+        return found
