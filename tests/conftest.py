@@ -12,12 +12,12 @@ import sys
 import textwrap
 import threading
 import time
-import urllib.request
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -422,8 +422,7 @@ class LlamaServer:
 
     def get(self, path: str) -> Any:
         """What the server says at `path`."""
-        with urllib.request.urlopen(self.url + path, timeout=WAIT_S) as answer:
-            return json.loads(answer.read())
+        return httpx.get(self.url + path, timeout=WAIT_S, trust_env=False).json()
 
     def kill(self) -> None:
         """As kill -9 does: no word to anybody."""
@@ -432,8 +431,8 @@ class LlamaServer:
             self.process.wait()
 
     def _is_ready(self) -> bool:
-        with contextlib.suppress(OSError):
-            return bool(self.get("/health")["status"] == "ok")
+        with contextlib.suppress(httpx.TransportError):
+            return bool(self.get("/health").get("status") == "ok")
         return False
 
 
