@@ -1,7 +1,7 @@
 """Requests into prompts: what a model without fill-in-the-middle reads, and what one with it reads.
 
-Owns the formats, the split of a token budget, and the order of blocks. Pure functions of their arguments.
-Knows no tokenizer but a counting function, no server and no retrieval.
+Owns the split of a token budget and the order of blocks; what a format is made of is in `formats`. Pure functions of
+their arguments. Knows no tokenizer but a counting function, no server and no retrieval.
 
 **What stays the same between two keystrokes.** A model that has read a prompt reads the next one for free as far
 as both begin alike. So everything that a keystroke does not change comes first: blocks, then the code before the
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from .formats import FIM_FORMATS, FimTokens, find_fim_tokens
+from .formats import FimTokens
 from .lexer import plain_line_breaks
 from .protocol import CompletionRequest, PromptFragment
 
@@ -28,23 +28,6 @@ CUT_STEP_LINES = 16
 CountTokens = Callable[[str], int]
 """Tokens of one text. Prompts are counted in parts, lines mostly, whose counts can be remembered. Joined, parts were
 never more tokens than alone: in 40,000 pieces of code and noise, with SentencePiece and with BPE of four patterns."""
-
-__all__ = [
-    "FIM_FORMATS",
-    "FimTokens",
-    "Prompt",
-    "PromptPart",
-    "build_prompt",
-    "choose_blocks",
-    "comment_block",
-    "comment_header",
-    "file_block",
-    "find_fim_tokens",
-    "fit_prefix",
-    "fit_suffix",
-    "stable_order",
-]
-
 
 _HASH, _SLASHES, _DASHES, _SEMICOLONS, _PERCENT = ("# ", ""), ("// ", ""), ("-- ", ""), ("; ", ""), ("% ", "")
 _MARKUP, _STARS = ("<!-- ", " -->"), ("/* ", " */")

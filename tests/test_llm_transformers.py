@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from weft.llm.prompts import FIM_FORMATS
+from weft.llm.formats import FIM_FORMATS
 from weft.llm.protocol import Cancel, CodeModel, CompletionRequest, ModelMissing, PromptFragment
 from weft.llm.transformers_model import TransformersModel
 
