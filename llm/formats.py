@@ -88,7 +88,7 @@ FIM_FORMATS: dict[str, FimTokens] = {
     "seed-coder": FimTokens(  # arXiv 2506.03524, "Fill-in-the-middle"
         "<[fim-prefix]>", "<[fim-suffix]>", "<[fim-middle]>", suffix_first=True,
     ),
-    "codestral": FimTokens(  # Ollama's template of codestral; mistral-common encodes the prefix as a text of its own
+    "codestral": FimTokens(  # mistral-common, `encode_fim`: the very same tokens with its third tokenizer
         "[PREFIX]", "[SUFFIX]", suffix_first=True, ends=("[MIDDLE]",), opening=" ",
     ),
 }  # fmt: skip

@@ -192,7 +192,7 @@ def _repository(request: CompletionRequest, fim: FimTokens) -> tuple[PromptPart,
 
 
 def _fim_parts(fim: FimTokens, prefix: str, suffix: str) -> tuple[PromptPart, ...]:
-    before = (PromptPart(fim.prefix, special=True), PromptPart(fim.opening + prefix))
+    before = (PromptPart(fim.prefix, special=True), PromptPart(fim.opening + prefix if prefix else ""))
     behind = (PromptPart(fim.suffix, special=True), PromptPart(suffix))
     middle = (PromptPart(fim.middle, special=True),) if fim.middle else ()
     return (*behind, *before, *middle) if fim.suffix_first else (*before, *behind, *middle)

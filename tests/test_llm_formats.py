@@ -59,6 +59,13 @@ def test_only_tokens_of_the_format_are_special(name: str):
     assert sum(token in fim.frame for token in written) == len(fim.frame), "letters in the code stay letters"
 
 
+def test_the_space_of_sentencepiece_stands_before_a_text_only():
+    request = CompletionRequest("a.py", "python", "x", "y")
+    assert build_prompt(request, FIM_FORMATS["codellama"], len, 1000).text == "▁<PRE> x▁<SUF>y▁<MID>"
+    request = CompletionRequest("a.py", "python", "", "y")
+    assert build_prompt(request, FIM_FORMATS["codellama"], len, 1000).text == "▁<PRE>▁<SUF>y▁<MID>"
+
+
 def test_without_a_name_the_repository_is_not_mentioned():
     request = CompletionRequest("a.py", "python", "x", "y")
     assert build_prompt(request, FIM_FORMATS["qwen"], len, 1000).text == (
