@@ -29,5 +29,5 @@ class ArrayScores:
         return self._logits.copy()
 
     def _probability(self, row: int, token: int) -> float:
-        scores = self._logits[row]
-        return float(1 / np.exp(scores - scores[token]).sum(dtype=np.float64))
+        shares = np.exp(self._logits[row] - self._logits[row].max())
+        return float(shares[token] / shares.sum())
