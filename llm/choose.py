@@ -86,8 +86,8 @@ def _open_transformers(config: ModelConfig, fim: FimChoice) -> CodeModel:
     path, options = _required(config, "path"), _in_process(config, fim)
     from .transformers_model import open_transformers
 
-    where = {"device": config.device, "quantise": config.quantise, "download": config.download}
-    return _filling(open_transformers(path, **where, **options), fim)
+    model = open_transformers(path, device=config.device, quantise=config.quantise, download=config.download, **options)
+    return _filling(model, fim)
 
 
 def _open_onnx(config: ModelConfig, fim: FimChoice) -> CodeModel:
