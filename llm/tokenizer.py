@@ -73,8 +73,8 @@ class HfTokenizer:
         added = [entry for entry in description.get("added_tokens") or () if isinstance(entry, dict)]
         for entry in added:
             entry["special"] = bool(entry.get("special")) or _is_markup(entry["content"])
-        self._special = {entry["content"]: entry["id"] for entry in added if entry["special"]}
-        self._added_text = {entry["id"]: entry["content"] for entry in added if not entry["special"]}
+        self._special: dict[str, int] = {entry["content"]: entry["id"] for entry in added if entry["special"]}
+        self._added_text: dict[int, str] = {entry["id"]: entry["content"] for entry in added if not entry["special"]}
         self._listed = frozenset(self._special) | frozenset(self._added_text.values())
         self._silent = frozenset(self._special.values())
         self._byte_level = _uses(description, "ByteLevel")
@@ -142,8 +142,8 @@ class HfTokenizer:
         if token in self._silent:
             return b""
         if token in self._added_text:
-            return self._added_text[token].encode()
-        letters = self._tokenizer.id_to_token(token) if 0 <= token < self._n_vocabulary else None
+            return self._added_text[token].encode("utf-8")
+        letters: str | None = self._tokenizer.id_to_token(token) if 0 <= token < self._n_vocabulary else None
         if letters is None:
             return b""
         if self._byte_level:

@@ -1,154 +1,253 @@
-"""A local model directory, read with transformers: greedy, token by token.
+"""A model directory of transformers as a model in this process: PyTorch, the directory's tokenizer, one LocalModel.
 
-Owns the loaded weights and the decode loop. Knows no network (nothing is ever downloaded), no index and no editor.
-Needs the `local` extra; torch and transformers are imported when a model is opened, not before.
+Owns which directory a name means, what is read of it and what is refused, and on which device in which precision the
+weights are kept. Knows no decoding: that is `local_model`, and `engines/torch_engine` computes. Nothing of a model is
+ever executed: weights come from safetensors only, and no code that lies beside them is run.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
-from functools import lru_cache
+from contextlib import contextmanager
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from .prompts import Prompt, build_prompt, find_fim_tokens
-from .protocol import Cancel, CompletionRequest, ModelError, ModelInfo, ModelMissing, Piece
-from .streaming import LastPrompts, cut_stream
+from .chat_template import read_conversations, template_in
+from .engines import OutOfMemory
+from .fetch import fetch_model
+from .formats import PROBE, FimChoice
+from .local_model import LocalModel, LocalSettings
+from .protocol import ModelError, ModelMissing
+from .tokenizer import HfTokenizer
 
-_PREFILL_TOKENS = 256  # read between two looks at `cancel`
-_HALF_CHARACTER = "\ufffd"  # what a tokenizer writes for the first bytes of a character
+CHECKED_TOKENS = 24
+"""Read by both forms of a model before the lean one is taken."""
 
 
-class TransformersModel:
-    """Any causal code model that `AutoModelForCausalLM` reads. A `CodeModel`.
+def open_transformers(
+    path_or_name: str | Path,
+    *,
+    settings: LocalSettings,
+    fim: FimChoice = PROBE,
+    device: str = "auto",
+    quantise: str = "auto",
+    threads: int = 0,
+    download: bool = False,
+) -> LocalModel:
+    """The model in a directory, or of this name in the hub's cache; fetched from the hub only with `download`.
 
-    Fill-in-the-middle tokens are read from the tokenizer. Streams may run at once; each has its own cache.
+    `device` auto takes CUDA, then MPS, then the CPU. `quantise` is "int8" for linear layers with 8 bits on a CPU, else
+    weights stay as they are stored, as far as the device computes with that. `threads` 0 takes what is fastest in a
+    short measurement; the number holds for all of torch in this process.
+
+    Raises ModelMissing, and ModelError when there is no memory for the weights.
     """
+    directory, name = find_directory(path_or_name, download=download)
+    _check_files(directory, name)
+    try:
+        torch = import_module("torch")
+        transformers = import_module("transformers")
+    except ImportError as error:
+        raise ModelMissing(f"{error.name} is not installed. Run: pip install 'weft[local]'") from error
+    from .engines.torch_engine import TorchEngine
 
-    def __init__(self, name: str, model: Any, tokenizer: Any, context_tokens: int) -> None:
-        self._model = model
-        self._tokenizer = tokenizer
-        self._torch = import_module("torch")
-        self._fim = find_fim_tokens(tokenizer.get_vocab())
-        self._ends = self._end_ids()
-        # Some tokenizers drop the space of a first token; behind these tokens no generated one is the first.
-        self._anchor = self._encode(":")
-        # Without it the logits of a whole block are made, and all but the last row thrown away.
-        keeps_last = "logits_to_keep" in signature(model.forward).parameters
-        self._options = {"use_cache": True, **({"logits_to_keep": 1} if keeps_last else {})}
-        self._last_prompts = LastPrompts()
-        # Prompts are counted line by line, and between two keystrokes nearly all lines are the same.
-        self._count = lru_cache(maxsize=16_384)(lambda text: len(self._encode(text)))
-        self._info = ModelInfo(
-            name=name,
-            backend="transformers",
-            context_tokens=context_tokens,
-            fills_middle=self._fim is not None,
-            repository_level=self._fim is not None and self._fim.repository_level,
-            local=True,
-            notes=() if self._fim else ("the tokenizer has no fill-in-the-middle tokens: the suffix is not used",),
+    tokenizer = HfTokenizer.open(directory)
+    place = _device(torch, device)
+    wants_int8 = quantise == "int8" and place.type == "cpu"
+    with _explained(directory, name):
+        decoder, notes = _open_decoder(torch, transformers, directory, place, wants_int8)
+    chat_tokens, chat_notes = read_conversations(tokenizer=tokenizer, **template_in(directory))
+    return LocalModel(
+        TorchEngine(decoder, place, threads),
+        tokenizer,
+        name=name,
+        backend="transformers",
+        fim=fim.tokens_in(tokenizer.special_tokens),
+        settings=settings,
+        chat_tokens=chat_tokens,
+        notes=(*notes, *chat_notes),
+    )
+
+
+def find_directory(path_or_name: str | Path, *, download: bool = False) -> tuple[Path, str]:
+    """The directory of a model, and its name for a user. Raises ModelMissing, and FetchFailed with `download`."""
+    text = str(path_or_name)
+    path = Path(text).expanduser()
+    if path.is_dir():
+        return path, path.resolve().name
+    if not _HUB_NAME.fullmatch(text):
+        raise ModelMissing(f"{path} is not there. Set `path` to a model directory, or to the name of a model on a hub.")
+    if cached := _cached(text):
+        return cached, text
+    if download:
+        return fetch_model(text), text
+    raise ModelMissing(
+        f"{text} is no directory, and not in the hub's cache on this machine. Run: weft models get {text}"
+    )
+
+
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+
+_HALVES = ("float16", "bfloat16")
+
+
+def _cached(name: str) -> Path | None:
+    """The snapshot of a model that transformers or `weft models get` fetched. No network."""
+    try:
+        cache = import_module("huggingface_hub.constants").HF_HUB_CACHE
+        config = import_module("huggingface_hub").try_to_load_from_cache(name, "config.json", cache_dir=cache)
+    except (ImportError, ValueError):  # not installed; or no name that a hub would take
+        return None
+    return Path(config).parent if isinstance(config, str) else None
+
+
+def _check_files(directory: Path, name: str) -> None:
+    if not (directory / "config.json").is_file():
+        raise ModelMissing(f"{directory} holds no model (no config.json). Set `path` to a downloaded model directory.")
+    index = directory / "model.safetensors.index.json"
+    try:
+        wanted = set(json.loads(index.read_text("utf-8"))["weight_map"].values()) if index.is_file() else set()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelMissing(f"{index} can't be read: {error!r}. Download the model again.") from error
+    if missing := sorted(file for file in wanted if not (directory / file).is_file()):
+        raise ModelMissing(f"{directory} lacks {missing[0]}. Download the model again; what is there is kept.")
+    if wanted or any(directory.glob("*.safetensors")):
+        return
+    if pickled := sorted(file.name for file in (*directory.glob("*.bin"), *directory.glob("*.pt"))):
+        raise ModelMissing(
+            f"{name} has its weights in {pickled[0]}, a pickle, which may run code when it is read. "
+            "Take a version of the model with safetensors."
         )
+    raise ModelMissing(f"{directory} holds no weights (no .safetensors file). Download the model again.")
 
-    @classmethod
-    def open(cls, directory: str | Path, *, context_tokens: int, device: str = "cpu") -> TransformersModel:
-        """Load the model in `directory`, to read at most `context_tokens`.
 
-        Raises ModelMissing when the directory or the `local` extra is not there.
-        """
-        path = Path(directory).expanduser()
-        if not (path / "config.json").is_file():
-            raise ModelMissing(f"{path} holds no model (no config.json). Set the path to a downloaded model directory.")
-        try:
-            transformers = import_module("transformers")
-            import_module("torch")
-        except ImportError as error:
-            raise ModelMissing(f"{error.name} is not installed. Run: pip install 'weft[local]'") from error
-        try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(path, local_files_only=True)
-            model = transformers.AutoModelForCausalLM.from_pretrained(path, local_files_only=True, dtype="auto")
-        except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise ModelMissing(f"{path} can't be read as a causal model: {reason}. Download it again.") from error
-        positions = getattr(model.config, "max_position_embeddings", None) or context_tokens
-        if device == "cpu" and str(model.dtype) == "torch.float16":
-            model = model.float()  # processors have no fast half precision
-        return cls(path.name, model.to(device).eval(), tokenizer, min(context_tokens, positions))
+def _device(torch: Any, wanted: str) -> Any:
+    """Raises ModelMissing when torch has no such device here."""
+    has_cuda, has_mps = torch.cuda.is_available(), torch.backends.mps.is_available()
+    if wanted == "auto":
+        return torch.device("cuda" if has_cuda else "mps" if has_mps else "cpu")
+    try:
+        device = torch.device(wanted)
+    except RuntimeError as error:
+        raise ModelMissing(f'`device` can\'t be {wanted!r}. Known are "auto", "cpu", "cuda" and "mps".') from error
+    if not {"cpu": True, "cuda": has_cuda, "mps": has_mps}.get(device.type, False):
+        raise ModelMissing(f'torch finds no {device.type} here. Set device = "auto", or install a torch that has it.')
+    return device
 
-    @property
-    def info(self) -> ModelInfo:
-        return self._info
 
-    def count_tokens(self, text: str) -> int:
-        return self._count(text)
+def _precision(torch: Any, device: Any, stored: str) -> Any:
+    """The type of number to compute with: what is stored, or the next one that this device is fast with."""
+    if stored not in _HALVES:
+        return torch.float32
+    if device.type == "cpu":
+        return torch.bfloat16 if _computes_bfloat16(torch) else torch.float32
+    if device.type == "cuda" and stored == "bfloat16" and torch.cuda.is_bf16_supported():
+        return torch.bfloat16
+    return torch.float16
 
-    def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
-        """Yield the most likely text, a token at a time, each with its probability."""
-        previous = self._last_prompts.of(request.path)
-        n_start = 0 if self._tokenizer.bos_token_id is None else 1
-        prompt = build_prompt(request, self._fim, self._count, self._info.context_tokens - n_start, previous)
-        self._last_prompts.remember(request.path, prompt.fragments)
-        try:
-            yield from cut_stream(self._pieces(self._prompt_ids(prompt), request.max_new_tokens, cancel), request)
-        except RuntimeError as error:
-            raise ModelError(f"{self._info.name} stopped: {error}. Try a smaller context, or another model.") from error
 
-    def close(self) -> None:
-        """Nothing is held open; the weights go with the last reference."""
+def _computes_bfloat16(torch: Any) -> bool:
+    """Whether the processor multiplies it by itself; without that it is slower than float32."""
+    try:
+        found = torch.cpu.get_capabilities()
+    except AttributeError:  # older versions of torch
+        return False
+    return any(found.get(name, False) for name in ("amx_bf16", "avx512_bf16", "bf16"))
 
-    def _encode(self, text: str) -> list[int]:
-        # Letters of a special token in somebody's code are letters. Lone surrogates have no bytes to encode.
-        plain = text.encode("utf-8", "replace").decode("utf-8")
-        return list(self._tokenizer.encode(plain, add_special_tokens=False, split_special_tokens=True))
 
-    def _decode(self, ids: list[int]) -> str:
-        return str(self._tokenizer.decode(ids, clean_up_tokenization_spaces=False))
+def _open_decoder(
+    torch: Any, transformers: Any, directory: Path, device: Any, int8: bool
+) -> tuple[Any, tuple[str, ...]]:
+    """The fastest form of the model that says the same as transformers' own, and notes for the user."""
+    from .engines.lean_llama import agrees, lean_llama
+    from .engines.torch_engine import HfDecoder
 
-    def _prompt_ids(self, prompt: Prompt) -> list[int]:
-        start = self._tokenizer.bos_token_id
-        ids = [] if start is None else [start]
-        for part in prompt.parts:
-            ids += [self._tokenizer.convert_tokens_to_ids(part.text)] if part.special else self._encode(part.text)
-        return ids
+    model = _load(torch, transformers, directory, device)
+    try:
+        plain = HfDecoder(model)
+    except (ValueError, AttributeError, TypeError) as error:
+        raise ModelMissing(f"{directory} can't be continued token by token: {error}. Choose another model.") from error
+    with torch.inference_mode():
+        tokens = torch.arange(CHECKED_TOKENS, device=device) % plain.n_vocabulary
+        lean = lean_llama(model, plain.context_tokens)
+        if lean is None or not agrees(lean, plain, tokens):
+            return plain, ("int8 is not available for this architecture: weights are as stored",) if int8 else ()
+        del model, plain  # their weights are the lean one's now
+        return (lean.int8() if int8 else lean), ()
 
-    def _end_ids(self) -> frozenset[int]:
-        configured = self._model.generation_config.eos_token_id
-        ends = configured if isinstance(configured, list) else [configured, self._tokenizer.eos_token_id]
-        special = self._fim.all if self._fim else ()
-        return frozenset(
-            end for end in [*ends, *map(self._tokenizer.convert_tokens_to_ids, special)] if end is not None
+
+def _load(torch: Any, transformers: Any, directory: Path, device: Any) -> Any:
+    """Transformers' own model on the device. Raises ModelMissing when its files are not all of one model."""
+    config = json.loads((directory / "config.json").read_text("utf-8"))
+    stored = config.get("dtype") or config.get("torch_dtype")
+    precision = _precision(torch, device, stored)
+    is_quantised = "quantization_config" in config
+    if device.type == "cpu":
+        widened = precision.itemsize / 2 if stored in _HALVES and not is_quantised else 1
+        _check_memory(_weight_bytes(directory) * widened)
+    with _quiet(transformers):
+        model, report = transformers.AutoModelForCausalLM.from_pretrained(
+            directory,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+            dtype="auto" if is_quantised else precision,
+            output_loading_info=True,
         )
+    if lacking := sorted(report["missing_keys"]):
+        raise ModelMissing(f"{directory} lacks the weight {lacking[0]}. Download the model again.")
+    return model.to(device).eval()
 
-    def _pieces(self, prompt_ids: list[int], max_new_tokens: int, cancel: Cancel) -> Iterator[Piece]:
-        tokens: list[int] = []
-        written = ""
-        n_anchor = len(self._decode(self._anchor))
-        for token, probability in self._tokens(prompt_ids, cancel):
-            tokens.append(token)
-            text = self._decode([*self._anchor, *tokens])[n_anchor:]
-            if not text.endswith(_HALF_CHARACTER):
-                yield Piece(text[len(written) :], probability)
-                written = text
-            if len(tokens) == max_new_tokens:
-                return
 
-    def _tokens(self, prompt_ids: list[int], cancel: Cancel) -> Iterator[tuple[int, float]]:
-        """The most likely tokens and their probabilities, without end, until an end token or `cancel`."""
-        torch = self._torch
-        cache = None
-        unread = prompt_ids
-        while not cancel.cancelled:
-            with torch.inference_mode():
-                block = torch.tensor([unread[:_PREFILL_TOKENS]], device=self._model.device)  # (1, T)
-                result = self._model(input_ids=block, past_key_values=cache, **self._options)
-                cache = result.past_key_values
-                unread = unread[_PREFILL_TOKENS:]
-                if unread:
-                    continue
-                probabilities = result.logits[0, -1].float().softmax(-1)  # (vocabulary,)
-                probability, token = (value.item() for value in probabilities.max(-1))
-            if token in self._ends:
-                return
-            yield token, probability
-            unread = [token]
+def _weight_bytes(directory: Path) -> int:
+    return sum(file.stat().st_size for file in directory.glob("*.safetensors"))
+
+
+def _check_memory(n_bytes: float) -> None:
+    """Raises OutOfMemory where the system says that there is less: asked for too much, it would end a process."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:  # not Linux
+        return
+    free = next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
+    if free is not None and n_bytes > free:
+        raise OutOfMemory(f"{n_bytes / 1e9:.1f} GB are needed, {free / 1e9:.1f} GB are free")
+
+
+@contextmanager
+def _quiet(transformers: Any) -> Iterator[None]:
+    """No progress bar: standard error is a log."""
+    logging = transformers.utils.logging
+    was_shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if was_shown:
+            logging.enable_progress_bar()
+
+
+@contextmanager
+def _explained(directory: Path, name: str) -> Iterator[None]:
+    """Turns whatever a library says of a stranger's files into a ModelError with the next step."""
+    from .engines.torch_engine import mapped_memory_errors
+
+    try:
+        with mapped_memory_errors():
+            yield
+    except (OutOfMemory, MemoryError) as error:
+        raise ModelError(
+            f"There is no memory for the weights of {name}, {_weight_bytes(directory) / 1e9:.1f} GB in files: {error}. "
+            "Close other programs, or choose a smaller or a quantised model."
+        ) from error
+    except ModelError:
+        raise
+    except Exception as error:  # each library behind transformers has errors of its own
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        if "trust_remote_code" in str(error):
+            reason = "it needs code of its own to be run, which Weft does not"
+            raise ModelMissing(f"{name} can't be opened: {reason}. Choose a model that transformers knows.") from error
+        raise ModelMissing(f"{directory} can't be read as a causal model: {reason}. Download it again.") from error

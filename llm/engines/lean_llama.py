@@ -1,0 +1,297 @@
+"""A Llama-shaped decoder with nothing in it but the arithmetic. For small models that is most of the time of a token.
+
+Owns the fused weights, the forward pass and the cache of keys and values. Its plain twin is the transformers model
+that it is made of: same weights in the same memory, and `agrees` says whether both give the same logits.
+Knows no text, no file and no thread. Imported when a model is opened, not before.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+ARCHITECTURES = frozenset({"LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"})
+
+STATIC_ROPE = frozenset({"default", "linear", "llama3", "yarn"})
+"""Kinds of rotary positions whose frequencies do not change with the length of the text."""
+
+TOLERANCE = {torch.float32: 1e-4, torch.float16: 0.02, torch.bfloat16: 0.05}
+"""Of the logits, as a part of how far they are from their mean: what rounding does, and no wrong formula."""
+
+CACHE_STEP_TOKENS = 256
+
+Linear = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    n_heads: int
+    n_kv_heads: int
+    head_size: int
+    epsilon: float
+    context_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    attention_norm: Any  # (n_embd,)
+    qkv: Linear  # n_embd -> (n_heads + 2 n_kv_heads) * head_size
+    head_norm: Any  # (n_heads + n_kv_heads, head_size), or None: Qwen 3 norms queries and keys
+    out: Linear  # n_heads * head_size -> n_embd
+    mlp_norm: Any  # (n_embd,)
+    gate_up: Linear  # n_embd -> 2 n_inner
+    down: Linear  # n_inner -> n_embd
+
+
+class LeanCache:
+    """Keys and values of one sequence, in tensors with room for more."""
+
+    def __init__(self) -> None:
+        self.n_tokens = 0
+        self.keys_values: Any = None  # (n_layers, 2, n_kv_heads, room, head_size)
+
+    @property
+    def room(self) -> int:
+        return 0 if self.keys_values is None else int(self.keys_values.shape[3])
+
+
+class LeanLlama:
+    """A `Decoder` (see `torch_engine`)."""
+
+    def __init__(self, config: Config, embedding: Any, layers: list[Layer], norm: Any, head: Linear, rope: Rope):
+        self._config = config
+        self._embedding = embedding  # (n_vocabulary, n_embd)
+        self._layers = layers
+        self._norm = norm  # (n_embd,)
+        self._head = head  # n_embd -> n_vocabulary
+        self._rope = rope
+        self.n_vocabulary = int(embedding.shape[0])
+        self.context_tokens = config.context_tokens
+        self.cache_bytes_per_token = len(layers) * 2 * config.n_kv_heads * config.head_size * embedding.element_size()
+
+    def new_cache(self) -> LeanCache:
+        return LeanCache()
+
+    def crop(self, cache: LeanCache, n_tokens: int) -> bool:
+        cache.n_tokens = min(cache.n_tokens, n_tokens)
+        return True
+
+    def int8(self) -> LeanLlama:
+        """The same with 8 bits for a weight of a product, on a CPU: less to read for a token, and a little less exact.
+
+        Numbers are rounded over all rows that are read together, so a text may depend on what was. This one is of no
+        use afterwards: its layers are freed one by one.
+        """
+        layers: list[Layer] = []
+        while self._layers:
+            layers.append(_int8_layer(self._layers.pop(0)))
+        embedding = self._embedding.float()
+        rope = Rope(self._rope.frequencies, self._rope.scale, embedding)
+        return LeanLlama(self._config, embedding, layers, self._norm.float(), _int8_linear(self._head), rope)
+
+    def forward(self, cache: LeanCache, tokens: Any, n_scored: int) -> Any:
+        """Logits (n_scored, n_vocabulary) after reading tokens (T,)."""
+        n_past, n_total = cache.n_tokens, cache.n_tokens + len(tokens)
+        if n_total > cache.room:
+            self._grow(cache, n_total)
+        epsilon = self._config.epsilon
+        rope = self._rope.between(n_past, n_total)
+        mask = None if len(tokens) == 1 or not n_past else _causal_mask(n_past, n_total, self._embedding)
+        x = F.embedding(tokens, self._embedding)  # (T, n_embd)
+        shape = x.shape[-1:]
+        for layer, keys_values in zip(self._layers, cache.keys_values, strict=True):
+            keys, values = keys_values
+            normed = F.rms_norm(x, shape, layer.attention_norm, epsilon)
+            x = x + layer.out(self._attend(layer, normed, keys, values, n_past, n_total, rope, mask))
+            gate, up = layer.gate_up(F.rms_norm(x, shape, layer.mlp_norm, epsilon)).chunk(2, -1)  # (T, n_inner)
+            x = x + layer.down(F.silu(gate) * up)
+        cache.n_tokens = n_total
+        return self._head(F.rms_norm(x[-n_scored:], shape, self._norm, epsilon))
+
+    def _attend(
+        self, layer: Layer, x: Any, keys: Any, values: Any, n_past: int, n_total: int, rope: Any, mask: Any
+    ) -> Any:
+        """Attention of the new rows x (T, n_embd) over everything; (T, n_heads * head_size)."""
+        config = self._config
+        n_new, n_rotated = n_total - n_past, config.n_heads + config.n_kv_heads
+        qkv = layer.qkv(x).view(n_new, n_rotated + config.n_kv_heads, config.head_size)  # (T, heads, head_size)
+        qk = qkv[:, :n_rotated]
+        if layer.head_norm is not None:
+            qk = F.rms_norm(qk, qk.shape[-1:], None, config.epsilon) * layer.head_norm
+        cosine, sine = rope
+        qk = qk * cosine + qk.roll(config.head_size // 2, -1) * sine
+        keys[:, n_past:n_total] = qk[:, config.n_heads :].transpose(0, 1)
+        values[:, n_past:n_total] = qkv[:, n_rotated:].transpose(0, 1)
+        keys, values = keys[None, :, :n_total], values[None, :, :n_total]  # (1, n_kv_heads, n_total, head_size)
+        if n_new == 1:
+            # The heads that share keys become rows of one query, so that nothing is repeated.
+            q = qk[:, : config.n_heads].view(1, config.n_kv_heads, -1, config.head_size)
+            return F.scaled_dot_product_attention(q, keys, values).reshape(1, -1)
+        q = qk[:, : config.n_heads].transpose(0, 1)[None]  # (1, n_heads, T, head_size)
+        attended = F.scaled_dot_product_attention(
+            q, keys, values, mask, is_causal=mask is None, enable_gqa=config.n_heads != config.n_kv_heads
+        )
+        return attended[0].transpose(0, 1).reshape(n_new, -1)
+
+    def _grow(self, cache: LeanCache, n_tokens: int) -> None:
+        """Room for `n_tokens` and a quarter more: what is copied then stays a small part of what is computed."""
+        room = -(-(n_tokens + n_tokens // 4) // CACHE_STEP_TOKENS) * CACHE_STEP_TOKENS
+        config = self._config
+        shape = (len(self._layers), 2, config.n_kv_heads, room, config.head_size)
+        grown = self._embedding.new_empty(shape)
+        if cache.n_tokens:
+            grown[:, :, :, : cache.n_tokens] = cache.keys_values[:, :, :, : cache.n_tokens]
+        cache.keys_values = grown
+
+
+class Rope:
+    """Cosines and signed sines of the rotary positions, computed once for each position that comes up."""
+
+    def __init__(self, frequencies: Any, scale: float, like: Any) -> None:
+        self.frequencies = frequencies.float()  # (head_size / 2,)
+        self.scale = scale
+        self._like = like
+        self._table = like.new_empty(2, 0, 1, 2 * len(frequencies))
+
+    def between(self, first: int, end: int) -> Any:
+        """(2, end - first, 1, head_size): factors of a vector, and of the vector with its halves exchanged."""
+        if end > self._table.shape[1]:
+            positions = torch.arange(2 * end, device=self.frequencies.device).float()
+            angles = positions[:, None, None] * self.frequencies  # (n, 1, head_size / 2)
+            cosine, sine = angles.cos() * self.scale, angles.sin() * self.scale
+            table = torch.stack((torch.cat((cosine, cosine), -1), torch.cat((-sine, sine), -1)))
+            self._table = table.to(self._like.dtype)
+        return self._table[:, first:end]
+
+
+def lean_llama(model: Any, context_tokens: int) -> LeanLlama | None:
+    """The lean twin of a transformers model, which shares its weights; None when its shape is another.
+
+    The weights of the model are moved: what is fused becomes one tensor, and the model's parts views of it.
+    """
+    if type(model).__name__ not in ARCHITECTURES or not _fits(model):
+        return None
+    decoder, config = model.model, model.config
+    embedding = decoder.embed_tokens.weight
+    attention = decoder.layers[0].self_attn
+    heads = Config(
+        n_heads=config.num_attention_heads,
+        n_kv_heads=config.num_key_value_heads,
+        head_size=attention.head_dim,
+        epsilon=config.rms_norm_eps,
+        context_tokens=context_tokens,
+    )
+    rope = Rope(decoder.rotary_emb.inv_freq, decoder.rotary_emb.attention_scaling, embedding)
+    layers = [_layer(layer, heads) for layer in decoder.layers]
+    return LeanLlama(heads, embedding, layers, decoder.norm.weight, _linear(model.lm_head), rope)
+
+
+def agrees(lean: LeanLlama, plain: Any, tokens: Any) -> bool:
+    """Whether the lean decoder says what the plain one says, when it reads `tokens` at once and in three calls."""
+    expected = plain.forward(plain.new_cache(), tokens, len(tokens)).float()
+    whole = lean.forward(lean.new_cache(), tokens, len(tokens))
+    cache = lean.new_cache()
+    middle = len(tokens) // 2
+    parts = (tokens[:middle], tokens[middle:-1], tokens[-1:])
+    pieces = torch.cat([lean.forward(cache, part, len(part)) for part in parts])
+    allowed = TOLERANCE[whole.dtype] * float((expected - expected.mean()).norm())
+    return all(float((found.float() - expected).norm()) <= allowed for found in (whole, pieces))
+
+
+def _causal_mask(n_past: int, n_total: int, like: Any) -> Any:
+    """(n_total - n_past, n_total): added to the scores, so that no row looks ahead."""
+    return like.new_full((n_total - n_past, n_total), float("-inf")).triu(n_past + 1)
+
+
+_LINEAR = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj")
+_MLP = ("mlp.gate_proj", "mlp.up_proj", "mlp.down_proj")
+_NORMS = ("input_layernorm", "post_attention_layernorm")
+_HEAD_NORMS = ("self_attn.q_norm", "self_attn.k_norm")
+
+
+def _fits(model: Any) -> bool:
+    """Whether every weight of the model is one that the lean twin computes with, and is stored plainly."""
+    config = model.config
+    kinds = set(getattr(config, "layer_types", None) or ("full_attention",))
+    looks_back_everywhere = kinds == {"full_attention"} and (
+        "layer_types" in vars(config) or not getattr(config, "sliding_window", None)
+    )
+    return (
+        looks_back_everywhere
+        and getattr(model.model.rotary_emb, "rope_type", None) in STATIC_ROPE
+        and config.hidden_act == "silu"
+        and all(_layer_fits(layer) for layer in model.model.layers)
+        and _is_plain(model.lm_head)
+    )
+
+
+def _layer_fits(layer: Any) -> bool:
+    parts = {name.rpartition(".")[0] for name, _ in layer.named_parameters()}
+    wanted = {*_LINEAR, *_MLP, *_NORMS}
+    return parts in (wanted, {*wanted, *_HEAD_NORMS}) and all(
+        _is_plain(layer.get_submodule(name)) for name in (*_LINEAR, *_MLP)
+    )
+
+
+def _is_plain(linear: Any) -> bool:
+    return type(linear) is torch.nn.Linear
+
+
+def _layer(layer: Any, config: Config) -> Layer:
+    attention, mlp = layer.self_attn, layer.mlp
+    head_norm = None
+    if hasattr(attention, "q_norm"):
+        q_norm = attention.q_norm.weight.expand(config.n_heads, -1)
+        head_norm = torch.cat((q_norm, attention.k_norm.weight.expand(config.n_kv_heads, -1)))
+    return Layer(
+        attention_norm=layer.input_layernorm.weight,
+        qkv=_fused(attention.q_proj, attention.k_proj, attention.v_proj),
+        head_norm=head_norm,
+        out=_linear(attention.o_proj),
+        mlp_norm=layer.post_attention_layernorm.weight,
+        gate_up=_fused(mlp.gate_proj, mlp.up_proj),
+        down=_linear(mlp.down_proj),
+    )
+
+
+def _linear(module: Any) -> Linear:
+    return partial(F.linear, weight=module.weight, bias=module.bias)
+
+
+def _fused(*modules: Any) -> Linear:
+    """One product for several. The modules keep working on their part of the same memory."""
+    sizes = [module.out_features for module in modules]
+    weight = torch.cat([module.weight for module in modules])
+    bias = torch.cat([module.bias for module in modules]) if modules[0].bias is not None else None
+    for module, part in zip(modules, torch.split(weight, sizes), strict=True):
+        module.weight.data = part
+    return partial(F.linear, weight=weight, bias=bias)
+
+
+def _int8_layer(layer: Layer) -> Layer:
+    return Layer(
+        attention_norm=layer.attention_norm.float(),
+        qkv=_int8_linear(layer.qkv),
+        head_norm=None if layer.head_norm is None else layer.head_norm.float(),
+        out=_int8_linear(layer.out),
+        mlp_norm=layer.mlp_norm.float(),
+        gate_up=_int8_linear(layer.gate_up),
+        down=_int8_linear(layer.down),
+    )
+
+
+def _int8_linear(linear: Any) -> Linear:
+    """The product with each row of the weight rounded to 255 steps of its own."""
+    weight, bias = linear.keywords["weight"].float(), linear.keywords["bias"]
+    scales = weight.abs().amax(1).clamp(min=1e-12) / 127
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch announces that it will drop this kind of tensor
+        rounded = torch.quantize_per_channel(weight, scales, torch.zeros(len(weight), dtype=torch.long), 0, torch.qint8)
+    packed = torch.ops.quantized.linear_prepack(rounded, None if bias is None else bias.float())
+    return partial(torch.ops.quantized.linear_dynamic, W_prepack=packed)

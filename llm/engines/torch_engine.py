@@ -1,0 +1,216 @@
+"""Weights in PyTorch: reads tokens, keeps keys and values, says what comes next.
+
+Owns the two ways to run a model, the scores, the number of threads, and what running out of memory looks like.
+Knows no text and no files: `transformers_model` opens them. Imported when such a model is opened, since torch takes
+seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from inspect import signature
+from typing import Any, Protocol
+
+import torch
+
+from . import FloatArray, OutOfMemory
+from .threads import fastest_threads
+
+SMALLEST_WINDOW_TOKENS = 2048
+"""A model that forgets what is further back can't be taken back either. One with a window of at least this many
+tokens is never given more, and keeps its reuse; below that, length is worth more than reuse."""
+
+UNKNOWN_CONTEXT_TOKENS = 1_000_000
+"""Of a model that has no last position."""
+
+
+class Decoder(Protocol):
+    """A way to run a model. Its caches count their tokens in `n_tokens`."""
+
+    n_vocabulary: int
+    context_tokens: int
+    cache_bytes_per_token: int
+
+    def new_cache(self) -> Any: ...
+
+    def forward(self, cache: Any, tokens: Any, n_scored: int) -> Any:
+        """Read tokens (T,), on the model's device; logits (n_scored, n_vocabulary) of the last ones."""
+        ...
+
+    def crop(self, cache: Any, n_tokens: int) -> bool: ...
+
+
+class TorchEngine:
+    """An `Engine` over a decoder on one device."""
+
+    def __init__(self, decoder: Decoder, device: Any, threads: int = 0) -> None:
+        """`threads` 0 is chosen by `tune`. The number is torch's, and so one for the whole process."""
+        self._decoder = decoder
+        self._device = device
+        self._threads = threads
+        if threads:
+            torch.set_num_threads(threads)
+
+    @property
+    def n_vocabulary(self) -> int:
+        return self._decoder.n_vocabulary
+
+    @property
+    def context_tokens(self) -> int:
+        return self._decoder.context_tokens
+
+    @property
+    def cache_bytes_per_token(self) -> int:
+        return self._decoder.cache_bytes_per_token
+
+    def new_cache(self) -> Any:
+        with mapped_memory_errors():
+            return self._decoder.new_cache()
+
+    def read(self, cache: Any, tokens: Sequence[int], n_scored: int = 1) -> TorchScores:
+        with mapped_memory_errors(), torch.inference_mode():
+            block = torch.tensor(tokens, device=self._device)  # (T,)
+            return TorchScores(self._decoder.forward(cache, block, n_scored))
+
+    def crop(self, cache: Any, n_tokens: int) -> bool:
+        return self._decoder.crop(cache, n_tokens)
+
+    def free(self, cache: Any) -> None:
+        """Nothing to do: the tensors go with the last reference."""
+
+    def tune(self) -> None:
+        """Take the number of threads with which one token is fastest; on a CPU only, and unless it was given.
+
+        Threads are global in torch: a second model in this process changes them for the first.
+        """
+        if self._threads or self._device.type != "cpu":
+            return
+        cache = self.new_cache()
+
+        def read_one(n_threads: int) -> None:
+            torch.set_num_threads(n_threads)
+            self.read(cache, [0]).best()
+
+        self._threads = fastest_threads(read_one, cores=torch.get_num_threads())
+        torch.set_num_threads(self._threads)
+
+    def close(self) -> None:
+        """Nothing is held open; the weights go with the last reference."""
+
+
+class TorchScores:
+    """Logits (rows, n_vocabulary), on the device where they were made."""
+
+    def __init__(self, logits: Any) -> None:
+        self._logits = logits
+
+    def best(self) -> tuple[list[int], list[float]]:
+        with torch.inference_mode():
+            logits = self._logits.float()
+            tokens = logits.argmax(-1)  # of equal ones the first; probabilities would make more of them equal
+            probabilities = (logits.gather(-1, tokens[:, None])[:, 0] - logits.logsumexp(-1)).exp()
+            return tokens.tolist(), probabilities.tolist()
+
+    def best_of(self, row: int, tokens: Sequence[int]) -> tuple[int, float]:
+        with torch.inference_mode():
+            logits = self._logits[row].float()
+            among = logits[torch.tensor(tokens, device=logits.device)]
+            best = int(among.argmax())
+            return tokens[best], float((among[best] - logits.logsumexp(-1)).exp())
+
+    def logits(self) -> FloatArray:
+        array: FloatArray = self._logits.float().cpu().numpy()
+        return array
+
+
+class HfDecoder:
+    """Any `AutoModelForCausalLM`, through its own `forward`. What its cache can do is seen in one of two tokens."""
+
+    def __init__(self, model: Any) -> None:
+        """Raises ValueError when the model keeps nothing between two calls, OutOfMemory."""
+        self._model = model
+        # Without it the logits of a whole block are made, and all but the last rows thrown away.
+        self._keeps_last = "logits_to_keep" in signature(model.forward).parameters
+        cache = HfCache()
+        with mapped_memory_errors(), torch.inference_mode():
+            logits = self.forward(cache, torch.zeros(2, dtype=torch.long, device=model.device), 1)
+        self.n_vocabulary = int(logits.shape[-1])
+        self.cache_bytes_per_token = _bytes_of(cache.past) // cache.n_tokens
+        config = model.config.get_text_config(decoder=True)
+        positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
+        window = _smallest_window(cache.past)
+        self._crops = _keeps_tokens(cache.past) and (window is None or window >= SMALLEST_WINDOW_TOKENS)
+        # The token that fills a window pushes the first one out.
+        limits = (positions, window - 1 if window and self._crops else None)
+        self.context_tokens = min((int(limit) for limit in limits if limit), default=UNKNOWN_CONTEXT_TOKENS)
+
+    def new_cache(self) -> HfCache:
+        return HfCache()
+
+    def forward(self, cache: HfCache, tokens: Any, n_scored: int) -> Any:
+        options = {"logits_to_keep": n_scored} if self._keeps_last else {}
+        result = self._model(input_ids=tokens[None], past_key_values=cache.past, use_cache=True, **options)
+        cache.past = getattr(result, "past_key_values", None)
+        if cache.past is None:
+            raise ValueError("it keeps nothing that a next call could continue")
+        cache.n_tokens += len(tokens)
+        return result.logits[0, -n_scored:]
+
+    def crop(self, cache: HfCache, n_tokens: int) -> bool:
+        if n_tokens == 0:
+            cache.past, cache.n_tokens = None, 0
+        elif n_tokens < cache.n_tokens:
+            if not self._crops:
+                return False
+            cache.past.crop(n_tokens - cache.n_tokens)  # what goes, as a negative number
+            cache.n_tokens = n_tokens
+        return True
+
+
+@dataclass(slots=True)
+class HfCache:
+    """What transformers keeps of the tokens read so far; None before the first."""
+
+    n_tokens: int = 0
+    past: Any = field(default=None, repr=False)
+
+
+def _keeps_tokens(past: Any) -> bool:
+    """Whether the cache is keys and values of each token and nothing else, such as a recurrent state."""
+    kinds = import_module("transformers.cache_utils")
+    recurrent = kinds.LinearAttentionCacheLayerMixin
+    layers = getattr(past, "layers", ())
+    return type(past) is kinds.DynamicCache and all(
+        isinstance(layer, (kinds.DynamicLayer, kinds.DummyLayer)) and not isinstance(layer, recurrent)
+        for layer in layers
+    )
+
+
+def _smallest_window(past: Any) -> int | None:
+    """Of the layers that look back so many tokens only; None when all look at everything."""
+    layers = getattr(past, "layers", ())
+    windows = [layer.sliding_window for layer in layers if getattr(layer, "is_sliding", False)]
+    return min(windows, default=None)
+
+
+def _bytes_of(past: Any) -> int:
+    layers = getattr(past, "layers", ())
+    tensors = [getattr(layer, name, None) for layer in layers for name in ("keys", "values")]
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors if isinstance(tensor, torch.Tensor))
+
+
+@contextmanager
+def mapped_memory_errors() -> Iterator[None]:
+    """Turns every way in which torch says that memory is used up into one."""
+    try:
+        yield
+    except torch.cuda.OutOfMemoryError as error:
+        raise OutOfMemory(str(error)) from error
+    except RuntimeError as error:
+        text = str(error).lower()
+        if "out of memory" in text or "defaultcpuallocator" in text or "can't allocate" in text:
+            raise OutOfMemory(str(error)) from error
+        raise
