@@ -136,6 +136,19 @@ class LocalModel:
         """What the last answer took, of those that came to write something."""
         return self._report
 
+    @property
+    def tokenizer(self) -> CodeTokenizer:
+        return self._tokenizer
+
+    @property
+    def end_tokens(self) -> frozenset[int]:
+        """Tokens after which nothing is written: those of the model and those of its format."""
+        return self._ends
+
+    def prompt_tokens(self, request: CompletionRequest) -> list[int]:
+        """What the model reads for `request`, for whoever compares it with another. Raises ModelError."""
+        return list(self._read_request(request, self._context_tokens()).tokens)
+
     def prepare(self, cancel: Cancel) -> None:
         with self._failures():
             self._prepare(cancel)
