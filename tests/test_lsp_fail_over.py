@@ -1,4 +1,4 @@
-"""The model's server is killed while somebody types: every request is answered, and it is used again when it is back."""
+"""The model's server is killed while somebody types: every request is answered, and it is used when it is back."""
 
 from __future__ import annotations
 
