@@ -3,15 +3,18 @@
 Owns what is found out about such a server, the prompt as numbers, and the way round it (`/infill`) for models whose
 fill-in-the-middle tokens are only known to the server. Nothing is taken from a model's name.
 
+**No probabilities are asked for.** With 150,000 tokens to choose from they cost 6 ms a token on a CPU, and a server
+that only takes the best knows no others.
+
 **No slot is asked for.** The server takes the idle slot that shares the longest beginning with the prompt. A slot by
 number would be waited for while another editor, or a request that was just cancelled, still has it.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -41,7 +44,7 @@ from ..protocol import (
 )
 from .endpoint import Endpoint, Refused
 from .llama_tokens import ServerTokens, split_tokenize
-from .model import Ask, Fragments, HttpModel, number_of, stops_of, string_of
+from .model import Ask, Fragments, HttpModel, T, number_of, stops_of, string_of
 
 _TEMPLATE_TOKENS = re.compile(r"<\|\w+\|>|<\w+_of_turn>|<｜\w+｜>")
 _LAST_FIELDS = ["content", "stop", "stop_type", "truncated", "timings"]  # the prompt is not sent back
@@ -75,13 +78,9 @@ class LlamaCppServer(HttpModel):
         return len(self._tokens.encode([text], Cancel())[0]) if self._props else super().count_tokens(text)
 
     def _probe(self, cancel: Cancel) -> ModelInfo:
-        props = self._endpoint.get("/props", cancel)
+        props = self._get_props(cancel)
         if props == self._props:  # holds a random marker of the server's process: nobody restarted it
             return self._info
-        if not isinstance(props, dict) or props.get("role") == "router":
-            raise ModelMissing(
-                f'{self._endpoint.url} serves several models. Use backend = "openai" with the `name` of one.'
-            )
         template = string_of(props.get("chat_template"))
         self._special = self._find_special(_TEMPLATE_TOKENS.findall(template), cancel)
         self._letters = {token: letters for letters, token in self._special.items()}
@@ -89,10 +88,15 @@ class LlamaCppServer(HttpModel):
         # llama-server answers with a template of its own for models that have none; they lack its tokens.
         chats = bool(template) and all(token in self._special for token in _TEMPLATE_TOKENS.findall(template)[:1])
         self._fim = self._choice.tokens_in(self._special)
-        asks_infill = self._choice.way == "suffix" or (self._choice.way == "probe" and self._fim is None)
-        self._fills_by_infill = asks_infill and self._has_infill(cancel)
-        fills = self._fim is not None or self._fills_by_infill
-        self._by_instruction = chats and not fills and self._choice.way in ("probe", "chat")
+        if self._fim and not {self._fim.repository, self._fim.file} - {""} <= self._special.keys():
+            self._fim = replace(self._fim, repository="", file="")  # a smaller relative of the configured format
+        way = self._choice.way
+        self._fills_by_infill = way in ("suffix", "probe") and not self._fim and self._has_infill(cancel)
+        self._by_instruction = way == "chat" or (
+            way == "probe" and chats and not self._fim and not self._fills_by_infill
+        )
+        if (way == "chat" and not chats) or (way == "suffix" and not self._fills_by_infill):
+            raise ModelMissing(f'The model at {self._endpoint.url} can\'t do what fim = "{way}" wants. Leave it empty.')
         self._props = props
         settings = props.get("default_generation_settings")
         n_context = number_of(settings.get("n_ctx")) if isinstance(settings, dict) else 0
@@ -100,11 +104,11 @@ class LlamaCppServer(HttpModel):
             name=string_of(props.get("model_alias")) or string_of(props.get("model_path")) or self._endpoint.url,
             backend="llama.cpp",
             context_tokens=n_context or self._context_tokens,
-            fills_middle=fills,
+            fills_middle=bool(self._fim or self._fills_by_infill or self._by_instruction),
             repository_level=self._fim.repository_level if self._fim else self._fills_by_infill,
             local=self._endpoint.local,
             chats=chats,
-            notes=self._degraded(fills),
+            notes=self._notes(),
         )
 
     def _ask(self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel) -> Ask:
@@ -115,7 +119,7 @@ class LlamaCppServer(HttpModel):
 
     def _warm_ask(self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel) -> Ask:
         ask = self._ask(request, previous, context_tokens, cancel)
-        return Ask(ask.path, {**ask.body, "n_predict": 0, "n_probs": 0}, ask.shown)
+        return Ask(ask.path, {**ask.body, "n_predict": 0}, ask.shown)
 
     def _piece(self, event: dict[str, Any]) -> Piece | None:
         self._measure(event.get("timings"))
@@ -124,7 +128,7 @@ class LlamaCppServer(HttpModel):
             # The server writes no letters for a special token, and goes on behind it; here it is an end.
             if self._fim and self._letters.get(token) in self._fim.all:
                 return Piece(self._letters[token])
-        return Piece(string_of(event.get("content")), _probability(event.get("completion_probabilities")))
+        return Piece(string_of(event.get("content")))
 
     def _chat_ask(self, request: ChatRequest, context_tokens: int, cancel: Cancel) -> Ask:
         body = {
@@ -140,6 +144,24 @@ class LlamaCppServer(HttpModel):
         choices = event.get("choices")
         delta = choices[0].get("delta") if isinstance(choices, list) and choices else None
         return Piece(string_of(delta.get("content"))) if isinstance(delta, dict) else None
+
+    def _counting(self, build: Callable[[CountTokens], T], cancel: Cancel) -> T:
+        return self._tokens.counting(build, cancel)
+
+    def _get_props(self, cancel: Cancel) -> dict[str, Any]:
+        url = self._endpoint.url
+        try:
+            props = self._endpoint.get("/props", cancel)
+        except Refused as refused:
+            if refused.status != 404:
+                raise
+            raise ModelMissing(
+                f"{url} has no /props, so it is not llama.cpp's own server. "
+                'For llama-cpp-python\'s and others set backend = "openai".'
+            ) from refused
+        if not isinstance(props, dict) or props.get("role") == "router":
+            raise ModelMissing(f'{url} serves several models. Set backend = "openai" and the `name` of one.')
+        return props
 
     def _tokenize(self, content: list[str | int], cancel: Cancel) -> Sequence[int]:
         return self._ask_tokens(content, cancel, parse_special=False)
@@ -178,10 +200,10 @@ class LlamaCppServer(HttpModel):
             raise
         return True
 
-    def _degraded(self, fills: bool) -> tuple[str, ...]:
+    def _notes(self) -> tuple[str, ...]:
         if self._by_instruction:
             return (FILLED_BY_INSTRUCTION,)
-        if fills or self._choice.way == "none":
+        if self._fim or self._fills_by_infill or self._choice.way == "none":
             return ()
         return ("the model has no fill-in-the-middle tokens: the code after the cursor is not shown to it",)
 
@@ -249,17 +271,9 @@ def _options(request: CompletionRequest) -> dict[str, object]:
     return {
         "n_predict": request.max_new_tokens,
         "stop": stops_of(request),
-        "n_probs": 1,
         "response_fields": _LAST_FIELDS,
         **_GREEDY,
     }
-
-
-def _probability(said: object) -> float | None:
-    """That of all the tokens that an event brings; None where it says nothing of them."""
-    logarithms = [one.get("logprob") for one in said if isinstance(one, dict)] if isinstance(said, list) else []
-    numbers = [number for number in logarithms if isinstance(number, (int, float))]
-    return math.exp(min(0.0, sum(numbers))) if numbers else None
 
 
 def _milliseconds(value: object) -> float:

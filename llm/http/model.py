@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from ..conversation import fit_messages
 from ..formats import FimTokens
 from ..hole import ask_for_hole, read_answer
-from ..prompts import Prompt
+from ..prompts import CountTokens, Prompt
 from ..protocol import (
     Cancel,
     ChatRequest,
@@ -41,6 +41,7 @@ TRUSTED_S = 10.0
 """A server that was not heard of for longer may have another model by now."""
 
 Fragments = tuple[PromptFragment, ...]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ class HttpModel(ABC):
         def ask() -> Ask:
             context_tokens, previous = self._completion_context(), self._last_prompts.of(request.path)
             if self._by_instruction:
-                question = ask_for_hole(request, self.count_tokens, context_tokens, previous)
+                question = self._counting(lambda count: ask_for_hole(request, count, context_tokens, previous), cancel)
                 ask = replace(self._chat_ask(question.chat, context_tokens, cancel), shown=question.fragments)
             else:
                 ask = self._ask(request, previous, context_tokens, cancel)
@@ -141,8 +142,8 @@ class HttpModel(ABC):
                 raise ModelError(f"{self._info.name} does not chat. Choose an instruct model for questions.")
             context_tokens = self._longest_context()
             room = context_tokens - request.max_new_tokens
-            fitting = replace(request, messages=fit_messages(request.messages, self.count_tokens, room))
-            return self._chat_ask(fitting, context_tokens, cancel)
+            messages = self._counting(lambda count: fit_messages(request.messages, count, room), cancel)
+            return self._chat_ask(replace(request, messages=messages), context_tokens, cancel)
 
         yield from self._answer(ask, self._chat_piece, iter, cancel)
 
@@ -177,6 +178,10 @@ class HttpModel(ABC):
     def _chat_piece(self, event: dict[str, Any]) -> Piece | None:
         """What one event of a conversation writes."""
         raise NotImplementedError
+
+    def _counting(self, build: Callable[[CountTokens], T], cancel: Cancel) -> T:
+        """What `build` returns; a protocol that asks its server for tokens asks for many at once here."""
+        return build(self.count_tokens)
 
     def _answer(
         self,
