@@ -84,7 +84,8 @@ def fill_hole(chat: Chat, question: HoleQuestion, request: CompletionRequest, ca
 def read_answer(answer: Iterable[Piece], request: CompletionRequest) -> Iterator[Piece]:
     """The text for the cursor out of an answer: from its fence, without what repeats the file around the cursor.
 
-    Indentation stays as the answer has it. An answer without a fence is taken whole, when it has ended.
+    Indentation stays as the answer has it. An answer without a fence is taken whole when it has ended, but not one
+    that repeats the question.
     """
     prefix, suffix = plain_line_breaks(request.prefix), plain_line_breaks(request.suffix)
     lines = replace(request, single_line=False, stop=())
@@ -106,6 +107,7 @@ after the hole. Explain nothing."""
 _ONE_LINE = "Fill the hole with the rest of this one line."
 _LINES = "Fill the hole. Stop where the code after it goes on, or sooner."
 
+_MARKS = ("<after_hole>", "<before_hole>", "</before_hole>")
 _THOUGHTS, _END_OF_THOUGHTS = "<think>", "</think>"
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[^\n`]*(?=\n)", re.MULTILINE)
 
@@ -155,7 +157,7 @@ def _without_thoughts(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def _fenced(pieces: Iterable[Piece], lines: CompletionRequest) -> Iterator[Piece]:
-    """What stands in the first fence; all of it when there is none."""
+    """What stands in the first fence; all of it when there is none, unless it is the question."""
     source = iter(pieces)
     held = ""
     for piece in source:
@@ -165,8 +167,8 @@ def _fenced(pieces: Iterable[Piece], lines: CompletionRequest) -> Iterator[Piece
             rest = chain([replace(piece, text=held[opening.end() :])], source)
             yield from _drop(1, cut_stream(rest, lines, ("\n" + opening[1],)))
             return
-    # A fence that never got to its first line holds nothing.
-    if held.strip("`~ \n"):
+    # A fence that never got to its first line holds nothing, and small models write the question once more.
+    if held.strip("`~ \n") and not any(mark in held for mark in _MARKS):
         yield Piece(held)
 
 

@@ -51,6 +51,10 @@ def test_an_answer_without_a_fence_is_taken_whole():
     check_answer(PAY, "al(items)", "al(items)")
 
 
+def test_an_answer_that_repeats_the_question_is_none():
+    check_answer(PAY, "The file is shop.py (python).\n<after_hole>\n\nend = 1\n</after_hole>\nFill the hole.", "")
+
+
 def test_an_answer_that_breaks_off_in_its_fence_is_used_as_far_as_it_goes():
     check_answer(PAY, "```python\nal(ite", "al(ite")
 

@@ -56,11 +56,13 @@ class OpenAIModel(HttpModel):
         card = next((card for card in cards if card.get("id") == self._model), {})
         vocabulary = _Vocabulary(self._endpoint, self._model, cancel)
         is_vllm = vocabulary.max_model_len > 0
-        context_tokens = number_of(card.get("max_model_len")) or vocabulary.max_model_len or self._context_tokens
+        meta = card.get("meta")
+        n_ctx = number_of(meta.get("n_ctx")) if isinstance(meta, dict) else 0  # llama.cpp's server
+        context_tokens = number_of(card.get("max_model_len")) or vocabulary.max_model_len or n_ctx
         if vocabulary.is_tgi:
             # It bounds the prompt by itself, besides prompt and answer together.
             about = self._value("/info", None, cancel)
-            context_tokens = number_of(about.get("max_input_tokens")) if isinstance(about, dict) else context_tokens
+            context_tokens = number_of(about.get("max_input_tokens")) if isinstance(about, dict) else 0
         chats = self._chats(cancel)
         self._fim = self._choice.tokens_in(vocabulary) if vocabulary.path else self._choice.tokens
         self._by_instruction = self._choice.way == "chat" or (self._choice.way == "probe" and not self._fim and chats)
@@ -77,7 +79,7 @@ class OpenAIModel(HttpModel):
         return ModelInfo(
             name=self._model,
             backend="openai",
-            context_tokens=context_tokens,
+            context_tokens=context_tokens or self._context_tokens,
             fills_middle=bool(self._fim or self._suffix_path or self._by_instruction),
             repository_level=self._fim is not None and self._fim.repository_level,
             local=self._endpoint.local,
