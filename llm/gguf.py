@@ -7,7 +7,8 @@ every length in it is checked before memory is taken for it. Knows no engine and
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -36,6 +37,7 @@ SPECIAL_TYPES = (3, 4)
 
 _VERSIONS = (2, 3)
 _STRING, _ARRAY = 8, 9
+_LENGTH = struct.Struct("<Q")
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _QUANTISATIONS = {
     0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 7: "Q8_0", 8: "Q5_0", 9: "Q5_1", 10: "Q2_K", 11: "Q3_K_S", 12: "Q3_K_M",
@@ -128,18 +130,16 @@ class GgufFile:
         place = self.arrays.get("tokenizer.ggml.tokens")
         if place is None or place.kind != _STRING:
             return []
-        with _open(self.path) as file:
-            reader = _Reader(self.path, file, self.size_bytes)
+        with _reading(self.path) as reader:
             reader.seek(place.offset)
-            return [reader.string() for _ in range(place.length)]
+            return [text.decode("utf-8", errors="replace") for text in reader.strings(place.length)]
 
     def token_types(self) -> NDArray[np.int32]:
         """One type a token; empty when the file does not say. Raises ModelMissing."""
         place = self.arrays.get("tokenizer.ggml.token_type")
         if place is None or place.kind not in (4, 5):
             return np.zeros(0, np.int32)
-        with _open(self.path) as file:
-            reader = _Reader(self.path, file, self.size_bytes)
+        with _reading(self.path) as reader:
             reader.seek(place.offset)
             return np.frombuffer(reader.bytes(4 * place.length), "<i4").astype(np.int32)
 
@@ -147,8 +147,8 @@ class GgufFile:
 def read_gguf(path: str | Path) -> GgufFile:
     """The header of `path`. Raises ModelMissing when it is not there or not such a file."""
     path = Path(path)
-    with _open(path) as file:
-        return _Reader(path, file, path.stat().st_size).header()
+    with _reading(path) as reader:
+        return reader.header()
 
 
 def fim_of_gguf(file: GgufFile) -> FimTokens | None:
@@ -193,11 +193,15 @@ def _first(file: GgufFile, names: tuple[str, ...]) -> int | None:
     return next((number for name in names if (number := file.special(name)) is not None), None)
 
 
-def _open(path: Path) -> BinaryIO:
+@contextmanager
+def _reading(path: Path) -> Iterator[_Reader]:
     try:
-        return path.open("rb")
+        with path.open("rb") as file:
+            yield _Reader(path, file, path.stat().st_size)
     except OSError as error:
         raise ModelMissing(f"{path} can't be read: {error.strerror}. Name a GGUF file in `path`.") from error
+    except struct.error as error:  # the file became shorter while it was read
+        raise ModelMissing(f"{path} changed while it was read. Wait until it is whole.") from error
 
 
 class _Reader:
@@ -207,6 +211,7 @@ class _Reader:
         self._path = path
         self._file = file
         self._size_bytes = size_bytes
+        self._end = min(size_bytes, LONGEST_HEADER)
         self._at = 0
 
     def header(self) -> GgufFile:
@@ -241,43 +246,54 @@ class _Reader:
             raise self._damaged(f"it claims a list of {length} values")
         place = ArrayPlace(kind, length, self._at)
         if kind == _STRING:
-            for _ in range(length):
-                self.bytes(self._string_length())
+            self.strings(length)
         else:
             self.bytes(length * struct.calcsize("<" + self._letter(kind)))
         return place
 
     def string(self) -> str:
-        return self.bytes(self._string_length()).decode("utf-8", errors="replace")
+        return self.strings(1)[0].decode("utf-8", errors="replace")
+
+    def strings(self, count: int) -> list[bytes]:
+        # Written out: a vocabulary and its merges are half a million of them.
+        read, unpack, end, at = self._file.read, _LENGTH.unpack, self._end, self._at
+        found: list[bytes] = []
+        for _ in range(count):
+            at += 8
+            if at > end:
+                raise self._cut_off()
+            (length,) = unpack(read(8))
+            at += length
+            if length > LONGEST_STRING:
+                raise self._damaged(f"it claims a text of {length} bytes")
+            if at > end:
+                raise self._cut_off()
+            found.append(read(length))
+        self._at = at
+        return found
 
     def scalar(self, letter: str) -> int | float | bool:
         value: int | float | bool = struct.unpack("<" + letter, self.bytes(struct.calcsize("<" + letter)))[0]
         return value
 
     def bytes(self, count: int) -> bytes:
-        if self._at + count > min(self._size_bytes, LONGEST_HEADER):
-            raise self._damaged(f"it ends in the middle of its header, at byte {self._at}")
-        read = self._file.read(count)
-        if len(read) < count:  # the file became shorter while it was read
-            raise self._damaged(f"it ends in the middle of its header, at byte {self._at}")
+        if self._at + count > self._end:
+            raise self._cut_off()
         self._at += count
-        return read
+        return self._file.read(count)
 
     def seek(self, offset: int) -> None:
         self._file.seek(offset)
         self._at = offset
-
-    def _string_length(self) -> int:
-        length = int(self.scalar("Q"))
-        if length > LONGEST_STRING:
-            raise self._damaged(f"it claims a text of {length} bytes")
-        return length
 
     def _letter(self, kind: int | float) -> str:
         letter = _SCALARS.get(int(kind))
         if letter is None:
             raise self._damaged(f"it has a value of the unknown type {kind}")
         return letter
+
+    def _cut_off(self) -> ModelMissing:
+        return self._damaged("it ends in the middle of its header")
 
     def _damaged(self, why: str) -> ModelMissing:
         return ModelMissing(f"{self._path} is damaged: {why}. Fetch the file again.")
