@@ -307,15 +307,12 @@ class LocalModel:
         """Drafts of what follows `first_tokens`, which stand behind those of the prompt that are not written anew."""
         written = b"".join(map(self._bytes_of, first_tokens))[len(self._taken_back(reading)) :]
         history = (*reading.history, *first_tokens) if reading.is_healed else reading.history
-        guesses: dict[str, Callable[[str], str]] = {
-            "text": lambda text: continue_text(reading.texts, reading.before + text)
-        }
-        if reading.guess is not None:
-            guesses["guess"] = reading.guess
         return Drafter(
             Lookup(reading.sources, history),
-            guesses,
             self._worth,
+            # A prompt that ends within a word looks like no other place in tokens, but does in letters.
+            opening=continue_text(reading.texts, reading.before),
+            guess=reading.guess,
             encode=self._tokenizer.encode,
             bytes_of=self._bytes_of,
             ends=self._ends,

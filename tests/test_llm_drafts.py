@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import takewhile
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -121,10 +122,10 @@ def test_where_every_token_costs_as_much_as_the_first_nothing_is_drafted():
 
 def test_drafts_that_are_wrong_become_shorter_until_there_are_none():
     worth = worth_with(n1=1.0, n2=1.5, n32=4.0)
-    lengths = [worth.best_length("text", 31)]
+    lengths = [worth.best_length("opening", 31)]
     for _ in range(40):
-        worth.learn(Draft((1, 2, 3), "text"), [9])
-        lengths.append(worth.best_length("text", 31))
+        worth.learn(Draft((1, 2, 3), "opening"), [9])
+        lengths.append(worth.best_length("opening", 31))
     assert lengths[0] > 0
     assert lengths[-1] == 0
     assert lengths[:3] == sorted(lengths[:3], reverse=True)
@@ -133,23 +134,23 @@ def test_drafts_that_are_wrong_become_shorter_until_there_are_none():
 def test_drafts_that_were_not_checked_are_learnt_from_as_well():
     worth = worth_with(**FLAT)
     for _ in range(40):
-        worth.learn(Draft((1, 2, 3), "text"), [9])
-    assert worth.share_right("text") < 0.1
+        worth.learn(Draft((1, 2, 3), "opening"), [9])
+    assert worth.share_right("opening") < 0.1
     for _ in range(40):
-        worth.learn(Draft((1, 2, 3), "text"), [1])
-    assert worth.share_right("text") > 0.8
+        worth.learn(Draft((1, 2, 3), "opening"), [1])
+    assert worth.share_right("opening") > 0.8
 
 
 def test_what_does_not_pay_is_tried_again_now_and_then_with_few_tokens():
     worth = worth_with(**STEEP)
-    lengths = [worth.best_length("text", 31) for _ in range(3 * TRY_AGAIN_AFTER)]
+    lengths = [worth.best_length("opening", 31) for _ in range(3 * TRY_AGAIN_AFTER)]
     assert sum(length > 0 for length in lengths) == 3
     assert max(lengths) == TRIED_TOKENS
 
 
 def test_nothing_to_draft_is_no_draft():
     worth = worth_with(**STEEP)
-    assert [worth.best_length("text", 0) for _ in range(2 * TRY_AGAIN_AFTER)] == [0] * 2 * TRY_AGAIN_AFTER
+    assert [worth.best_length("opening", 0) for _ in range(2 * TRY_AGAIN_AFTER)] == [0] * 2 * TRY_AGAIN_AFTER
 
 
 @given(st.dictionaries(st.integers(1, 40), st.floats(1e-4, 10), max_size=6), st.integers(0, 40))
@@ -173,12 +174,12 @@ def test_a_guess_that_has_never_an_answer_is_not_asked_for():
     assert not worth.is_worth_asking("guess")
 
 
-def drafter(lookup: Lookup, worth: DraftWorth, *, single_line: bool = True, **guesses) -> Drafter:
+def drafter(lookup: Lookup, worth: DraftWorth, *, single_line: bool = True, **guesses: Any) -> Drafter:
     """Over a tokenizer whose tokens are the characters."""
     return Drafter(
         lookup,
-        guesses,
         worth,
+        **guesses,
         encode=lambda text: [ord(c) for c in text],
         bytes_of=lambda token: chr(token).encode(),
         ends=frozenset({0}),
@@ -217,12 +218,30 @@ def test_a_guess_is_followed_as_long_as_it_is_right_and_asked_for_again_when_it_
     assert asked == ["", "pricl"]
 
 
+def test_an_opening_is_followed_until_something_else_is_written():
+    drafts = drafter(Lookup([], []), worth_with(**FLAT), opening="price()")
+    assert drafts.next(31) == letters("price()")
+    drafts.wrote(letters("pri"))
+    assert drafts.next(31) == letters("ce()")
+    drafts.wrote(letters("cl"))
+    assert drafts.next(31) == []
+
+
+def test_a_guess_that_was_empty_is_asked_for_again():
+    asked: list[str] = []
+    drafts = drafter(Lookup([], []), worth_with(**FLAT), guess=lambda written: asked.append(written) or "")
+    assert drafts.next(31) == []
+    drafts.wrote(letters("a"))
+    assert drafts.next(31) == []
+    assert asked == ["", "a"]
+
+
 def test_a_guess_is_not_asked_for_in_the_middle_of_a_character():
     asked: list[str] = []
     drafts = Drafter(
         Lookup([], []),
-        {"guess": lambda written: asked.append(written) or "x"},
         worth_with(**FLAT),
+        guess=lambda written: asked.append(written) or "x",
         encode=lambda text: list(text.encode()),
         bytes_of=lambda token: bytes([token]),
         ends=frozenset(),
