@@ -95,7 +95,7 @@ def ollama(
             }
         )
 
-    model = {"name": "coder:latest", "model": "coder:latest", "size": 986061892}
+    model = {"name": "coder:latest", "model": "coder:latest", "size": 986061892, "digest": "2ae6f6dd7a3d"}
     return {
         "POST /api/show": about,
         "GET /api/tags": {"models": [model]},
@@ -433,6 +433,21 @@ def test_a_name_that_stands_for_another_model_after_a_failure_is_asked_again(rep
         list(model.stream(REQUEST, Cancel()))
     server.routes.update(ollama(CODELLAMA_TEMPLATE, ()))
     assert text_of(model.stream(REQUEST, Cancel())) == "al()"
+    assert server.asked_for("/api/generate")[-1]["prompt"].startswith("<PRE> ")
+
+
+def test_after_a_pause_the_server_is_asked_only_whether_it_has_the_same_model(
+    replaying: Replaying, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("weft.llm.http.model.TRUSTED_S", 0.0)
+    server = replaying(ollama())
+    model = open_at(server.url)
+    model.prepare(Cancel())
+    model.prepare(Cancel())
+    assert len(server.asked_for("/api/show")) == 1
+    server.routes.update(ollama(CODELLAMA_TEMPLATE, ()))
+    server.routes["GET /api/tags"] = {"models": [{"name": "coder:latest", "digest": "pulled again"}]}
+    list(model.stream(REQUEST, Cancel()))
     assert server.asked_for("/api/generate")[-1]["prompt"].startswith("<PRE> ")
 
 

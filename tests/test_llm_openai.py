@@ -485,6 +485,21 @@ def test_a_server_that_starts_again_with_another_model_is_asked_again(replaying:
     assert (body["model"], body["prompt"][:16]) == ("other", "<｜fim▁begin｜># H")
 
 
+def test_after_a_pause_the_server_is_asked_only_whether_it_has_the_same_model(
+    replaying: Replaying, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("weft.llm.http.model.TRUSTED_S", 0.0)
+    server = replaying(vllm())
+    model = open_at(server.url)
+    model.prepare(Cancel())
+    n_asked = len(server.asked)
+    model.prepare(Cancel())
+    assert [reply.path for reply in server.asked[n_asked:]] == ["/v1/models"]
+    server.routes.update(vllm(FIM_FORMATS["deepseek"].all, "other"))
+    list(model.stream(REQUEST, Cancel()))
+    assert model.info.name == "other"
+
+
 def test_vllm_s_usage_says_how_fast_a_cold_prompt_is_read(replaying: Replaying):
     usage = {"prompt_tokens": 900, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 0}}
     routes = vllm() | {

@@ -87,8 +87,11 @@ class HttpModel(ABC):
     def prepare(self, cancel: Cancel) -> None:
         if self._is_known and time.monotonic() - self._heard_at < TRUSTED_S:
             return
-        self._is_known = False
         try:
+            if self._is_known and self._is_same(cancel):
+                self._heard_at = time.monotonic()
+                return
+            self._is_known = False
             found = self._probe(cancel)
         except Cancelled:
             return
@@ -156,6 +159,10 @@ class HttpModel(ABC):
 
         Asked again after every pause, so what is dear to find out is kept where the server is seen to be the same.
         """
+
+    def _is_same(self, cancel: Cancel) -> bool:
+        """Whether the server certainly has the model that was probed; where that costs less than to probe."""
+        return False
 
     @abstractmethod
     def _ask(self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel) -> Ask:

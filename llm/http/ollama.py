@@ -49,6 +49,7 @@ class OllamaModel(HttpModel):
         self._stops: tuple[str, ...] = ()  # the model's own, which stop texts of a request would replace
         self._num_ctx = context_tokens
         self._options: dict[str, object] = {}
+        self._digest = ""
 
     def _probe(self, cancel: Cancel) -> ModelInfo:
         self._model = self._wanted_name or self._only_name(cancel)
@@ -69,6 +70,7 @@ class OllamaModel(HttpModel):
         # A model that thinks would do so before every completion, unless it is told not to.
         self._options = {"think": False} if "thinking" in capabilities else {}
         self._num_ctx = self._context_size(values, dict(parameters), cancel)
+        self._digest = self._digest_now(cancel)
         return ModelInfo(
             name=self._model,
             backend="ollama",
@@ -80,6 +82,9 @@ class OllamaModel(HttpModel):
             chats=chats,
             notes=self._notes(about),
         )
+
+    def _is_same(self, cancel: Cancel) -> bool:
+        return bool(self._digest) and self._digest == self._digest_now(cancel)
 
     def _ask(self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel) -> Ask:
         body = self._body(request.max_new_tokens, (*stops_of(request), *self._stops))
@@ -166,6 +171,11 @@ class OllamaModel(HttpModel):
             return loaded
         written = parameters.get("num_ctx", "")
         return max(wanted, int(written)) if written.isdecimal() else wanted
+
+    def _digest_now(self, cancel: Cancel) -> str:
+        models = _models(self._endpoint.get("/api/tags", cancel))
+        same = (model for model in models if _full_name(model["name"]) == _full_name(self._model))
+        return next((string_of(model.get("digest")) for model in same), "")
 
     def _running(self, cancel: Cancel) -> list[dict[str, Any]]:
         """The model, when it is in memory."""

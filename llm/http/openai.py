@@ -49,6 +49,7 @@ class OpenAIModel(HttpModel):
         self._suffix_path = ""  # where the server fills the middle by its own `suffix`
         self._options: dict[str, object] = {}  # what this server takes besides the protocol
         self._keeps_prompts = False
+        self._identity: tuple[object, ...] = ()
 
     def _probe(self, cancel: Cancel) -> ModelInfo:
         cards = self._cards(cancel)
@@ -70,6 +71,7 @@ class OpenAIModel(HttpModel):
             raise ModelMissing(f'{self._model} at {self._endpoint.url} does not chat, so fim = "chat" can\'t be used.')
         self._suffix_path = self._path_for_suffix(cancel) if self._choice.way == "suffix" else ""
         self._keeps_prompts = bool(vocabulary.path)
+        self._identity = _identity(cards, self._model)
         self._options = {}
         if is_vllm:
             # vLLM writes no special token as text, so only its number can end the answer.
@@ -86,6 +88,9 @@ class OpenAIModel(HttpModel):
             chats=chats,
             notes=self._notes(card, bool(vocabulary.path)),
         )
+
+    def _is_same(self, cancel: Cancel) -> bool:
+        return self._identity == _identity(self._cards(cancel), self._model)
 
     def _ask(self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel) -> Ask:
         body: dict[str, object] = {
@@ -201,6 +206,12 @@ class OpenAIModel(HttpModel):
         if card.get("owned_by") == "llamacpp":
             notes.append('this is llama.cpp\'s own server: with backend = "llama.cpp" more of it is used')
         return tuple(notes)
+
+
+def _identity(cards: list[dict[str, Any]], model: str) -> tuple[object, ...]:
+    """What the server says of the model, but for what changes with every answer."""
+    card = next((card for card in cards if card.get("id") == model), {})
+    return tuple(card.get(name) for name in ("id", "owned_by", "root", "max_model_len", "meta"))
 
 
 class _Vocabulary:
