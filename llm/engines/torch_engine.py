@@ -71,6 +71,8 @@ class TorchEngine:
             return self._decoder.new_cache()
 
     def read(self, cache: Any, tokens: Sequence[int], n_scored: int = 1) -> TorchScores:
+        if cache.n_tokens + len(tokens) > self.context_tokens:
+            raise OutOfMemory(f"A cache holds {self.context_tokens} tokens.")
         with mapped_memory_errors(), torch.inference_mode():
             block = torch.tensor(tokens, device=self._device)  # (T,)
             return TorchScores(self._decoder.forward(cache, block, n_scored))
@@ -117,9 +119,10 @@ class TorchScores:
     def best_of(self, row: int, tokens: Sequence[int]) -> tuple[int, float]:
         with torch.inference_mode():
             logits = self._logits[row].float()
-            among = logits[torch.tensor(tokens, device=logits.device)]
+            allowed = sorted(tokens)  # so that the lowest wins a tie
+            among = logits[torch.tensor(allowed, device=logits.device)]
             best = int(among.argmax())
-            return tokens[best], float((among[best] - logits.logsumexp(-1)).exp())
+            return allowed[best], float((among[best] - logits.logsumexp(-1)).exp())
 
     def logits(self) -> FloatArray:
         array: FloatArray = self._logits.float().cpu().numpy()
