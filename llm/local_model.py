@@ -240,8 +240,11 @@ class LocalModel:
             if read_s:
                 self._meter.read(n_read, read_s)
             for n_tokens in (1, 2, 4, 8, 16) if self._slots.crops else (1,):
-                if 2 * n_tokens <= len(sample) - reader.n_tokens and reader.total_s < MEASURING_S:
-                    self._times.measured(n_tokens, min(measure(n_tokens), measure(n_tokens)))
+                if 2 * n_tokens > len(sample) - reader.n_tokens or (n_tokens > 1 and reader.total_s > MEASURING_S):
+                    break
+                seconds = measure(n_tokens)
+                # A first pass of this size may choose kernels as well; where that matters, another costs little.
+                self._times.measured(n_tokens, min(seconds, measure(n_tokens)) if seconds < BLOCK_S else seconds)
             if one_s := self._times.seconds(1):
                 self._meter.wrote(1, one_s)
         self._slots.free_unused()
@@ -322,7 +325,9 @@ class LocalModel:
 
     def _learn(self, report: Report) -> None:
         self._report = report
-        self._meter.read(report.prompt_tokens - report.reused_tokens, report.prefill_s)
+        if not report.reused_tokens or report.prefill_s > BLOCK_S:
+            # A few tokens behind a long prompt would measure the overhead of a call.
+            self._meter.read(report.prompt_tokens - report.reused_tokens, report.prefill_s)
         self._meter.wrote(report.written_tokens - report.first_tokens, report.decode_s)
 
     def _read_request(self, request: CompletionRequest, context_tokens: int) -> _Reading:

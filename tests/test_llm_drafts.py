@@ -265,19 +265,3 @@ def test_the_kind_that_was_right_most_often_is_taken():
         worth.learn(Draft((1, 2), "guess"), [1, 2])
         worth.learn(Draft((1, 2), "5 tokens"), [9])
     assert drafter(lookup, worth, guess=lambda written: "cd").next(31) == letters("cd")
-
-
-def test_pass_times_between_two_measurements_are_in_proportion():
-    times = PassTimes()
-    assert times.seconds(4) == 0
-    times.measured(2, 1.0)
-    times.measured(6, 3.0)
-    assert (times.seconds(1), times.seconds(2), times.seconds(4), times.seconds(6)) == (1.0, 1.0, 2.0, 3.0)
-    assert times.seconds(8) > 3.0
-
-
-def test_a_pass_that_was_interrupted_counts_as_a_slow_one():
-    times = PassTimes()
-    times.measured(1, 1.0)
-    times.measured(1, 1000.0)
-    assert times.seconds(1) < 2.0
