@@ -13,7 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
+from time import monotonic, perf_counter
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -22,6 +22,9 @@ from .protocol import Cancel
 
 MOST_SLOTS = 4
 """Files between which an editor goes to and fro. Only streams that run at once may need more, while they run."""
+
+LONGEST_WAIT_S = 10.0
+"""For a cache that another stream uses. Only engines with a fixed number of caches come to that."""
 
 _Result = TypeVar("_Result")
 
@@ -64,25 +67,22 @@ class Slots:
     def take(self, tokens: Sequence[int], n_new: int, cancel: Cancel) -> Reader:
         """A reader whose slot begins like `tokens` as far as can be, at least one token short of them.
 
-        There is room for all of `tokens` and `n_new` more. Raises GaveWay, and OutOfMemory when there is no memory
-        even after all slots that nobody uses were freed.
+        There is room for all of `tokens` and `n_new` more. Waits for a stream to end where there is memory for no
+        further cache. Raises GaveWay; OutOfMemory when there is none although no stream runs; TimeoutError.
         """
-        with self._turns:
-            if self._closed or cancel.cancelled:
-                raise GaveWay
-            slot, n_kept = self._choose(tokens, len(tokens) + n_new)
-            reader = Reader(self, slot, cancel)
-            slot.user, slot.n_reserved = reader, len(tokens) + n_new
-            self._slots.remove(slot)
-            self._slots.append(slot)
-            try:
-                self._crop(slot, n_kept)
-            except BaseException:
-                self._drop(slot)
-                raise
-            self._free_until_bounded(slot)
-            reader.n_reused = len(slot.tokens)
-            return reader
+        waited_until = monotonic() + LONGEST_WAIT_S
+        while True:
+            with self._turns:
+                if self._closed or cancel.cancelled:
+                    raise GaveWay
+                try:
+                    return self._take(tokens, n_new, cancel)
+                except OutOfMemory:
+                    if all(slot.is_free for slot in self._slots):
+                        raise
+            if monotonic() > waited_until:
+                raise TimeoutError("other streams had all its caches for too long")
+            cancel.wait(0.01)
 
     def free_unused(self) -> bool:
         """Free every cache that no stream uses; whether there was one."""
@@ -99,6 +99,21 @@ class Slots:
                 self._engine.close()
 
     # What follows is called by whoever has the turn.
+
+    def _take(self, tokens: Sequence[int], n_new: int, cancel: Cancel) -> Reader:
+        slot, n_kept = self._choose(tokens, len(tokens) + n_new)
+        reader = Reader(self, slot, cancel)
+        slot.user, slot.n_reserved = reader, len(tokens) + n_new
+        self._slots.remove(slot)
+        self._slots.append(slot)
+        try:
+            self._crop(slot, n_kept)
+        except BaseException:
+            self._drop(slot)
+            raise
+        self._free_until_bounded(slot)
+        reader.n_reused = len(slot.tokens)
+        return reader
 
     def _choose(self, tokens: Sequence[int], n_needed: int) -> tuple[_Slot, int]:
         """The slot for `tokens`, and how many of its own it may keep."""

@@ -246,6 +246,58 @@ def in_threads(*works: Callable[[], None]) -> None:
     assert not failures
 
 
+def with_one_cache(engine: Any) -> Any:
+    new_cache = engine.new_cache
+
+    def only_one() -> list[int]:
+        if engine.caches:
+            raise OutOfMemory
+        return new_cache()
+
+    engine.new_cache = only_one
+    return engine
+
+
+def test_where_there_is_one_cache_another_file_takes_it(toy_engine: Any):
+    engine = with_one_cache(toy_engine())
+    slots = Slots(engine, 10_000)
+    read(slots, [1] * 5)
+    assert read(slots, [2] * 5) == 0
+    assert engine.caches == [[2] * 5]
+
+
+def test_a_stream_without_a_cache_waits_for_the_end_of_another(toy_engine: Any):
+    engine = with_one_cache(toy_engine())
+    slots = Slots(engine, 10_000)
+    first = slots.take([1] * 5, 0, Cancel())
+    ended: list[str] = []
+
+    def second() -> None:
+        read(slots, [2] * 5)
+        ended.append("second")
+
+    def end_first() -> None:
+        first.read([1] * 5)
+        ended.append("first")
+        first.__exit__(None, None, None)
+
+    in_threads(second, end_first)
+    assert ended == ["first", "second"]
+
+
+def test_waiting_for_a_cache_can_be_cancelled_and_ends(toy_engine: Any, monkeypatch: pytest.MonkeyPatch):
+    slots = Slots(with_one_cache(toy_engine()), 10_000)
+    with slots.take([1] * 5, 0, Cancel()):
+        cancel = Cancel()
+        timer = threading.Timer(0.05, cancel.cancel)
+        timer.start()
+        with pytest.raises(GaveWay):
+            slots.take([2] * 5, 0, cancel)
+        monkeypatch.setattr("weft.llm.slots.LONGEST_WAIT_S", 0.0)
+        with pytest.raises(TimeoutError):
+            slots.take([2] * 5, 0, Cancel())
+
+
 def test_streams_in_several_threads_do_not_mix(toy_engine: Any):
     engine = toy_engine()
     slots = Slots(engine, 10_000)
