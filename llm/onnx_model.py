@@ -21,6 +21,9 @@ FILES = ("model.onnx", "model_int8.onnx", "model_quantized.onnx")
 """The first that is there, in the directory or in its folder `onnx`. Full precision first: with 8-bit activations a
 text may depend on what was read together. Who wants it nevertheless names the file."""
 
+ROUNDED = "rounds to 8 bits: a completion may depend a little on what was read before it"
+"""For `ModelInfo.notes`."""
+
 
 def open_onnx(path: str | Path, *, settings: LocalSettings, fim: FimChoice = PROBE, threads: int = 0) -> LocalModel:
     """The model at `path`: a directory, or one ONNX file of it.
@@ -39,7 +42,7 @@ def open_onnx(path: str | Path, *, settings: LocalSettings, fim: FimChoice = PRO
         fim=fim.tokens_in(tokenizer.special_tokens),
         settings=settings,
         chat_tokens=chat_tokens,
-        notes=notes,
+        notes=notes if engine.is_exact() else (*notes, ROUNDED),
     )
 
 

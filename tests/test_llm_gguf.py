@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weft.llm.engines import llama_engine
 from weft.llm.formats import FIM_FORMATS, FimTokens
 from weft.llm.gguf import LONGEST_ARRAY, LONGEST_STRING, fim_of_gguf, read_gguf
+from weft.llm.gguf_model import open_gguf
+from weft.llm.local_model import LocalSettings
 from weft.llm.protocol import ModelMissing
 
 U32, I32, BOOL, STRING, ARRAY, U64 = 4, 5, 7, 8, 9, 10
@@ -191,3 +194,16 @@ def test_a_damaged_file_is_read_or_refused_and_nothing_else(tmp_path_factory, da
     except ModelMissing:
         return
     assert bytes(content[:4]) == b"GGUF"
+
+
+@pytest.mark.parametrize(
+    ("found", "next_step"), [(None, "pip install llama-cpp-python"), (OSError("no libllama"), "LLAMA_CPP_LIB_PATH")]
+)
+def test_without_llama_cpp_the_next_step_is_said(written, monkeypatch, found, next_step):
+    def import_module(name: str) -> object:
+        raise found or ModuleNotFoundError(name=name)
+
+    monkeypatch.setattr(llama_engine, "import_module", import_module)
+    llama_engine.load_library.cache_clear()
+    with pytest.raises(ModelMissing, match=next_step):
+        open_gguf(written(gguf(TINY)), settings=LocalSettings())

@@ -12,7 +12,7 @@ import pytest
 from weft.llm.engines import OutOfMemory
 from weft.llm.formats import FimChoice
 from weft.llm.local_model import LocalSettings
-from weft.llm.onnx_model import open_onnx
+from weft.llm.onnx_model import ROUNDED, open_onnx
 from weft.llm.protocol import Cancel, CompletionRequest, ModelMissing
 
 pytestmark = pytest.mark.local
@@ -166,6 +166,16 @@ def test_weights_in_eight_bits_are_near(exported, engine):
     small = OnnxEngine(exported / "model_int8.onnx", context_tokens=256, threads=1)
     ours, exact = cold(small, tokens(50))[0], cold(engine, tokens(50))[0]
     assert np.corrcoef(ours, exact)[0, 1] > 0.95
+
+
+def test_rounding_to_eight_bits_is_found_out_and_said(exported, engine):
+    assert engine.is_exact()
+    rounded = open_onnx(exported / "model_int8.onnx", settings=LocalSettings(), threads=1)
+    exact = open_onnx(exported / "model.onnx", settings=LocalSettings(), threads=1)
+    assert ROUNDED in rounded.info.notes
+    assert ROUNDED not in exact.info.notes
+    rounded.close()
+    exact.close()
 
 
 @pytest.mark.parametrize("kind", ["float", "float16"])
