@@ -393,6 +393,22 @@ def test_a_prompt_that_is_too_long_is_made_shorter_until_it_fits(replaying: Repl
     assert any("refused longer prompts" in note for note in model.info.notes)
 
 
+def test_a_stream_that_fails_without_a_word_is_asked_for_its_reason(replaying: Replaying):
+    """llama-cpp-python's answer to a prompt that is too long: status 200, and no event. Seen on the real server."""
+    status, error = OVERFLOWS[-1]
+
+    def answer(reply: Any) -> None:
+        if len(reply.body["prompt"]) <= 2000:
+            reply.events(*completion_chunks("al()"))
+        elif reply.body["stream"]:
+            reply.events()
+        else:
+            reply.json(error, status)
+
+    server = replaying(llama_cpp_python() | {"POST /v1/completions": answer})
+    assert complete(server.url, CompletionRequest("a.py", "python", "x = 1\n" * 2000, "")) == "al()"
+
+
 FAILURES = [
     (500, {"error": {"message": "CUDA out of memory", "type": "InternalServerError", "code": 500}}, "out of memory"),
     (424, {"error": "Request failed during generation: CUDA out of memory", "error_type": "generation"}, "out of mem"),

@@ -61,6 +61,10 @@ class ContextOverflow(Refused):
     """The prompt and what may be written are more than the server's context holds. A shorter prompt may do."""
 
 
+class NothingSaid(ModelUnreachable):
+    """The stream ended well and held no event."""
+
+
 class Cancelled(ModelError):
     """The caller took its request back. Ends a stream quietly; no user sees it."""
 
@@ -126,7 +130,7 @@ class Endpoint:
                     answer.n_events += 1
                     yield event
                 if not answer.n_events and not cancel.cancelled:
-                    raise ModelUnreachable(
+                    raise NothingSaid(
                         f"{self.url + path} answers, but not with completions. Check the address and the backend."
                     )
         except Cancelled:

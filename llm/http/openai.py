@@ -9,7 +9,7 @@ most servers refuse and some take without minding it, so it is used only where t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -19,7 +19,7 @@ from ..lexer import plain_line_breaks
 from ..prompts import SUFFIX_SHARE, build_prompt, fit_suffix
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
 from ..speed import SpeedMeter
-from .endpoint import Endpoint, Refused
+from .endpoint import Endpoint, NothingSaid, Refused
 from .model import Ask, Fragments, HttpModel, number_of, plain_text, stops_of, string_of
 
 COMPLETIONS, CHAT, MISTRAL_FIM = "/v1/completions", "/v1/chat/completions", "/v1/fim/completions"
@@ -40,7 +40,7 @@ class OpenAIModel(HttpModel):
     def __init__(
         self, url: str, *, name: str = "", fim: FimChoice = PROBE, context_tokens: int, prompt_ms: int, **options: Any
     ) -> None:
-        endpoint = Endpoint(url.rstrip("/").removesuffix("/completions").removesuffix("/v1"), **options)
+        endpoint = _Endpoint(url.rstrip("/").removesuffix("/completions").removesuffix("/v1"), **options)
         info = ModelInfo(name or endpoint.url, "openai", context_tokens, False, False, endpoint.local)
         super().__init__(endpoint, info, context_tokens=context_tokens, prompt_ms=prompt_ms)
         self._wanted_name = name
@@ -212,6 +212,17 @@ def _identity(cards: list[dict[str, Any]], model: str) -> tuple[object, ...]:
     """What the server says of the model, but for what changes with every answer."""
     card = next((card for card in cards if card.get("id") == model), {})
     return tuple(card.get(name) for name in ("id", "owned_by", "root", "max_model_len", "meta"))
+
+
+class _Endpoint(Endpoint):
+    """llama-cpp-python ends a stream that fails without a word; asked without a stream it says why."""
+
+    def events(self, path: str, body: Mapping[str, object], cancel: Cancel) -> Generator[dict[str, Any], None, None]:
+        try:
+            yield from super().events(path, body, cancel)
+        except NothingSaid:
+            self.post(path, {**body, "stream": False, "max_tokens": 1}, cancel)
+            raise
 
 
 class _Vocabulary:
