@@ -29,6 +29,11 @@ class CatalogueModel:
         return self.size_gb + RUNNING_GB
 
     @property
+    def local_name(self) -> str:
+        """What it is called once it is on this machine."""
+        return self.file.removesuffix(".gguf") or self.repository
+
+    @property
     def backend(self) -> str:
         return "llama.cpp" if self.file else "transformers"
 

@@ -114,7 +114,7 @@ def _hub() -> Any:
             import_module(f"huggingface_hub.{part}")
         return hub
     except ImportError as error:
-        raise ModelMissing('Fetching models needs huggingface_hub: pip install "weft[local]".') from error
+        raise ModelMissing('Fetching models needs huggingface_hub: pip install "weft[models]".') from error
 
 
 def _listing(hub: Any, repository: str, revision: str, endpoint: str) -> tuple[str, list[_File]]:

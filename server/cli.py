@@ -1,4 +1,4 @@
-"""The command line: `weft index`, `complete`, `retrieve`, `serve`, `doctor`.
+"""The command line: `weft index`, `complete`, `retrieve`, `serve`, `models`, `doctor`.
 
 Owns arguments, exit statuses and which step follows which. What is printed for people is in `terminal.py`, for
 machines in `jsonable.py`. Imports late: `weft --version` and `--help` load no engine.
@@ -13,13 +13,15 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
+from .model_spelling import SPELLINGS, spelled_model
+from .outcome import CANNOT_BE_DONE, INTERRUPTED, NOTHING_TO_SHOW, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,21 +29,10 @@ if TYPE_CHECKING:
     from .terminal import Terminal
     from .workspace import Workspace
 
-NOTHING_TO_SHOW, CANNOT_BE_DONE, INTERRUPTED = 1, 2, 130
-
 _LOCATION = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?::(?P<column>\d+))?", re.DOTALL)
-
-_MODELS = (
-    "workspace, transformers=DIRECTORY, onnx=DIRECTORY, llama.cpp=URL, llama.cpp=FILE.gguf, ollama=NAME, "
-    "ollama=URL#NAME or openai=URL#NAME"
-)
 
 _PROJECT_MARKS = ("weft.toml", "pyproject.toml", "setup.py", "package.json", "go.mod", "Cargo.toml", "pom.xml")
 _REPOSITORY_MARKS = (".git", ".hg", ".svn")
-
-
-class UserError(Exception):
-    """The command can't be done as it was given. The message names the thing and the next step."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -90,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     complete.add_argument(
         "--model",
         metavar="BACKEND[=WHERE]",
-        help=f"{_MODELS}; default: as configured",
+        help=f"{SPELLINGS}; default: as configured",
     )
     complete.set_defaults(run=_complete)
 
@@ -106,11 +97,26 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--tcp", metavar="HOST:PORT", help="listen there instead; port 0 takes a free one")
     serve.set_defaults(run=_serve)
 
+    models = commands.add_parser("models", help="which models are on this machine; get, test and use one")
+    models.add_argument("--json", action="store_true", help="print JSON for machines")
+    models.set_defaults(run=_models("list_models"))
+    actions = models.add_subparsers(metavar="ACTION")
+    get = actions.add_parser("get", help="fetch a model from the hub; what was interrupted goes on")
+    get.add_argument(
+        "name", metavar="NAME", help="of the catalogue, or OWNER/NAME for safetensors, OWNER/NAME:FILE.gguf"
+    )
+    test = actions.add_parser("test", help="whether a model fills the middle, and how fast it is here")
+    test.add_argument("name", metavar="NAME", nargs="?", help="as `weft models` lists it; default: those configured")
+    use = actions.add_parser("use", help="make a model the first in your configuration")
+    use.add_argument("name", metavar="NAME", help=f"as `weft models` lists it, or {SPELLINGS}")
+    for action, run in ((get, "get_model"), (test, "test_models"), (use, "use_model")):
+        action.set_defaults(run=_models(run))
+
     doctor = commands.add_parser("doctor", help="what is installed, what is configured, and what to do next")
     doctor.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="default: this one")
     doctor.set_defaults(run=_doctor)
 
-    for command in (index, complete, retrieve, doctor):
+    for command in (index, complete, retrieve, doctor, get, test, use):
         command.add_argument("--json", action="store_true", help="print JSON for machines")
     for command in (index, complete, retrieve):
         command.add_argument("--no-cache", action="store_true", help="neither use nor keep an index on disk")
@@ -207,6 +213,16 @@ def _serve(options: argparse.Namespace) -> int:
     os._exit(status)
 
 
+def _models(name: str) -> Callable[[argparse.Namespace], int]:
+    def run(options: argparse.Namespace) -> int:
+        from . import model_commands
+
+        status: int = getattr(model_commands, name)(options)
+        return status
+
+    return run
+
+
 def _doctor(options: argparse.Namespace) -> int:
     from .doctor import examine, findings_json
 
@@ -275,21 +291,10 @@ def _model_settings(model: str | None) -> Mapping[str, Any]:
     """`--model` as the settings an editor would send."""
     if model is None:
         return {}
-    backend, _, where = model.partition("=")
-    is_address = where.startswith(("http://", "https://"))
-    url, _, name = where.partition("#") if is_address else ("", "", where)
-    settings: dict[str, str] | None = None
-    if backend == "workspace" and not where:
-        settings = {}
-    elif backend in ("transformers", "onnx") and where and not is_address:
-        settings = {"path": where}
-    elif backend == "llama.cpp" and where:
-        settings = {"url": url} if is_address else {"path": where}
-    elif backend == "ollama" or (backend == "openai" and is_address):
-        settings = {"url": url, "name": name}
+    settings = spelled_model(model)
     if settings is None:
-        raise UserError(f"--model {model} is no model. Give {_MODELS}.")
-    return {"model": [{"backend": backend, **settings}]}
+        raise UserError(f"--model {model} is no model. Give {SPELLINGS}.")
+    return {"model": [settings]}
 
 
 @contextmanager

@@ -44,6 +44,11 @@ def prefer_model(path: Path, table: Table) -> bool:
     except ValueError as error:
         raise CannotEdit(f"{path} can't be read ({error}). Correct it first.") from error
     models = before.get("model", [])
+    by_hand = CannotEdit(
+        "\n".join([f"{path} is laid out in an unusual way. Write as its first model:", *_block(table)])
+    )
+    if not (isinstance(models, list) and all(isinstance(model, dict) for model in models)):
+        raise by_hand
     same = [number for number, model in enumerate(models) if _identity(model) == _identity(table)]
     if same == [0]:
         return False
@@ -62,9 +67,7 @@ def prefer_model(path: Path, table: Table) -> bool:
     except tomllib.TOMLDecodeError:
         after = {}
     if after != {**before, "model": wanted}:
-        raise CannotEdit(
-            f"{path} is laid out in an unusual way. Write at its first model:\n" + "\n".join(_block(table))
-        )
+        raise by_hand
     _replace(path, new.encode())
     return True
 

@@ -1,7 +1,7 @@
 """What is installed, what is configured, whether it can work, and what to do next.
 
-Owns the questions that `weft doctor` asks of a machine. Changes nothing; asks model endpoints for a sign of
-life and nothing else on the network.
+Owns the questions that `weft doctor` asks of a machine. Changes nothing; asks the configured model servers a few
+short questions and nothing else on the network.
 """
 
 from __future__ import annotations
@@ -10,21 +10,26 @@ import importlib.util
 import os
 import platform
 import sys
+import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from .. import __version__
 from ..codegraph.languages import LANGUAGES, grammar
-from ..llm import ModelConfig, ModelError, open_model
+from ..llm import Cancel, ModelConfig, ModelError
+from ..llm.discover import describe_directory, describe_gguf, discover, usual_places
 from .config import Config, load_config, user_config_file
+from .model_check import check_model
 from .settings import kept_indexes, model_configs, uses_workspace_model
 
 PACKAGES = ("pygls", "lsprotocol", "tree-sitter", "numpy", "watchdog", "platformdirs", "httpx", "rich")
-LOCAL_PACKAGES = ("torch", "transformers")
-ANSWER_WITHIN_S = 2.0
+IN_PROCESS = {"transformers": ("torch", "transformers", "tokenizers"), "onnx": ("onnxruntime", "tokenizers")}
+LLAMA_PACKAGES = ("llama_cpp",)
+_PIP_NAMES = {"llama_cpp": "llama-cpp-python"}
+CHECK_WITHIN_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,33 +125,60 @@ def _watches(folder: Path) -> Finding:
 
 def _models(config: Config) -> Iterator[Finding]:
     for model in model_configs(config):
-        what = f"model {model.backend}"
-        yield _local_model(what, model) if model.backend == "transformers" else _endpoint(what, model)
+        reads_weights = model.backend in IN_PROCESS or bool(model.path)
+        yield from _local_model(model) if reads_weights else _served_model(model, config)
     if uses_workspace_model(config):
         yield Finding("model workspace", "learns from the index, needs nothing else")
 
 
-def _local_model(what: str, model: ModelConfig) -> Finding:
-    # Not opened: that would load its weights.
-    missing = [package for package in LOCAL_PACKAGES if importlib.util.find_spec(package) is None]
+def _local_model(model: ModelConfig) -> Iterator[Finding]:
+    # Not opened: that would load its weights. `weft models test` does.
+    what = f"model {model.backend}"
+    packages = IN_PROCESS.get(model.backend, LLAMA_PACKAGES)
+    missing = [package for package in packages if importlib.util.find_spec(package) is None]
     if missing:
-        return Finding(what, f"{' and '.join(missing)} not installed", 'Install them: pip install "weft[local]"')
-    if not (Path(model.path) / "config.json").is_file():
-        step = f"Set path of this [[model]] in {user_config_file()}."
-        return Finding(what, f"no model in {model.path or 'an unnamed directory'}", step)
-    return Finding(what, model.path)
+        names = " ".join(_PIP_NAMES.get(package, package) for package in missing)
+        yield Finding(what, f"{' and '.join(missing)} not installed", f"Install: pip install {names}")
+        return
+    path = Path(model.path).expanduser()
+    found = describe_gguf(path) if model.backend == "llama.cpp" else describe_directory(path)
+    if found is None and model.backend == "transformers" and not path.exists():
+        # A name in the hub's cache.
+        found = next(
+            (each for each in discover(replace(usual_places(), server_urls=())) if each.name == model.path), None
+        )
+    if found is None:
+        step = f"Set path of this [[model]] in {user_config_file()}, or fetch one: weft models get NAME."
+        yield Finding(what, f"no model in {model.path or 'an unnamed place'}", step)
+        return
+    ability = (
+        "fills the middle"
+        if found.fills_middle
+        else "has no fill-in-the-middle tokens: only the code before the cursor counts"
+    )
+    step = f"{model.path}: {found.note}." if found.note else ""
+    yield Finding(what, f"{model.path}: {found.details}, {ability}; try it with: weft models test", step)
 
 
-def _endpoint(what: str, model: ModelConfig) -> Finding:
-    import httpx
-
+def _served_model(model: ModelConfig, config: Config) -> Iterator[Finding]:
+    what = f"model {model.backend}"
+    cancel = Cancel()
+    timer = threading.Timer(CHECK_WITHIN_S, cancel.cancel)
+    timer.start()
     try:
-        opened = open_model(model)
-        local = opened is not None and opened.info.local  # then a proxy can only be in the way
-        answer = httpx.get(model.url, timeout=ANSWER_WITHIN_S, trust_env=not local)
+        check = check_model(model, cancel)
     except ModelError as error:
-        return Finding(what, "not usable as configured", str(error))
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        step = f"Start the server, or correct the url in {user_config_file()}."
-        return Finding(what, f"{model.url}: {error}", step)
-    return Finding(what, f"{model.url} answers ({answer.status_code})")
+        yield Finding(what, "not usable as configured", str(error))
+        return
+    finally:
+        timer.cancel()
+    where = f"{check.info.name} at {model.url}" if model.url else check.info.name
+    if cancel.cancelled:
+        step = f"{where} did not answer a few short requests within {CHECK_WITHIN_S:.0f} s. Use a smaller model."
+        yield Finding(what, f"{where} is too slow to be tested", step)
+        return
+    ability = "fills the middle" if check.info.fills_middle else "sees only the code before the cursor"
+    speed = "" if check.warm_ms is None else f", first word after {check.warm_ms:.0f} ms"
+    yield Finding(what, f"{where}: {ability}, self-test: {check.verdict.kind}{speed}")
+    for complaint in check.complaints(config.completion):
+        yield Finding(what, "could do better", complaint)

@@ -10,13 +10,22 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -27,6 +36,7 @@ if TYPE_CHECKING:
     from .folder import Progress as HowFar
 
 SHOW_PROGRESS_AFTER_S = 1.0
+TABLE_WIDTH = 200
 LINES_BEFORE = 3
 """Lines of code above a completion."""
 PREVIEW_LINES = 4
@@ -40,7 +50,8 @@ class Terminal:
     """Prints for people; with `quiet`, only what `json` is given."""
 
     def __init__(self, *, quiet: bool = False) -> None:
-        self._out = Console(highlight=False, soft_wrap=True)
+        # Only tables are fitted to a width; what is no terminal gets them wide.
+        self._out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else TABLE_WIDTH)
         self._err = Console(highlight=False, soft_wrap=True, stderr=True)
         self._quiet = quiet
 
@@ -67,6 +78,79 @@ class Terminal:
             yield report
         finally:
             bar.stop()
+
+    @contextmanager
+    def bytes_progress(self, title: str) -> Iterator[Callable[[int, int], None]]:
+        """A bar on stderr for something that comes over the network, told the bytes that are there and all."""
+        if self._quiet or not self._err.is_terminal:
+            yield lambda done, total: None
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        with Progress(*columns, TimeRemainingColumn(), console=self._err, transient=True) as bar:
+            task = bar.add_task(plain(title), total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+
+    def say(self, *lines: str) -> None:
+        for line in lines:
+            self._out.print(plain(line), markup=False)
+
+    def models(self, found: Sequence[Mapping[str, Any]], catalogue: Sequence[Mapping[str, Any]]) -> None:
+        """What is on this machine, and what could be fetched."""
+        if not found:
+            self.say("No model is on this machine but the workspace's own, which needs none.")
+        else:
+            self._table(
+                "On this machine (> configured)",
+                ("", "name", "size", "context", "fills the middle", "speed here", ""),
+                [
+                    (
+                        ">" if model["configured"] else "",
+                        model["name"],
+                        _size(model["bytes"]),
+                        f"{model['contextTokens']:,}" if model["contextTokens"] else "",
+                        {True: "yes", False: "no", None: "?"}[model["fillsMiddle"]],
+                        _speed(model["measured"]),
+                        model["note"] or model["details"],
+                    )
+                    for model in found
+                ],
+            )
+        self._out.print()
+        self._table(
+            "Worth fetching: weft models get NAME",
+            ("", "name", "disk", "memory", "context", "licence", ""),
+            [
+                (
+                    "✓" if model["here"] else "",
+                    model["name"],
+                    f"{model['diskGb']:.1f} GB",
+                    f"{model['memoryGb']:.1f} GB",
+                    f"{model['contextTokens']:,}",
+                    model["licence"],
+                    model["remark"],
+                )
+                for model in catalogue
+            ],
+        )
+
+    def model_tests(self, tests: Sequence[Mapping[str, Any]]) -> None:
+        for test in tests:
+            name = test.get("answersAs") or " ".join(
+                str(test[key]) for key in ("backend", "path", "url", "name") if key in test
+            )
+            self._out.print(Text(plain(name), "bold"))
+            if "error" in test:
+                self._out.print(Text(f"  {plain(test['error'])}", "yellow"))
+                continue
+            way = "fills the middle" if test["fillsMiddle"] else "sees only the code before the cursor"
+            self.say(
+                f"  {way}; self-test: {test['selfTest']}; context {test['contextTokens']:,} tokens",
+                f"  first word after {_milliseconds(test['coldMs'])} in a new file, {_milliseconds(test['warmMs'])} "
+                "one key later",
+                f"  reads {test['readsTokensPerSecond']:,.0f} and writes {test['writesTokensPerSecond']:,.0f} tokens/s",
+            )
+            for complaint in test["complaints"]:
+                self._out.print(Text(f"  ! {plain(complaint)}", "yellow"))
 
     def notes(self, notes: Iterable[str]) -> None:
         for note in notes:
@@ -160,6 +244,15 @@ class Terminal:
         for step in steps:
             self._out.print(f"  - {plain(step)}", markup=False)
 
+    def _table(self, title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        for head in heads:
+            table.add_column(head, no_wrap=head == "name")  # names are there to be copied
+        for row in rows:
+            table.add_row(*(Text(plain(cell)) for cell in row))
+        self._out.print(Text(title, "bold"))
+        self._out.print(table, soft_wrap=False)
+
     def _code(self, line: int, width: int, code: Text) -> None:
         self._out.print(Text.assemble((f"{line + 1:>{width}} │ ", "dim"), code))
 
@@ -167,6 +260,23 @@ class Terminal:
 def plain(text: str) -> str:
     """`text` without anything that a terminal would obey."""
     return _HARMFUL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.0f} MB" if n_bytes else ""
+
+
+def _speed(measured: Mapping[str, Any] | None) -> str:
+    """What `weft models test` found; it is the time to the first word that a person feels."""
+    if measured is None:
+        return "not tested"
+    if measured["selfTest"] == "broken" or measured["warmMs"] is None:
+        return "failed its test"
+    return f"{measured['writesTokensPerSecond']:,.0f} tokens/s, first after {_milliseconds(measured['warmMs'])}"
+
+
+def _milliseconds(value: float | None) -> str:
+    return "no time, for it wrote nothing," if value is None else f"{value:,.0f} ms"
 
 
 def _place(place: Place) -> str:

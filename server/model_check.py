@@ -1,0 +1,87 @@
+"""One model, tried here and now: does it answer, does it fill the middle, how long does a key wait for it?
+
+Owns the measurement and what it means for a user's deadline. Knows no terminal and no file.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..llm import Cancel, CodeModel, CompletionRequest, ModelConfig, ModelError, ModelInfo, open_model
+from ..llm.protocol import Speed
+from ..llm.self_test import Verdict, self_test
+from .config import CompletionOptions
+
+SHORT_CONTEXT_TOKENS = 1024
+"""Less has no room for fragments of other files beside the code around the cursor."""
+
+FEWEST_WRITTEN_TOKENS = 10
+"""A deadline in which fewer are written cuts most lines: a line of code has 10 to 15 tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCheck:
+    """What came of it. Milliseconds to the first piece of an answer, None when none came."""
+
+    info: ModelInfo
+    verdict: Verdict
+    cold_ms: float | None  # a prompt that nothing of was known
+    warm_ms: float | None  # the same prompt with one key more
+    speed: Speed
+
+    def complaints(self, completion: CompletionOptions) -> list[str]:
+        """What keeps it from being of use with these settings, each with the next step."""
+        found = [self.verdict.text] if self.verdict.text else []
+        found += [f"{self.info.name}: {note}." for note in self.info.notes]
+        deadline_ms = completion.deadline_ms
+        if self.info.context_tokens < SHORT_CONTEXT_TOKENS:
+            found.append(
+                f"{self.info.name} has room for {self.info.context_tokens} tokens only: hardly any other file is "
+                "shown to it. Start its server with a longer context (llama-server: -c 4096), or raise context_tokens."
+            )
+        if self.cold_ms is not None and self.cold_ms > deadline_ms:
+            found.append(
+                f"{self.info.name} needs {self.cold_ms / 1e3:.1f} s for the first word of a new file, more than "
+                f"completion.deadline_ms ({deadline_ms}). Lower prompt_ms or context_tokens of the model, raise the "
+                "deadline, or use a smaller model."
+            )
+        elif self.speed.decode and self._written_within(deadline_ms) < FEWEST_WRITTEN_TOKENS:
+            found.append(
+                f"{self.info.name} writes {self.speed.decode:.1f} tokens/s: {self._written_within(deadline_ms):.0f} "
+                f"within completion.deadline_ms ({deadline_ms}). Use a smaller model, or raise the deadline."
+            )
+        return found
+
+    def _written_within(self, deadline_ms: int) -> float:
+        return max(0.0, self.speed.decode * (deadline_ms - (self.warm_ms or 0.0)) / 1e3)
+
+
+def check_model(config: ModelConfig, cancel: Cancel) -> ModelCheck:
+    """Open, prepare, test and time one model, then close it. Raises ModelError."""
+    model = open_model(config)
+    if model is None:
+        raise ModelError(f"The backend {config.backend} has nothing to open.")
+    try:
+        model.prepare(cancel)
+        verdict = self_test(model, cancel)
+        cold_ms, warm_ms = _first_piece_ms(model, cancel)
+        return ModelCheck(model.info, verdict, cold_ms, warm_ms, model.speed)
+    finally:
+        model.close()
+
+
+def _first_piece_ms(model: CodeModel, cancel: Cancel) -> tuple[float | None, float | None]:
+    """Cold, then with one key more. The prompt is real code, under a first line that nobody has seen before."""
+    code = Path(__file__).read_text(encoding="utf-8")
+    before = f"# {uuid.uuid4().hex}\n{code}\n\ndef _middle_of(first_number, last_number):\n    return (first_n"
+    times: list[float | None] = []
+    for prefix in (before, before + "u"):
+        request = CompletionRequest("check.py", "python", prefix, " // 2\n", repository="check", max_new_tokens=32)
+        started, first = time.perf_counter(), None
+        for _ in model.stream(request, cancel):
+            first = first or 1e3 * (time.perf_counter() - started)
+        times.append(first)
+    return times[0], times[1]
