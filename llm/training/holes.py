@@ -46,13 +46,13 @@ def choose_hole(text: str, random: Random) -> Hole | None:
 
 
 def choose_line_end(text: str, random: Random) -> Hole | None:
-    """The end of a line of code from where a word begins, as evaluation asks for it; None as above."""
+    """The end of a line of code from where a word begins, as evaluation asks for it; None as above, and for prose."""
     at = random.randrange(len(text))
     end = _line_end(text, at)
     starts = [word.start() for word in _WORD.finditer(text, _code_start(text, at), end)]
-    start = random.choice(starts) if starts else end
-    is_comment = text[_code_start(text, at) : end].startswith("#")
-    return None if is_comment else _trimmed(text, start, end)
+    is_comment = text.startswith("#", _code_start(text, at))
+    is_docstring = any(text.count(quotes, 0, end) % 2 for quotes in ('"""', "'''"))
+    return None if is_comment or is_docstring or not starts else _trimmed(text, random.choice(starts), end)
 
 
 def _trimmed(text: str, start: int, end: int) -> Hole | None:

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 
 # Identifiers as in SPDX. All ask for no more than to be named beside the code.
 PERMISSIVE = frozenset(
-    """0BSD Apache-2.0 BSD-2-Clause BSD-3-Clause BSL-1.0 CC0-1.0 CNRI-Python HPND ISC MIT MIT-0 MIT-CMU
-    PSF-2.0 Python-2.0 Unlicense ZPL-2.1 Zlib""".split()
-)
+    {
+        "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "CNRI-Python", "HPND", "ISC", "MIT",
+        "MIT-0", "MIT-CMU", "PSF-2.0", "Python-2.0", "Unlicense", "ZPL-2.1", "Zlib",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,8 @@ def has_restrictive_header(text: str) -> bool:
 
 _HEADER_CHARACTERS = 5000
 _RESTRICTIVE = re.compile(
-    r"GNU\s+(?:\w+\s+)?General\s+Public|\b[AL]?GPL\b|Mozilla Public Licen[cs]e|Creative Commons|all rights reserved\.?\s*"
-    r"(?:proprietary|confidential)|licensed under the [AL]?GPL",
+    r"GNU\s+(?:\w+\s+)?General\s+Public|\b[AL]?GPL\b|Mozilla Public Licen[cs]e|Creative Commons"
+    r"|\b(?:proprietary and )?confidential\b[^\n]{0,60}\bunauthori[sz]ed\b",
     re.IGNORECASE,
 )
 _CLASSIFIERS = frozenset(

@@ -129,6 +129,9 @@ class Trunk(nn.Module):
 
 
 class SmallLlama(nn.Module):
+    cos: Tensor
+    sin: Tensor
+
     def __init__(self, shape: ModelShape) -> None:
         super().__init__()
         self.shape = shape

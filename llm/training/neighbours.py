@@ -73,10 +73,9 @@ class _PackageIndex:
     def best(self, path: str, before: str) -> list[PromptFragment]:
         scores: Counter[int] = Counter()
         for word in set(_NAME.findall("\n".join(before.split("\n")[-QUERY_LINES:]))):
-            windows = self._windows_of.get(word, ())
-            if len(windows) <= _COMMON:
-                for window in windows:
-                    scores[window] += 1
+            numbers = self._windows_of.get(word, [])
+            if len(numbers) <= _COMMON:
+                scores.update(numbers)
         ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
         found: list[PromptFragment] = []
         taken: set[tuple[str, int]] = set()

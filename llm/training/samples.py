@@ -18,7 +18,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from ..prompts import build_prompt, file_block
+from ..prompts import CountTokens, build_prompt, file_block
 from ..protocol import CompletionRequest, PromptFragment
 from .holes import Hole, choose_hole, choose_line_end
 from .neighbours import LexicalNeighbours, Retrieve, practice_fragment
@@ -62,7 +62,7 @@ class Rows:
 
     @property
     def context_tokens(self) -> int:
-        return self.tokens.shape[1] - 1
+        return len(self.tokens[0]) - 1
 
 
 def write_rows(
@@ -70,7 +70,9 @@ def write_rows(
 ) -> Rows:
     """At least `n_rows` rows in `out` (a folder), made by `jobs` processes; the same for any number of them."""
     starts = range(0, n_rows, _SHARD_ROWS)
-    shards = [(str(documents), str(tokenizer), context_tokens, mix, f"{seed} {context_tokens} {start}") for start in starts]
+    shards = [
+        (str(documents), str(tokenizer), context_tokens, mix, f"{seed} {context_tokens} {start}") for start in starts
+    ]
     if jobs > 1:
         with ProcessPoolExecutor(jobs) as pool:
             parts = list(pool.map(_make_shard, shards))
@@ -135,7 +137,7 @@ class SampleMaker:
         self._mix = mix
         self._retrieve = retrieve or LexicalNeighbours(documents)
         # Prompts are counted line by line, and many lines stand in many samples.
-        self._count = lru_cache(maxsize=200_000)(tokenizer.count)
+        self._count: CountTokens = lru_cache(maxsize=200_000)(tokenizer.count)
 
     def sample(self, random: Random) -> Sample:
         if random.random() < self._mix.fill:
@@ -228,9 +230,7 @@ _MOST_TOKEN_CHARACTERS = 8  # more than a token of code has on average, so that 
 @lru_cache(maxsize=2)
 def _maker(documents: str, tokenizer: str, context_tokens: int, mix: SampleMix) -> SampleMaker:
     """One for all shards of a process."""
-    return SampleMaker(
-        read_documents(Path(documents)), TrainingTokenizer.load(Path(tokenizer)), context_tokens, mix
-    )
+    return SampleMaker(read_documents(Path(documents)), TrainingTokenizer.load(Path(tokenizer)), context_tokens, mix)
 
 
 def _make_shard(arguments: tuple[str, str, int, SampleMix, str]) -> Rows:

@@ -162,8 +162,8 @@ def _candidates(options: SourceOptions) -> Iterator[tuple[str, str, Licence, Ite
     wheels = [str(wheel) for folder in options.folders for wheel in sorted(folder.glob("*.whl"))]
     for found in sorted(distributions(path=[*folders, *wheels]), key=lambda found: _normalised(found.name)):
         fields = found.metadata
-        classifiers = fields.get_all("Classifier") or []
-        licence = judge_licence(fields.get("License-Expression", ""), fields.get("License", ""), classifiers)
+        expression, field = ("".join(fields.get_all(key) or []) for key in ("License-Expression", "License"))
+        licence = judge_licence(expression, field, fields.get_all("Classifier") or [])
         name = _normalised(found.name)
         yield name, found.version, licence, _files_of(name, found)
 

@@ -129,7 +129,12 @@ def train(
             if run.step % options.checkpoint_every == 0 and rank == 0:
                 run.seconds = time.perf_counter() - started
                 run.save(folder / "checkpoint.pt")
-        last = {"step": run.step, "tokens": run.tokens, "train_seconds": round(run.seconds, 1), "processes": n_processes}
+        last = {
+            "step": run.step,
+            "tokens": run.tokens,
+            "train_seconds": round(run.seconds, 1),
+            "processes": n_processes,
+        }
         if rank == 0:
             run.save(folder / "checkpoint.pt")
             last |= evaluate(model)

@@ -1,0 +1,138 @@
+"""`python -m weft.llm.training STEP --out FOLDER`: the steps of `recipe.py` from a command line.
+
+Owns the options, and the settings of memory and threads that a run on a CPU wants.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from .recipe import RECIPES, Recipe, Work
+
+STEPS = ("sources", "tokenizer", "rows", "train", "export", "check", "all")
+N_CHECKED_PROMPTS = 8
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parse(arguments)
+    work = Work(options.out, _recipe(options))
+    work.folder.mkdir(parents=True, exist_ok=True)
+    whole = options.step == "all"
+    if options.step == "sources" or (whole and not work.held_out.is_file()):
+        work.gather()
+    if options.step == "tokenizer" or (whole and not work.tokenizer_file.is_file()):
+        work.make_tokenizer()
+    if options.step == "rows" or (whole and not (work.folder / "held-out").is_dir()):
+        work.make_rows(options.jobs)
+    if options.step == "train" or whole:
+        work.train(**_machine(options))
+    if options.step == "export" or whole:
+        work.export()
+    return _check(work, options) if options.step == "check" or whole else 0
+
+
+def _check(work: Work, options: argparse.Namespace) -> int:
+    from .check import agreement_table, check_exports, check_server
+    from .train import load_model
+
+    model = load_model(work.checkpoint).eval()
+    prompts = [task.prompt for task in work.held_out_tasks(practice=True)[:N_CHECKED_PROMPTS]]
+    found, missing = check_exports(model, work.tokenizer, work.out, work.recipe.preset, prompts)
+    table, right = agreement_table(found, missing), all(agreement.agrees for agreement in found)
+    if options.llama_server:
+        gguf = work.out / f"{work.recipe.preset}-f32.gguf"
+        share, alike = check_server(options.llama_server, model, work.tokenizer, gguf, prompts)
+        table += (
+            f"\nllama-server on the f32 file: same greedy text {share:.0%}, same tokens {'yes' if alike else 'NO'}.\n"
+        )
+        right = right and alike and share == 1.0
+    print(table)
+    command = shlex.join(["python", "-m", "weft.llm.training", *sys.argv[1:]])
+    work.write_card(command, date.today().isoformat(), table)
+    if not right:
+        print("The exports do not agree with the trained model: see the table.", file=sys.stderr)
+    return 0 if right else 1
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m weft.llm.training", description="Train a small code model.")
+    parser.add_argument("step", choices=STEPS, help="`all` does what is missing, then trains, exports and checks")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="the model's folder; what is made on the way is in work/"
+    )
+    parser.add_argument("--recipe", choices=sorted(RECIPES), default="tiny")
+    parser.add_argument("--preset", help="another size than the recipe's, a name in model.py")
+    parser.add_argument("--tokens", type=int, help="to train on, if not as many as the recipe says")
+    parser.add_argument("--unique-tokens", type=int, help="to make rows of")
+    parser.add_argument("--sources", type=Path, action="append", default=[], metavar="DIR", help="a folder of wheels")
+    parser.add_argument("--held-out", action="append", default=[], metavar="PACKAGE", help="not trained on")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes that make rows")
+    parser.add_argument("--seconds", type=float, default=0.0, help="train by the clock instead of by tokens")
+    parser.add_argument("--batch-tokens", type=int, help="for each process")
+    parser.add_argument("--learning-rate", type=float)
+    parser.add_argument("--optimiser", choices=("muon", "adamw"), default="muon")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda; torchrun starts several")
+    parser.add_argument("--precision", choices=("bf16", "float32"), default="bf16")
+    parser.add_argument(
+        "--compile", action="store_true", help="pays from some minutes on; needs a C++ compiler or Triton"
+    )
+    parser.add_argument("--threads", type=int, default=0, help="0 leaves it to torch")
+    parser.add_argument("--llama-server", type=Path, metavar="FILE", help="check with this server, too")
+    return parser.parse_args(arguments)
+
+
+def _recipe(options: argparse.Namespace) -> Recipe:
+    recipe = RECIPES[options.recipe]
+    sources = recipe.sources
+    if options.sources:
+        sources = replace(sources, folders=tuple(options.sources))
+    if options.held_out:
+        sources = replace(sources, held_out=frozenset(options.held_out))
+    names = ("preset", "tokens", "unique_tokens", "batch_tokens")
+    changes = {name: getattr(options, name) for name in names if getattr(options, name)}
+    return replace(recipe, sources=sources, **changes)
+
+
+def _machine(options: argparse.Namespace) -> dict[str, Any]:
+    import torch
+
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    chosen = {"learning_rate": options.learning_rate} if options.learning_rate else {}
+    return {
+        "seconds": options.seconds,
+        "device": options.device,
+        "optimiser": options.optimiser,
+        "bf16": options.precision == "bf16",
+        "compile": options.compile,
+        **chosen,
+    }
+
+
+# glibc gives the memory of big activations back after each step and takes it again: 2 to 5 times slower. Waiting
+# threads that spin take the cores from those that work. Both are read before the program starts.
+_CPU_SETTINGS = {
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TRIM_THRESHOLD_": "100000000000",
+    "MALLOC_TOP_PAD_": "536870912",
+    "OMP_WAIT_POLICY": "PASSIVE",
+}
+
+
+def _restart_with_cpu_settings() -> None:
+    missing = {name: value for name, value in _CPU_SETTINGS.items() if name not in os.environ}
+    if missing and sys.platform == "linux":
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, **missing})
+
+
+if __name__ == "__main__":
+    _restart_with_cpu_settings()
+    sys.exit(main())

@@ -1,0 +1,264 @@
+"""Do the exports say the same? Logits, greedy text and token numbers of each, against the model that was trained.
+
+Owns the comparison and its limits. Every export is read by the library that will serve it, at one thread.
+What is not installed is named in the table, not passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from socket import socket
+from typing import Any, Protocol
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .export import GGUF_KINDS
+from .model import SmallLlama
+from .tokenizer import TrainingTokenizer
+
+Logits = NDArray[np.float32]  # (T, vocabulary)
+
+# Where the weights are the same 32 bits only the order of sums differs.
+MOST_DIFFERENCE = 5e-3
+N_GREEDY_TOKENS = 24
+
+# What tokenizers disagree about, if they do: white space, digits, other scripts, half characters, contractions.
+AWKWARD_TEXTS = (
+    "def f(x):\n\treturn x  # tab\n\n\n    \n",
+    "x = 1234567890.5e-10 + 0xFF ½ ٣ Ⅷ",
+    "naïve = 'žluťoučký 漢字 🦊👩‍👩‍👧 \u200b\u00a0 end'",
+    "it's we'll I'D they're 'tis",
+    "a" + " " * 70 + "b\r\n \t \n\n\tc",
+    "<|fim_prefix|> as letters, and <|endoftext|>",
+)
+
+
+class Reader(Protocol):
+    """One export, as the library that serves it reads it."""
+
+    def logits(self, tokens: Sequence[int]) -> Logits:
+        """Of every token."""
+        ...
+
+    def encode(self, text: str) -> list[int]:
+        """Plain text, letters of special tokens being letters."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How an export compares with the trained model."""
+
+    name: str
+    difference: float  # the largest of any logit
+    same_best: float  # share of tokens after which both put the same one first
+    same_text: float  # share of prompts that both continue alike
+    same_tokens: bool
+    exact: bool  # the same weights in 32 bits, so that it must agree
+
+    @property
+    def agrees(self) -> bool:
+        right = self.difference <= MOST_DIFFERENCE and self.same_text == 1.0
+        return self.same_tokens and (right or not self.exact)
+
+
+def check_exports(
+    model: SmallLlama, tokenizer: TrainingTokenizer, out: Path, name: str, prompts: Sequence[Sequence[int]]
+) -> tuple[list[Agreement], list[str]]:
+    """One agreement for each export in `out` that can be read here, and a line for each that can't."""
+    found, missing = [], []
+    ours = [_torch_logits(model, prompt) for prompt in prompts]
+    texts = [_greedy(lambda tokens: _torch_logits(model, tokens), prompt, tokenizer.ends) for prompt in prompts]
+    for title, open_reader, exact in _readers(out, name):
+        try:
+            reader = open_reader()
+        except ImportError as error:
+            missing.append(f"{title}: not read, {error.name or error} is not installed")
+            continue
+        theirs = [reader.logits(prompt)[:, : model.shape.n_vocabulary] for prompt in prompts]
+        best = [mine.argmax(-1) == other.argmax(-1) for mine, other in zip(ours, theirs, strict=True)]
+        their_texts = [_greedy(reader.logits, prompt, tokenizer.ends) for prompt in prompts]
+        found.append(
+            Agreement(
+                title,
+                max(float(np.abs(mine - other).max()) for mine, other in zip(ours, theirs, strict=True)),
+                float(np.concatenate(best).mean()),
+                float(np.mean([mine == other for mine, other in zip(texts, their_texts, strict=True)])),
+                all(reader.encode(text) == tokenizer.encode(text) for text in AWKWARD_TEXTS),
+                exact,
+            )
+        )
+    return found, missing
+
+
+def check_server(
+    binary: Path, model: SmallLlama, tokenizer: TrainingTokenizer, gguf: Path, prompts: Sequence[Sequence[int]]
+) -> tuple[float, bool]:
+    """Of a real llama-server on `gguf`: the share of prompts it continues alike, and whether it tokenizes alike."""
+    same = 0
+    with _server(binary, gguf, model.shape.context_tokens) as ask:
+        for prompt in prompts:
+            body = {"prompt": list(prompt), "n_predict": N_GREEDY_TOKENS, "temperature": 0, "return_tokens": True}
+            theirs = [token for token in ask("/completion", body)["tokens"] if token not in tokenizer.ends]
+            same += theirs == _greedy(lambda tokens: _torch_logits(model, tokens), prompt, tokenizer.ends)
+        tokens = [ask("/tokenize", {"content": text, "parse_special": False})["tokens"] for text in AWKWARD_TEXTS]
+    alike = all(theirs == tokenizer.encode(text) for theirs, text in zip(tokens, AWKWARD_TEXTS, strict=True))
+    return same / max(1, len(prompts)), alike
+
+
+def agreement_table(found: Sequence[Agreement], missing: Sequence[str]) -> str:
+    lines = [
+        "| export | largest difference of a logit | same best token | same greedy text | same tokens | agrees |",
+        "|---|---|---|---|---|---|",
+    ]
+    for a in found:
+        words = "yes" if a.agrees else "NO"
+        verdict = words if a.exact else "fewer bits"
+        tokens = "yes" if a.same_tokens else "NO"
+        lines.append(
+            f"| {a.name} | {a.difference:.2g} | {a.same_best:.1%} | {a.same_text:.0%} | {tokens} | {verdict} |"
+        )
+    return "\n".join([*lines, "", *(f"- {line}" for line in missing)]).rstrip() + "\n"
+
+
+def _readers(out: Path, name: str) -> Iterator[tuple[str, Callable[[], Reader], bool]]:
+    yield "transformers", lambda: _TransformersReader(out / "transformers"), True
+    yield "onnx", lambda: _OnnxReader(out / "onnx" / "model.onnx"), True
+    yield "onnx int8", lambda: _OnnxReader(out / "onnx" / "model_int8.onnx"), False
+    for kind in GGUF_KINDS:
+        path = out / f"{name}-{kind}.gguf"
+        yield f"gguf {kind} (llama-cpp-python)", lambda path=path: _LlamaReader(path), kind == "f32"  # type: ignore[misc]
+
+
+class _TransformersReader:
+    def __init__(self, folder: Path) -> None:
+        transformers = import_module("transformers")
+        self._torch = import_module("torch")
+        self._model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype="float32").eval()
+        self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+
+    def logits(self, tokens: Sequence[int]) -> Logits:
+        with self._torch.inference_mode():
+            logits: Logits = self._model(self._torch.tensor([list(tokens)])).logits[0].numpy()
+        return logits
+
+    def encode(self, text: str) -> list[int]:
+        return list(self._tokenizer(text, add_special_tokens=False, split_special_tokens=True).input_ids)
+
+
+class _OnnxReader:
+    def __init__(self, path: Path) -> None:
+        onnxruntime = import_module("onnxruntime")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.log_severity_level = 3
+        self._session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        self._past = {
+            part.name: (1, part.shape[1], 0, part.shape[3])
+            for part in self._session.get_inputs()
+            if part.name.startswith("past_key_values")
+        }
+        self._tokenizer = TrainingTokenizer.load(path.parent / "tokenizer.json")
+
+    def logits(self, tokens: Sequence[int]) -> Logits:
+        """In two pieces, so that the cache is part of what is compared."""
+        past = {name: np.zeros(shape, np.float32) for name, shape in self._past.items()}
+        half = len(tokens) // 2
+        rows = []
+        for start, end in ((0, half), (half, len(tokens))):
+            if start == end:
+                continue
+            inputs = {
+                "input_ids": np.array([tokens[start:end]], np.int64),
+                "attention_mask": np.ones((1, end), np.int64),
+                "position_ids": np.arange(start, end, dtype=np.int64)[None],
+            }
+            logits, *present = self._session.run(None, {**inputs, **past})
+            past = dict(zip(past, present, strict=True))
+            rows.append(logits[0])
+        return np.concatenate(rows)
+
+    def encode(self, text: str) -> list[int]:
+        return self._tokenizer.encode(text)
+
+
+class _LlamaReader:
+    def __init__(self, path: Path) -> None:
+        llama_cpp = import_module("llama_cpp")
+        f32 = llama_cpp.GGML_TYPE_F32  # keys and values in 16 bits would be most of the difference
+        options = {"n_threads": 1, "n_threads_batch": 1, "logits_all": True, "verbose": False}
+        self._llama = llama_cpp.Llama(str(path), n_ctx=0, type_k=f32, type_v=f32, **options)
+
+    def logits(self, tokens: Sequence[int]) -> Logits:
+        self._llama.reset()
+        self._llama.eval(list(tokens))
+        scores: Logits = np.array(self._llama.scores[: len(tokens)], np.float32)
+        return scores
+
+    def encode(self, text: str) -> list[int]:
+        return list(self._llama.tokenize(text.encode(), add_bos=False, special=False))
+
+
+def _torch_logits(model: SmallLlama, tokens: Sequence[int]) -> Logits:
+    torch = import_module("torch")
+    with torch.inference_mode():
+        logits: Logits = model(torch.tensor([list(tokens)]))[0].numpy()
+    return logits
+
+
+def _greedy(read: Callable[[Sequence[int]], Logits], prompt: Sequence[int], ends: frozenset[int]) -> list[int]:
+    """The slow way, each token from the whole text: no cache of any engine has a part in it."""
+    written: list[int] = []
+    while len(written) < N_GREEDY_TOKENS:
+        best = int(read([*prompt, *written])[-1].argmax())
+        if best in ends:
+            break
+        written.append(best)
+    return written
+
+
+@contextmanager
+def _server(binary: Path, gguf: Path, context_tokens: int) -> Iterator[Callable[[str, Any], Any]]:
+    with socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [str(binary), "-m", str(gguf), "--port", str(port), "-c", str(context_tokens), "-t", "1", "-np", "1"]
+    kept = ["--cache-type-k", "f32", "--cache-type-v", "f32"]
+
+    def ask(path: str, body: Any) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = Request(f"http://127.0.0.1:{port}{path}", data, {"Content-Type": "application/json"})
+        with urlopen(request, timeout=60) as answer:
+            return json.load(answer)
+
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen([*command, *kept], stdout=said, stderr=said)
+        try:
+            _wait_until_ready(ask, process, binary)
+            yield ask
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+
+def _wait_until_ready(ask: Callable[[str, Any], Any], process: subprocess.Popen[bytes], binary: Path) -> None:
+    for _ in range(600):
+        if process.poll() is not None:
+            raise RuntimeError(f"{binary} ended with status {process.returncode} before it answered.")
+        try:
+            ask("/health", None)
+            return
+        except (URLError, ConnectionError):
+            time.sleep(0.1)
+    raise RuntimeError(f"{binary} did not answer within a minute.")

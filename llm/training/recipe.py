@@ -1,0 +1,221 @@
+"""From an empty folder to a model, step by step: which files each step reads and writes, and with which settings.
+
+Owns the layout of the working folder and the settings of the two known runs. Each step can be run alone, by
+`python -m weft.llm.training STEP`; a step whose result is there is not done again by `all`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from .samples import HoleTask, Rows, SampleMaker, SampleMix, read_rows, write_rows
+from .sources import SourceOptions, gather_sources, read_documents, write_corpus
+from .tokenizer import TrainingTokenizer, train_tokenizer
+
+if TYPE_CHECKING:
+    from .model import SmallLlama
+
+
+@dataclass(frozen=True, slots=True)
+class StagePlan:
+    """Rows of one length, and their share of the run."""
+
+    context_tokens: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Everything that decides a model, but for the machine that trains it."""
+
+    preset: str
+    tokens: int  # that the run reads, of all stages
+    batch_tokens: int
+    stages: tuple[StagePlan, ...]
+    unique_tokens: int  # rows that are made; read several times where this is less than `tokens`
+    sources: SourceOptions = field(default_factory=SourceOptions)
+    mix: SampleMix = field(default_factory=SampleMix)
+    n_tokenizer_characters: int = 40_000_000
+    n_tasks: int = 200
+    seed: int = 0
+
+
+# The test model. Short rows and practice fragments teach copying within minutes on two cores; the last rows are long
+# because benchmarks read prompts of 1,500 tokens.
+TINY = Recipe(
+    preset="tiny",
+    tokens=2_000_000,
+    batch_tokens=2048,
+    stages=(StagePlan(256, 0.6), StagePlan(512, 0.28), StagePlan(2048, 0.12)),
+    unique_tokens=2_000_000,
+    sources=SourceOptions(most_package_characters=300_000),
+    mix=SampleMix(fill=0.85, retrieved=0.2, practice=0.5, middle_weight=5),
+    n_tasks=50,
+)
+# The test of the pipeline itself.
+SMOKE = Recipe(
+    preset="micro",
+    tokens=40_000,
+    batch_tokens=1024,
+    stages=(StagePlan(128, 0.8), StagePlan(256, 0.2)),
+    unique_tokens=40_000,
+    sources=SourceOptions(most_package_characters=20_000),
+    n_tasks=5,
+)
+# For a GPU: six epochs of some 100 M tokens from a folder of wheels, about half an hour of an H200 by arithmetic.
+FULL = Recipe(
+    preset="30m",
+    tokens=600_000_000,
+    batch_tokens=262_144,
+    stages=(StagePlan(1024, 0.9), StagePlan(2048, 0.1)),
+    unique_tokens=300_000_000,
+    sources=SourceOptions(most_package_characters=10_000_000),
+)
+RECIPES: dict[str, Recipe] = {"tiny": TINY, "smoke": SMOKE, "full": FULL}
+
+
+class Work:
+    """The working folder of one model, `OUT/work`, and what is read from it."""
+
+    def __init__(self, out: Path, recipe: Recipe) -> None:
+        self.out = out
+        self.recipe = recipe
+        self.folder = out / "work"
+        self.training = self.folder / "training.jsonl"
+        self.held_out = self.folder / "held_out.jsonl"
+        self.tokenizer_file = self.folder / "tokenizer.json"
+        self.checkpoint = self.folder / "checkpoint.pt"
+        self.log = self.folder / "log.jsonl"
+
+    @cached_property
+    def tokenizer(self) -> TrainingTokenizer:
+        return TrainingTokenizer.load(self.tokenizer_file)
+
+    def rows_folder(self, context_tokens: int) -> Path:
+        return self.folder / f"rows-{context_tokens}"
+
+    def gather(self) -> None:
+        corpus = gather_sources(self.recipe.sources)
+        write_corpus(corpus, self.folder)
+        n_characters = sum(len(document.text) for document in corpus.training)
+        print(f"{len(corpus.training)} files of {len(corpus.packages)} packages, {n_characters} characters to train on")
+
+    def make_tokenizer(self) -> None:
+        from .model import PRESETS
+
+        texts, left = [], self.recipe.n_tokenizer_characters
+        for document in Random(self.recipe.seed).sample(documents := read_documents(self.training), len(documents)):
+            texts.append(document.text)
+            left -= len(document.text)
+            if left < 0:
+                break
+        train_tokenizer(texts, PRESETS[self.recipe.preset].n_vocabulary).save(self.tokenizer_file)
+
+    def make_rows(self, jobs: int) -> None:
+        recipe = self.recipe
+        total = sum(stage.share for stage in recipe.stages)
+        for stage in recipe.stages:
+            n_rows = max(1, round(recipe.unique_tokens * stage.share / total / stage.context_tokens))
+            out = self.rows_folder(stage.context_tokens)
+            args = (self.tokenizer_file, out, stage.context_tokens, n_rows, recipe.mix, recipe.seed, jobs)
+            write_rows(self.training, *args)
+        shortest = min(stage.context_tokens for stage in recipe.stages)
+        held_out = (self.tokenizer_file, self.folder / "held-out", shortest, 64, recipe.mix, recipe.seed + 1, jobs)
+        write_rows(self.held_out, *held_out)
+
+    def held_out_tasks(self, *, practice: bool) -> list[HoleTask]:
+        context_tokens = max(stage.context_tokens for stage in self.recipe.stages) // 2
+        documents = read_documents(self.held_out)
+        maker = SampleMaker(documents, self.tokenizer, min(512, context_tokens), self.recipe.mix)
+        random = Random(f"tasks {self.recipe.seed}")
+        return [maker.task(random, practice=practice) for _ in range(self.recipe.n_tasks)]
+
+    def evaluation(self, bf16: bool) -> Callable[[SmallLlama], Mapping[str, float]]:
+        """Held-out loss, and holes of held-out packages: with nothing shown, and with a fragment that holds them."""
+        from .train import held_out_loss, hole_filling
+
+        rows = read_rows(self.folder / "held-out")
+        rows = Rows(rows.tokens[:64], rows.weights[:64])
+        alone, shown = self.held_out_tasks(practice=False), self.held_out_tasks(practice=True)
+
+        def evaluate(model: SmallLlama) -> Mapping[str, float]:
+            return {
+                **held_out_loss(model, rows, bf16),
+                **hole_filling(model, self.tokenizer, alone, "hole"),
+                **hole_filling(model, self.tokenizer, shown, "shown"),
+            }
+
+        return evaluate
+
+    def train(self, **how: Any) -> dict[str, Any]:
+        """Train, or go on with it; `how` are TrainOptions that belong to the machine or shorten the run."""
+        import torch
+
+        from .export import padded_shape
+        from .model import PRESETS, SmallLlama
+        from .train import Stage, TrainOptions, train
+
+        recipe = self.recipe
+        steps = 0 if how.get("seconds") else recipe.tokens // recipe.batch_tokens
+        options = TrainOptions(**{"steps": steps, "batch_tokens": recipe.batch_tokens, "seed": recipe.seed, **how})
+        torch.manual_seed(recipe.seed)
+        model = SmallLlama(padded_shape(PRESETS[recipe.preset], self.tokenizer))
+        stages = [Stage(read_rows(self.rows_folder(stage.context_tokens)), stage.share) for stage in recipe.stages]
+        return train(model, stages, options, self.folder, self.evaluation(options.bf16))
+
+    def export(self) -> None:
+        from .export import export_all
+        from .train import load_model
+
+        export_all(load_model(self.checkpoint), self.tokenizer_file, self.out, self.recipe.preset)
+        for name in ("licences.md", "licences.json"):
+            (self.out / name).write_bytes((self.folder / name).read_bytes())
+
+    def write_card(self, command: str, date: str, checks: str) -> None:
+        """`card.md` beside the model, from the template and what the run wrote down."""
+        from .model import count_parameters
+        from .train import load_model
+
+        lines = [json.loads(line) for line in self.log.read_text(encoding="utf-8").splitlines()]
+        packages = json.loads((self.folder / "licences.json").read_text(encoding="utf-8"))["packages"]
+        trained = [package for package in packages if not package["held_out"]]
+        model, last = load_model(self.checkpoint), lines[-1]
+        stages = ", ".join(f"{stage.share:.0%} at {stage.context_tokens}" for stage in self.recipe.stages)
+        values = {
+            "name": self.recipe.preset,
+            "date": date,
+            "command": command,
+            "n_parameters": f"{count_parameters(model):,}",
+            "shape": str(model.shape),
+            "n_packages": len(trained),
+            "n_files": sum(package["n_files"] for package in trained),
+            "n_characters": f"{sum(package['n_characters'] for package in trained):,}",
+            "licences": ", ".join(sorted({package["licence"] for package in trained})),
+            "held_out": ", ".join(package["name"] for package in packages if package["held_out"]),
+            "tokens": f"{last['tokens']:,}",
+            "stages": stages,
+            "mix": str(self.recipe.mix),
+            "seconds": last["train_seconds"],
+            "processes": last["processes"],
+            "torch": version("torch"),
+            "figures": "\n".join(f"| {name} | {last[name]} |" for name in _FIGURES if name in last),
+            "checks": checks or "Not run.",
+            "sizes": "\n".join(f"| {path} | {size / 1e6:.1f} |" for path, size in self._sizes()),
+        }
+        template = (Path(__file__).parent / "card.md").read_text(encoding="utf-8")
+        (self.out / "card.md").write_text(template.format(**values), encoding="utf-8")
+
+    def _sizes(self) -> list[tuple[str, int]]:
+        kinds = ("transformers/*.safetensors", "onnx/*.onnx", "*.gguf")
+        paths = sorted(path for kind in kinds for path in self.out.glob(kind))
+        return [(path.relative_to(self.out).as_posix(), path.stat().st_size) for path in paths]
+
+
+_FIGURES = ("held_out_loss", "middle_loss", "hole_exact", "hole_ended", "shown_exact", "shown_ended")
