@@ -244,6 +244,15 @@ def test_a_special_token_ends_the_completion_though_the_server_goes_on(replaying
     assert complete(open_at(replaying(llama_routes).url)) == "al"
 
 
+def test_reports_of_the_prompt_s_reading_are_no_text(replaying: Serve):
+    llama = Llama("<|endoftext|>", *QWEN[:-1], PAD)
+    first = llama.special["<|endoftext|>"]
+    report = {"content": "", "tokens": [first], "prompt_progress": {"total": 6, "processed": 3}}
+    events = [report, report, {"content": "al()", "tokens": [1]}]
+    server = replaying({**llama.routes, "POST /completion": lambda reply: reply.events(*events)})
+    assert complete(open_at(server.url)) == "al()"
+
+
 def test_speed_is_what_the_server_measured(replaying: Serve):
     model = open_at(replaying(Llama(*QWEN, PAD).routes).url)
     complete(model)
