@@ -38,14 +38,25 @@ def write_counter(path: Path, *, kind: str = "float", shape: Any = (1, 1, "past"
         helper.make_node("Concat", [past + "value", "new"], ["present.0.value"], axis=2),
         helper.make_node("CumSum", ["present.0.key", "two"], ["counts"]),
         helper.make_node("Squeeze", ["counts", "one"], ["all"]),
-        helper.make_node("Shape", [ids], ["size"], start=1, end=2),
+        # Rows of logits: as many as the caller says in the input `rows`, else one a token.
+        helper.make_node("Unsqueeze", [names["rows"], "zero"], ["size"])
+        if "rows" in names
+        else helper.make_node("Shape", [ids], ["size"], start=1, end=2),
         helper.make_node("Neg", ["size"], ["first"]),
         helper.make_node("Slice", ["all", "first", "end", "one"], ["last"]),
         helper.make_node("Cast", ["last"], [names.get("logits", "logits")], to=types.FLOAT),
     ]
     table = np.eye(N_VOCABULARY, dtype={"float": "f4", "float16": "f2", "double": "f8"}[kind])
-    constants = {"table": table, "one": np.array([1]), "two": np.array(2), "end": np.array([2**31])}
+    constants = {
+        "table": table,
+        "zero": np.array([0]),
+        "one": np.array([1]),
+        "two": np.array(2),
+        "end": np.array([2**31]),
+    }
     inputs = {ids: (types.INT64, (1, "n")), past + "key": (past_kind, shape), past + "value": (past_kind, shape)}
+    if "rows" in names:
+        inputs[names["rows"]] = (types.INT64, ())
     if "more" in names:
         inputs[names["more"]] = (types.INT64, (1, "any"))
     outputs = {names.get("logits", "logits"): (types.FLOAT, (1, "n", N_VOCABULARY))}
@@ -191,6 +202,17 @@ def test_an_export_without_mask_and_positions_in_either_precision(tmp_path, kind
     ]
     engine.crop(cache, 2)
     assert engine.read(cache, [7]).logits().tolist() == [[0, 1, 1, 0, 0, 0, 0, 1]]
+
+
+def test_an_export_that_computes_the_wanted_rows_only(tmp_path):
+    path = write_counter(tmp_path / "model.onnx", rows="num_logits_to_keep")
+    engine = OnnxEngine(path, context_tokens=100, threads=1)
+    cache = engine.new_cache()
+    assert engine.read(cache, [1, 2, 2], n_scored=2).logits().tolist() == [
+        [0, 1, 1, 0, 0, 0, 0, 0],
+        [0, 1, 2, 0, 0, 0, 0, 0],
+    ]
+    assert engine.read(cache, [3, 3]).logits().tolist() == [[0, 1, 2, 2, 0, 0, 0, 0]]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ LARGEST_DIFFERENCE = 1e-3
 
 _SOME_TOKENS = range(1, 9)
 _PAST = re.compile(r"past_key_values\.(\d+)\.(key|value)")
-_OTHERS = {"input_ids", "attention_mask", "position_ids"}
+_OTHERS = {"input_ids", "attention_mask", "position_ids", "num_logits_to_keep"}
 _TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 
 
@@ -60,7 +60,7 @@ class OnnxEngine:
         self._shapes = [self._shape(each) for each in past.values()]
         outputs = {each.name: each for each in self._session.get_outputs()}
         self._check(inputs, outputs)
-        self._mask, self._positions = "attention_mask" in inputs, "position_ids" in inputs
+        self._takes = _OTHERS & inputs.keys()
         self._n_vocabulary = self._count_vocabulary(outputs["logits"])
 
     @property
@@ -84,10 +84,12 @@ class OnnxEngine:
             raise OutOfMemory(f"A cache holds {self._context_tokens} tokens.")
         feeds = dict(zip(self._past_names, cache.past or self._nothing_read(), strict=True))
         feeds["input_ids"] = self._value(np.array([tokens], np.int64))
-        if self._mask:
+        if "attention_mask" in self._takes:
             feeds["attention_mask"] = self._value(np.ones((1, total), np.int64))
-        if self._positions:
+        if "position_ids" in self._takes:
             feeds["position_ids"] = self._value(np.arange(cache.n_tokens, total)[None])
+        if "num_logits_to_keep" in self._takes:
+            feeds["num_logits_to_keep"] = self._value(np.array(n_scored))
         try:
             # What comes out goes in again as it is, without a copy on this side.
             logits, *past = self._session.run_with_ort_values(["logits", *self._present_names], feeds)
