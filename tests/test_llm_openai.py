@@ -257,6 +257,22 @@ def test_a_server_without_tokens_and_without_chat_continues_the_code(replaying: 
     assert server.asked_for("/v1/completions")[0]["prompt"].endswith("\n\ndef pay():\n    return tot")
 
 
+@pytest.mark.parametrize("status", [400, 404, 422, 500])
+def test_a_conversation_that_fails_is_no_reason_not_to_complete(replaying: Replaying, status: int):
+    server = replaying(vllm() | {"POST /v1/chat/completions": refusing(status, {"error": "no chat template"})})
+    assert complete(server.url) == "al()"
+
+
+def test_a_server_that_is_busy_while_it_is_asked_what_it_can_do_is_asked_again(replaying: Replaying):
+    server = replaying(company() | {"POST /v1/chat/completions": refusing(429, {"error": "Model is overloaded"})})
+    model = open_at(server.url)
+    with pytest.raises(ModelUnreachable, match="overloaded"):
+        list(model.stream(REQUEST, Cancel()))
+    server.routes.update(company())
+    assert text_of(model.stream(REQUEST, Cancel())) == "al()"
+    assert model.info.fills_middle
+
+
 def test_a_configured_format_is_used_where_the_server_can_t_be_asked(replaying: Replaying):
     server = replaying(company())
     assert complete(server.url, fim="qwen") == "al()"

@@ -30,7 +30,8 @@ MOST_STOPS = 4
 FEWEST_TIMED_PIECES = 8
 """Shorter answers measure the network."""
 
-_NO_SUCH_THING = (400, 401, 403, 404, 405, 422, 501)
+_NO_SUCH_PATH = (404, 405, 501)
+_BUSY = (429, 502, 503, 504)
 _SHOWN_NAMES = 8
 
 
@@ -62,7 +63,7 @@ class OpenAIModel(HttpModel):
         context_tokens = number_of(card.get("max_model_len")) or vocabulary.max_model_len or n_ctx
         if vocabulary.is_tgi:
             # It bounds the prompt by itself, besides prompt and answer together.
-            about = self._value("/info", None, cancel)
+            about = _value(self._endpoint, "/info", None, cancel)
             context_tokens = number_of(about.get("max_input_tokens")) if isinstance(about, dict) else 0
         chats = self._chats(cancel)
         self._fim = self._choice.tokens_in(vocabulary) if vocabulary.path else self._choice.tokens
@@ -172,28 +173,24 @@ class OpenAIModel(HttpModel):
             clock.tell(self._meter)
 
     def _cards(self, cancel: Cancel) -> list[dict[str, Any]]:
-        answer = self._value("/v1/models", None, cancel)
+        try:
+            answer = self._endpoint.get("/v1/models", cancel)
+        except Refused as refused:  # also of a wrong key
+            if refused.status not in _NO_SUCH_PATH:
+                raise
+            answer = None
         cards = answer.get("data") if isinstance(answer, dict) else None
         return [card for card in cards if isinstance(card, dict)] if isinstance(cards, list) else []
 
     def _chats(self, cancel: Cancel) -> bool:
         question = [{"role": "user", "content": "Hello"}]
         body = {"model": self._model, "messages": question, "max_tokens": 1, "temperature": 0}
-        answer = self._value(CHAT, body, cancel)
+        answer = _value(self._endpoint, CHAT, body, cancel)
         return isinstance(answer, dict) and bool(answer.get("choices"))
 
     def _path_for_suffix(self, cancel: Cancel) -> str:
         body = {"model": self._model, "prompt": "a = ", "suffix": "\n", "max_tokens": 1, "temperature": 0}
-        return COMPLETIONS if self._value(MISTRAL_FIM, body, cancel) is None else MISTRAL_FIM
-
-    def _value(self, path: str, body: dict[str, object] | None, cancel: Cancel) -> Any:
-        """What the server says there; None where it has no such thing. A wrong key is said by `/v1/models`."""
-        try:
-            return self._endpoint.get(path, cancel) if body is None else self._endpoint.post(path, body, cancel)
-        except Refused as refused:
-            if refused.status not in _NO_SUCH_THING or (path == "/v1/models" and refused.status in (401, 403)):
-                raise
-            return None
+        return COMPLETIONS if _value(self._endpoint, MISTRAL_FIM, body, cancel) is None else MISTRAL_FIM
 
     def _notes(self, card: dict[str, Any], tokenises: bool) -> tuple[str, ...]:
         notes: list[str] = []
@@ -258,12 +255,7 @@ class _Vocabulary:
             "add_special": False,
             "parse_special": True,
         }
-        try:
-            answer = self._endpoint.post(path, body, self._cancel)
-        except Refused as refused:
-            if refused.status not in _NO_SUCH_THING:
-                raise
-            return []
+        answer = _value(self._endpoint, path, body, self._cancel)
         if isinstance(answer, dict):
             self.max_model_len = number_of(answer.get("max_model_len"))
         self.is_tgi = isinstance(answer, list)
@@ -304,6 +296,16 @@ class _Clock:
         meter.read(self._n_read, self._first_s - self._asked_s)
         if self._n_pieces >= FEWEST_TIMED_PIECES:
             meter.wrote(self._n_pieces - 1, self._last_s - self._first_s)
+
+
+def _value(endpoint: Endpoint, path: str, body: Mapping[str, object] | None, cancel: Cancel) -> Any:
+    """What the server answers; None where it can't. Each has its own way to say that; one that is busy perhaps can."""
+    try:
+        return endpoint.get(path, cancel) if body is None else endpoint.post(path, body, cancel)
+    except Refused as refused:
+        if refused.status in _BUSY:
+            raise
+        return None
 
 
 def _name_among(names: list[str], wanted: str, url: str) -> str:
