@@ -23,8 +23,8 @@ from .formats import find_fim_tokens
 from .gguf import fim_of_gguf, read_gguf
 from .protocol import ModelMissing
 
-SERVER_URLS = ("http://127.0.0.1:8080", "http://127.0.0.1:8000", "http://127.0.0.1:1234", OLLAMA_URL)
-"""llama-server; vLLM and llama-cpp-python; LM Studio; Ollama."""
+SERVER_URLS = (*(f"http://127.0.0.1:{port}" for port in (8080, 8012, 8000, 1234)), OLLAMA_URL)
+"""llama-server, by itself and with its settings for code; vLLM and llama-cpp-python; LM Studio; Ollama."""
 
 ANSWER_WITHIN_S = 1.0
 """A server of this machine that is up answers at once; one that computes may take a moment."""

@@ -132,8 +132,8 @@ def _wanted(repository: str, files: list[_File], file: str) -> list[_File]:
     if file:
         found = [each for each in files if each.name == file]
         if not found:
-            names = ", ".join(sorted(each.name for each in files if each.name.endswith(".gguf"))) or "no GGUF file"
-            raise FetchFailed(f"{repository} has no file {file}. It has {names}.")
+            others = ", ".join(sorted(each.name for each in files if each.name.endswith(".gguf"))) or "no GGUF file"
+            raise FetchFailed(f"{repository} has no file {file}. It has {others}.")
         return found
     wanted = [each for each in files if "/" not in each.name and any(fnmatch(each.name, glob) for glob in MODEL_FILES)]
     names = {each.name for each in wanted}

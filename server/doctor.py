@@ -178,7 +178,7 @@ def _served_model(model: ModelConfig, config: Config) -> Iterator[Finding]:
         yield Finding(what, f"{where} is too slow to be tested", step)
         return
     ability = "fills the middle" if check.info.fills_middle else "sees only the code before the cursor"
-    speed = "" if check.warm_ms is None else f", first word after {check.warm_ms:.0f} ms"
-    yield Finding(what, f"{where}: {ability}, self-test: {check.verdict.kind}{speed}")
+    said = f"{where}: {ability}, self-test: {check.verdict.kind}, first word after {check.warm_ms:.0f} ms"
+    yield Finding(what, said)
     for complaint in check.complaints(config.completion):
         yield Finding(what, "could do better", complaint)

@@ -188,15 +188,11 @@ def _check_json(check: ModelCheck) -> dict[str, Any]:
         "fillsMiddle": check.info.fills_middle,
         "repositoryLevel": check.info.repository_level,
         "selfTest": check.verdict.kind,
-        "coldMs": _rounded(check.cold_ms),
-        "warmMs": _rounded(check.warm_ms),
-        "readsTokensPerSecond": _rounded(check.speed.prefill),
-        "writesTokensPerSecond": _rounded(check.speed.decode),
+        "coldMs": round(check.cold_ms, 1),
+        "warmMs": round(check.warm_ms, 1),
+        "readsTokensPerSecond": round(check.speed.prefill, 1),
+        "writesTokensPerSecond": round(check.speed.decode, 1),
     }
-
-
-def _rounded(number: float | None) -> float | None:
-    return None if number is None else round(number, 1)
 
 
 def _key(config: ModelConfig) -> str:

@@ -145,8 +145,7 @@ class Terminal:
             way = "fills the middle" if test["fillsMiddle"] else "sees only the code before the cursor"
             self.say(
                 f"  {way}; self-test: {test['selfTest']}; context {test['contextTokens']:,} tokens",
-                f"  first word after {_milliseconds(test['coldMs'])} in a new file, {_milliseconds(test['warmMs'])} "
-                "one key later",
+                f"  first word after {test['coldMs']:,.0f} ms in a new file, {test['warmMs']:,.0f} ms one key later",
                 f"  reads {test['readsTokensPerSecond']:,.0f} and writes {test['writesTokensPerSecond']:,.0f} tokens/s",
             )
             for complaint in test["complaints"]:
@@ -270,13 +269,9 @@ def _speed(measured: Mapping[str, Any] | None) -> str:
     """What `weft models test` found; it is the time to the first word that a person feels."""
     if measured is None:
         return "not tested"
-    if measured["selfTest"] == "broken" or measured["warmMs"] is None:
+    if measured["selfTest"] == "broken":
         return "failed its test"
-    return f"{measured['writesTokensPerSecond']:,.0f} tokens/s, first after {_milliseconds(measured['warmMs'])}"
-
-
-def _milliseconds(value: float | None) -> str:
-    return "no time, for it wrote nothing," if value is None else f"{value:,.0f} ms"
+    return f"{measured['writesTokensPerSecond']:,.0f} tokens/s, first after {measured['warmMs']:,.0f} ms"
 
 
 def _place(place: Place) -> str:
