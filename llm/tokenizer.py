@@ -142,7 +142,8 @@ class HfTokenizer:
         if token in self._silent:
             return b""
         if token in self._added_text:
-            return self._added_text[token].encode("utf-8")
+            text = self._added_text[token]
+            return (text.replace(self._space, " ") if self._space else text).encode()
         letters: str | None = self._tokenizer.id_to_token(token) if 0 <= token < self._n_vocabulary else None
         if letters is None:
             return b""
