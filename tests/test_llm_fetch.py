@@ -278,3 +278,13 @@ def test_the_catalogue_names_each_model_once_with_what_a_user_must_know():
         assert model.file == "" or model.file.endswith(".gguf")
     assert find_in_catalogue("Qwen2.5-Coder-1.5B") in CATALOGUE
     assert find_in_catalogue("gpt") is None
+
+
+def test_the_page_about_models_shows_the_catalogue():
+    page = (Path(__file__).parent.parent / "docs" / "models.md").read_text(encoding="utf-8")
+    rows = [
+        f"| `{model.name}` | {model.licence} | {model.size_gb:.1f} GB | {model.memory_gb:.1f} GB "
+        f"| {model.context_tokens:,} | {model.remark} |"
+        for model in CATALOGUE
+    ]
+    assert "\n".join(rows) in page
