@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,26 +28,62 @@ from weft.llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, M
 
 pytestmark = pytest.mark.servers
 
-CONTEXT_TOKENS = 1024
+CONTEXT_TOKENS, WIDTH = 1024, 64
 MARKS = ("<|endoftext|>", *FIM_FORMATS["qwen"].all[:5], "<|fim_pad|>")
 CHAT = "{% for m in messages %}<|file_sep|>{{ m.role }}\n{{ m.content }}{% endfor %}<|file_sep|>assistant\n"
 
 
-def write_gguf(path: Path, mark_type: int = 3) -> Path:
-    """Two layers of random numbers over the bytes, five merges and seven special tokens of type `mark_type`."""
-    gguf = pytest.importorskip("gguf", reason="writing a GGUF file needs gguf")
-    width, n_heads, n_kv_heads, hidden = 64, 4, 2, 128
-    merges = ["d e", "de f", "Ġ x", "r e", "re t"]
-    plain = [_letter(byte) for byte in range(256)] + [merge.replace(" ", "") for merge in merges]
-    writer = gguf.GGUFWriter(path, "llama")
-    writer.add_context_length(CONTEXT_TOKENS)
-    writer.add_embedding_length(width)
-    writer.add_block_count(2)
+def llama_body(writer: Any, n_vocabulary: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+    n_heads, n_kv_heads, hidden = 4, 2, 128
     writer.add_feed_forward_length(hidden)
     writer.add_head_count(n_heads)
     writer.add_head_count_kv(n_kv_heads)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_rope_dimension_count(width // n_heads)
+    writer.add_rope_dimension_count(WIDTH // n_heads)
+    narrow = WIDTH // n_heads * n_kv_heads
+    yield from common_tensors(n_vocabulary)
+    for layer in ("blk.0.", "blk.1."):
+        yield layer + "attn_norm.weight", (WIDTH,)
+        yield layer + "attn_q.weight", (WIDTH, WIDTH)
+        yield layer + "attn_k.weight", (narrow, WIDTH)
+        yield layer + "attn_v.weight", (narrow, WIDTH)
+        yield layer + "attn_output.weight", (WIDTH, WIDTH)
+        yield layer + "ffn_norm.weight", (WIDTH,)
+        yield layer + "ffn_gate.weight", (hidden, WIDTH)
+        yield layer + "ffn_up.weight", (hidden, WIDTH)
+        yield layer + "ffn_down.weight", (WIDTH, hidden)
+
+
+def mamba_body(writer: Any, n_vocabulary: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """A recurrent model: it keeps a state, not the tokens."""
+    inner, n_states, rank, kernel = 2 * WIDTH, 16, 4, 4
+    writer.add_ssm_conv_kernel(kernel)
+    writer.add_ssm_inner_size(inner)
+    writer.add_ssm_state_size(n_states)
+    writer.add_ssm_time_step_rank(rank)
+    yield from common_tensors(n_vocabulary)
+    for layer in ("blk.0.", "blk.1."):
+        yield layer + "attn_norm.weight", (WIDTH,)
+        yield layer + "ssm_in.weight", (2 * inner, WIDTH)
+        yield layer + "ssm_conv1d.weight", (inner, kernel)
+        yield layer + "ssm_conv1d.bias", (inner,)
+        yield layer + "ssm_x.weight", (rank + 2 * n_states, inner)
+        yield layer + "ssm_dt.weight", (inner, rank)
+        yield layer + "ssm_dt.bias", (inner,)
+        yield layer + "ssm_a", (inner, n_states)
+        yield layer + "ssm_d", (inner,)
+        yield layer + "ssm_out.weight", (WIDTH, inner)
+
+
+def common_tensors(n_vocabulary: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+    yield "token_embd.weight", (n_vocabulary, WIDTH)
+    yield "output_norm.weight", (WIDTH,)
+    yield "output.weight", (n_vocabulary, WIDTH)
+
+
+def byte_vocabulary(writer: Any, mark_type: int = 3) -> int:
+    """The bytes, five merges, and special tokens of type `mark_type`."""
+    merges = ["d e", "de f", "Ġ x", "r e", "re t"]
+    plain = [_letter(byte) for byte in range(256)] + [merge.replace(" ", "") for merge in merges]
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("starcoder")
     writer.add_token_list([*plain, *MARKS])
@@ -54,19 +92,45 @@ def write_gguf(path: Path, mark_type: int = 3) -> Path:
     writer.add_eos_token_id(len(plain))
     writer.add_add_bos_token(False)
     writer.add_chat_template(CHAT)
+    return len(plain) + len(MARKS)
+
+
+def sentencepiece_vocabulary(writer: Any) -> int:
+    """As CodeLlama's: a space is a letter of words, bytes have tokens of their own, texts begin with a space."""
+    frame = ["▁<PRE>", "▁<SUF>", "▁<MID>", "▁<EOT>"]
+    words = ["▁", "d", "e", "f", "x", "de", "def", "▁def", "▁x"]
+    tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), *words, *frame]
+    writer.add_tokenizer_model("llama")
+    writer.add_token_list(tokens)
+    writer.add_token_scores([0.0] * 259 + [float(len(word)) for word in words] + [0.0] * len(frame))
+    writer.add_token_types([2, 3, 3] + [6] * 256 + [1] * len(words) + [3] * len(frame))
+    writer.add_bos_token_id(1)
+    writer.add_eos_token_id(2)
+    writer.add_add_bos_token(True)
+    writer.add_add_space_prefix(True)
+    return len(tokens)
+
+
+def write_gguf(
+    path: Path,
+    *,
+    body: Callable[[Any, int], Iterable[tuple[str, tuple[int, ...]]]] = llama_body,
+    vocabulary: Callable[[Any], int] = byte_vocabulary,
+) -> Path:
+    """Two layers of random numbers; a one-dimensional tensor is all ones."""
+    gguf = pytest.importorskip("gguf", reason="writing a GGUF file needs gguf")
+    writer = gguf.GGUFWriter(path, "mamba" if body is mamba_body else "llama")
+    writer.add_context_length(CONTEXT_TOKENS)
+    writer.add_embedding_length(WIDTH)
+    writer.add_block_count(2)
+    writer.add_layer_norm_rms_eps(1e-5)
+    n_vocabulary = vocabulary(writer)
     random = np.random.default_rng(3)
-    shapes = {"token_embd": (len(plain) + len(MARKS), width), "output": (len(plain) + len(MARKS), width)}
-    for layer in ("blk.0.", "blk.1."):
-        narrow = width // n_heads * n_kv_heads
-        shapes |= {layer + "attn_q": (width, width), layer + "attn_output": (width, width)}
-        shapes |= {layer + "attn_k": (narrow, width), layer + "attn_v": (narrow, width)}
-        shapes |= {layer + "ffn_gate": (hidden, width), layer + "ffn_up": (hidden, width)}
-        shapes |= {layer + "ffn_down": (width, hidden)}
-        for norm in ("attn_norm", "ffn_norm"):
-            writer.add_tensor(f"{layer}{norm}.weight", np.ones(width, np.float32))
-    writer.add_tensor("output_norm.weight", np.ones(width, np.float32))
-    for name, shape in shapes.items():
-        writer.add_tensor(f"{name}.weight", random.normal(0, 0.3, shape).astype(np.float32))
+    for name, shape in body(writer, n_vocabulary):
+        values = np.ones(shape) if len(shape) == 1 else random.normal(0, 0.3, shape)
+        if name.endswith("ssm_a"):  # a state that grows would soon be infinite
+            values = -np.abs(values)
+        writer.add_tensor(name, values.astype(np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -118,6 +182,7 @@ def cold(engine: LlamaEngine, read: list[int], n_scored: int = 1) -> np.ndarray:
 
 def check_same(logits: np.ndarray, expected: np.ndarray) -> None:
     """Equal but for the last bits: products of one row and of many are summed in another order."""
+    assert np.isfinite(logits).all()
     np.testing.assert_allclose(logits, expected, atol=1e-3)
 
 
@@ -283,7 +348,8 @@ def test_a_number_outside_of_the_vocabulary_writes_nothing(tokenizer):
 
 @pytest.mark.parametrize("mark_type", [1, 4], ids=["plain", "user-defined"])
 def test_framing_tokens_of_another_type_are_special_too(tmp_path, mark_type):
-    model = LlamaModel(write_gguf(tmp_path / "marked.gguf", mark_type))
+    vocabulary = partial(byte_vocabulary, mark_type=mark_type)
+    model = LlamaModel(write_gguf(tmp_path / "marked.gguf", vocabulary=vocabulary))
     framing = FIM_FORMATS["qwen"].all
     tokenizer = LlamaTokenizer(model, framing=framing)
     numbers = {tokenizer.special(mark) for mark in framing}
@@ -291,6 +357,40 @@ def test_framing_tokens_of_another_type_are_special_too(tmp_path, mark_type):
     assert numbers.isdisjoint({None, *tokenizer.encode(text)})
     assert tokenizer.decode(tokenizer.encode(text)) == text
     assert {tokenizer.bytes_of(number) for number in numbers} == {b""}
+
+
+def test_sentencepiece_puts_no_space_before_a_text(tmp_path):
+    path = write_gguf(tmp_path / "sentencepiece.gguf", vocabulary=sentencepiece_vocabulary)
+    tokenizer = LlamaTokenizer(LlamaModel(path), framing=FIM_FORMATS["codellama"].all)
+    assert fim_of_gguf(read_gguf(path)) == FIM_FORMATS["codellama"]
+    assert [tokenizer.bytes_of(token) for token in tokenizer.encode("def x")] == [b"def", b" x"]
+    assert [tokenizer.bytes_of(token) for token in tokenizer.encode(" def\n")] == [b" def", b"\n"]
+    for text in ("  x", "é🎲\t", "<s> ▁<PRE> </s>", "<0x41>"):
+        assert tokenizer.decode(tokenizer.encode(text)) == text.replace("▁", " ")
+    assert tokenizer.special("▁<MID>") not in tokenizer.encode(" <MID>")
+    assert tokenizer.start == 1
+
+
+def test_a_recurrent_model_reads_on_and_says_that_it_can_forget_no_part(tmp_path):
+    path = write_gguf(tmp_path / "mamba.gguf", body=mamba_body)
+    engine = LlamaEngine(path, context_tokens=512, cache_bytes=1, threads=1)
+    cache, read = engine.new_cache(), tokens(40)
+    engine.read(cache, read[:30])
+    assert not engine.crop(cache, 20)
+    assert cache.n_tokens == 30
+    warm = engine.read(cache, read[30:]).logits()
+    engine.free(cache)
+    check_same(warm, cold(engine, read))
+    engine.close()
+
+
+def test_a_recurrent_model_writes_the_same_again(tmp_path):
+    model = open_gguf(write_gguf(tmp_path / "mamba.gguf", body=mamba_body), settings=LocalSettings(), threads=1)
+    request = CompletionRequest("a.py", "python", "def ret", "\n", max_new_tokens=8, single_line=False)
+    texts = ["".join(piece.text for piece in model.stream(request, Cancel())) for _ in range(3)]
+    assert texts[0]
+    assert len(set(texts)) == 1
+    model.close()
 
 
 def test_a_file_becomes_a_model_that_fills_and_chats(path):

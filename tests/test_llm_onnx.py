@@ -102,6 +102,7 @@ def cold(engine: OnnxEngine, read: list[int], n_scored: int = 1) -> np.ndarray:
 
 def check_same(logits: np.ndarray, expected: np.ndarray) -> None:
     """Equal but for the last bits: products of one row and of many are summed in another order."""
+    assert np.isfinite(logits).all()
     np.testing.assert_allclose(logits, expected, atol=1e-4)
 
 
