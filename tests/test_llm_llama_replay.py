@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.llm.choose import ModelConfig, open_model
+from weft.llm.http.llama_cpp import LlamaCppServer
 from weft.llm.http.llama_tokens import ServerTokens
 from weft.llm.protocol import (
     Cancel,
@@ -140,11 +141,12 @@ def test_no_space_is_put_before_code_where_the_tokenizer_adds_one(replaying: Ser
 
 def test_what_the_server_says_is_known_after_preparing(replaying: Serve):
     llama = Llama(*QWEN, PAD, n_ctx=2048)
+    llama.props["model_alias"] = "/models/coder.gguf"
     model = open_at(replaying(llama.routes).url)
     assert not model.info.fills_middle
     model.prepare(Cancel())
     info = model.info
-    assert (info.name, info.backend, info.context_tokens) == ("coder", "llama.cpp", 2048)
+    assert (info.name, info.backend, info.context_tokens) == ("coder.gguf", "llama.cpp", 2048)
     assert (info.fills_middle, info.repository_level, info.local, info.chats, info.notes) == (
         True,
         True,
@@ -392,6 +394,30 @@ def test_a_cancelled_request_ends_quietly_before_anything_is_asked(replaying: Se
     cancel.cancel()
     assert list(open_at(server.url).stream(REQUEST, cancel)) == []
     assert server.asked_for("/completion") == []
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["delta", "content"]), inner),
+    max_leaves=5,
+)
+EVENTS = st.dictionaries(st.sampled_from(["content", "tokens", "timings", "choices", "prompt_progress"]), VALUES)
+
+
+@given(EVENTS)
+def test_events_of_any_shape_are_text_or_nothing(event: dict[str, Any]):
+    model = open_at("http://127.0.0.1:1")
+    assert isinstance(model, LlamaCppServer)
+    for piece in (model._piece(event), model._chat_piece(event)):
+        assert piece is None or isinstance(piece.text, str)
+
+
+@pytest.mark.parametrize("props", [[], "x", {}, {"default_generation_settings": 3, "chat_template": [1]}])
+@pytest.mark.parametrize("tokenized", [[], {}, {"tokens": "x"}, {"tokens": [None, {"id": 1}]}])
+def test_a_server_that_answers_nonsense_is_an_error_that_can_be_named(replaying: Serve, props: Any, tokenized: Any):
+    server = replaying({"GET /props": props, "POST /tokenize": tokenized})
+    with pytest.raises(ModelError):
+        complete(open_at(server.url))
 
 
 TEXTS = st.lists(st.text(alphabet="ab\n ", max_size=6), max_size=8)

@@ -44,7 +44,7 @@ from ..protocol import (
 )
 from .endpoint import Endpoint, Refused
 from .llama_tokens import ServerTokens, split_tokenize
-from .model import Ask, Fragments, HttpModel, T, number_of, stops_of, string_of
+from .model import Ask, Fragments, HttpModel, T, number_of, numbers_of, stops_of, string_of
 
 _TEMPLATE_TOKENS = re.compile(r"<\|\w+\|>|<\w+_of_turn>|<｜\w+｜>")
 _LAST_FIELDS = ["content", "stop", "stop_type", "truncated", "timings"]  # the prompt is not sent back
@@ -79,8 +79,6 @@ class LlamaCppServer(HttpModel):
 
     def _probe(self, cancel: Cancel) -> ModelInfo:
         props = self._get_props(cancel)
-        if props == self._props:  # holds a random marker of the server's process: nobody restarted it
-            return self._info
         template = string_of(props.get("chat_template"))
         self._special = self._find_special(_TEMPLATE_TOKENS.findall(template), cancel)
         self._letters = {token: letters for letters, token in self._special.items()}
@@ -101,7 +99,7 @@ class LlamaCppServer(HttpModel):
         settings = props.get("default_generation_settings")
         n_context = number_of(settings.get("n_ctx")) if isinstance(settings, dict) else 0
         return ModelInfo(
-            name=string_of(props.get("model_alias")) or string_of(props.get("model_path")) or self._endpoint.url,
+            name=_file_name(props.get("model_alias")) or _file_name(props.get("model_path")) or self._endpoint.url,
             backend="llama.cpp",
             context_tokens=n_context or self._context_tokens,
             fills_middle=bool(self._fim or self._fills_by_infill or self._by_instruction),
@@ -110,6 +108,10 @@ class LlamaCppServer(HttpModel):
             chats=chats,
             notes=self._notes(),
         )
+
+    def _is_same(self, cancel: Cancel) -> bool:
+        # They hold a random marker of the server's process.
+        return bool(self._get_props(cancel) == self._props)
 
     def _ask(self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel) -> Ask:
         if self._fills_by_infill:
@@ -125,8 +127,7 @@ class LlamaCppServer(HttpModel):
         if "prompt_progress" in event:  # says the number of a token, but there is none yet
             return None
         self._measure(event.get("timings"))
-        tokens = event.get("tokens")
-        for token in tokens if isinstance(tokens, list) else ():
+        for token in numbers_of(event.get("tokens")):
             # The server writes no letters for a special token, and goes on behind it; here it is an end.
             if self._fim and self._letters.get(token) in self._fim.all:
                 return Piece(self._letters[token])
@@ -143,9 +144,10 @@ class LlamaCppServer(HttpModel):
 
     def _chat_piece(self, event: dict[str, Any]) -> Piece | None:
         self._measure(event.get("timings"))
-        choices = event.get("choices")
-        delta = choices[0].get("delta") if isinstance(choices, list) and choices else None
-        return Piece(string_of(delta.get("content"))) if isinstance(delta, dict) else None
+        match event.get("choices"):
+            case [{"delta": {"content": str(text)}}, *_]:
+                return Piece(text)
+        return None
 
     def _counting(self, build: Callable[[CountTokens], T], cancel: Cancel) -> T:
         return self._tokens.counting(build, cancel)
@@ -170,8 +172,7 @@ class LlamaCppServer(HttpModel):
 
     def _ask_tokens(self, content: list[str | int], cancel: Cancel, **options: bool) -> Sequence[int]:
         answer = self._endpoint.post("/tokenize", {"content": content, **options}, cancel)
-        tokens = answer.get("tokens") if isinstance(answer, dict) else None
-        return [token for token in tokens if isinstance(token, int)] if isinstance(tokens, list) else []
+        return numbers_of(answer.get("tokens")) if isinstance(answer, dict) else []
 
     def _find_special(self, template_tokens: Iterable[str], cancel: Cancel) -> dict[str, int]:
         """The tokens of all known formats, of the configured one and of the chat template that the model has."""
@@ -279,6 +280,11 @@ def _options(request: CompletionRequest) -> dict[str, object]:
         "response_fields": _LAST_FIELDS,
         **_ALWAYS,
     }
+
+
+def _file_name(value: object) -> str:
+    """The last part of a path: an alias is one where nobody gave another."""
+    return re.split(r"[/\\]", string_of(value))[-1]
 
 
 def _milliseconds(value: object) -> float:

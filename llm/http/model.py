@@ -155,13 +155,10 @@ class HttpModel(ABC):
 
     @abstractmethod
     def _probe(self, cancel: Cancel) -> ModelInfo:
-        """What the server says about its model; `context_tokens` as the server has it. Raises ModelError.
-
-        Asked again after every pause, so what is dear to find out is kept where the server is seen to be the same.
-        """
+        """What the server says about its model; `context_tokens` as the server has it. Raises ModelError."""
 
     def _is_same(self, cancel: Cancel) -> bool:
-        """Whether the server certainly has the model that was probed; where that costs less than to probe."""
+        """Whether the server certainly has the model that was probed: asked after a pause, cheaper than to probe."""
         return False
 
     @abstractmethod
@@ -240,7 +237,14 @@ def string_of(value: object) -> str:
 
 def number_of(value: object) -> int:
     """A number that a server gives; 0 for anything else, and for what can be no count."""
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0 else 0
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return 0
+    return int(value) if 0 < value < float("inf") else 0
+
+
+def numbers_of(value: object) -> list[int]:
+    """The whole numbers of a list that a server gives; none where it gives something else."""
+    return [one for one in value if isinstance(one, int)] if isinstance(value, list) else []
 
 
 def plain_text(prompt: Prompt, fim: FimTokens | None) -> str:
