@@ -402,17 +402,18 @@ class Workspace:
 
     def _warm_again(self) -> None:
         """For the place where somebody was last."""
-        place, wanted = self._touched, self.config.completion.warm_up
-        if self._tell is not None and wanted != "off" and place is not None and not self._refusal(place[0]):
+        place = self._touched
+        if self._tell is not None and place is not None and not self._refusal(place[0]):
             self._warmer.want(place)
 
     def _warm(self, place: Place, cancel: Cancel) -> None:
         """What the next completion at this place will need, read by the model that would be asked."""
-        snapshot, cursor = self._cursor(*place)
-        model = next(self._models.usable(), None)
-        if model is None or cursor.lines is self._answered or cancel.cancelled:
+        wanted = self.config.completion.warm_up
+        model = None if wanted == "off" else next(self._models.usable(), None)
+        if model is None or not (model.info.local or wanted == "all"):
             return
-        if model.info.local or self.config.completion.warm_up == "all":
+        snapshot, cursor = self._cursor(*place)
+        if cursor.lines is not self._answered and not cancel.cancelled:
             warm_at(snapshot, model, cursor, self.config, cancel)
 
     def _new_folder(self, root: Path) -> Folder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 from pathlib import Path
 
@@ -49,12 +50,13 @@ class Scripted:
     """A model that says what it is told to, and remembers what it was asked."""
 
     def __init__(self, *pieces, error: str = "", local: bool = True):
-        self.pieces, self.error, self.requests = pieces, error, []
+        self.pieces, self.error, self.requests, self.warmed = pieces, error, [], queue.Queue()
         self.info, self.speed = ModelInfo("scripted", "test", 4096, True, False, local), Speed()
 
     def prepare(self, cancel): ...
 
-    def warm(self, request, cancel): ...
+    def warm(self, request, cancel):
+        self.warmed.put(request)
 
     def count_tokens(self, text: str) -> int:
         return len(text)
@@ -64,6 +66,8 @@ class Scripted:
         if self.error:
             raise ModelUnreachable(self.error)
         for piece in self.pieces:
+            if isinstance(piece, Exception):
+                raise piece
             if callable(piece):
                 piece(cancel)
             else:
@@ -154,3 +158,54 @@ def test_an_invoked_completion_has_no_deadline(folder):
     config = Config(completion=CompletionOptions(deadline_ms=10))
     completion, _ = completed(folder, Scripted(lambda cancel: cancel.wait(0.1), "items)"), config, trigger="invoked")
     assert completion.text == "items)"
+
+
+def test_what_a_model_wrote_before_it_failed_is_dropped_and_the_next_one_is_asked(folder):
+    completion, _ = completed(folder, Scripted("HALF", ModelUnreachable("It broke off.")))
+    assert completion.model == "workspace" and "HALF" not in completion.text
+
+
+def test_what_a_model_wrote_before_the_deadline_is_taken(folder):
+    config = Config(completion=CompletionOptions(deadline_ms=2000))
+    completion, _ = completed(folder, Scripted("items", lambda cancel: cancel.wait(30)), config)
+    assert (completion.text, completion.model) == ("items", "scripted")
+
+
+def test_a_model_is_told_what_the_repository_would_go_on_with(folder):
+    (folder / "other.py").write_text(
+        "from price import total_price\n\n\ndef refund(items):\n    return total_price(items)\n"
+    )
+    model = Scripted("x")
+    completed(folder, model)
+    (request,) = model.requests
+    assert request.guess is not None
+    assert (request.guess(""), request.guess("ite")) == ("items)", "ms)")
+
+
+def test_the_very_prompt_of_the_next_completion_is_read_ahead(folder):
+    model = Scripted("items)")
+    with Workspace([folder], Config(), model=model, cache=False) as workspace:
+        workspace.index()
+        workspace.keep_models_ready(lambda news: None)
+        text = (folder / "shop.py").read_text()
+        workspace.open_buffer(folder / "shop.py", text)
+        assert model.warmed.get(timeout=30).prefix == text  # nobody said where the cursor is
+        text = text.replace("def pay(items)", "def pay(many_items)")
+        workspace.edit_buffer(folder / "shop.py", text)
+        warmed = model.warmed.get(timeout=30)
+        workspace.flush()
+        workspace.complete(folder / "shop.py", 3, len("def pay(many_"), trigger="invoked")
+    (request,) = model.requests
+    assert warmed == request
+
+
+@pytest.mark.parametrize(
+    ("warm_up", "local", "is_warmed"),
+    [("local", True, True), ("local", False, False), ("all", False, True), ("off", True, False)],
+)
+def test_who_reads_ahead_is_the_user_s_choice(folder, warm_up, local, is_warmed):
+    model = Scripted("items)", local=local)
+    config = Config(completion=CompletionOptions(warm_up=warm_up))
+    with Workspace([folder], config, model=model, cache=False) as workspace:
+        workspace._warm((folder / "shop.py", 0, 0), Cancel())
+    assert model.warmed.empty() is not is_warmed

@@ -86,7 +86,7 @@ def test_a_link_stays_a_link(tmp_path):
     ("before", "says"),
     [
         ("log_level = \n", "Correct it first"),
-        ('cache_dir = """\n[[model]]\n"""\n', "by hand|unusual"),
+        ('cache_dir = """\n[[model]]\n"""\n', "unusual"),
         ("model = [{backend = 'ollama'}]\n", "unusual"),
         ("[model]\nbackend = 'ollama'\n", "unusual"),
     ],
