@@ -594,19 +594,19 @@ def test_a_model_that_does_not_chat_says_so(replaying: Replaying):
 @pytest.mark.servers
 def test_llama_cpp_s_own_server_speaks_this_protocol_too(llama_serving: Callable[..., Any], tiny_model: Path):
     server = llama_serving(tiny_model / "tiny-f16.gguf", "-c", "2048", "-np", "1")
-    model = open_at(server.url)
     several_lines = replace(REQUEST, single_line=False, max_new_tokens=32)
-    written = text_of(model.stream(several_lines, Cancel()))
-    assert written
-    assert (model.info.fills_middle, model.info.repository_level) == (True, True)
-    assert model.info.context_tokens == 2048
-    fim = FIM_FORMATS["qwen"]
-    prompt = plain_text(build_prompt(several_lines, fim, model.count_tokens, 2048), fim)
-    body = json.dumps({"prompt": prompt, "n_predict": 32, "temperature": 0, "stream": False}).encode()
-    with urllib.request.urlopen(urllib.request.Request(server.url + "/completion", body)) as answer:
-        assert written == json.load(answer)["content"]
-    assert model.speed.decode > 0
-    long = replace(REQUEST, prefix="x = [1, 2]\n" * 3000)
+    texts = []
+    for way, fim in (("", FIM_FORMATS["qwen"]), ("none", None)):
+        model = open_at(server.url, fim=way, prompt_ms=600_000)
+        texts.append(text_of(model.stream(several_lines, Cancel())))
+        assert (model.info.fills_middle, model.info.repository_level) == (fim is not None, fim is not None)
+        assert model.info.context_tokens == 2048
+        assert model.speed.decode > 0
+        prompt = plain_text(build_prompt(several_lines, fim, model.count_tokens, 2048), fim)
+        body = json.dumps({"prompt": prompt, "n_predict": 32, "temperature": 0, "stream": False}).encode()
+        with urllib.request.urlopen(urllib.request.Request(server.url + "/completion", body)) as answer:
+            assert texts[-1] == json.load(answer)["content"]
+    assert any(texts)
     # Neither is refused: the one is made shorter, the other needs no template of the model's own.
-    list(model.stream(long, Cancel()))
+    list(model.stream(replace(REQUEST, prefix="x = [1, 2]\n" * 3000), Cancel()))
     list(model.chat(replace(QUESTION, max_new_tokens=4), Cancel()))
