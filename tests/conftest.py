@@ -436,13 +436,33 @@ class LlamaServer:
         return False
 
 
+def _llama_server() -> Path:
+    default = Path(__file__).resolve().parent.parent / ".llm-servers" / "bin" / "llama-server"
+    return Path(os.environ.get("WEFT_LLAMA_SERVER", default))
+
+
 @pytest.fixture(scope="session")
 def llama_server_binary() -> Path:
-    default = Path(__file__).resolve().parent.parent / ".llm-servers" / "bin" / "llama-server"
-    binary = Path(os.environ.get("WEFT_LLAMA_SERVER", default))
+    binary = _llama_server()
     if not binary.is_file():
         pytest.skip(f"no llama-server at {binary}: run make llm-servers")
     return binary
+
+
+@pytest.fixture(scope="session")
+def llama_library() -> None:
+    """llama.cpp runs in this process: with the libraries of llama-cpp-python, else with those beside llama-server."""
+    from weft.llm.engines.llama_engine import load_library
+    from weft.llm.protocol import ModelMissing
+
+    try:
+        load_library()
+    except ModelMissing:
+        os.environ.setdefault("LLAMA_CPP_LIB_PATH", str(_llama_server().parent))
+        try:
+            load_library()
+        except ModelMissing as error:
+            pytest.skip(f"{error} Or run make llm-servers.")
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from weft.llm.engines.llama_engine import (
     LlamaEngine,
     LlamaModel,
     LlamaTokenizer,
-    load_library,
 )
 from weft.llm.formats import FIM_FORMATS, FimChoice
 from weft.llm.gguf import fim_of_gguf, read_gguf
@@ -26,7 +25,7 @@ from weft.llm.gguf_model import open_gguf
 from weft.llm.local_model import LocalSettings
 from weft.llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelMissing
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("llama_library")]
 
 CONTEXT_TOKENS, WIDTH = 1024, 64
 MARKS = ("<|endoftext|>", *FIM_FORMATS["qwen"].all[:5], "<|fim_pad|>")
@@ -144,16 +143,8 @@ def _letter(byte: int) -> str:
     return chr(256 + unseen.index(byte)) if byte in unseen else chr(byte)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def library() -> None:
-    try:
-        load_library()
-    except ModelMissing as error:
-        pytest.skip(f"{error} Or run make llm-servers.")
-
-
 @pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(tmp_path_factory: pytest.TempPathFactory, llama_library: None) -> Path:
     return write_gguf(tmp_path_factory.mktemp("gguf") / "random.gguf")
 
 

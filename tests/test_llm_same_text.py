@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from weft.llm.formats import PROBE, FimChoice
 from weft.llm.local_model import LocalModel, LocalSettings
-from weft.llm.protocol import Cancel, CompletionRequest, ModelMissing, PromptFragment
+from weft.llm.protocol import Cancel, CompletionRequest, PromptFragment
 
 pytestmark = pytest.mark.local
 
@@ -72,13 +72,8 @@ def open_onnx(folder: Path, fim: FimChoice) -> LocalModel:
 
 
 def open_gguf(folder: Path, fim: FimChoice) -> LocalModel:
-    from weft.llm.engines.llama_engine import load_library
     from weft.llm.gguf_model import open_gguf
 
-    try:
-        load_library()
-    except ModelMissing as error:
-        pytest.skip(f"{error} Or run make llm-servers.")
     return open_gguf(folder / "tiny-f32.gguf", settings=SETTINGS, fim=fim, threads=1)
 
 
@@ -103,8 +98,14 @@ def expected(tiny_model: Path, fim: FimChoice) -> dict[str, str]:
 
 @pytest.mark.parametrize("opener", [open_onnx, open_gguf], ids=["onnx", "llama.cpp"])
 def test_the_text_is_that_of_transformers(
-    tiny_model: Path, expected: dict[str, str], fim: FimChoice, opener: Callable[[Path, FimChoice], LocalModel]
+    tiny_model: Path,
+    expected: dict[str, str],
+    fim: FimChoice,
+    opener: Callable[[Path, FimChoice], LocalModel],
+    request: pytest.FixtureRequest,
 ) -> None:
+    if opener is open_gguf:
+        request.getfixturevalue("llama_library")
     model = opener(tiny_model, fim)
     assert written(model) == expected
     # Once more, where caches of other requests are there to be used.
@@ -118,14 +119,11 @@ def test_something_is_written(expected: dict[str, str], fim: FimChoice) -> None:
 
 
 @pytest.mark.parametrize("name", ["tiny-f32.gguf", "tiny-q8_0.gguf"])
-def test_both_tokenizers_cut_alike(tiny_model: Path, name: str) -> None:
+def test_both_tokenizers_cut_alike(tiny_model: Path, llama_library: None, name: str) -> None:
     from weft.llm.engines.llama_engine import LlamaModel, LlamaTokenizer
     from weft.llm.tokenizer import HfTokenizer
 
-    try:
-        ours = LlamaTokenizer(LlamaModel(tiny_model / name))
-    except ModelMissing as error:
-        pytest.skip(f"{error} Or run make llm-servers.")
+    ours = LlamaTokenizer(LlamaModel(tiny_model / name))
     theirs = HfTokenizer.open(tiny_model / "transformers")
     texts = [text for request in REQUESTS.values() for text in (request.prefix, request.suffix)]
     texts += [
