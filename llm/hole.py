@@ -38,7 +38,7 @@ FENCE_TOKENS = 64
 REPEATED_LINES = 20
 """A repetition of what is before the cursor begins at most so many lines before it."""
 
-FEWEST_LETTERS = 3
+FEWEST_LETTERS = 4
 """A line after the cursor with fewer letters (a bracket, an `end`) may well be written once more."""
 
 

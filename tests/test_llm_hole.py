@@ -122,6 +122,10 @@ def test_a_closing_bracket_after_the_cursor_does_not_end_an_answer():
     check_answer("f({<CURSOR>\n})\n", "```\n'a': g({\n})\nb\n```", "'a': g({\n})\nb")
 
 
+def test_an_end_after_the_cursor_does_not_end_an_answer():
+    check_answer("def f\n  <CURSOR>\nend\n", "```\nx do\nend\ny\n```", "x do\nend\ny")
+
+
 def test_a_single_line_ends_at_its_end():
     check_answer(PAY, "```\nreturn total(items)\nx = 2\n```", "al(items)", single_line=True)
 
