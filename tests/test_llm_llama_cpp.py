@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.llm.engines import OutOfMemory
 from weft.llm.engines.llama_engine import (
@@ -222,6 +222,22 @@ def test_caches_do_not_see_each_other(engine):
     engine.free(other)
     check_same(one_logits, cold(engine, first))
     check_same(other_logits, cold(engine, second))
+
+
+@given(steps=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40), st.integers(1, 20)), max_size=8))
+@settings(max_examples=25)
+def test_any_order_of_cropping_and_reading_is_a_cold_run(engine, steps):
+    caches, texts = [engine.new_cache() for _ in range(3)], [[], [], []]
+    for seed, (which, kept, n_new) in enumerate(steps):
+        cache, text, new = caches[which], texts[which], tokens(n_new, seed)
+        del text[kept:]
+        assert engine.crop(cache, len(text))
+        text += new
+        n_scored = 1 + seed % n_new
+        check_same(engine.read(cache, new, n_scored).logits(), cold(engine, text, n_scored))
+        assert cache.n_tokens == len(text)
+    for cache in caches:
+        engine.free(cache)
 
 
 def test_a_freed_sequence_is_empty_for_the_next_one(engine):
