@@ -154,3 +154,28 @@ def test_a_real_llama_server_is_killed_and_started_again(editing, llama_serving,
         assert len(shown(editor)) == 2
 
     editing(FILES, story, **options)
+
+
+@pytest.mark.local
+def test_while_weights_are_loaded_the_workspace_model_answers(editing, tiny_model):
+    model = {"backend": "transformers", "path": str(tiny_model / "transformers"), "fim": "qwen"}
+    options = settings("")
+    options["options"]["weft"]["model"] = [model]
+
+    async def story(editor: Any) -> None:
+        await begin(editor)
+        status = await editor.request("weft/status")
+        assert (status.models[0].state, status.model) == ("opening", "workspace model")
+        assert "being loaded" in status.modelReason
+        for column in range(TYPED, TYPED + 3):
+            assert await type_on(editor, column) == LINE[column + 1 :]
+
+        async def until_ready() -> None:
+            while (await editor.request("weft/status")).models[0].state != "ready":
+                await asyncio.sleep(0.05)
+
+        await asyncio.wait_for(until_ready(), 180)  # importing PyTorch alone takes half a minute on a busy machine
+        assert (await editor.request("weft/status")).model == "transformers"
+        assert shown(editor) == []
+
+    editing(FILES, story, **options)
