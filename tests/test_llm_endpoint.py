@@ -176,6 +176,14 @@ def test_a_key_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch):
         Endpoint("http://127.0.0.1:1", api_key_variable="MARKET_KEY")
 
 
+@pytest.mark.parametrize("key", ["sésame", "ses\name"])
+def test_a_key_that_can_t_be_sent_is_said_without_showing_it(monkeypatch: pytest.MonkeyPatch, key: str):
+    monkeypatch.setenv("MARKET_KEY", key)
+    with pytest.raises(ModelMissing, match="MARKET_KEY has characters") as raised:
+        Endpoint("http://127.0.0.1:1", api_key_variable="MARKET_KEY")
+    assert key not in str(raised.value)
+
+
 @pytest.mark.parametrize("url", ["localhost:8080", "ftp://localhost", "http://", "http://[::1"])
 def test_an_address_that_is_none_is_said_to_be_none(url: str):
     with pytest.raises(ModelMissing, match="http://host:port"):

@@ -17,7 +17,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any
@@ -155,6 +155,10 @@ class Endpoint:
             if not cancel.cancelled:
                 raise ModelUnreachable(self._reason(path, error, answer is not None and answer.n_events > 0)) from error
             raise Cancelled("The request was cancelled.") from error
+        except ModelUnreachable as error:
+            if cancel.cancelled:  # what was cut looks like a broken answer
+                raise Cancelled("The request was cancelled.") from error
+            raise
         finally:
             if answer is not None:
                 self._take_back(answer.end())
@@ -295,7 +299,7 @@ class _Connection:
 class _Answer:
     """A response whose body is being read, on its connection."""
 
-    def __init__(self, connection: _Connection, response: httpx.Response, forget: Any) -> None:
+    def __init__(self, connection: _Connection, response: httpx.Response, forget: Callable[[], None]) -> None:
         self.response = response
         self.n_events = 0
         self._connection = connection
@@ -370,6 +374,8 @@ def _api_key(variable: str) -> str:
     key = os.environ.get(variable, "").strip()
     if not key:
         raise ModelMissing(f"The environment variable {variable} is not set. Put the key of the endpoint there.")
+    if not (key.isascii() and key.isprintable()):  # the library's own complaint would show it
+        raise ModelMissing(f"The key in {variable} has characters that can't be sent. Copy it once more.")
     return key
 
 
