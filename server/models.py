@@ -87,7 +87,7 @@ class ModelChain:
         self._changed = threading.Condition()
         self._closed = Cancel()
         self._thread: threading.Thread | None = None
-        self._tell: Callable[[str], None] = log.warning
+        self._tell: Callable[[str], None] = lambda news: None  # the notes say it too
         self._on_ready: Callable[[], None] = lambda: None
 
     def attend(self, tell: Callable[[str], None], on_ready: Callable[[], None]) -> None:
