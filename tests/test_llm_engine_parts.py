@@ -48,13 +48,19 @@ def measured(monkeypatch: pytest.MonkeyPatch, seconds: dict[int, float], cores: 
     now = 0.0
     steps: list[int] = []
 
-    def step(n_threads: int) -> None:
+    def use(n_threads: int) -> threads.Step:
         nonlocal now
-        now += seconds[n_threads]
-        steps.append(n_threads)
+        now += 10  # getting ready is not measured
+
+        def step() -> None:
+            nonlocal now
+            now += seconds[n_threads]
+            steps.append(n_threads)
+
+        return step
 
     monkeypatch.setattr(threads.time, "perf_counter", lambda: now)
-    return threads.fastest_threads(step, cores=cores), steps
+    return threads.fastest_threads(use, cores=cores), steps
 
 
 def test_threads_are_added_as_long_as_they_help(monkeypatch):

@@ -24,7 +24,7 @@ import numpy as np
 from ..protocol import ModelMissing
 from . import FloatArray, OutOfMemory
 from .scores import ArrayScores
-from .threads import fastest_threads
+from .threads import Step, fastest_threads
 
 MOST_CACHES = 6
 """Some that are kept between requests, some for requests at once. Their memory is taken at the start."""
@@ -120,16 +120,15 @@ class LlamaEngine:
         self._tuned = True
         cache = self.new_cache()
 
-        def read(n_tokens: int) -> Callable[[int], None]:
-            def step(n_threads: int) -> None:
+        def reading(n_tokens: int) -> Callable[[int], Step]:
+            def use(n_threads: int) -> Step:
                 self._lib.llama_set_n_threads(self._context, n_threads, n_threads)
-                self.read(cache, [0] * n_tokens)
-                self.crop(cache, 0)
+                return lambda: (self.read(cache, [0] * n_tokens), self.crop(cache, 0))
 
-            return step
+            return use
 
-        for_one = fastest_threads(read(1))
-        for_blocks = fastest_threads(read(TUNED_BLOCK_TOKENS))
+        for_one = fastest_threads(reading(1))
+        for_blocks = fastest_threads(reading(TUNED_BLOCK_TOKENS))
         self._lib.llama_set_n_threads(self._context, for_one, for_blocks)
         self.free(cache)
 

@@ -18,7 +18,7 @@ import numpy as np
 from ..protocol import ModelMissing
 from . import OutOfMemory
 from .scores import ArrayScores
-from .threads import available_cores, fastest_threads
+from .threads import Step, available_cores, fastest_threads
 
 QUICK_TO_OPEN_BYTES = 300_000_000
 """A session has its threads for life. Larger files are not opened again and again to measure them."""
@@ -110,7 +110,10 @@ class OnnxEngine:
         cache.past, cache.n_tokens = [], 0
 
     def tune(self) -> None:
-        """Open the file once more for each number of threads. Does nothing for a large one or a given number."""
+        """Open the file once for each number of threads and measure a token; a large file is opened for all cores.
+
+        Does nothing where the user gave a number.
+        """
         if self._tuned:
             return
         self._tuned = True
@@ -119,11 +122,12 @@ class OnnxEngine:
             return
         sessions = {1: self._session}
 
-        def read_one(n_threads: int) -> None:
-            self._session = sessions.get(n_threads) or sessions.setdefault(n_threads, self._open(n_threads))
-            self.read(self.new_cache(), [0])
+        def use(n_threads: int) -> Step:
+            self._session = sessions.get(n_threads) or self._open(n_threads)
+            sessions[n_threads] = self._session
+            return lambda: self.read(self.new_cache(), [0])
 
-        self._session = sessions[fastest_threads(read_one)]
+        self._session = sessions[fastest_threads(use)]
 
     def is_exact(self) -> bool:
         """Whether tokens have the same scores however they are cut into calls.

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from statistics import median
 
+Step = Callable[[], object]
+
 WORTH_MORE_THREADS = 0.9
 """Twice the threads must save a tenth of the time: cores are wanted by the editor too."""
 
@@ -30,37 +32,40 @@ def available_cores() -> int:
         return os.cpu_count() or 1
 
 
-def fastest_threads(step: Callable[[int], None], *, cores: int | None = None) -> int:
-    """1, 2, 4 and so on up to the cores, until more do not help. `step(n)` does the same work with n threads."""
+def fastest_threads(use: Callable[[int], Step], *, cores: int | None = None) -> int:
+    """1, 2, 4 and so on up to the cores, until more do not help.
+
+    `use(n)` gets n threads ready; what it returns does the same work with each number of them.
+    """
     cores = cores or available_cores()
-    best, best_s = 1, _step_seconds(step, 1)
+    best, best_s = 1, _step_seconds(use(1))
     n_threads = 1
     while n_threads < cores:
         n_threads = min(2 * n_threads, cores)
         wanted_s = best_s * WORTH_MORE_THREADS
-        seconds = _step_seconds(step, n_threads, wanted_s)
+        seconds = _step_seconds(use(n_threads), wanted_s)
         if seconds > wanted_s:
             break
         best, best_s = n_threads, seconds
     return best
 
 
-def _step_seconds(step: Callable[[int], None], n_threads: int, wanted_s: float = float("inf")) -> float:
+def _step_seconds(step: Step, wanted_s: float = float("inf")) -> float:
     """The median of a few steps; the first one, which may start threads and touch memory, does not count.
 
     Ends early where the median can't be as low as `wanted_s` any more.
     """
-    first = _seconds(step, n_threads)
+    first = _seconds(step)
     if first > max(LONG_STEP_S, HOPELESS * wanted_s):
         return first
     n_steps = 1 if first > LONG_STEP_S else N_STEPS
     steps: list[float] = []
     while len(steps) < n_steps and sum(seconds > wanted_s for seconds in steps) <= n_steps // 2:
-        steps.append(_seconds(step, n_threads))
+        steps.append(_seconds(step))
     return median(steps)
 
 
-def _seconds(step: Callable[[int], None], n_threads: int) -> float:
+def _seconds(step: Step) -> float:
     start = time.perf_counter()
-    step(n_threads)
+    step()
     return time.perf_counter() - start

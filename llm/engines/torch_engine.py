@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import torch
 
 from . import FloatArray, OutOfMemory
-from .threads import fastest_threads
+from .threads import Step, fastest_threads
 
 SMALLEST_WINDOW_TOKENS = 2048
 """A model that forgets what is further back can't be taken back either. One with a window of at least this many
@@ -92,11 +92,11 @@ class TorchEngine:
             return
         cache = self.new_cache()
 
-        def read_one(n_threads: int) -> None:
+        def use(n_threads: int) -> Step:
             torch.set_num_threads(n_threads)
-            self.read(cache, [0]).best()
+            return lambda: self.read(cache, [0]).best()
 
-        self._threads = fastest_threads(read_one, cores=torch.get_num_threads())
+        self._threads = fastest_threads(use, cores=torch.get_num_threads())
         torch.set_num_threads(self._threads)
 
     def close(self) -> None:
