@@ -30,7 +30,7 @@ pytestmark = pytest.mark.servers
 
 PATIENCE_S = 30  # a test that waits this long has failed
 LONG = 1500
-"""Tokens that take long enough to be interrupted, and that a context of 2,048 has room for."""
+"""Tokens that take long enough to be interrupted; --ignore-eos keeps a model from ending before."""
 
 PREFIX = "".join(f"def total_{at}(price, count):\n    return price * count + {at}\n\n" for at in range(40))
 REQUEST = CompletionRequest(
@@ -171,7 +171,7 @@ def test_speed_is_measured(llama_serving: Serve, gguf: Path):
 
 
 def test_cancelling_stops_the_server_while_it_writes(llama_serving: Serve, gguf: Path):
-    server = llama_serving(gguf, "--metrics")
+    server = llama_serving(gguf, "--metrics", "--ignore-eos")
     cancel = Cancel()
     stream = open_at(server.url).stream(replace(REQUEST, max_new_tokens=LONG, fragments=()), cancel)
     next(stream)
@@ -182,7 +182,7 @@ def test_cancelling_stops_the_server_while_it_writes(llama_serving: Serve, gguf:
 
 
 def test_a_completion_that_is_not_wanted_any_more_stops_the_server_too(llama_serving: Serve, gguf: Path):
-    server = llama_serving(gguf, "--metrics")
+    server = llama_serving(gguf, "--metrics", "--ignore-eos")
     stream = open_at(server.url).stream(replace(REQUEST, max_new_tokens=LONG, fragments=()), Cancel())
     next(stream)
     stream.close()  # type: ignore[attr-defined]
@@ -192,7 +192,7 @@ def test_a_completion_that_is_not_wanted_any_more_stops_the_server_too(llama_ser
 
 def test_cancelling_while_the_prompt_is_read_stops_the_server(llama_serving: Serve, gguf: Path):
     # Small batches: the prompt is read in steps, as a large model reads it.
-    server = llama_serving(gguf, "--metrics", "-b", "32", "-ub", "32")
+    server = llama_serving(gguf, "--metrics", "--ignore-eos", "-b", "32", "-ub", "32")
     model = open_at(server.url)
     model.prepare(Cancel())
     cancel = Cancel()
@@ -210,7 +210,7 @@ def test_cancelling_while_the_prompt_is_read_stops_the_server(llama_serving: Ser
 
 
 def test_a_server_that_is_killed_is_an_error_and_its_successor_is_asked_what_it_is(llama_serving: Serve, gguf: Path):
-    server = llama_serving(gguf, "-c", "2048")
+    server = llama_serving(gguf, "-c", "2048", "--ignore-eos")
     model = open_at(server.url)
     expected = complete(model)
     stream = model.stream(replace(REQUEST, max_new_tokens=LONG, fragments=()), Cancel())
@@ -220,7 +220,7 @@ def test_a_server_that_is_killed_is_an_error_and_its_successor_is_asked_what_it_
         list(stream)
     with pytest.raises(ModelUnreachable, match="Nothing answers"):
         complete(model)
-    server.start(gguf, "-c", "1536", "--alias", "successor")
+    server.start(gguf, "-c", "1536", "--ignore-eos", "--alias", "successor")
     assert complete(model) == expected
     assert (model.info.name, model.info.context_tokens) == ("successor", 1536)
 
