@@ -30,7 +30,7 @@ if [ ! -x "$folder/bin/llama-server" ]; then
     -DLLAMA_BUILD_SERVER=ON -DLLAMA_BUILD_UI=OFF -DLLAMA_USE_PREBUILT_UI=OFF -DLLAMA_OPENSSL=OFF \
     -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_APP=OFF -DLLAMA_BUILD_MTMD=OFF >"$work/configure.log"
   cmake --build "$work/build" --target llama-server
-  rm -rf "$folder/bin"
+  rm -rf "$folder/bin" "$folder/bin.new"
   cp -a "$work/build/bin" "$folder/bin.new"
   mv "$folder/bin.new" "$folder/bin"
 fi
