@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -269,6 +272,17 @@ def test_without_the_library_the_command_that_installs_it_is_named(tmp_path: Pat
     monkeypatch.setattr("weft.llm.fetch.import_module", missing)
     with pytest.raises(ModelMissing, match="pip install"):
         fetch_model("maker/tiny", "tiny.gguf", cache=tmp_path)
+
+
+def test_the_command_asks_the_hub_that_the_environment_names(hub: Hub, tmp_path: Path):
+    command = [sys.executable, "-m", "weft", "models", "get", "--json", "maker/tiny:tiny.gguf"]
+    environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path), "HOME": str(tmp_path)}
+    for variable in ("HF_HUB_CACHE", "HF_HUB_OFFLINE"):
+        environment.pop(variable, None)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+    assert done.returncode == 0, done.stderr
+    path = Path(json.loads(done.stdout)["path"])
+    assert path.read_bytes() == GGUF and path.is_relative_to(tmp_path / "hub")
 
 
 def test_the_catalogue_names_each_model_once_with_what_a_user_must_know():
