@@ -348,6 +348,20 @@ def test_the_server_sees_a_cancelled_stream_break(replaying: Serve, n_events: in
     assert server.n_connections == 2
 
 
+def test_a_connection_whose_request_was_cancelled_at_its_very_end_is_not_kept(replaying: Serve):
+    cancel = Cancel()
+    server = replaying({"GET /props": {}, "POST /completion": lambda reply: reply.events({"content": "al"})})
+    endpoint = Endpoint(server.url)
+    stream = endpoint.events("/completion", {}, cancel)
+    next(stream)
+    stopping = threading.Thread(target=cancel.cancel)
+    stopping.start()
+    list(stream)
+    stopping.join(PATIENCE_S)
+    for _ in range(3):
+        assert endpoint.get("/props", Cancel()) == {}
+
+
 def test_the_server_sees_that_the_rest_of_a_stream_is_not_wanted(replaying: Serve):
     seen = threading.Event()
 

@@ -161,7 +161,7 @@ class Endpoint:
             raise
         finally:
             if answer is not None:
-                self._take_back(answer.end())
+                self._take_back(answer.end(), cancel)
         if cancel.cancelled:
             raise Cancelled("The request was cancelled.")
 
@@ -176,7 +176,7 @@ class Endpoint:
             try:
                 refusal = self._refusal(path, status, answer.refusal(), answer.response)
             finally:
-                self._take_back(answer.end())
+                self._take_back(answer.end(), cancel)
             is_loading = status == 503 and "loading model" in refusal.said.lower()
             if not is_loading or time.monotonic() >= until:
                 raise refusal
@@ -214,9 +214,10 @@ class Endpoint:
             raise
         return _Answer(connection, response, forget)
 
-    def _take_back(self, connection: _Connection) -> None:
+    def _take_back(self, connection: _Connection, cancel: Cancel) -> None:
         with self._lock:
-            if not connection.is_cut and len(self._idle) < _MOST_KEPT:
+            # Who cancels at this moment may be about to cut it, though it was told that this is over.
+            if not (connection.is_cut or cancel.cancelled) and len(self._idle) < _MOST_KEPT:
                 self._idle.append(connection)
                 return
         connection.close()
