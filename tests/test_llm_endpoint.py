@@ -348,7 +348,7 @@ def test_the_server_sees_a_cancelled_stream_break(replaying: Serve, n_events: in
     assert server.n_connections == 2
 
 
-def test_a_connection_whose_request_was_cancelled_at_its_very_end_is_not_kept(replaying: Serve):
+def test_cancelling_at_the_very_end_of_an_answer_harms_no_later_request(replaying: Serve):
     cancel = Cancel()
     server = replaying({"GET /props": {}, "POST /completion": lambda reply: reply.events({"content": "al"})})
     endpoint = Endpoint(server.url)
