@@ -26,7 +26,9 @@ if [ ! -x "$folder/bin/llama-server" ]; then
   sources=$(echo "$work"/llama_cpp_python-*/vendor/llama.cpp)
   PATH=$(dirname "$("$python" -c 'import sys; print(sys.executable)')"):$PATH
   # The libraries find each other beside themselves, so the folder may be moved. No web page, no TLS, no examples.
+  # Not for this very processor: virtual machines name instructions (AMX) that end the process when they are used.
   cmake -S "$sources" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_BUILD_RPATH_USE_ORIGIN=ON \
+    -DGGML_NATIVE=OFF \
     -DLLAMA_BUILD_SERVER=ON -DLLAMA_BUILD_UI=OFF -DLLAMA_USE_PREBUILT_UI=OFF -DLLAMA_OPENSSL=OFF \
     -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_APP=OFF -DLLAMA_BUILD_MTMD=OFF >"$work/configure.log"
   cmake --build "$work/build" --target llama-server
