@@ -255,6 +255,14 @@ def test_reports_of_the_prompt_s_reading_are_no_text(replaying: Serve):
     assert complete(open_at(server.url)) == "al()"
 
 
+def test_a_prompt_that_nobody_waits_to_the_end_for_says_how_fast_the_server_reads(replaying: Serve):
+    report = {"content": "", "prompt_progress": {"total": 900, "cache": 100, "processed": 356, "time_ms": 512}}
+    llama = Llama(*QWEN, PAD)
+    model = open_at(replaying({**llama.routes, "POST /completion": lambda reply: reply.events(report)}).url)
+    complete(model)
+    assert model.speed.prefill == 500
+
+
 def test_speed_is_what_the_server_measured(replaying: Serve):
     model = open_at(replaying(Llama(*QWEN, PAD).routes).url)
     complete(model)

@@ -125,6 +125,7 @@ class LlamaCppServer(HttpModel):
 
     def _piece(self, event: dict[str, Any]) -> Piece | None:
         if "prompt_progress" in event:  # says the number of a token, but there is none yet
+            self._measure_reading(event["prompt_progress"])
             return None
         self._measure(event.get("timings"))
         for token in numbers_of(event.get("tokens")):
@@ -143,6 +144,7 @@ class LlamaCppServer(HttpModel):
         return Ask("/v1/chat/completions", body)
 
     def _chat_piece(self, event: dict[str, Any]) -> Piece | None:
+        self._measure_reading(event.get("prompt_progress"))
         self._measure(event.get("timings"))
         match event.get("choices"):
             case [{"delta": {"content": str(text)}}, *_]:
@@ -253,6 +255,12 @@ class LlamaCppServer(HttpModel):
             "input_suffix": suffix,
         }
         return Ask("/infill", {**body, **_options(request)}, shown)
+
+    def _measure_reading(self, progress: object) -> None:
+        """Also of a prompt that nobody waits to the end for: the next one is as long as the server is fast."""
+        if isinstance(progress, dict):
+            n_read = number_of(progress.get("processed")) - number_of(progress.get("cache"))
+            self._meter.read(n_read, _milliseconds(progress.get("time_ms")) / 1e3)
 
     def _measure(self, timings: object) -> None:
         if isinstance(timings, dict):
