@@ -12,7 +12,8 @@ from weft.llm.protocol import Cancel, CompletionRequest, PromptFragment
 
 pytestmark = pytest.mark.local
 
-SETTINGS = LocalSettings(context_tokens=1024)
+# A prompt that a slow machine may take its time for: measured budgets would cut each library's prompts elsewhere.
+SETTINGS = LocalSettings(context_tokens=1024, prompt_ms=1_000_000)
 SHOP = '''"""Orders and what they cost."""
 
 from dataclasses import dataclass
