@@ -324,18 +324,53 @@ def test_8_bits_are_nearly_the_same(dtype: str):
     assert 0 < error < 0.1
 
 
-def test_tuning_takes_one_of_the_numbers_that_there_are(llama: Any):
-    torch.set_num_threads(2)
+def test_a_token_and_a_block_have_the_threads_that_were_measured_to_be_fastest(
+    llama: Any, monkeypatch: pytest.MonkeyPatch
+):
     engine = TorchEngine(HfDecoder(llama), llama.device)
+    used: list[int] = []
+    forward = engine._decoder.forward
+
+    def note(cache: Any, tokens: Any, n_scored: int) -> Any:
+        used.append(torch.get_num_threads())
+        return forward(cache, tokens, n_scored)
+
+    def measure(use: Any, cores: int) -> int:
+        use(2 if len(used) < 2 else 1)()
+        return used[-1]
+
+    monkeypatch.setattr(engine._decoder, "forward", note)
+    monkeypatch.setattr(torch_engine, "fastest_threads", measure)
+    monkeypatch.setattr(torch_engine, "DEFAULT_THREADS", 2)
     engine.tune()
-    assert torch.get_num_threads() in (1, 2)
+    cache = engine.new_cache()
+    engine.read(cache, [1])
+    engine.read(cache, [1] * torch_engine.BLOCK_TOKENS)
+    assert used[-2:] == [2, 1]
 
 
-def test_a_number_of_threads_that_was_given_stays(llama: Any):
+def test_tuning_leaves_the_engine_as_it_was_but_for_its_threads(llama: Any):
+    engine = TorchEngine(lean_llama(llama, 256), llama.device)
+    engine.tune()
+    logits = engine.read(engine.new_cache(), PROMPT, len(PROMPT)).logits()
+    np.testing.assert_allclose(logits, logits_of(llama, PROMPT), rtol=2e-4, atol=2e-4)
+
+
+def test_a_slow_model_is_not_measured(llama: Any, monkeypatch: pytest.MonkeyPatch):
+    engine = TorchEngine(HfDecoder(llama), llama.device)
+    monkeypatch.setattr(torch_engine, "SLOW_TOKEN_S", 0)
+    monkeypatch.setattr(torch_engine, "fastest_threads", None)
+    engine.tune()
+    engine.read(engine.new_cache(), [1])
+    assert torch.get_num_threads() == torch_engine.DEFAULT_THREADS
+
+
+def test_a_number_of_threads_that_was_given_stays_whatever_others_set(llama: Any):
     engine = TorchEngine(HfDecoder(llama), llama.device, threads=1)
     torch.set_num_threads(2)
     engine.tune()
-    assert torch.get_num_threads() == 2
+    engine.read(engine.new_cache(), [1])
+    assert torch.get_num_threads() == 1
 
 
 @pytest.mark.parametrize(

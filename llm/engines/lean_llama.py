@@ -50,15 +50,12 @@ class Layer:
 
 
 class LeanCache:
-    """Keys and values of one sequence, in tensors with room for more."""
+    """Keys and values of one sequence, a pair a layer, in tensors with room for more."""
 
     def __init__(self) -> None:
         self.n_tokens = 0
-        self.keys_values: Any = None  # (n_layers, 2, n_kv_heads, room, head_size)
-
-    @property
-    def room(self) -> int:
-        return 0 if self.keys_values is None else int(self.keys_values.shape[3])
+        self.room = 0
+        self.layers: list[tuple[Any, Any]] = []  # each (1, n_kv_heads, room, head_size)
 
 
 class LeanLlama:
@@ -101,34 +98,30 @@ class LeanLlama:
         if n_total > cache.room:
             self._grow(cache, n_total)
         epsilon = self._config.epsilon
-        rope = self._rope.between(n_past, n_total)
+        span = _Span(n_past, n_total, *self._rope.between(n_past, n_total))
         mask = None if len(tokens) == 1 or not n_past else _causal_mask(n_past, n_total, self._embedding)
         x = F.embedding(tokens, self._embedding)  # (T, n_embd)
         shape = x.shape[-1:]
-        for layer, keys_values in zip(self._layers, cache.keys_values, strict=True):
-            keys, values = keys_values
+        for layer, (keys, values) in zip(self._layers, cache.layers, strict=True):
             normed = F.rms_norm(x, shape, layer.attention_norm, epsilon)
-            x = x + layer.out(self._attend(layer, normed, keys, values, n_past, n_total, rope, mask))
+            x = x + layer.out(self._attend(layer, normed, keys, values, span, mask))
             gate, up = layer.gate_up(F.rms_norm(x, shape, layer.mlp_norm, epsilon)).chunk(2, -1)  # (T, n_inner)
             x = x + layer.down(F.silu(gate) * up)
         cache.n_tokens = n_total
         return self._head(F.rms_norm(x[-n_scored:], shape, self._norm, epsilon))
 
-    def _attend(
-        self, layer: Layer, x: Any, keys: Any, values: Any, n_past: int, n_total: int, rope: Any, mask: Any
-    ) -> Any:
+    def _attend(self, layer: Layer, x: Any, keys: Any, values: Any, span: _Span, mask: Any) -> Any:
         """Attention of the new rows x (T, n_embd) over everything; (T, n_heads * head_size)."""
         config = self._config
-        n_new, n_rotated = n_total - n_past, config.n_heads + config.n_kv_heads
+        n_new, n_rotated = span.end - span.first, config.n_heads + config.n_kv_heads
         qkv = layer.qkv(x).view(n_new, n_rotated + config.n_kv_heads, config.head_size)  # (T, heads, head_size)
         qk = qkv[:, :n_rotated]
         if layer.head_norm is not None:
             qk = F.rms_norm(qk, qk.shape[-1:], None, config.epsilon) * layer.head_norm
-        cosine, sine = rope
-        qk = qk * cosine + qk.roll(config.head_size // 2, -1) * sine
-        keys[:, n_past:n_total] = qk[:, config.n_heads :].transpose(0, 1)
-        values[:, n_past:n_total] = qkv[:, n_rotated:].transpose(0, 1)
-        keys, values = keys[None, :, :n_total], values[None, :, :n_total]  # (1, n_kv_heads, n_total, head_size)
+        qk = qk * span.cosine + qk.roll(config.head_size // 2, -1) * span.sine
+        keys.narrow(2, span.first, n_new).copy_(qk[:, config.n_heads :].transpose(0, 1))
+        values.narrow(2, span.first, n_new).copy_(qkv[:, n_rotated:].transpose(0, 1))
+        keys, values = keys.narrow(2, 0, span.end), values.narrow(2, 0, span.end)
         if n_new == 1:
             # The heads that share keys become rows of one query, so that nothing is repeated.
             q = qk[:, : config.n_heads].view(1, config.n_kv_heads, -1, config.head_size)
@@ -141,13 +134,28 @@ class LeanLlama:
 
     def _grow(self, cache: LeanCache, n_tokens: int) -> None:
         """Room for `n_tokens` and a quarter more: what is copied then stays a small part of what is computed."""
-        room = -(-(n_tokens + n_tokens // 4) // CACHE_STEP_TOKENS) * CACHE_STEP_TOKENS
         config = self._config
-        shape = (len(self._layers), 2, config.n_kv_heads, room, config.head_size)
-        grown = self._embedding.new_empty(shape)
-        if cache.n_tokens:
-            grown[:, :, :, : cache.n_tokens] = cache.keys_values[:, :, :, : cache.n_tokens]
-        cache.keys_values = grown
+        room = -(-(n_tokens + n_tokens // 4) // CACHE_STEP_TOKENS) * CACHE_STEP_TOKENS
+        shape = (1, config.n_kv_heads, room, config.head_size)
+        cache.layers = cache.layers or [(self._embedding.new_empty(0),) * 2 for _ in self._layers]
+        # Layer by layer, so that never two whole caches are in memory.
+        for at, pair in enumerate(cache.layers):
+            grown = (self._embedding.new_empty(shape), self._embedding.new_empty(shape))
+            if cache.n_tokens:
+                for new, old in zip(grown, pair, strict=True):
+                    new[:, :, : cache.n_tokens] = old[:, :, : cache.n_tokens]
+            cache.layers[at] = grown
+        cache.room = room
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """The positions of the new rows, and the factors that turn their queries and keys."""
+
+    first: int
+    end: int
+    cosine: Any  # (T, 1, head_size)
+    sine: Any
 
 
 class Rope:

@@ -7,9 +7,11 @@ seconds.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from inspect import signature
 from typing import Any, Protocol
@@ -18,6 +20,15 @@ import torch
 
 from . import FloatArray, OutOfMemory
 from .threads import Step, fastest_threads
+
+DEFAULT_THREADS: int = torch.get_num_threads()
+"""What torch begins with: the processor's cores, or what OMP_NUM_THREADS allows."""
+
+BLOCK_TOKENS = 64
+"""From so many tokens on it is arithmetic that takes the time, which more threads share, and not memory."""
+
+SLOW_TOKEN_S = 0.2
+"""A token that takes this long with all threads is not waiting for threads: nothing is measured."""
 
 SMALLEST_WINDOW_TOKENS = 2048
 """A model that forgets what is further back can't be taken back either. One with a window of at least this many
@@ -44,15 +55,17 @@ class Decoder(Protocol):
 
 
 class TorchEngine:
-    """An `Engine` over a decoder on one device."""
+    """An `Engine` over a decoder on one device.
+
+    The number of threads is torch's, and so one for the whole process: every call sets its own.
+    """
 
     def __init__(self, decoder: Decoder, device: Any, threads: int = 0) -> None:
-        """`threads` 0 is chosen by `tune`. The number is torch's, and so one for the whole process."""
+        """`threads` 0 is chosen by `tune`."""
         self._decoder = decoder
         self._device = device
-        self._threads = threads
-        if threads:
-            torch.set_num_threads(threads)
+        self._is_given = threads > 0
+        self._token_threads = self._block_threads = threads or DEFAULT_THREADS
 
     @property
     def n_vocabulary(self) -> int:
@@ -73,6 +86,7 @@ class TorchEngine:
     def read(self, cache: Any, tokens: Sequence[int], n_scored: int = 1) -> TorchScores:
         if cache.n_tokens + len(tokens) > self.context_tokens:
             raise OutOfMemory(f"A cache holds {self.context_tokens} tokens.")
+        torch.set_num_threads(self._token_threads if len(tokens) < BLOCK_TOKENS else self._block_threads)
         with mapped_memory_errors(), torch.inference_mode():
             block = torch.tensor(tokens, device=self._device)  # (T,)
             return TorchScores(self._decoder.forward(cache, block, n_scored))
@@ -84,20 +98,28 @@ class TorchEngine:
         """Nothing to do: the tensors go with the last reference."""
 
     def tune(self) -> None:
-        """Take the number of threads with which one token is fastest; on a CPU only, and unless it was given.
-
-        Threads are global in torch: a second model in this process changes them for the first.
-        """
-        if self._threads or self._device.type != "cpu":
+        """Take the numbers of threads with which a token and a block of a prompt are fastest; on a CPU only."""
+        if self._is_given or self._device.type != "cpu":
             return
-        cache = self.new_cache()
+        start = time.perf_counter()
+        self._read_zeros(1)
+        if time.perf_counter() - start > SLOW_TOKEN_S:
+            return
 
-        def use(n_threads: int) -> Step:
-            torch.set_num_threads(n_threads)
-            return lambda: self.read(cache, [0]).best()
+        def use_for_token(n_threads: int) -> Step:
+            self._token_threads = n_threads
+            return partial(self._read_zeros, 1)
 
-        self._threads = fastest_threads(use, cores=torch.get_num_threads())
-        torch.set_num_threads(self._threads)
+        def use_for_block(n_threads: int) -> Step:
+            self._block_threads = n_threads
+            return partial(self._read_zeros, min(BLOCK_TOKENS, self.context_tokens))
+
+        self._token_threads = fastest_threads(use_for_token, cores=DEFAULT_THREADS)
+        self._block_threads = fastest_threads(use_for_block, cores=DEFAULT_THREADS)
+
+    def _read_zeros(self, n_tokens: int) -> None:
+        """Into a new cache, until their scores are known."""
+        self.read(self.new_cache(), [0] * n_tokens).best()
 
     def close(self) -> None:
         """Nothing is held open; the weights go with the last reference."""
