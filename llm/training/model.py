@@ -3,7 +3,8 @@
 Owns the shapes and the arithmetic, with and without a cache. Knows no text, no training and no file format.
 """
 
-# mypy: allow-subclassing-any
+# torch is not there when types are checked without the extra `train`.
+# mypy: allow-subclassing-any, allow-untyped-decorators
 
 from __future__ import annotations
 
@@ -59,7 +60,11 @@ class Norm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         wide = x.float()
         wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + self.epsilon)
-        return self.weight.to(x.dtype) * wide.to(x.dtype)
+        normed = self.weight * wide
+        # Cast once here; autocast would do it again for each projection that reads this.
+        return (
+            normed.to(torch.get_autocast_dtype(x.device.type)) if torch.is_autocast_enabled(x.device.type) else normed
+        )
 
 
 class Attention(nn.Module):

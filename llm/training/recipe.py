@@ -7,6 +7,7 @@ Owns the layout of the working folder and the settings of the two known runs. Ea
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -51,7 +52,7 @@ class Recipe:
 # because benchmarks read prompts of 1,500 tokens.
 TINY = Recipe(
     preset="tiny",
-    tokens=2_000_000,
+    tokens=1_200_000,
     batch_tokens=2048,
     stages=(StagePlan(256, 0.6), StagePlan(512, 0.28), StagePlan(2048, 0.12)),
     unique_tokens=2_000_000,
@@ -163,7 +164,8 @@ class Work:
         from .train import Stage, TrainOptions, train
 
         recipe = self.recipe
-        steps = 0 if how.get("seconds") else recipe.tokens // recipe.batch_tokens
+        batch_tokens = recipe.batch_tokens * int(os.environ.get("WORLD_SIZE", "1"))
+        steps = 0 if how.get("seconds") else max(1, recipe.tokens // batch_tokens)
         options = TrainOptions(**{"steps": steps, "batch_tokens": recipe.batch_tokens, "seed": recipe.seed, **how})
         torch.manual_seed(recipe.seed)
         model = SmallLlama(padded_shape(PRESETS[recipe.preset], self.tokenizer))

@@ -4,7 +4,8 @@ Owns the course of a run: schedule, optimisers, checkpoints, evaluation, the log
 models. A run that was stopped goes on from its last checkpoint and ends with the weights it would have had.
 """
 
-# mypy: allow-subclassing-any, allow-untyped-calls
+# torch is not there when types are checked without the extra `train`.
+# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
 
 from __future__ import annotations
 
