@@ -164,8 +164,8 @@ def test_two_files_keep_what_was_read_of_each(llama_serving: Serve, gguf: Path):
 
 
 def test_speed_is_measured(llama_serving: Serve, gguf: Path):
-    model = open_at(llama_serving(gguf).url)
-    complete(model)
+    model = open_at(llama_serving(gguf, "--ignore-eos").url, fim="none")
+    complete(model, replace(REQUEST, single_line=False))
     assert model.speed.prefill > 0
     assert model.speed.decode > 0
 
@@ -301,7 +301,9 @@ def test_node_llama_cpp_writes_the_same_tokens(
     command = [node, "write.mjs", str(gguf), json.dumps(prompt), str(len(ours))]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=False)
     assert run.returncode == 0, run.stderr.decode()[-2000:]
-    assert json.loads(run.stdout.decode().strip().splitlines()[-1]) == ours
+    theirs = json.loads(run.stdout.decode().strip().splitlines()[-1])
+    assert theirs == ours[: len(theirs)]
+    assert len(ours) - len(theirs) in (0, 1)  # the token that ends everything is told by the server only
 
 
 @pytest.fixture
