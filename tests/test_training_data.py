@@ -290,6 +290,12 @@ def test_a_practice_sample_shows_what_it_asks_for():
     assert {fragment.paths for fragment in shown} == {("shop/other.py",)}
 
 
+def test_practice_fragments_fit_into_the_prompts_that_ask_for_them():
+    practised, random = maker(SampleMix(fill=1.0, practice=1.0), 2000), Random(0)
+    samples = [Letters().spell(practised.sample(random).tokens) for _ in range(50)]
+    assert sum(spelled.count(FORMAT.file) == 2 for spelled in samples) > 45
+
+
 def test_retrieved_fragments_come_from_other_files_and_stand_before_the_file():
     asked = []
 

@@ -22,6 +22,7 @@ FRAGMENT_LINES = 20
 STEP_LINES = 10
 QUERY_LINES = 20
 MOST_FRAGMENTS = 6
+MOST_PRACTICE_LINES = 4  # before the hole, and behind it: longer ones don't fit into prompts of 256 tokens
 _COMMON = 40  # a word in more windows than this says little and costs much
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
 
@@ -48,9 +49,9 @@ def practice_fragment(document: Document, hole: Hole, other_path: str, random: R
     """
     first = document.text.count("\n", 0, hole.start)
     last = document.text.count("\n", 0, hole.end)
-    start = max(0, first - random.randrange(2, FRAGMENT_LINES // 2))
+    start = max(0, first - random.randint(1, MOST_PRACTICE_LINES))
     lines = document.text.split("\n")
-    text = "\n".join(lines[start : last + random.randrange(2, FRAGMENT_LINES // 2)])
+    text = "\n".join(lines[start : last + 1 + random.randint(1, MOST_PRACTICE_LINES)])
     names = sorted(set(_NAME.findall(text)))
     if len(names) > 1 and random.random() < 0.5:
         old, new = random.sample(names, 2)

@@ -162,7 +162,8 @@ class SampleMaker:
             fragments = [self._practice(document, hole, random)]
         elif kind < self._mix.practice + self._mix.retrieved:
             fragments = list(self._retrieve(document, document.text[: hole.start]))
-        context_tokens = random.randrange(self._context_tokens // 4, self._context_tokens + 1)
+        # Not shorter: half of what is left beside the frame is for fragments, and must hold one.
+        context_tokens = random.randrange(self._context_tokens // 2, self._context_tokens + 1)
         prompt, middle, weights = self._prompt(document, hole, fragments, context_tokens)
         answer = [*self._tokenizer.encode(middle), self._tokenizer.end]
         weights += [self._mix.middle_weight] * len(answer)

@@ -225,6 +225,7 @@ def _without_duplicates(
     packages: Iterable[tuple[str, Iterable[Document]]], most_characters: int, dropped: Counter[str]
 ) -> dict[str, list[Document]]:
     """Files that say something new, package by package, each package up to its bound; the rest is not even read."""
+    # Python's own hash of a line differs from run to run, but which lines are equal does not.
     seen_texts: set[bytes] = set()
     seen_lines: set[int] = set()
     kept: dict[str, list[Document]] = {}
