@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from weft.llm.engines import OutOfMemory
 
 pytestmark = pytest.mark.local
@@ -204,6 +206,27 @@ def test_an_architecture_that_keeps_every_token_can_take_back(family: str):
     assert engine.crop(cache, 3)
     assert engine.crop(cache, 0)
     assert cache.n_tokens == 0
+
+
+STEPS = st.lists(st.tuples(st.integers(0, 40), st.integers(1, 20), st.integers(0, 159)), min_size=1, max_size=6)
+
+
+@settings(max_examples=25)
+@given(steps=STEPS, lean=st.booleans())
+def test_any_order_of_taking_back_and_reading_gives_the_logits_of_a_cold_run(
+    steps: list[tuple[int, int, int]], lean: bool
+):
+    model = make_model("llama")
+    engine = (lean_engine_of if lean else engine_of)(model)
+    cache, tokens = engine.new_cache(), list[int]()
+    for n_taken, n_new, first in steps:
+        kept = max(0, len(tokens) - n_taken)
+        assert engine.crop(cache, kept)
+        new = [(first + 7 * number) % 160 for number in range(n_new)]
+        tokens = tokens[:kept] + new
+        logits = engine.read(cache, new, n_new).logits()
+        assert cache.n_tokens == len(tokens)
+    np.testing.assert_allclose(logits, logits_of(model, tokens)[-n_new:], rtol=2e-4, atol=2e-4)
 
 
 def test_a_wide_window_is_not_exceeded_so_that_reuse_works():

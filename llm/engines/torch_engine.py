@@ -58,6 +58,9 @@ class TorchEngine:
     """An `Engine` over a decoder on one device.
 
     The number of threads is torch's, and so one for the whole process: every call sets its own.
+
+    What is read together is rounded together. In float32 that never changed the best token (0 of 1,600 when eight were
+    read at once and one by one, with the tiny trained model); in bfloat16 it did for 3 to 8 of 1,000.
     """
 
     def __init__(self, decoder: Decoder, device: Any, threads: int = 0) -> None:
@@ -206,10 +209,10 @@ class HfCache:
 def _keeps_tokens(past: Any) -> bool:
     """Whether the cache is keys and values of each token and nothing else, such as a recurrent state."""
     kinds = import_module("transformers.cache_utils")
-    recurrent = kinds.LinearAttentionCacheLayerMixin
     layers = getattr(past, "layers", ())
     return type(past) is kinds.DynamicCache and all(
-        isinstance(layer, (kinds.DynamicLayer, kinds.DummyLayer)) and not isinstance(layer, recurrent)
+        isinstance(layer, (kinds.DynamicLayer, kinds.DummyLayer))
+        and not isinstance(layer, kinds.LinearAttentionCacheLayerMixin)
         for layer in layers
     )
 
