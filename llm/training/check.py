@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from socket import socket
@@ -79,7 +80,7 @@ def check_exports(
     """One agreement for each export in `out` that can be read here, and a line for each that can't."""
     found, missing = [], []
     ours = [_torch_logits(model, prompt) for prompt in prompts]
-    texts = [_greedy(lambda tokens: _torch_logits(model, tokens), prompt, tokenizer.ends) for prompt in prompts]
+    texts = [_greedy(partial(_torch_logits, model), prompt, tokenizer.ends) for prompt in prompts]
     for title, open_reader, exact in _readers(out, name):
         try:
             reader = open_reader()
@@ -111,7 +112,7 @@ def check_server(
         for prompt in prompts:
             body = {"prompt": list(prompt), "n_predict": N_GREEDY_TOKENS, "temperature": 0, "return_tokens": True}
             theirs = [token for token in ask("/completion", body)["tokens"] if token not in tokenizer.ends]
-            same += theirs == _greedy(lambda tokens: _torch_logits(model, tokens), prompt, tokenizer.ends)
+            same += theirs == _greedy(partial(_torch_logits, model), prompt, tokenizer.ends)
         tokens = [ask("/tokenize", {"content": text, "parse_special": False})["tokens"] for text in AWKWARD_TEXTS]
     alike = all(theirs == tokenizer.encode(text) for theirs, text in zip(tokens, AWKWARD_TEXTS, strict=True))
     return same / max(1, len(prompts)), alike
@@ -133,12 +134,12 @@ def agreement_table(found: Sequence[Agreement], missing: Sequence[str]) -> str:
 
 
 def _readers(out: Path, name: str) -> Iterator[tuple[str, Callable[[], Reader], bool]]:
-    yield "transformers", lambda: _TransformersReader(out / "transformers"), True
-    yield "onnx", lambda: _OnnxReader(out / "onnx" / "model.onnx"), True
-    yield "onnx int8", lambda: _OnnxReader(out / "onnx" / "model_int8.onnx"), False
+    yield "transformers", partial(_TransformersReader, out / "transformers"), True
+    yield "onnx", partial(_OnnxReader, out / "onnx" / "model.onnx"), True
+    yield "onnx int8", partial(_OnnxReader, out / "onnx" / "model_int8.onnx"), False
     for kind in GGUF_KINDS:
         path = out / f"{name}-{kind}.gguf"
-        yield f"gguf {kind} (llama-cpp-python)", lambda path=path: _LlamaReader(path), kind == "f32"  # type: ignore[misc]
+        yield f"gguf {kind} (llama-cpp-python)", partial(_LlamaReader, path), kind == "f32"
 
 
 class _TransformersReader:

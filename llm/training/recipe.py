@@ -132,9 +132,8 @@ class Work:
         write_rows(self.held_out, *held_out)
 
     def held_out_tasks(self, *, practice: bool) -> list[HoleTask]:
-        context_tokens = max(stage.context_tokens for stage in self.recipe.stages) // 2
-        documents = read_documents(self.held_out)
-        maker = SampleMaker(documents, self.tokenizer, min(512, context_tokens), self.recipe.mix)
+        context_tokens = min(512, max(stage.context_tokens for stage in self.recipe.stages))
+        maker = SampleMaker(read_documents(self.held_out), self.tokenizer, context_tokens, self.recipe.mix)
         random = Random(f"tasks {self.recipe.seed}")
         return [maker.task(random, practice=practice) for _ in range(self.recipe.n_tasks)]
 

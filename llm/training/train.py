@@ -87,7 +87,6 @@ def train(
         log = _Log(folder / "log.jsonl", rank)
         losses: list[Tensor] = []
         started, logged_at, logged_tokens = time.perf_counter() - run.seconds, time.perf_counter(), run.tokens
-        progress = 0.0
         while True:
             run.seconds = time.perf_counter() - started
             progress = _agreed(run.progress(options), n_processes, device)
