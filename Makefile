@@ -21,8 +21,9 @@ test-local: .venv/train
 
 # A small model of our own, so that every backend is tested on real weights: four minutes of training on two cores.
 # A run that was stopped goes on; `rm -r .tiny-model` starts anew.
+TRAIN_S ?= 230
 tiny-model: .venv/train
-	$(BIN)/python -m weft.llm.training all --recipe tiny --seconds 230 --out .tiny-model \
+	$(BIN)/python -m weft.llm.training all --recipe tiny --seconds $(TRAIN_S) --out .tiny-model \
 		$(if $(wildcard .llm-servers/bin/llama-server),--llama-server .llm-servers/bin/llama-server)
 
 # Model servers for real. The first time llama.cpp is built, which takes minutes and a C++ compiler.

@@ -48,7 +48,7 @@ class OnnxEngine:
         try:
             self._library = import_module("onnxruntime")
         except ImportError as error:
-            raise ModelMissing("ONNX models need onnxruntime. Run `pip install onnxruntime`.") from error
+            raise ModelMissing("ONNX models need onnxruntime. Run: pip install 'weft[onnx]'") from error
         self._path = path
         self._context_tokens = context_tokens
         self._tuned = threads > 0
