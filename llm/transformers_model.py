@@ -26,6 +26,9 @@ from .tokenizer import HfTokenizer
 CHECKED_TOKENS = 24
 """Read by both forms of a model before the lean one is taken."""
 
+NO_INT8 = "weights are as stored: there is no int8"
+"""For `ModelInfo.notes`."""
+
 
 def open_transformers(
     path_or_name: str | Path,
@@ -39,9 +42,9 @@ def open_transformers(
 ) -> LocalModel:
     """The model in a directory, or of this name in the hub's cache; fetched from the hub only with `download`.
 
-    `device` auto takes CUDA, then MPS, then the CPU. `quantise` is "int8" for linear layers with 8 bits on a CPU, else
+    `device` auto takes CUDA, then MPS, then the CPU. `quantise` is "int8" for products with 8 bits on a CPU, else
     weights stay as they are stored, as far as the device computes with that. `threads` 0 takes what is fastest in a
-    short measurement; the number holds for all of torch in this process.
+    short measurement; every call sets the number for all of torch in this process.
 
     Raises ModelMissing, and ModelError when there is no memory for the weights.
     """
@@ -55,17 +58,17 @@ def open_transformers(
     from .engines.torch_engine import TorchEngine
 
     tokenizer = HfTokenizer.open(directory)
+    fim_tokens = fim.tokens_in(tokenizer.special_tokens)
     place = _device(torch, device)
-    wants_int8 = quantise == "int8" and place.type == "cpu"
     with _explained(directory, name):
-        decoder, notes = _open_decoder(torch, transformers, directory, place, wants_int8)
+        decoder, notes = _open_decoder(torch, transformers, directory, place, quantise == "int8")
     chat_tokens, chat_notes = read_conversations(tokenizer=tokenizer, **template_in(directory))
     return LocalModel(
         TorchEngine(decoder, place, threads),
         tokenizer,
         name=name,
         backend="transformers",
-        fim=fim.tokens_in(tokenizer.special_tokens),
+        fim=fim_tokens,
         settings=settings,
         chat_tokens=chat_tokens,
         notes=(*notes, *chat_notes),
@@ -174,8 +177,10 @@ def _open_decoder(
         tokens = torch.arange(CHECKED_TOKENS, device=device) % plain.n_vocabulary
         lean = lean_llama(model, plain.context_tokens)
         if lean is None or not agrees(lean, plain, tokens):
-            return plain, ("int8 is not available for this architecture: weights are as stored",) if int8 else ()
+            return plain, (f"{NO_INT8} for this architecture",) if int8 else ()
         del model, plain  # their weights are the lean one's now
+        if int8 and device.type != "cpu":
+            return lean, (f"{NO_INT8} on {device.type}",)
         return (lean.int8() if int8 else lean), ()
 
 

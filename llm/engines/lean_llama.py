@@ -226,12 +226,10 @@ _HEAD_NORMS = ("self_attn.q_norm", "self_attn.k_norm")
 def _fits(model: Any) -> bool:
     """Whether every weight of the model is one that the lean twin computes with, and is stored plainly."""
     config = model.config
-    kinds = set(getattr(config, "layer_types", None) or ("full_attention",))
-    looks_back_everywhere = kinds == {"full_attention"} and (
-        "layer_types" in vars(config) or not getattr(config, "sliding_window", None)
-    )
+    kinds = getattr(config, "layer_types", None)
+    sees_all = set(kinds) == {"full_attention"} if kinds else not getattr(config, "sliding_window", None)
     return (
-        looks_back_everywhere
+        sees_all
         and getattr(model.model.rotary_emb, "rope_type", None) in STATIC_ROPE
         and config.hidden_act == "silu"
         and all(_layer_fits(layer) for layer in model.model.layers)
