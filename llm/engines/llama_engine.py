@@ -29,6 +29,10 @@ from .threads import Step, fastest_threads
 MOST_CACHES = 6
 """Some that are kept between requests, some for requests at once. Their memory is taken at the start."""
 
+WORTH_MORE_THREADS = 0.65
+"""ggml's threads wait busily for each other: where something else takes one core, all of them stand still. Two threads
+were seen to write 40 times slower than one on two busy cores, so they must gain much while the cores are free."""
+
 FEWEST_CONTEXT_TOKENS = 512
 """Where memory does not even suffice for this, there is no model."""
 
@@ -127,8 +131,8 @@ class LlamaEngine:
 
             return use
 
-        for_one = fastest_threads(reading(1))
-        for_blocks = fastest_threads(reading(TUNED_BLOCK_TOKENS))
+        for_one = fastest_threads(reading(1), worth=WORTH_MORE_THREADS)
+        for_blocks = fastest_threads(reading(TUNED_BLOCK_TOKENS), worth=WORTH_MORE_THREADS)
         self._lib.llama_set_n_threads(self._context, for_one, for_blocks)
         self.free(cache)
 

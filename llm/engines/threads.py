@@ -32,8 +32,8 @@ def available_cores() -> int:
         return os.cpu_count() or 1
 
 
-def fastest_threads(use: Callable[[int], Step], *, cores: int | None = None) -> int:
-    """1, 2, 4 and so on up to the cores, until more do not help.
+def fastest_threads(use: Callable[[int], Step], *, cores: int | None = None, worth: float = WORTH_MORE_THREADS) -> int:
+    """1, 2, 4 and so on up to the cores, until more do not help: more must take at most the share `worth` of the time.
 
     `use(n)` gets n threads ready; what it returns does the same work with each number of them.
     """
@@ -42,7 +42,7 @@ def fastest_threads(use: Callable[[int], Step], *, cores: int | None = None) -> 
     n_threads = 1
     while n_threads < cores:
         n_threads = min(2 * n_threads, cores)
-        wanted_s = best_s * WORTH_MORE_THREADS
+        wanted_s = best_s * worth
         seconds = _step_seconds(use(n_threads), wanted_s)
         if seconds > wanted_s:
             break
