@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         work.gather()
     if options.step == "tokenizer" or (whole and not work.tokenizer_file.is_file()):
         work.make_tokenizer()
-    if options.step == "rows" or (whole and not (work.folder / "held-out").is_dir()):
+    if options.step == "rows" or (whole and not work.has_rows):
         work.make_rows(options.jobs)
     if options.step == "train" or whole:
         work.train(**_machine(options))

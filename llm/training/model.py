@@ -40,7 +40,7 @@ class ModelShape:
 # Named by their parameters; with a vocabulary of 8192 but for the tiny ones.
 PRESETS: dict[str, ModelShape] = {
     "micro": ModelShape(32, 2, 2, 1, 64, n_vocabulary=512),  # tests of the pipeline itself
-    "tiny": ModelShape(256, 4, 4, 2, 704, n_vocabulary=4096),
+    "tiny": ModelShape(128, 4, 4, 2, 352, n_vocabulary=4096),
     "5m": ModelShape(256, 4, 4, 2, 704),
     "10m": ModelShape(320, 6, 5, 1, 896),
     "15m": ModelShape(384, 7, 6, 2, 1024),

@@ -54,7 +54,7 @@ TINY = Recipe(
     preset="tiny",
     tokens=1_200_000,
     batch_tokens=2048,
-    stages=(StagePlan(512, 0.85), StagePlan(2048, 0.15)),
+    stages=(StagePlan(256, 0.5), StagePlan(512, 0.35), StagePlan(2048, 0.15)),
     unique_tokens=2_000_000,
     sources=SourceOptions(most_package_characters=300_000),
     mix=SampleMix(fill=0.85, retrieved=0.2, practice=0.5, middle_weight=5),
@@ -101,6 +101,12 @@ class Work:
 
     def rows_folder(self, context_tokens: int) -> Path:
         return self.folder / f"rows-{context_tokens}"
+
+    @property
+    def has_rows(self) -> bool:
+        """Of every length that the recipe wants, and those to evaluate on."""
+        wanted = [self.rows_folder(stage.context_tokens) for stage in self.recipe.stages]
+        return all(folder.is_dir() for folder in (*wanted, self.folder / "held-out"))
 
     def gather(self) -> None:
         corpus = gather_sources(self.recipe.sources)
