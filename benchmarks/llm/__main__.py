@@ -79,6 +79,7 @@ def main() -> None:
             if pid is not None:
                 row["memory_mb"] = _memory_mb(pid)
         rows[name] = {**row, "same": f"{row['n_same']}/{row['n_answers']}"}
+        print(json.dumps(rows[name]), file=sys.stderr)  # big models take minutes; what was measured is not lost
     table = Table(title=f"models on replayed typing, {os.cpu_count()} cores", title_justify="left")
     table.add_column("model")
     for title, _ in COLUMNS.values():
