@@ -272,7 +272,7 @@ def test_weights_that_are_missing_beside_the_file_are_named(tmp_path, exported):
 
 def test_without_onnxruntime_the_next_step_is_said(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(ModelMissing, match="weft\[onnx\]"):
+    with pytest.raises(ModelMissing, match=r"weft\[onnx\]"):
         OnnxEngine(tmp_path / "model.onnx", context_tokens=100)
 
 
