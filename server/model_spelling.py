@@ -14,7 +14,9 @@ Table = dict[str, str]
 
 
 def spelled_model(text: str) -> Table | None:
-    """BACKEND or BACKEND=WHERE as the settings of one model; None when it is not spelled so."""
+    """BACKEND or BACKEND=WHERE as the settings of one model, or a GGUF file alone; None when it is not spelled so."""
+    if text.endswith(".gguf") and "=" not in text:
+        return {"backend": "llama.cpp", "path": text}
     backend, _, where = text.partition("=")
     is_address = where.startswith(("http://", "https://"))
     url, _, name = where.partition("#") if is_address else ("", "", where)

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from weft.server.cli import _model_settings, main, project_folder
+from weft.server.model_spelling import spelled_model
 from weft.server.terminal import plain
 
 FILES = (
@@ -165,3 +166,19 @@ def test_the_version_is_printed_without_loading_the_engine():
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert done.stdout.startswith("weft ")
     assert not {"numpy", "tree_sitter", "pygls", "rich"} & set(done.stdout.replace("'", " ").replace(",", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("coder.gguf", {"backend": "llama.cpp", "path": "coder.gguf"}),
+        ("llama.cpp=coder.gguf", {"backend": "llama.cpp", "path": "coder.gguf"}),
+        ("llama.cpp=http://here:1", {"backend": "llama.cpp", "url": "http://here:1"}),
+        ("openai=http://here:1#coder", {"backend": "openai", "url": "http://here:1", "name": "coder"}),
+        ("ollama", {"backend": "ollama"}),
+        ("onnx=http://here:1", None),
+        ("coder", None),
+    ],
+)
+def test_a_model_is_spelled_out_in_one_word(text: str, settings: dict[str, str] | None):
+    assert spelled_model(text) == settings
