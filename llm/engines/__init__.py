@@ -31,13 +31,6 @@ class Scores(Protocol):
         ...
 
 
-class Cache(Protocol):
-    """Keys and values of the tokens read so far, of one sequence. Belongs to the engine that made it."""
-
-    @property
-    def n_tokens(self) -> int: ...
-
-
 class Engine(Protocol):
     """A causal language model. Calls come one at a time (the decode loop holds a lock); caches are independent."""
 
@@ -55,7 +48,7 @@ class Engine(Protocol):
         ...
 
     def new_cache(self) -> Any:
-        """An empty cache. Raises OutOfMemory."""
+        """An empty cache, for the keys and values of one sequence; only this engine looks into it. Raises OutOfMemory."""
         ...
 
     def read(self, cache: Any, tokens: Sequence[int], n_scored: int = 1) -> Scores:
