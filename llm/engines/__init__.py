@@ -48,7 +48,7 @@ class Engine(Protocol):
         ...
 
     def new_cache(self) -> Any:
-        """An empty cache, for the keys and values of one sequence; only this engine looks into it. Raises OutOfMemory."""
+        """An empty cache for one sequence; only this engine looks into it. Raises OutOfMemory."""
         ...
 
     def read(self, cache: Any, tokens: Sequence[int], n_scored: int = 1) -> Scores:
