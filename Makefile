@@ -30,7 +30,7 @@ tiny-model: .venv/train
 llm-servers: .venv/dev
 	tests/llm_servers.sh $(BIN)/python
 
-test-servers: llm-servers
+test-servers: llm-servers .venv/train
 	$(BIN)/python -m pytest -c tests/pytest.ini tests -m servers
 
 fuzz: .venv/dev
