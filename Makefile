@@ -1,5 +1,5 @@
 # Two commands set everything up on a machine with Python and pip: `make demo` and `make test`.
-# `make check` is the linter, the formatter and the type checker; `.ci/run` runs test and check.
+# `make check` is the linter, the formatter and the type checker; `.ci/run` runs all but the servers.
 
 PYTHON ?= python3
 BIN := .venv/bin
