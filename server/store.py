@@ -150,7 +150,8 @@ class Store:
         buffers: list[pickle.PickleBuffer] = []
         out = io.BytesIO()
         _Pickler(out, buffers, self._admitted().values()).dump(value)
-        return [out.getbuffer(), *(buffer.raw() for buffer in buffers)]
+        # Not `getbuffer()`: an exception that somebody keeps holds this list, and CPython 3.12.1's collector crashes on it.
+        return [memoryview(out.getvalue()), *(buffer.raw() for buffer in buffers)]
 
     def _prune(self, kept: Path) -> None:
         """Remove the least recently used indexes beyond the limit, and what a crash has left behind."""
