@@ -150,7 +150,7 @@ class Store:
         buffers: list[pickle.PickleBuffer] = []
         out = io.BytesIO()
         _Pickler(out, buffers, self._admitted().values()).dump(value)
-        # Not `getbuffer()`: an exception that is kept holds this list, and the collector of CPython 3.12.1 crashes on it.
+        # Not `getbuffer()`: an exception that is kept holds this list, and CPython 3.12.1 crashes collecting it.
         return [memoryview(out.getvalue()), *(buffer.raw() for buffer in buffers)]
 
     def _prune(self, kept: Path) -> None:
