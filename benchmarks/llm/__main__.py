@@ -21,6 +21,7 @@ import httpx
 from rich.console import Console
 from rich.table import Table
 
+from ...server.workspace import resident_mb
 from ..engine.trees import tree
 from .models import smollm2_directory, smollm2_gguf
 
@@ -77,7 +78,7 @@ def main() -> None:
         with _served(config, arguments.llama_server) as (reachable, pid):
             row = _measured({**asked, "config": reachable})
             if pid is not None:
-                row["memory_mb"] = _memory_mb(pid)
+                row["memory_mb"] = resident_mb(pid)
         rows[name] = {**row, "same": f"{row['n_same']}/{row['n_answers']}"}
         print(json.dumps(rows[name]), file=sys.stderr)  # big models take minutes; what was measured is not lost
     table = Table(title=f"models on replayed typing, {os.cpu_count()} cores", title_justify="left")
@@ -153,14 +154,6 @@ def _measured(asked: dict[str, Any]) -> dict[str, Any]:
         raise SystemExit(f"measuring {asked['config']} failed; see above")
     row: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return row
-
-
-def _memory_mb(pid: int) -> float | None:
-    try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
-    except OSError:
-        return None
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def _shown(value: Any, pattern: str) -> str:
