@@ -10,7 +10,8 @@ import pytest
 from weft import Config, Workspace
 from weft.llm import Cancel, ModelInfo, ModelUnreachable, Piece
 from weft.llm.protocol import Speed
-from weft.server.completion import fit_to_line, only_closes
+from weft.server.completion.repair.line import fit_to_line
+from weft.server.completion.trigger import only_closes
 from weft.server.config import CompletionOptions, ModelOptions
 
 

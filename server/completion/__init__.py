@@ -1,0 +1,10 @@
+"""Completions worth accepting: when to ask, what to reuse, where to stop, what to show.
+
+The engine works on plain values: a cursor in a text, a snapshot of the repository, models. No editor protocol in it.
+"""
+
+from .asking import retrieve_at, warm_at
+from .engine import complete_at
+from .values import Completion, Cursor, Source, Trigger
+
+__all__ = ["Completion", "Cursor", "Source", "Trigger", "complete_at", "retrieve_at", "warm_at"]

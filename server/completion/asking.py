@@ -1,0 +1,98 @@
+"""What a model is asked: the code around the cursor, with what the repository knows that matters there.
+
+Owns the retrieval for a cursor and the request made of it. Knows no model's format and no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache, partial
+
+from ...codegraph import FileGraph, parse_file
+from ...llm import Cancel, CodeModel, CompletionRequest, PromptFragment, WorkspaceModel
+from ...retrieval import Query, RankedFragment, RetrievalOptions, Retrieved, retrieve
+from ..config import Config
+from ..secrets import redact
+from ..settings import retrieval_options
+from ..snapshot import FolderSnapshot
+from .values import Cursor
+
+GUESSED_TOKENS = 24
+"""Words and signs of one guess; what a model has refuted is guessed anew."""
+
+
+def retrieve_at(snapshot: FolderSnapshot, cursor: Cursor, options: RetrievalOptions) -> Retrieved:
+    """Fragments for the code at the cursor, best first."""
+    # The default strategy reads the line at the cursor as words, so the lines above it are parsed once a line, not
+    # once a key. FragRel's formulas get the very prefix.
+    file_graph = None
+    if options.strategy == "weft":
+        file_graph = _graph_above(cursor.path, cursor.lines.text[: cursor.lines.offset(cursor.line, 0)])
+    query = Query(cursor.path, cursor.prefix, cursor.shown_from_line, file_graph)
+    return retrieve(snapshot.index, query, options)
+
+
+@lru_cache(maxsize=16)
+def _graph_above(path: str, text: str) -> FileGraph:
+    return parse_file(path, text)
+
+
+def request_for(
+    snapshot: FolderSnapshot,
+    cursor: Cursor,
+    config: Config,
+    fragments: Iterable[RankedFragment],
+    model: CodeModel,
+    *,
+    single_line: bool,
+    max_new_tokens: int,
+    cancel: Cancel,
+) -> CompletionRequest:
+    """What `model` is asked at the cursor. What leaves this machine is freed of secrets."""
+    request = CompletionRequest(
+        path=cursor.path,
+        language=cursor.language,
+        prefix=cursor.prefix,
+        suffix=cursor.suffix,
+        fragments=_for_prompt(fragments, leaves_machine=not model.info.local),
+        repository=snapshot.index.name,
+        max_new_tokens=max_new_tokens,
+        single_line=single_line,
+    )
+    return replace(request, guess=partial(_guess, snapshot.model.with_threshold(0.0), request, cancel))
+
+
+def warm_at(snapshot: FolderSnapshot, model: CodeModel, cursor: Cursor, config: Config, cancel: Cancel) -> None:
+    """Have `model` read the very prompt that a completion at the cursor would need. Raises ModelError."""
+    retrieved = retrieve_at(snapshot, cursor, retrieval_options(config))
+    if not cancel.cancelled:
+        request = request_for(
+            snapshot,
+            cursor,
+            config,
+            retrieved.fragments,
+            model,
+            single_line=config.completion.single_line,
+            max_new_tokens=config.completion.max_new_tokens,
+            cancel=cancel,
+        )
+        model.warm(request, cancel)
+
+
+def _guess(model: WorkspaceModel, request: CompletionRequest, cancel: Cancel, written: str) -> str:
+    """The line that the repository would most likely go on with, however unlikely: whoever asks checks it."""
+    further = replace(request, prefix=request.prefix + written, max_new_tokens=GUESSED_TOKENS)
+    return "".join(piece.text for piece in model.stream(further, cancel))
+
+
+def _for_prompt(fragments: Iterable[RankedFragment], leaves_machine: bool) -> tuple[PromptFragment, ...]:
+    return tuple(
+        PromptFragment(
+            paths=tuple(place.path for place in ranked.fragment.places),
+            text=redact(ranked.fragment.text) if leaves_machine else ranked.fragment.text,
+            start_line=ranked.fragment.places[0].start_line,
+            score=ranked.score,
+        )
+        for ranked in fragments
+    )

@@ -1,0 +1,111 @@
+"""The values of the completion engine: where a completion is wanted, what a model wrote there, and what is shown.
+
+Owns the words. Knows no editor protocol, no thread and no disk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from ...codegraph import language_of
+from ...retrieval import RankedFragment
+from ..text import TextLines
+
+Trigger = Literal["invoked", "automatic"]
+"""Whether somebody asked for a completion, or an editor asks because somebody types."""
+
+Source = Literal["model", "cache", "typed-through", "joined", "speculated"]
+"""Where a completion comes from: written for this request; written before for this very place; the rest of one that
+is being typed; a request that was still running when its text was typed; asked for before anybody did."""
+
+SHOWN_CHARACTERS = 6000
+"""How much of the file before the cursor the prompt shows: half of a 4k-token prompt (papers' spec 2.3)."""
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """Where a completion is wanted. `path` is the key of the file in the index."""
+
+    path: str
+    lines: TextLines
+    line: int
+    character: int
+
+    @cached_property
+    def offset(self) -> int:
+        return self.lines.offset(self.line, self.character)
+
+    @cached_property
+    def prefix(self) -> str:
+        return self.lines.text[: self.offset]
+
+    @cached_property
+    def suffix(self) -> str:
+        return self.lines.text[self.offset :]
+
+    @property
+    def language(self) -> str:
+        """A name that grammars and comment marks go by; "" when unknown."""
+        return language_of(self.path)
+
+    @property
+    def start_of_line(self) -> str:
+        """The cursor's line up to the cursor."""
+        return self.lines.line(self.line)[: self.character]
+
+    @property
+    def rest_of_line(self) -> str:
+        """The cursor's line from the cursor on, without its line break."""
+        return self.lines.line(self.line)[self.character :]
+
+    @property
+    def shown_from_line(self) -> int:
+        """First line that the prompt shows anyway."""
+        offset = self.offset - SHOWN_CHARACTERS
+        if offset <= 0:
+            return 0
+        line, character = self.lines.position(offset)
+        return line + 1 if character else line
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a model wrote at a place, as it wrote it: line breaks "\\n", nothing repaired.
+
+    `pieces` are its text and the probability of each piece, None where the model gives none. `cut_by_limit`: it was
+    stopped by its token limit or by time, and would have gone on. `complete` False: it is still writing.
+    """
+
+    pieces: tuple[tuple[str, float | None], ...] = ()
+    model: str = ""
+    backend: str = ""
+    cut_by_limit: bool = False
+    complete: bool = True
+
+    @property
+    def text(self) -> str:
+        return "".join(text for text, _ in self.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What to show at the cursor; empty text when there is nothing worth showing, with the reason in `why_empty`.
+
+    `start` and `end` are the range the text replaces: 0-based (line, character) in Python characters, on one
+    line, never past its end. `confidence` is the calibrated probability that the text is what its author
+    would write, None when the model gives no probabilities. `id` names this item in `weft/didShow` and its kin.
+    """
+
+    text: str
+    start: tuple[int, int]
+    end: tuple[int, int]
+    confidence: float | None = None
+    model: str = ""
+    fragments: tuple[RankedFragment, ...] = ()
+    timings_ms: dict[str, float] = field(default_factory=dict)
+    why_empty: str = ""
+    id: str = ""
+    source: Source = "model"
+    repairs: tuple[str, ...] = ()  # names of the rules that changed the model's text
