@@ -1,4 +1,4 @@
-"""The command line: `weft index`, `complete`, `retrieve`, `serve`, `models`, `doctor`.
+"""The command line: `weft index`, `complete`, `retrieve`, `serve`, `models`, `bench`, `doctor`.
 
 Owns arguments, exit statuses and which step follows which. What is printed for people is in `terminal.py`, for
 machines in `jsonable.py`. Imports late: `weft --version` and `--help` load no engine.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import runpy
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,16 @@ _LOCATION = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?::(?P<column>\d+))?", re.D
 
 _PROJECT_MARKS = ("weft.toml", "pyproject.toml", "setup.py", "package.json", "go.mod", "Cargo.toml", "pom.xml")
 _REPOSITORY_MARKS = (".git", ".hg", ".svn")
+
+
+BENCHMARKS = {
+    "completion": ("completion", "are completions right, and how fast?"),
+    "latency": ("latency", "how fast is the server while somebody types?"),
+    "retrieval": ("repoeval", "are the right fragments found?"),
+    "engine": ("engine", "how fast is the index?"),
+    "models": ("llm", "how fast are models served?"),
+}
+"""What `weft bench` measures: the benchmark's package, and its question."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
 
     complete = commands.add_parser("complete", help="complete the code at a position")
     _add_location(complete)
-    complete.add_argument("--multi-line", action="store_true", help="do not stop at the end of the line")
+    complete.add_argument("--multi-line", action="store_true", help="several lines, whatever the syntax calls for")
     complete.add_argument(
         "--model",
         metavar="BACKEND[=WHERE]",
@@ -111,6 +122,13 @@ def _parser() -> argparse.ArgumentParser:
     use.add_argument("name", metavar="NAME", help=f"as `weft models` lists it, or {SPELLINGS}")
     for action, run in ((get, "get_model"), (test, "test_models"), (use, "use_model")):
         action.set_defaults(run=_models(run))
+
+    bench = commands.add_parser("bench", help="measure quality and speed", add_help=False)
+    bench.add_argument(
+        "what", choices=BENCHMARKS, help="; ".join(f"{name}: {of}" for name, (_, of) in BENCHMARKS.items())
+    )
+    bench.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its own; --help lists them")
+    bench.set_defaults(run=_bench)
 
     doctor = commands.add_parser("doctor", help="what is installed, what is configured, and what to do next")
     doctor.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="default: this one")
@@ -152,7 +170,7 @@ def _complete(options: argparse.Namespace) -> int:
     path, line, character = _location(options.location)
     settings = _model_settings(options.model)
     with _indexed_workspace(path, terminal, options, settings) as workspace:
-        completion = workspace.complete(path, line, character, single_line=not options.multi_line, trigger="invoked")
+        completion = workspace.complete(path, line, character, multi_line=options.multi_line or None, trigger="invoked")
         # The same fragments, with their scores in parts: finding those out takes longer than a completion may.
         explanation = workspace.explain(path, line, character)
         completion = replace(completion, fragments=explanation.fragments)
@@ -221,6 +239,14 @@ def _models(name: str) -> Callable[[argparse.Namespace], int]:
         return status
 
     return run
+
+
+def _bench(options: argparse.Namespace) -> int:
+    # By name: benchmarks stand above the server and import it.
+    package = f"{(__package__ or '').rpartition('.')[0]}.benchmarks.{BENCHMARKS[options.what][0]}"
+    sys.argv = [f"weft bench {options.what}", *options.arguments]
+    runpy.run_module(package, run_name="__main__", alter_sys=True)
+    return 0
 
 
 def _doctor(options: argparse.Namespace) -> int:

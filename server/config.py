@@ -35,7 +35,10 @@ MAX_CONFIG_BYTES = 1_000_000
 
 _KINDS = {bool: "true or false", int: "whole number", float: "number", str: "text", list: "list"}
 
-_RENAMED = {"model.accepts_suffix": 'is now fim = "suffix"'}
+_RENAMED = {
+    "model.accepts_suffix": 'is now fim = "suffix"',
+    "completion.single_line": 'is now multi_line = "never", "auto" or "always"',
+}
 
 _T = TypeVar("_T")
 
@@ -79,7 +82,24 @@ class CompletionOptions:
     languages: tuple[str, ...] = _setting(("*",), 'Languages to complete in, by name; `"*"` is every language.')
     exclude: tuple[str, ...] = _setting((), "Files without completions: patterns as in `.gitignore`.")
     max_new_tokens: int = _setting(64, "Longest completion, in the model's tokens.", low=1, high=4096)
-    single_line: bool = _setting(True, "End a completion at the end of the line.")
+    multi_line: str = _setting(
+        "auto",
+        "Whether a completion may have several lines: where the syntax calls for a body or a block, never, or always.",
+        choices=("auto", "never", "always"),
+    )
+    in_comments: bool = _setting(True, "Complete in comments, unasked too.")
+    in_strings: bool = _setting(True, "Complete in strings, unasked too.")
+    min_confidence: float = _setting(
+        0.3, "What is less probable to be right is not shown unasked; models without probabilities are.", low=0, high=1
+    )
+    debounce_ms: int = _setting(
+        150, "Longest wait for the next key before a slow model is asked; 0 never waits.", low=0, high=10_000
+    )
+    target_ms: int = _setting(
+        1000, "Prompts and completions are shortened to be done within this time.", low=50, high=600_000
+    )
+    speculate: bool = _setting(False, "When a completion is shown and nobody types, ask for the next one already.")
+    recent_edits: bool = _setting(True, "Show the model what was edited lately, in other files too.")
     deadline_ms: int = _setting(
         2000, "A model that wrote nothing for longer is given up; the workspace model answers.", low=10, high=600_000
     )

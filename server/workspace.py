@@ -296,11 +296,12 @@ class Workspace:
         character: int,
         *,
         cancel: Cancel | None = None,
-        single_line: bool | None = None,
+        multi_line: bool | None = None,
         trigger: Trigger = "automatic",
     ) -> Completion:
         """The completion at a position (0-based, in Python characters; clamped to the text).
 
+        `multi_line` None leaves it to the configuration whether there may be several lines.
         Raises OSError for a file that is neither open nor readable on disk, ValueError for one that is no text.
         """
         cancel = cancel or Cancel()
@@ -325,7 +326,7 @@ class Workspace:
                     self.config,
                     cancel=cancel,
                     give_up=give_up,
-                    single_line=self.config.completion.single_line if single_line is None else single_line,
+                    multi_line=multi_line,
                     trigger=trigger,
                     on_error=models.failed,
                     on_late=lambda model: models.late(model, deadline_ms),

@@ -40,7 +40,7 @@ def replay_typing(repository: Path, *, n_lines: int, n_keystrokes: int, max_new_
             keystrokes = []
             for end in range(first, first + n_keystrokes):
                 workspace.edit_buffer(path, "\n".join([*lines[:number], line[:end], *lines[number + 1 :]]))
-                workspace.complete(path, number, end, trigger="invoked", single_line=False)
+                workspace.complete(path, number, end, trigger="invoked", multi_line=True)
                 keystrokes.append(replace(caught.request, max_new_tokens=max_new_tokens))
             workspace.close_buffer(path)
             place = f"{path.relative_to(repository).as_posix()}:{number + 1}"

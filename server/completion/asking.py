@@ -73,7 +73,7 @@ def warm_at(snapshot: FolderSnapshot, model: CodeModel, cursor: Cursor, config: 
             config,
             retrieved.fragments,
             model,
-            single_line=config.completion.single_line,
+            single_line=config.completion.multi_line != "always",
             max_new_tokens=config.completion.max_new_tokens,
             cancel=cancel,
         )

@@ -17,7 +17,7 @@ from .asking import request_for, retrieve_at
 from .showing import show
 from .stopping import Stopping
 from .surroundings import look_around
-from .trigger import why_not
+from .trigger import wants_several_lines, why_not
 from .values import Completion, Cursor, Trigger, Written
 
 
@@ -29,7 +29,7 @@ def complete_at(
     *,
     cancel: Cancel,
     give_up: Cancel | None = None,
-    single_line: bool = True,
+    multi_line: bool | None = None,
     trigger: Trigger = "automatic",
     on_error: Callable[[CodeModel, ModelError], None] = lambda model, error: None,
     on_late: Callable[[CodeModel], None] = lambda model: None,
@@ -40,6 +40,7 @@ def complete_at(
     A model that fails in the middle is as good as one that never began: what it had written is dropped, for nobody
     knows how the line would have ended, and the next one is asked at once. At `give_up`, which follows `cancel`, what
     a model has written so far is taken; when that is nothing, only the snapshot's model is still asked.
+    `multi_line` None leaves it to the configuration and the syntax.
     """
     here = (cursor.line, cursor.character)
     surroundings = look_around(cursor)
@@ -47,6 +48,9 @@ def complete_at(
     if reason:
         return Completion("", here, here, why_empty=reason)
     give_up = cancel if give_up is None else give_up
+    if multi_line is None:
+        multi_line = wants_several_lines(surroundings, config.completion)
+    single_line = not multi_line
     stopping = Stopping(cursor, surroundings, single_line=single_line)
     started = time.perf_counter()
     retrieved = retrieve_at(snapshot, cursor, retrieval_options(config))

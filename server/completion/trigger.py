@@ -17,6 +17,11 @@ def why_not(cursor: Cursor, surroundings: Surroundings, trigger: Trigger, option
     return ""
 
 
+def wants_several_lines(surroundings: Surroundings, options: CompletionOptions) -> bool:
+    """Whether a completion here may have several lines."""
+    return options.multi_line == "always" or (options.multi_line == "auto" and surroundings.multi_line)
+
+
 def only_closes(rest: str) -> bool:
     """Whether nothing but closing punctuation stands right of the cursor."""
     return not rest.strip().strip(")]}>\"'`;:,")
