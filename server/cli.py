@@ -1,4 +1,5 @@
-"""The command line: `weft index`, `complete`, `retrieve`, `serve`, `models`, `bench`, `doctor`.
+"""The command line: `weft index`, `complete`, `retrieve`, `serve`, `models`, `stats`, `bench`,
+`doctor`.
 
 Owns arguments, exit statuses and which step follows which. What is printed for people is in `terminal.py`, for
 machines in `jsonable.py`. Imports late: `weft --version` and `--help` load no engine.
@@ -123,6 +124,11 @@ def _parser() -> argparse.ArgumentParser:
     for action, run in ((get, "get_model"), (test, "test_models"), (use, "use_model")):
         action.set_defaults(run=_models(run))
 
+    stats = commands.add_parser("stats", help="how completions fared: shown, taken, how fast, and why there were none")
+    stats.add_argument("--days", type=int, default=30, metavar="N", help="the last N days; default 30")
+    stats.add_argument("--reset", action="store_true", help="forget all counters")
+    stats.set_defaults(run=_stats)
+
     bench = commands.add_parser("bench", help="measure quality and speed", add_help=False)
     bench.add_argument(
         "what", choices=BENCHMARKS, help="; ".join(f"{name}: {of}" for name, (_, of) in BENCHMARKS.items())
@@ -134,7 +140,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="default: this one")
     doctor.set_defaults(run=_doctor)
 
-    for command in (index, complete, retrieve, doctor, get, test, use):
+    for command in (index, complete, retrieve, stats, doctor, get, test, use):
         command.add_argument("--json", action="store_true", help="print JSON for machines")
     for command in (index, complete, retrieve):
         command.add_argument("--no-cache", action="store_true", help="neither use nor keep an index on disk")
@@ -239,6 +245,31 @@ def _models(name: str) -> Callable[[argparse.Namespace], int]:
         return status
 
     return run
+
+
+def _stats(options: argparse.Namespace) -> int:
+    from .config import load_config
+    from .stats import forget_stats, read_stats, stats_folder, summary_json
+
+    if options.days < 1:
+        raise UserError("--days counts from 1, which is today.")
+    terminal = _terminal(options)
+    config, problems = load_config()
+    terminal.notes([str(problem) for problem in problems])
+    folder = stats_folder(config.cache_dir)
+    if options.reset:
+        n_files = forget_stats(folder)
+        if options.json:
+            terminal.json({"forgotten": n_files})
+        else:
+            terminal.say("All counters are forgotten." if n_files else "There was nothing to forget.")
+        return 0
+    summary = read_stats(folder, options.days)
+    if options.json:
+        terminal.json({"days": options.days, **summary_json(summary)})
+    else:
+        terminal.stats(summary, options.days)
+    return 0 if summary.day.n_asked else NOTHING_TO_SHOW
 
 
 def _bench(options: argparse.Namespace) -> int:

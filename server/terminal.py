@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .doctor import Finding
     from .folder import IndexReport
     from .folder import Progress as HowFar
+    from .stats import Summary
 
 SHOW_PROGRESS_AFTER_S = 1.0
 TABLE_WIDTH = 200
@@ -242,6 +243,55 @@ class Terminal:
         self._out.print(Text("What to do next:" if steps else "All is well.", "bold"))
         for step in steps:
             self._out.print(f"  - {plain(step)}", markup=False)
+
+    def stats(self, summary: Summary, n_days: int) -> None:
+        """Acceptance, speed, and why nothing was shown."""
+        day = summary.day
+        n_asked = day.n_asked.total()
+        if not n_asked:
+            self.say(f"No completion was asked for in the last {n_days} days. Counters stay on this machine.")
+            return
+        n_offered = day.n_offered.total()
+        self._out.print(Text(f"The last {n_days} days, on this machine", "bold"))
+        self.say(f"asked {n_asked:,} times, answered with a text {n_offered:,} times ({n_offered / n_asked:.0%})")
+        if summary.accepted_share is not None:
+            self.say(
+                f"seen {day.n_shown.total():,}, taken {day.n_accepted.total():,} and in part {day.n_partly.total():,} "
+                f"({summary.accepted_share:.0%}), refused {day.n_rejected.total():,}; "
+                f"{day.n_characters.total():,} characters taken"
+            )
+        else:
+            self.say("The editor does not tell what it shows and what is taken.")
+        if summary.latency_ms:
+            self._table(
+                "How fast",
+                ("where it came from", "answers", "median", "95 of 100 within"),
+                [
+                    (source, f"{n:,}", f"{p50:,.1f} ms", f"{p95:,.1f} ms")
+                    for source, (p50, p95, n) in summary.latency_ms.items()
+                ],
+            )
+        if day.n_shown:
+            self._table(
+                "By language",
+                ("language", "seen", "taken", "in part", "refused"),
+                [
+                    (
+                        language,
+                        *(
+                            f"{counts[language]:,}"
+                            for counts in (day.n_shown, day.n_accepted, day.n_partly, day.n_rejected)
+                        ),
+                    )
+                    for language, _ in day.n_shown.most_common()
+                ],
+            )
+        if day.n_empty:
+            self._table(
+                "Why nothing was shown",
+                ("reason", "times"),
+                [(reason, f"{count:,}") for reason, count in day.n_empty.most_common()],
+            )
 
     def _table(self, title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         table = Table(box=None, pad_edge=False, header_style="dim")
