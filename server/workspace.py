@@ -39,6 +39,7 @@ from .models import ModelChain, ModelState
 from .secrets import is_secret_path
 from .settings import index_settings, kept_indexes, model_configs, retrieval_options, uses_workspace_model
 from .snapshot import FolderSnapshot
+from .stats import Stats, stats_folder
 from .text import TextLines
 from .warming import Place, Warmer, end_of_change
 from .watch import Watcher
@@ -120,6 +121,7 @@ class Workspace:
         self.config = config
         self._model = model
         self._store = kept_indexes(config) if cache and config.index.keep_on_disk else None
+        self.stats = Stats(stats_folder(config.cache_dir) if cache else None)
         self._models = self._new_chain()
         self._tell: Callable[[str], None] | None = None
         self._warmer = Warmer(self._warm)
@@ -202,6 +204,7 @@ class Workspace:
         for folder in self._folders:
             folder.save()
         self._models.close()
+        self.stats.save()
 
     def add_folder(
         self,
@@ -339,6 +342,14 @@ class Workspace:
             timer.cancel()
             for step in forget:
                 step()
+
+    def shown(self, item_id: str) -> None:
+        """A person sees this completion."""
+        self.stats.shown(item_id)
+
+    def accepted(self, item_id: str) -> None:
+        """A person took this completion."""
+        self.stats.accepted(item_id)
 
     def retrieve(
         self, path: Path | str, line: int, character: int, *, options: RetrievalOptions | None = None

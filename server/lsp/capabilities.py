@@ -10,6 +10,7 @@ from typing import Literal
 
 from lsprotocol import types
 
+from .messages import COMMAND_DID_ACCEPT
 from .positions import DEFAULT_ENCODING, Encoding, choose_encoding
 
 SECTION = "weft"
@@ -62,6 +63,7 @@ def offer(client: Client) -> types.ServerCapabilities:
         inline_completion_provider=(
             None if client.inline_completion == "dynamic" else types.InlineCompletionOptions(work_done_progress=False)
         ),
+        execute_command_provider=types.ExecuteCommandOptions(commands=[COMMAND_DID_ACCEPT]),
         completion_provider=types.CompletionOptions(trigger_characters=["."]) if fallback else None,
         workspace=types.WorkspaceOptions(
             workspace_folders=types.WorkspaceFoldersServerCapabilities(supported=True, change_notifications=True)

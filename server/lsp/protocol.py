@@ -10,7 +10,6 @@ import json
 import logging
 from typing import TYPE_CHECKING, Any
 
-import attrs
 from lsprotocol import types
 from pygls.exceptions import (
     JsonRpcException,
@@ -22,26 +21,12 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol
 
+from .messages import OWN_MESSAGES
+
 if TYPE_CHECKING:
     from .server import WeftServer
 
 log = logging.getLogger("weft.lsp")
-
-WEFT_EXPLAIN = "weft/explain"
-WEFT_STATUS = "weft/status"
-
-
-@attrs.define
-class ExplainRequest:
-    """`weft/explain`: why the fragments at a position are what they are (docs/protocol.md)."""
-
-    id: int | str
-    params: types.TextDocumentPositionParams
-    method: str = WEFT_EXPLAIN
-    jsonrpc: str = "2.0"
-
-
-_OWN_MESSAGES: dict[str, type[Any]] = {WEFT_EXPLAIN: ExplainRequest}
 
 _OWNED_ELSEWHERE = (
     types.TEXT_DOCUMENT_DID_OPEN,
@@ -51,8 +36,10 @@ _OWNED_ELSEWHERE = (
     types.NOTEBOOK_DOCUMENT_DID_CHANGE,
     types.NOTEBOOK_DOCUMENT_DID_CLOSE,
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS,
+    types.WORKSPACE_EXECUTE_COMMAND,
 )
-"""What the library would keep itself: its documents raise on positions that ours clamp, and are never asked here."""
+"""What the library would keep itself: its documents raise on positions that ours clamp, and are never asked here; its
+commands are functions with typed arguments, and ours has one that may be anything."""
 
 
 class WeftProtocol(LanguageServerProtocol):
@@ -70,7 +57,7 @@ class WeftProtocol(LanguageServerProtocol):
         self.fm.add_builtin_feature(types.EXIT, self._exit)
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # there it is cached
-        return _OWN_MESSAGES.get(method) or super().get_message_type(method)
+        return OWN_MESSAGES.get(method) or super().get_message_type(method)
 
     def receive(self, body: bytes) -> None:
         """Handle one message body. Never raises; if it holds a request, that request gets its answer."""

@@ -12,11 +12,22 @@ from typing import Any
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import default_converter
 
 from ... import __version__
-from .protocol import WEFT_EXPLAIN, WEFT_STATUS, WeftProtocol
-from .requests import completion, configuration, explain, folders, inline_completion, status, text_sync, watched_files
+from . import messages
+from .protocol import WeftProtocol
+from .requests import (
+    complete,
+    completion,
+    configuration,
+    explain,
+    feedback,
+    folders,
+    inline_completion,
+    status,
+    text_sync,
+    watched_files,
+)
 from .session import Session
 
 log = logging.getLogger("weft.lsp")
@@ -31,8 +42,15 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.handle_did_change_configuration,
     types.WORKSPACE_DID_CHANGE_WATCHED_FILES: watched_files.handle_did_change_watched_files,
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: folders.handle_did_change_workspace_folders,
-    WEFT_EXPLAIN: explain.handle_explain,
-    WEFT_STATUS: status.handle_status,
+    types.WORKSPACE_EXECUTE_COMMAND: feedback.handle_execute_command,
+    messages.WEFT_COMPLETE: complete.handle_complete,
+    messages.WEFT_EXPLAIN: explain.handle_explain,
+    messages.WEFT_STATUS: status.handle_status,
+    messages.WEFT_STATS: feedback.handle_stats,
+    messages.WEFT_DID_SHOW: feedback.handle_did_show,
+    messages.WEFT_DID_ACCEPT: feedback.handle_did_accept,
+    messages.WEFT_DID_PARTIALLY_ACCEPT: feedback.handle_did_partially_accept,
+    messages.WEFT_DID_REJECT: feedback.handle_did_reject,
 }
 
 
@@ -42,7 +60,7 @@ class WeftServer(LanguageServer):
     protocol: WeftProtocol
 
     def __init__(self) -> None:
-        super().__init__("weft", __version__, protocol_cls=WeftProtocol, converter_factory=default_converter)
+        super().__init__("weft", __version__, protocol_cls=WeftProtocol, converter_factory=messages.converter)
         self.session = Session(self)
         self.exit_code: int | None = None
         self._loop = asyncio.get_running_loop()

@@ -8,6 +8,7 @@ from ....llm import Cancel
 from ...completion import Completion
 from ...workspace import Workspace
 from ..documents import Document
+from ..messages import COMMAND_DID_ACCEPT
 from ..session import Cursor, Session
 
 
@@ -19,7 +20,9 @@ async def handle_inline_completion(
     completion = await complete(session, cursor, invoked=invoked)
     if cursor is None or completion is None:
         return types.InlineCompletionList([])
-    item = types.InlineCompletionItem(completion.text, range=replaced_range(cursor.document, completion))
+    item = types.InlineCompletionItem(
+        completion.text, range=replaced_range(cursor.document, completion), command=_told_when_taken(completion)
+    )
     return types.InlineCompletionList([item])
 
 
@@ -36,6 +39,18 @@ async def complete(session: Session, cursor: Cursor | None, *, invoked: bool) ->
 
     completion = await session.ask("complete", at, call)
     return completion if completion is not None and completion.text else None
+
+
+def _told_when_taken(completion: Completion) -> types.Command:
+    """What the editor runs that takes the item. Its argument tells whoever wants to know where the text comes from."""
+    about = {
+        "id": completion.id,
+        "source": completion.source,
+        "model": completion.model,
+        "confidence": completion.confidence,
+        "timingsMs": {name: round(value, 2) for name, value in completion.timings_ms.items()},
+    }
+    return types.Command(title="", command=COMMAND_DID_ACCEPT, arguments=[about])
 
 
 def replaced_range(document: Document, completion: Completion) -> types.Range:

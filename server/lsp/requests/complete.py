@@ -1,0 +1,54 @@
+"""`weft/complete`: an invoked completion with its reasons; several candidates or several rounds when asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....llm import Cancel
+from ...completion import Completion
+from ...jsonable import completion_json
+from ...workspace import Workspace
+from ..messages import CompleteParams
+from ..session import Session
+from .inline_completion import replaced_range
+
+MOST_CANDIDATES = 10
+MOST_ITERATIONS = 4
+
+
+async def handle_complete(session: Session, params: CompleteParams) -> dict[str, Any] | None:
+    """Null for a document that is not open, and when a newer request or an edit makes the answer useless."""
+    at = session.cursor(params.text_document.uri, params.position)
+    if at is None:
+        return None
+    path, line, character = at.document.path, at.line, at.character
+
+    def call(workspace: Workspace, cancel: Cancel) -> tuple[Completion, ...]:
+        if params.candidates > 1:
+            n = min(params.candidates, MOST_CANDIDATES)
+            return tuple(workspace.complete_several(path, line, character, n, cancel=cancel))
+        iterations = max(1, min(params.iterations, MOST_ITERATIONS))
+        return (
+            workspace.complete(
+                path,
+                line,
+                character,
+                cancel=cancel,
+                multi_line=params.multi_line,
+                trigger="invoked",
+                iterations=iterations,
+            ),
+        )
+
+    completions = await session.ask("complete", at, call)
+    if completions is None:
+        return None
+    items = []
+    for completion in completions:
+        replaced = replaced_range(at.document, completion)
+        positions = {
+            name: {"line": p.line, "character": p.character}
+            for name, p in (("start", replaced.start), ("end", replaced.end))
+        }
+        items.append({**completion_json(completion), "range": positions})
+    return {"items": items}

@@ -1,0 +1,52 @@
+"""`weft/didShow`, `didAccept`, `didPartiallyAccept`, `didReject`, and what was counted: `weft/stats`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+
+from ...stats import summary_json
+from ...workspace import Workspace
+from ..messages import COMMAND_DID_ACCEPT, ItemParams, PartlyAcceptedParams
+from ..positions import characters_of
+from ..session import Session
+
+
+def handle_did_show(session: Session, params: ItemParams) -> None:
+    session.tell(lambda workspace: workspace.shown(params.id))
+
+
+def handle_did_accept(session: Session, params: ItemParams) -> None:
+    session.tell(lambda workspace: workspace.accepted(params.id))
+
+
+def handle_did_partially_accept(session: Session, params: PartlyAcceptedParams) -> None:
+    def news(workspace: Workspace) -> None:
+        text = workspace.stats.text(params.id)
+        if text is not None:
+            workspace.stats.partially_accepted(params.id, characters_of(text, params.accepted_length))
+
+    session.tell(news)
+
+
+def handle_did_reject(session: Session, params: ItemParams) -> None:
+    session.tell(lambda workspace: workspace.stats.rejected(params.id))
+
+
+async def handle_stats(session: Session, _: object) -> dict[str, Any]:
+    """What this server has counted since it started; `weft stats` adds up all days and servers."""
+    told = await session.look(lambda workspace: summary_json(workspace.stats.summary()))
+    return told or {}
+
+
+def handle_execute_command(session: Session, params: types.ExecuteCommandParams) -> None:
+    """The command of an item that was taken; its one argument is an object with the item's `id`."""
+    if params.command != COMMAND_DID_ACCEPT:
+        raise JsonRpcInvalidParams(f"There is no command {params.command!r}; there is {COMMAND_DID_ACCEPT!r}.")
+    for item in params.arguments or ():
+        # What the library makes of an object is one with attributes.
+        item_id = item.get("id") if isinstance(item, dict) else getattr(item, "id", None)
+        if isinstance(item_id, str):
+            handle_did_accept(session, ItemParams(item_id))
