@@ -9,7 +9,7 @@ from .index import CursorView, RepositoryIndex, RetrievalSettings
 from .lexical import STORED_CLASSES as LEXICAL_CLASSES
 from .lexical import LexicalIndex
 from .retrieve import STRATEGIES, UnknownStrategy, retrieve, strategy_named
-from .values import Fragment, Place, Query, RankedFragment, RetrievalOptions, Retrieved, ScorePart
+from .values import Fragment, Place, Query, RankedFragment, RetrievalOptions, Retrieved, ScorePart, Term
 
 STORED_CLASSES: tuple[type, ...] = (RepositoryIndex, RetrievalSettings, Slicing, *LEXICAL_CLASSES)
 """The classes of a kept index that come from this room."""
@@ -30,6 +30,7 @@ __all__ = [
     "Retrieved",
     "ScorePart",
     "Slicing",
+    "Term",
     "UnknownStrategy",
     "retrieve",
     "slice_file",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import sqrt
 
@@ -19,7 +19,7 @@ from ..codegraph import Definition, Reached, reachable_definitions
 from .explain import place_name
 from .index import CursorView
 from .terms import terms_of
-from .values import Place, ScorePart
+from .values import Place, ScorePart, Term
 
 # Fitted on the API tasks of seven repositories at a time, read on the eighth, rounded (benchmarks/results/
 # retrieval.md); the last one is read from the same tasks with the cursor at the called name.
@@ -41,33 +41,34 @@ class Candidate:
     reached: Reached | None = None  # through the receiver that was mentioned last
     is_imported: bool = False  # to be used by its name
     fits: bool = False  # what is typed before the cursor
-    values: tuple[float, ...] = ()  # of `parts`, in their order
+    values: Mapping[Term, float] = field(default_factory=dict)  # of each piece of evidence
 
     @property
     def score(self) -> float:
-        return sum(self.values)
+        return sum(self.values.values())
 
     def parts(self) -> tuple[ScorePart, ...]:
         """The score in words; they add up to it."""
-        details = (
-            ("called by similar code", place_name(self.caller) if self.caller else ""),
-            ("in reach", f"{self.reached.name} ({self.reached.how})" if self.reached else ""),
-            ("imported by name", ""),
-            ("fits what is typed", ""),
-            ("name in query", self.definition.name),
-        )
-        return tuple(
-            ScorePart(name, value, detail) for (name, detail), value in zip(details, self.values, strict=True) if value
-        )
+        details: dict[Term, str] = {
+            "called by similar code": place_name(self.caller) if self.caller else "",
+            "in reach": f"{self.reached.name} ({self.reached.how})" if self.reached else "",
+            "name in query": self.definition.name,
+        }
+        return tuple(ScorePart(name, value, details.get(name, "")) for name, value in self.values.items() if value)
 
 
 def rank_definitions(
-    view: CursorView, similar: Mapping[Place, float], terms: Mapping[str, float], hidden_from: int
+    view: CursorView,
+    similar: Mapping[Place, float],
+    terms: Mapping[str, float],
+    hidden_from: int,
+    without: frozenset[Term] = frozenset(),
 ) -> list[Candidate]:
     """Definitions that the code at the cursor may name next, best first.
 
     `similar` gives code like that before the cursor, most similar first, with a weight; `terms` are those of the
-    query, with theirs. Definitions of the cursor's own file from line `hidden_from` on are left out.
+    query, with theirs. Definitions of the cursor's own file from line `hidden_from` on are left out, and so is the
+    evidence in `without`.
     """
     candidates: dict[tuple[str, str], Candidate] = {}
 
@@ -99,13 +100,14 @@ def rank_definitions(
             found.fits |= fits
     most = max((found.calls for found in candidates.values()), default=0.0)
     for found in candidates.values():
-        found.values = (
-            CALLED_BY_SIMILAR_CODE * sqrt(found.calls / most) if found.calls else 0.0,
-            IN_REACH * (found.reached is not None),
-            IMPORTED_BY_NAME * found.is_imported,
-            FITS_WHAT_IS_TYPED * found.fits,
-            NAME_IN_QUERY * max(terms.get(term, 0.0) for term in _name_terms(found.definition.name)),
+        evidence: tuple[tuple[Term, float], ...] = (
+            ("called by similar code", CALLED_BY_SIMILAR_CODE * sqrt(found.calls / most) if found.calls else 0.0),
+            ("in reach", IN_REACH * (found.reached is not None)),
+            ("imported by name", IMPORTED_BY_NAME * found.is_imported),
+            ("fits what is typed", FITS_WHAT_IS_TYPED * found.fits),
+            ("name in query", NAME_IN_QUERY * max(terms.get(term, 0.0) for term in _name_terms(found.definition.name))),
         )
+        found.values = {name: value for name, value in evidence if name not in without}
     return sorted(candidates.values(), key=lambda found: (-found.score, found.path, found.definition.start_line))
 
 

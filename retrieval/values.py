@@ -7,8 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from ..codegraph.facts import FileGraph
+
+Term = Literal[
+    "fading",
+    "no line twice",
+    "near-duplicates",
+    "growth",
+    "definitions",
+    "called by similar code",
+    "in reach",
+    "imported by name",
+    "fits what is typed",
+    "name in query",
+]
+"""A part of the default ranking that can be left out, to measure what it brings; the last five are the evidence for a
+definition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +72,7 @@ class RetrievalOptions:
     cutoff: float = 1e-3  # weakest strength followed along calls; 0 is exact, for small repositories
     query_lines: int = 20
     explain: bool = False
+    without: frozenset[Term] = frozenset()  # of "weft"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from math import inf
 
 import numpy as np
 
@@ -56,13 +57,13 @@ def weft(view: CursorView, options: RetrievalOptions) -> Retrieved:
 
     A window's score is its BM25 score over that of the best one; a definition's, see `definitions`.
     """
-    terms = fading_terms(view, options.query_lines)
+    terms = fading_terms(view, options.query_lines, HALF_LIFE_LINES if "fading" not in options.without else inf)
     scores = view.bm25(terms)
     best = list(islice(best_first(view, scores), N_CONSIDERED))
     answer = _Answer(view, options, scores, terms)
     similar = {view.place(window): (scores[window] / scores[best[0]]) ** WITNESS_POWER for window in best[:N_WITNESSES]}
-    n_definitions = int(options.k * DEFINITION_SHARE)
-    for candidate in rank_definitions(view, similar, terms, answer.own_end):
+    n_definitions = int(options.k * DEFINITION_SHARE) if "definitions" not in options.without else 0
+    for candidate in rank_definitions(view, similar, terms, answer.own_end, options.without):
         if candidate.score < LEAST_SCORE or answer.n_fragments == n_definitions:
             break
         answer.add_definition(candidate)
@@ -70,13 +71,13 @@ def weft(view: CursorView, options: RetrievalOptions) -> Retrieved:
     return answer.retrieved()
 
 
-def fading_terms(view: CursorView, n_lines: int) -> dict[str, float]:
+def fading_terms(view: CursorView, n_lines: int, half_life: float = HALF_LIFE_LINES) -> dict[str, float]:
     """Terms of the last lines with the weight of their last mention: 1 on the last line, less on those above."""
     text = view.text(Place(view.path, max(0, view.n_lines - n_lines), view.n_lines))
     weights: dict[str, float] = {}
     for distance, line in enumerate(reversed(split_lines(text))):
         for term in terms_of(line):
-            weights.setdefault(term, 0.5 ** (distance / HALF_LIFE_LINES))
+            weights.setdefault(term, 0.5 ** (distance / half_life))
     return weights
 
 
@@ -90,6 +91,9 @@ class _Answer:
         self._options = options
         self._scores = scores
         self._terms = terms
+        self._parts_lines = "no line twice" not in options.without
+        self._drops_same = "near-duplicates" not in options.without
+        self._grows = "growth" not in options.without
         self._n_lines_free = options.k * LINES_PER_PLACE
         self._taken: dict[str, list[Place]] = {}
         self._fragments: list[RankedFragment] = []
@@ -125,7 +129,7 @@ class _Answer:
                 continue
             text = self._view.text(place)
             lines = frozenset(line.strip() for line in text.split("\n"))
-            if any(len(lines & better) >= SAME_TEXT * len(lines) for better in line_sets):
+            if self._drops_same and any(len(lines & better) >= SAME_TEXT * len(lines) for better in line_sets):
                 self._leave_out(place, "says the same as a better one")
                 continue
             line_sets.append(lines)
@@ -139,7 +143,7 @@ class _Answer:
     def _grown(self, window: int, n_lines: int) -> Place:
         """The window with lines from above and below, up to `n_lines`."""
         place = self._view.place(window)
-        n_more = max(0, n_lines - (place.end_line - place.start_line))
+        n_more = max(0, n_lines - (place.end_line - place.start_line)) if self._grows else 0
         n_above = int(SHARE_ABOVE * n_more)
         end = min(place.end_line + n_more - n_above, self._end_of(place.path))
         return Place(place.path, max(0, place.start_line - n_above), end)
@@ -157,7 +161,7 @@ class _Answer:
         return self.own_end if path == self._view.path else self._view.graph.files[path].n_lines
 
     def _overlaps(self, place: Place) -> bool:
-        taken = self._taken.get(place.path, ())
+        taken = self._taken.get(place.path, ()) if self._parts_lines else ()
         return any(place.start_line < other.end_line and other.start_line < place.end_line for other in taken)
 
     def _take(self, ranked: RankedFragment) -> None:

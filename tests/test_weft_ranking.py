@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.codegraph import parse_file
-from weft.retrieval import Query, RepositoryIndex, RetrievalOptions, Retrieved, retrieve, slice_file
+from weft.retrieval import Query, RepositoryIndex, RetrievalOptions, Retrieved, Term, retrieve, slice_file
 
 CURSOR = "<CURSOR>"
 
@@ -30,9 +30,10 @@ def index_of(files: dict[str, str]) -> RepositoryIndex:
     return RepositoryIndex.build((parse_file(path, text), slice_file(path, text)) for path, text in files.items())
 
 
-def ranked(text: str, k: int = 10, explain: bool = False) -> Retrieved:
+def ranked(text: str, k: int = 10, explain: bool = False, without: tuple[Term, ...] = ()) -> Retrieved:
     files, query = repository(text)
-    return retrieve(index_of(files), query, RetrievalOptions(strategy="weft", k=k, explain=explain))
+    options = RetrievalOptions(strategy="weft", k=k, explain=explain, without=frozenset(without))
+    return retrieve(index_of(files), query, options)
 
 
 def check_ranking(text: str, best: str, not_shown: str = "") -> None:
@@ -234,6 +235,73 @@ def test_an_answer_keeps_to_its_lines() -> None:
         found = ranked(f"#- shop.py\nvalue = 1\n{CURSOR}\n{files}", k)
         assert len(found.fragments) == k
         assert sum(len(one.fragment.text.splitlines()) for one in found.fragments) <= 20 * k
+
+
+# Terms left out, as the ablation does
+
+SHOP = """
+    #- shop.py
+    from price import total
+    def pay(basket):
+        check(basket)
+        <CURSOR>
+    #- price.py
+    def total(basket):
+        return sum(basket)
+    #- other.py
+    from price import total
+    def refund(basket):
+        check(basket)
+        return total(basket)
+    """
+LONG = f"#- shop.py\nvalue_3 = 1\n{CURSOR}\n#- long.py\n{filler('value', 100)}"
+COPIES = f"#- shop.py\nvalue_3 = 1\n{CURSOR}\n#- a.py\n{filler('value', 20)}#- b.py\n{filler('value', 19)}other = 1\n"
+
+
+def test_without_definitions_there_are_windows_alone() -> None:
+    assert any(part.name == "in reach" for one in ranked(SHOP, explain=True).fragments for part in one.parts)
+    without = ranked(SHOP, explain=True, without=("definitions",))
+    assert {part.name for one in without.fragments for part in one.parts} == {"words"}
+
+
+@pytest.mark.parametrize("evidence", ["called by similar code", "in reach", "imported by name"])
+def test_evidence_that_is_left_out_is_in_no_score(evidence: Term) -> None:
+    def names(without: tuple[Term, ...]) -> set[str]:
+        return {part.name for one in ranked(SHOP, explain=True, without=without).fragments for part in one.parts}
+
+    assert evidence in names(())
+    assert evidence not in names((evidence,))
+
+
+def test_without_parting_lines_windows_overlap_again() -> None:
+    def n_lines(without: tuple[Term, ...]) -> int:
+        places = [one.fragment.places[0] for one in ranked(LONG, without=without).fragments]
+        return sum(place.end_line - place.start_line for place in places if place.path == "long.py")
+
+    assert n_lines(()) <= 100 < n_lines(("no line twice",))
+
+
+def test_without_the_rule_near_copies_come_back() -> None:
+    assert len(ranked(COPIES).fragments) < len(ranked(COPIES, without=("near-duplicates",)).fragments)
+
+
+def test_without_growth_a_window_has_its_own_lines() -> None:
+    body = "".join(f"    check(basket_{number})\n" for number in range(60))
+
+    def longest(without: tuple[Term, ...]) -> int:
+        text = f"{textwrap.dedent(SHOP)}#- long.py\ndef many(basket):\n{body}"
+        return max(len(one.fragment.text.splitlines()) for one in ranked(text, without=without).fragments)
+
+    assert longest(("growth",)) <= 20 < longest(())
+
+
+def test_without_fading_the_lines_above_weigh_as_much() -> None:
+    def best(without: tuple[Term, ...]) -> str:
+        above = "".join(f"alpha_{number} = alpha\n" for number in range(6))
+        text = f"#- shop.py\n{above}gamma = beta\n{CURSOR}\n#- far.py\nalpha_0 = 1\n#- near.py\ngamma = 2\n"
+        return ranked(text, without=without).fragments[0].fragment.places[0].path
+
+    assert (best(()), best(("fading",))) == ("near.py", "far.py")
 
 
 # Explanations
