@@ -1,15 +1,18 @@
 """Positions in a text: lines as the language server protocol breaks them, columns as Python counts characters.
 
-Owns line starts and clamping. Knows no encoding units: the LSP layer converts before it gets here.
+Owns line starts, clamping, and where two texts differ. Knows no encoding units: the LSP layer converts before it
+gets here.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from functools import cached_property
 
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
+_BLOCK = 16_384  # characters that are compared at once
 
 
 class TextLines:
@@ -56,3 +59,26 @@ class TextLines:
         """Line and character of an offset."""
         line = bisect_right(self._starts, offset) - 1
         return line, offset - self._starts[line]
+
+
+def changed_range(before: str, after: str) -> tuple[int, int, int]:
+    """Where two texts begin to differ, and where in `before` and in `after` what they end with alike begins."""
+    longest = min(len(before), len(after))
+    start = _n_alike(longest, lambda n, m: before[n:m] == after[n:m])
+    end = _n_alike(
+        longest - start,
+        lambda n, m: before[len(before) - m : len(before) - n] == after[len(after) - m : len(after) - n],
+    )
+    return start, len(before) - end, len(after) - end
+
+
+def _n_alike(longest: int, alike: Callable[[int, int], bool]) -> int:
+    """How many first characters are alike, at most `longest`; `alike` compares those from n to m."""
+    n, step = 0, _BLOCK
+    while step and n < longest:
+        m = min(n + step, longest)
+        if alike(n, m):
+            n = m
+        else:
+            step //= 2
+    return n
