@@ -65,7 +65,7 @@ class InstructedModel:
         self._model.close()
 
     def _question(self, request: CompletionRequest) -> HoleQuestion:
-        previous = self._last_prompts.of(request.path)
+        previous = self._last_prompts.to_keep(request)
         question = ask_for_hole(request, self.count_tokens, self.info.context_tokens - FRAME_TOKENS, previous)
         self._last_prompts.remember(request.path, question.fragments)
         return question

@@ -335,7 +335,7 @@ class LocalModel:
         # A budget for the answer that leaves nothing to read would make it worthless.
         request = replace(request, max_new_tokens=min(request.max_new_tokens, context_tokens // 2))
         start = [] if self._tokenizer.start is None else [self._tokenizer.start]
-        previous = self._last_prompts.of(request.path)
+        previous = self._last_prompts.to_keep(request)
         budget = context_tokens - len(start)
         while True:
             prompt = build_prompt(request, self._fim, self._count, budget, previous)

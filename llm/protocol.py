@@ -76,6 +76,9 @@ class CompletionRequest:
     max_new_tokens: int = 64
     single_line: bool = True  # stop at the first line break
     stop: tuple[str, ...] = ()
+    # Fragments stand in the order of their scores, wherever the last prompt had them: for prompts that don't depend on
+    # what was asked before. Without it those that were shown already keep their places, and need not be read again.
+    in_score_order: bool = False
     # What would probably follow the prefix and these further characters: drafts for speculation, asked only by models
     # that can check them. Never changes what a greedy model writes, only how fast.
     guess: Callable[[str], str] | None = field(default=None, compare=False)

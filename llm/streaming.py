@@ -48,9 +48,10 @@ class LastPrompts:
         self._shown: dict[str, tuple[PromptFragment, ...]] = {}
         self._lock = threading.Lock()
 
-    def of(self, path: str) -> tuple[PromptFragment, ...]:
+    def to_keep(self, request: CompletionRequest) -> tuple[PromptFragment, ...]:
+        """What the last prompt of the request's file showed, for the next one to begin like it where it may."""
         with self._lock:
-            return self._shown.get(path, ())
+            return () if request.in_score_order else self._shown.get(request.path, ())
 
     def remember(self, path: str, fragments: tuple[PromptFragment, ...]) -> None:
         with self._lock:

@@ -8,13 +8,15 @@ from .fragments import FileFragments, Slicing, slice_file
 from .index import CursorView, RepositoryIndex, RetrievalSettings
 from .lexical import STORED_CLASSES as LEXICAL_CLASSES
 from .lexical import LexicalIndex
+from .repocoder import REPOCODER, oracle_query, predicted_query, vanilla_query
 from .retrieve import STRATEGIES, UnknownStrategy, retrieve, strategy_named
-from .values import Fragment, Place, Query, RankedFragment, RetrievalOptions, Retrieved, ScorePart, Term
+from .values import Fragment, Place, Query, QueryLines, RankedFragment, RetrievalOptions, Retrieved, ScorePart, Term
 
 STORED_CLASSES: tuple[type, ...] = (RepositoryIndex, RetrievalSettings, Slicing, *LEXICAL_CLASSES)
 """The classes of a kept index that come from this room."""
 
 __all__ = [
+    "REPOCODER",
     "STORED_CLASSES",
     "STRATEGIES",
     "CursorView",
@@ -23,6 +25,7 @@ __all__ = [
     "LexicalIndex",
     "Place",
     "Query",
+    "QueryLines",
     "RankedFragment",
     "RepositoryIndex",
     "RetrievalOptions",
@@ -32,7 +35,10 @@ __all__ = [
     "Slicing",
     "Term",
     "UnknownStrategy",
+    "oracle_query",
+    "predicted_query",
     "retrieve",
     "slice_file",
     "strategy_named",
+    "vanilla_query",
 ]

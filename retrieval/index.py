@@ -21,10 +21,10 @@ from ..codegraph import CodeGraph, FileGraph, parse_file
 from ..codegraph.cover import Spans
 from ..codegraph.relations import Relations
 from ..codegraph.weights import Weights
-from .fragments import FileFragments, Slicing, count_lines, lines_between, normalise, slice_file
+from .fragments import FileFragments, Slicing, count_lines, lines_between, normalise, slice_file, split_lines
 from .lexical import FloatArray, LexicalIndex, grown
 from .terms import count_terms, encode
-from .values import Place, Query
+from .values import Place, Query, QueryLines
 
 T = TypeVar("T", bound=np.generic)
 
@@ -97,7 +97,7 @@ class RepositoryIndex:
         following.texts = texts = dict(self.texts)
         following.n_lines = self.n_lines
         for path in (*gone, *pairs):
-            following.n_lines -= self._n_lines_of(path)
+            following.n_lines -= self.n_lines_of(path)
             texts.pop(path, None)
         for path, (_, fragments) in pairs.items():
             ids = following.lexical.ids(path)
@@ -105,7 +105,7 @@ class RepositoryIndex:
             following.starts[at], following.ends[at] = fragments.starts, fragments.ends
             following.hashes[at], following._owners[at] = fragments.hashes, path
             texts[path] = fragments.text
-            following.n_lines += following._n_lines_of(path)
+            following.n_lines += following.n_lines_of(path)
         spans = {path: following._spans(path) for path in pairs}
         following.relations = self.relations.with_changes(following.graph, spans, gone)
         return following
@@ -117,6 +117,11 @@ class RepositoryIndex:
     def text(self, place: Place) -> str:
         """The lines of a place, joined by \\n."""
         return lines_between(self.texts[place.path], place.start_line, place.end_line)
+
+    def n_lines_of(self, path: str) -> int:
+        """How many lines an indexed file has; 0 for an unknown one."""
+        ids = self.lexical.ids(path)
+        return int(self.ends[ids[-1]]) if ids else 0
 
     def at(self, query: Query, n_shown_lines: int = 20) -> CursorView:
         """This snapshot as a cursor may see it; `n_shown_lines` stands in for a query without `shown_from_line`."""
@@ -148,10 +153,6 @@ class RepositoryIndex:
         ids = self.lexical.ids(path)
         return Spans(ids.start, self.starts[ids.start : ids.stop], self.ends[ids.start : ids.stop])
 
-    def _n_lines_of(self, path: str) -> int:
-        ids = self.lexical.ids(path)
-        return int(self.ends[ids[-1]]) if ids else 0
-
 
 class CursorView:
     """An index in which the cursor's file ends at the cursor: nothing after it reaches a score (papers' spec 1.3, 2.2).
@@ -174,8 +175,9 @@ class CursorView:
         self._tail = slice_file(query.path, query.prefix, index.settings.slicing, self._n_kept)
         self._lexical = index.lexical.cut(query.path, self._n_kept, self._tail)
         shown_from = self.n_lines - n_shown_lines if query.shown_from_line is None else query.shown_from_line
+        self._shown_from = min(shown_from, self.cursor_line)
         self.candidates: NDArray[np.bool_] = self._renumbered(self._lexical.live)
-        self.candidates[self.first_own :] &= self.own_ends <= min(shown_from, self.cursor_line)
+        self.candidates[self.first_own :] &= self.own_ends <= self._shown_from
 
     @property
     def n_ids(self) -> int:
@@ -186,9 +188,17 @@ class CursorView:
         """0-based; one past the last line when the cursor stands at the start of a line."""
         return self.n_lines - 1 if self.prefix and not self.prefix.endswith(b"\n") else self.n_lines
 
+    def query_lines(self, n_lines: int) -> QueryLines:
+        """The lines that the query names, else the last ones before the cursor."""
+        if self.query.lines is not None:
+            return self.query.lines
+        text = lines_between(self.prefix, max(0, self.n_lines - n_lines), self.n_lines)
+        return QueryLines(tuple(split_lines(text)))
+
     def query_terms(self, n_lines: int) -> Counter[str]:
-        """Terms of the last lines before the cursor, with how often they occur."""
-        return count_terms(lines_between(self.prefix, max(0, self.n_lines - n_lines), self.n_lines))
+        """Terms of the query's lines, with how often they occur."""
+        lines = self.query_lines(n_lines)
+        return count_terms("\n".join((*lines.before, *lines.after)))
 
     @cached_property
     def graph(self) -> CodeGraph:
@@ -261,6 +271,10 @@ class CursorView:
         if place.path != self.path:
             return self.index.text(place)
         return lines_between(self.prefix, place.start_line, place.end_line)
+
+    def end_of(self, path: str) -> int:
+        """The line after the last one that a fragment of a live file may show."""
+        return self._shown_from if path == self.path else self.index.n_lines_of(path)
 
     @cached_property
     def hashes(self) -> NDArray[np.uint64]:

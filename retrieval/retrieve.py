@@ -14,6 +14,7 @@ from .explain import way_from_cursor, withheld, words_part
 from .fragrel import fragrel
 from .index import CursorView, RepositoryIndex
 from .ranking import Ranking, best_windows
+from .repocoder import shift_down
 from .values import Query, RetrievalOptions, Retrieved, ScorePart
 from .weft import weft
 
@@ -78,7 +79,11 @@ def _explained(view: CursorView, options: RetrievalOptions, found: Retrieved) ->
 
 
 def _windows(rank: Callable[[CursorView, RetrievalOptions], Ranking]) -> Callable[..., Retrieved]:
-    return lambda view, options: best_windows(view, rank(view, options), options)
+    def strategy(view: CursorView, options: RetrievalOptions) -> Retrieved:
+        found = best_windows(view, rank(view, options), options)
+        return shift_down(view, found) if options.shift else found
+
+    return strategy
 
 
 STRATEGIES: Mapping[str, Callable[[CursorView, RetrievalOptions], Retrieved]] = {

@@ -45,6 +45,17 @@ class Fragment:
 
 
 @dataclass(frozen=True, slots=True)
+class QueryLines:
+    """The lines that a query is made of, in file order: those before the cursor, and those believed to follow.
+
+    The cursor's own line is the last one of `before` while nothing is believed of it, else the first of `after`.
+    """
+
+    before: tuple[str, ...]
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A cursor: the file up to it, and what the prompt shows of that file anyway.
 
@@ -52,13 +63,15 @@ class Query:
     prompt already, so windows that end after that line are no candidates, and neither is anything
     after the cursor (papers' spec 1.3 and 2.2). `None` means: as much as the query window (20 lines).
     `file_graph` is the graph of `prefix`, or of its lines above the cursor's, for callers that have parsed
-    already; without it the prefix is parsed when a strategy asks for the graph.
+    already; without it the prefix is parsed when a strategy asks for the graph. `lines` are asked for instead of the
+    last lines of the prefix, and nothing else of the query changes by them.
     """
 
     path: str
     prefix: str
     shown_from_line: int | None = None
     file_graph: FileGraph | None = None
+    lines: QueryLines | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +84,7 @@ class RetrievalOptions:
     include_self: bool = False  # Eq. 9, F2
     cutoff: float = 1e-3  # weakest strength followed along calls; 0 is exact, for small repositories
     query_lines: int = 20
+    shift: bool = False  # windows are shown a stride further down (papers' spec 2.3); "weft" grows its own instead
     explain: bool = False
     without: frozenset[Term] = frozenset()  # of "weft"
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from math import inf
+from operator import itemgetter
 
 import numpy as np
 
 from .definitions import Candidate, rank_definitions
 from .explain import words_part
-from .fragments import split_lines
 from .index import CursorView
 from .lexical import FloatArray
 from .ranking import best_first
@@ -72,10 +72,12 @@ def weft(view: CursorView, options: RetrievalOptions) -> Retrieved:
 
 
 def fading_terms(view: CursorView, n_lines: int, half_life: float = HALF_LIFE_LINES) -> dict[str, float]:
-    """Terms of the last lines with the weight of their last mention: 1 on the last line, less on those above."""
-    text = view.text(Place(view.path, max(0, view.n_lines - n_lines), view.n_lines))
+    """Terms of the query's lines with the weight of their nearest mention: 1 at the cursor, less further from it."""
+    lines = view.query_lines(n_lines)
+    # With nothing believed of the cursor's line, the last one known is the nearest.
+    behind = enumerate(reversed(lines.before), 1 if lines.after else 0)
     weights: dict[str, float] = {}
-    for distance, line in enumerate(reversed(split_lines(text))):
+    for distance, line in sorted((*enumerate(lines.after), *behind), key=itemgetter(0)):
         for term in terms_of(line):
             weights.setdefault(term, 0.5 ** (distance / half_life))
     return weights

@@ -102,7 +102,7 @@ class HttpModel(ABC):
     def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
         try:
             self._prepared(cancel)
-            ask = self._warm_ask(request, self._last_prompts.of(request.path), self._completion_context(), cancel)
+            ask = self._warm_ask(request, self._last_prompts.to_keep(request), self._completion_context(), cancel)
             if ask is not None:
                 self._last_prompts.remember(request.path, ask.shown)
                 for event in self._endpoint.events(ask.path, ask.body, cancel):
@@ -118,7 +118,7 @@ class HttpModel(ABC):
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
         def ask() -> Ask:
-            context_tokens, previous = self._completion_context(), self._last_prompts.of(request.path)
+            context_tokens, previous = self._completion_context(), self._last_prompts.to_keep(request)
             if self._by_instruction:
                 question = self._counting(lambda count: ask_for_hole(request, count, context_tokens, previous), cancel)
                 ask = replace(self._chat_ask(question.chat, context_tokens, cancel), shown=question.fragments)

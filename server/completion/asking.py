@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 
 from ...codegraph import FileGraph, parse_file
 from ...llm import Cancel, CodeModel, CompletionRequest, PromptFragment, WorkspaceModel
-from ...retrieval import Query, RankedFragment, RetrievalOptions, Retrieved, retrieve
+from ...retrieval import Query, QueryLines, RankedFragment, RetrievalOptions, Retrieved, retrieve
 from ..config import Config
 from ..secrets import redact
 from ..settings import retrieval_options
@@ -22,14 +22,16 @@ GUESSED_TOKENS = 24
 """Words and signs of one guess; what a model has refuted is guessed anew."""
 
 
-def retrieve_at(snapshot: FolderSnapshot, cursor: Cursor, options: RetrievalOptions) -> Retrieved:
-    """Fragments for the code at the cursor, best first."""
+def retrieve_at(
+    snapshot: FolderSnapshot, cursor: Cursor, options: RetrievalOptions, lines: QueryLines | None = None
+) -> Retrieved:
+    """Fragments for the code at the cursor, or for `lines` in its place, best first."""
     # The default strategy reads the line at the cursor as words, so the lines above it are parsed once a line, not
     # once a key. FragRel's formulas get the very prefix.
     file_graph = None
     if options.strategy == "weft":
         file_graph = _graph_above(cursor.path, cursor.lines.text[: cursor.lines.offset(cursor.line, 0)])
-    query = Query(cursor.path, cursor.prefix, cursor.shown_from_line, file_graph)
+    query = Query(cursor.path, cursor.prefix, cursor.shown_from_line, file_graph, lines)
     return retrieve(snapshot.index, query, options)
 
 

@@ -1,0 +1,66 @@
+"""RepoCoder without its model: which lines ask in each round, and what a found block shows.
+
+Owns the arithmetic of the windows (papers' spec 2.1 and 2.3). How windows are indexed is `Slicing`'s matter, and which
+of them are candidates is the view's. Knows no strategy: every one takes `QueryLines`.
+
+`shown_from_line` is the first line of the file that the prompt shows; a query never reaches above it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .fragments import Slicing, normalise, split_lines
+from .index import CursorView
+from .values import Fragment, Place, QueryLines, RankedFragment, RetrievalOptions, Retrieved
+
+WINDOW_LINES = 20
+
+REPOCODER = RetrievalOptions(strategy="jaccard", k=20, query_lines=WINDOW_LINES)
+"""RepoCoder's ranking: by shared terms, the twenty best, of which a prompt shows at most ten."""
+
+
+def vanilla_query(prefix: str, shown_from_line: int, n_lines: int = WINDOW_LINES) -> QueryLines:
+    """The last lines before the cursor, as they stand: what a query without `lines` asks, within the shown lines."""
+    lines = split_lines(prefix)
+    first = max(shown_from_line, len(lines) - n_lines, 0)
+    return QueryLines(tuple(split_lines("\n".join(lines[first:]))))
+
+
+def predicted_query(prefix: str, shown_from_line: int, written: str, n_lines: int = WINDOW_LINES) -> QueryLines:
+    """Half a window before the cursor's line, and half a window of what a model wrote there. No line is blank."""
+    above, begun = _above(prefix, shown_from_line, n_lines // 2)
+    after = [line for line in split_lines(begun + written) if line.strip()]
+    return QueryLines(tuple(line for line in above if line.strip()), tuple(after[: n_lines // 2]))
+
+
+def oracle_query(prefix: str, shown_from_line: int, truth: str, n_lines: int = WINDOW_LINES) -> QueryLines:
+    """The same around the cursor in the finished file; `truth` is what follows the cursor. For measurements alone."""
+    above, begun = _above(prefix, shown_from_line, n_lines // 2)
+    return QueryLines(tuple(above), tuple(split_lines(begun + truth)[: n_lines // 2]))
+
+
+def shifted(place: Place, n_file_lines: int, slicing: Slicing) -> Place:
+    """The window one stride further down, or as far as the file goes: what follows a match is what is wanted."""
+    end = min(place.end_line + slicing.stride, n_file_lines)
+    return Place(place.path, max(0, end - slicing.n_lines), end)
+
+
+def shift_down(view: CursorView, found: Retrieved) -> Retrieved:
+    """The windows with all their places shifted. Their text is that of the first place, others may differ below.
+
+    In the cursor's own file a window is not shifted into what the prompt shows.
+    """
+    return replace(found, fragments=tuple(_shifted_fragment(view, ranked) for ranked in found.fragments))
+
+
+def _shifted_fragment(view: CursorView, ranked: RankedFragment) -> RankedFragment:
+    slicing = view.index.settings.slicing
+    places = tuple(shifted(place, view.end_of(place.path), slicing) for place in ranked.fragment.places)
+    return replace(ranked, fragment=Fragment(places, view.text(places[0])))
+
+
+def _above(prefix: str, shown_from_line: int, n_lines: int) -> tuple[list[str], str]:
+    """So many lines above the cursor's, and what is begun of that one."""
+    *above, begun = normalise(prefix).split("\n")
+    return above[max(shown_from_line, len(above) - n_lines, 0) :], begun
