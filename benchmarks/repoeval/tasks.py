@@ -108,7 +108,7 @@ def typed_to_called_name(task: Task, n_letters: int) -> Task | None:
 
 
 def _line_tasks(sources: Mapping[str, SourceFile], repo: str, n_repeats: Counter[str], n_tasks: int) -> list[Task]:
-    candidates = [(path, line) for path in sorted(sources) for line in _target_lines(sources[path])]
+    candidates = [(path, line) for path in sorted(sources) for line in target_lines(sources[path])]
     random.Random(f"{SEED}:{repo}:line").shuffle(candidates)
     picked: dict[str, tuple[str, int]] = {}
     for path, line in candidates:
@@ -120,11 +120,11 @@ def _line_tasks(sources: Mapping[str, SourceFile], repo: str, n_repeats: Counter
         source = sources[path]
         text = source.lines[line]
         is_import = re.match(r"\s*(from|import)\b", text) is not None
-        tasks.append(_task(f"{repo}/line/{number}", source, line, text, n_repeats, is_import=is_import))
+        tasks.append(make_task(f"{repo}/line/{number}", source, line, text, n_repeats, is_import=is_import))
     return tasks
 
 
-def _target_lines(source: SourceFile) -> Iterable[int]:
+def target_lines(source: SourceFile) -> Iterable[int]:
     if not source.gives_tasks:
         return
     something_before = False
@@ -166,7 +166,9 @@ def _api_tasks(sources: Mapping[str, SourceFile], repo: str, n_repeats: Counter[
         api = _called_definition(call.callee, owners)
         task_id = f"{repo}/api/{number}"
         tasks.append(
-            _task(task_id, source, call.line, truth, n_repeats, end_line=call.end_line, resolution=call.how, api=api)
+            make_task(
+                task_id, source, call.line, truth, n_repeats, end_line=call.end_line, resolution=call.how, api=api
+            )
         )
     return tasks
 
@@ -216,7 +218,7 @@ def _called_definition(callee: DefinitionAt, owners: Mapping[int, str]) -> Calle
     )
 
 
-def _task(
+def make_task(
     task_id: str,
     source: SourceFile,
     line: int,
