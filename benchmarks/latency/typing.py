@@ -1,0 +1,371 @@
+"""A person at a keyboard: from a real edit, the keys that make it, with the pauses between them.
+
+Owns where such a person goes, what is typed, mistyped, deleted and taken over, and how long each key takes. A key is an
+edit of plain text at an offset; knows no editor protocol, no clock and no server.
+
+The same seed gives the same keys. Chance is drawn for each place of the finished text by itself, so what was taken over
+from a completion before changes nothing that comes after.
+
+What is real: the edit, line by line. What is made up: the order (from the top down, with looks into the commit's other
+files between), the hands, and that an editor indents the line after a line break by itself.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from random import Random
+from typing import Literal
+
+from ..histories import FileEdit
+
+Kind = Literal["move", "type", "erase", "delete", "over", "take"]
+"""A cursor that jumps; a character; a backspace; a selection that is deleted; a closing bracket that stands there
+already; what a completion offered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """`text` replaces what lies between two offsets, `pause_s` after the key before; then the cursor stands there."""
+
+    kind: Kind
+    start: int
+    end: int
+    text: str
+    cursor: int
+    pause_s: float
+
+    @property
+    def changes_text(self) -> bool:
+        return bool(self.text) or self.start != self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """Medians of pauses in seconds, and how often something happens.
+
+    The pauses make some 60 words a minute while letters are typed, a little more than most people reach (Dhakal et
+    al., "Observations on Typing from 136 Million Keystrokes", CHI 2018: 52), and fall below 20 with the thinking.
+    """
+
+    letter_s: float = 0.12
+    shifted_s: float = 0.19  # capitals and signs
+    word_s: float = 0.22  # the first letter of a word
+    line_s: float = 0.35  # the first key of a line
+    erase_s: float = 0.05  # a backspace that is held down
+    notice_s: float = 0.3  # until a typo is seen
+    think_s: float = 1.2  # before a hunk, and before some lines
+    switch_s: float = 2.5  # to another file
+    spread: float = 0.4  # of the logarithm
+    think_at_line: float = 0.3
+    mistype: float = 0.02
+    switch_file: float = 0.2
+    erases_up_to: int = 12  # characters; more are selected and deleted
+    closes_brackets: bool = True
+    takes: float = 0.8  # of completions that are just what was meant
+    takes_part: float = 0.4  # of those that begin with it
+    least_taken: int = 3  # characters for which somebody leaves the letters
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """At `start` in the finished text stands `inserted`, where `removed` stood before."""
+
+    start: int
+    removed: str
+    inserted: str
+
+
+class Typist:
+    """Makes one edit. `text` and `cursor` are as they are now; everything before the cursor is as it will stay."""
+
+    def __init__(self, edit: FileEdit, seed: int, hands: Hands | None = None) -> None:
+        self.edit = edit
+        self.text = edit.before
+        self.cursor = 0
+        self.hands = hands or Hands()
+        self._seed = seed
+        self._changes = deque(changes_of(edit))
+        self._open = False  # the first of them has been begun
+        self._done = 0  # of the finished text
+        self._closers = ""  # what the editor closed by itself, right of the cursor
+        self._mistyped: set[int] = set()
+        self._plan: deque[_Step] = deque()
+
+    def plan(self) -> Key | None:
+        """The next key; None when the file is as it should be."""
+        if not self._plan:
+            self._plan.extend(self._next_steps())
+        return self._plan[0].key if self._plan else None
+
+    def press(self) -> Key:
+        """Make the planned key happen. Raises IndexError when there is none."""
+        self.plan()
+        step = self._plan.popleft()
+        self._done, self._closers = step.done, step.closers
+        self._apply(step.key)
+        return step.key
+
+    def take(self, start: int, end: int, text: str) -> Key | None:
+        """What this person takes of a shown completion, which has then happened; None when the letters go on.
+
+        Nothing is taken that is not what the file will hold, so the finished text is the same.
+        """
+        new = self._right_of_cursor(start, end, text)
+        if not new:
+            return None
+        chance = self._chance("take", self._done)
+        n_agreeing = self._n_agreeing(new, end)
+        if n_agreeing == len(new) >= self.hands.least_taken and chance.random() < self.hands.takes:
+            return self._take(start, end, text)
+        # Editors take word by word, which leaves out what is wrong.
+        n_words = _whole_words(new, n_agreeing) if end == self.cursor else 0
+        if n_words >= self.hands.least_taken and chance.random() < self.hands.takes_part:
+            return self._take(start, end, text[: len(text) - len(new) + n_words])
+        return None
+
+    def agreeing(self, start: int, end: int, text: str) -> int:
+        """How many characters right of the cursor a completion has right, in a row."""
+        return self._n_agreeing(self._right_of_cursor(start, end, text), end)
+
+    def _right_of_cursor(self, start: int, end: int, text: str) -> str:
+        """What a completion writes right of the cursor; "" where nothing is typed now, or it changes what is left."""
+        typing = len(self._plan) <= 1 and (key := self.plan()) is not None and key.kind in ("type", "over")
+        if not typing or not start <= self.cursor <= end:
+            return ""
+        n = self.cursor - start
+        return text[n:] if text[:n] == self.text[start : self.cursor] else ""
+
+    def _n_agreeing(self, new: str, end: int) -> int:
+        """Of `new`, which would stand right of the cursor and replace what is there up to `end`."""
+        if not new:
+            return 0
+        change, after = self._changes[0], self.edit.after
+        change_end = change.start + len(change.inserted)
+        rest = after[self._done : change_end]
+        n = _n_common(new, rest)
+        # What stood there before may be written once more, when it stays as it was.
+        past = new[len(rest) :] if n == len(rest) else ""
+        untouched = self._changes[1].start if len(self._changes) > 1 else len(after)
+        n_replaced = max(0, end - self.cursor - len(self._closers))
+        stays = past == after[change_end : change_end + n_replaced] and change_end + n_replaced <= untouched
+        if n_replaced or past:
+            return len(new) if stays and len(past) == n_replaced and n == len(rest) else 0 if n_replaced else n
+        return n
+
+    def _take(self, start: int, end: int, text: str) -> Key:
+        change = self._changes[0]
+        replaced = end - self.cursor
+        self._done = min(start + len(text), change.start + len(change.inserted))
+        self._closers = self._closers[min(replaced, len(self._closers)) :]
+        self._plan.clear()
+        key = Key("take", start, end, text, start + len(text), 0.0)
+        self._apply(key)
+        return key
+
+    def _apply(self, key: Key) -> None:
+        self.text = self.text[: key.start] + key.text + self.text[key.end :]
+        self.cursor = key.cursor
+
+    def _next_steps(self) -> Iterator[_Step]:
+        """The next key, or the few that belong together."""
+        while self._changes:
+            change = self._changes[0]
+            if not self._open:
+                self._open = True
+                return self._go_to(change)
+            if self._done < change.start + len(change.inserted):
+                return self._insert(change)
+            if self._closers:
+                # What was closed and is not wanted.
+                end = self.cursor + len(self._closers)
+                pause_s = self._pause(self.hands.notice_s)
+                return iter([_Step(Key("delete", self.cursor, end, "", self.cursor, pause_s), self._done, "")])
+            self._changes.popleft()
+            self._open = False
+        return iter(())
+
+    def _go_to(self, change: Change) -> Iterator[_Step]:
+        start, end = change.start, change.start + len(change.removed)
+        erases = len(change.removed) <= self.hands.erases_up_to and not re.search(r"[\r\n]", change.removed)
+        here = end if erases else start
+        yield _Step(Key("move", here, here, "", here, self._pause(self.hands.think_s)), start, "")
+        if not change.removed:
+            return
+        if not erases:
+            yield _Step(Key("delete", start, end, "", start, self._pause(self.hands.word_s)), start, "")
+            return
+        for at in range(end, start, -1):
+            pause_s = self._pause(self.hands.notice_s if at == end else self.hands.erase_s)
+            yield _Step(Key("erase", at - 1, at, "", at - 1, pause_s), start, "")
+
+    def _insert(self, change: Change) -> Iterator[_Step]:
+        end = change.start + len(change.inserted)
+        unit = _unit_at(self.edit.after, self._done, end)
+        chance = self._chance("type", self._done)
+        if unit.isalpha() and self._done not in self._mistyped and chance.random() < self.hands.mistype:
+            self._mistyped.add(self._done)
+            return self._mistype(end, chance)
+        return iter([self._type(unit)])
+
+    def _type(self, unit: str) -> _Step:
+        done, closers = self._done + len(unit), self._closers
+        at, pause_s = self.cursor, self._pause_before(unit)
+        if closers and unit == closers[0]:
+            return _Step(Key("over", at, at, "", at + 1, pause_s), done, closers[1:])
+        if self._is_closed_at_once(unit):
+            closer = _BRACKETS[unit]
+            return _Step(Key("type", at, at, unit + closer, at + 1, pause_s), done, closer + closers)
+        return _Step(Key("type", at, at, unit, at + len(unit), pause_s), done, closers)
+
+    def _mistype(self, end: int, chance: Random) -> Iterator[_Step]:
+        """A wrong letter, perhaps some right ones after it, and all of them taken back."""
+        wrong = chance.choice([letter for letter in "etaoinsr" if letter != self.edit.after[self._done].lower()])
+        more = re.match(r"\w{0,2}", self.edit.after[self._done + 1 : end])
+        typed = wrong + (more.group()[: chance.randint(0, 2)] if more else "")
+        at = self.cursor
+        for i, letter in enumerate(typed):
+            yield self._same(Key("type", at + i, at + i, letter, at + i + 1, self._pause_before(letter)))
+        for i in range(len(typed), 0, -1):
+            pause_s = self._pause(self.hands.notice_s if i == len(typed) else self.hands.erase_s)
+            yield self._same(Key("erase", at + i - 1, at + i, "", at + i - 1, pause_s))
+
+    def _same(self, key: Key) -> _Step:
+        return _Step(key, self._done, self._closers)
+
+    def _is_closed_at_once(self, unit: str) -> bool:
+        if not self.hands.closes_brackets or unit not in _BRACKETS:
+            return False
+        right = self.text[self.cursor : self.cursor + 1]
+        return not right or right.isspace() or right in _BRACKETS.values()
+
+    def _pause_before(self, unit: str) -> float:
+        before = self.edit.after[self._done - 1 : self._done]
+        if before in ("", "\n", "\r") or unit[0] in "\r\n":
+            thinks = self._chance("line", self._done).random() < self.hands.think_at_line
+            return self._pause(self.hands.think_s if thinks else self.hands.line_s)
+        if unit.isalnum() and not before.isalnum():
+            return self._pause(self.hands.word_s)
+        return self._pause(self.hands.letter_s if unit.islower() or unit == " " else self.hands.shifted_s)
+
+    def _pause(self, median_s: float) -> float:
+        return median_s * math.exp(self._chance("pause", self._done).gauss(0.0, self.hands.spread))
+
+    def _chance(self, purpose: str, place: int) -> Random:
+        return Random(f"{self._seed} {self.edit.commit} {self.edit.path} {purpose} {place}")
+
+
+def changes_of(edit: FileEdit) -> list[Change]:
+    """What is to be deleted and typed, from the top, as little as people do: lines that stay are not typed again."""
+    changes = []
+    shift = 0  # of places in the finished text against those before the edit
+    offset = _line_offsets(edit.before)
+    for hunk in edit.hunks:
+        start = offset[hunk.start_line] + shift
+        for removed, inserted in _pieces(hunk.removed, hunk.text):
+            change = _as_typed(Change(start, removed, inserted), edit.after)
+            if change.removed or change.inserted:
+                changes.append(change)
+            start += len(inserted)
+        shift += len(hunk.text) - len(hunk.removed)
+    return changes
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """One commit made by hand: the files it changed, and in which order somebody goes through them."""
+
+    commit: str
+    typists: tuple[Typist, ...]
+
+    def keys(self, seed: int) -> Iterator[Typist]:
+        """The typist whose turn it is, before each key. Whoever reads this presses the key, or takes a completion."""
+        chance = Random(f"{seed} {self.commit}")
+        waiting = deque(self.typists)
+        while waiting:
+            typist = waiting[0]
+            key = typist.plan()
+            if key is None:
+                waiting.popleft()
+                continue
+            if key.kind == "move" and len(waiting) > 1 and chance.random() < typist.hands.switch_file:
+                waiting.rotate(-1)
+                if waiting[0].plan() is None:
+                    continue
+            yield waiting[0]
+
+
+def sittings(edits: Sequence[FileEdit], seed: int, hands: Hands | None = None) -> list[Sitting]:
+    """The edits, commit by commit."""
+    return [
+        Sitting(commit, tuple(Typist(edit, seed, hands) for edit in of_commit))
+        for commit, of_commit in groupby(edits, key=lambda edit: edit.commit)
+    ]
+
+
+_BRACKETS = {"(": ")", "[": "]", "{": "}"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A planned key, with how much of the finished text stands after it and what the editor has closed."""
+
+    key: Key
+    done: int
+    closers: str
+
+
+def _line_offsets(text: str) -> list[int]:
+    return [0, *(match.end() for match in re.finditer(r"\r\n|\n|\r", text)), len(text)]
+
+
+def _pieces(removed: str, inserted: str) -> Iterator[tuple[str, str]]:
+    """Both texts cut alike: line by line where each line became another one."""
+    old, new = removed.splitlines(keepends=True), inserted.splitlines(keepends=True)
+    yield from zip(old, new, strict=True) if len(old) == len(new) else [(removed, inserted)]
+
+
+def _as_typed(change: Change, after: str) -> Change:
+    """The same change without what both sides share; a new line is begun at the end of the one before it."""
+    start, removed, inserted = change.start, change.removed, change.inserted
+    n = _n_common(removed, inserted)
+    if n and removed[n - 1] == "\r":
+        n -= 1
+    start, removed, inserted = start + n, removed[n:], inserted[n:]
+    n = _n_common(removed[::-1], inserted[::-1])
+    if n and removed[-n] == "\n":
+        n -= 1  # never between the two halves of one line break
+    if n:
+        removed, inserted = removed[:-n], inserted[:-n]
+    line_break = _break_before(inserted, len(inserted))
+    if line_break and not removed and _break_before(after, start) == line_break:
+        start, inserted = start - len(line_break), line_break + inserted[: -len(line_break)]
+    return Change(start, removed, inserted)
+
+
+def _break_before(text: str, end: int) -> str:
+    """The line break that `text` has right before `end`, "" when there is none."""
+    match = re.search(r"(?:\r\n|\n|\r)\Z", text[max(0, end - 2) : end])
+    return match.group() if match else ""
+
+
+def _n_common(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _unit_at(text: str, start: int, end: int) -> str:
+    """What one key writes: a character, or a line break with the indentation that the editor adds."""
+    match = re.compile(r"(?:\r\n|\r|\n)[ \t]*|.", re.DOTALL).match(text, start, end)
+    assert match is not None
+    return match.group()
+
+
+def _whole_words(text: str, n: int) -> int:
+    """The most of the first `n` characters that are whole words of `text`."""
+    ends = (match.end() for match in re.finditer(r"\s*(?:\w+|[^\w\s]+)", text))
+    return max((end for end in ends if end <= n), default=0)
