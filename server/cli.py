@@ -91,6 +91,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_location(complete)
     complete.add_argument("--multi-line", action="store_true", help="several lines, whatever the syntax calls for")
     complete.add_argument(
+        "--iterations",
+        type=int,
+        metavar="N",
+        help="so many rounds, each with what the one before wrote as the query: slower, for whoever can wait",
+    )
+    complete.add_argument(
         "--model",
         metavar="BACKEND[=WHERE]",
         help=f"{SPELLINGS}; default: as configured",
@@ -172,6 +178,8 @@ def _index(options: argparse.Namespace) -> int:
 def _complete(options: argparse.Namespace) -> int:
     from .jsonable import completion_json
 
+    if options.iterations is not None:
+        return _complete_in_rounds(options)
     terminal = _terminal(options)
     path, line, character = _location(options.location)
     settings = _model_settings(options.model)
@@ -186,6 +194,38 @@ def _complete(options: argparse.Namespace) -> int:
     else:
         terminal.notes(notes)
         terminal.completion(path, completion)
+    return 0 if completion.text else NOTHING_TO_SHOW
+
+
+def _complete_in_rounds(options: argparse.Namespace) -> int:
+    from .completion import Round
+    from .jsonable import completion_json, round_json
+
+    n_rounds = options.iterations
+    if n_rounds < 1:
+        raise UserError(f"--iterations {n_rounds}: give at least 1. More than 2 to 3 rounds rarely change anything.")
+    terminal = _terminal(options)
+    path, line, character = _location(options.location)
+    done: list[Round] = []
+    with (
+        _indexed_workspace(path, terminal, options, _model_settings(options.model)) as workspace,
+        terminal.rounds_progress(n_rounds) as progress,
+    ):
+
+        def on_round(one: Round) -> None:
+            done.append(one)
+            progress(one)
+
+        completion = workspace.complete_in_rounds(
+            path, line, character, n_rounds, multi_line=options.multi_line or None, on_round=on_round
+        )
+        notes = workspace.status().notes
+    if options.json:
+        terminal.json({**completion_json(completion), "rounds": list(map(round_json, done)), "notes": list(notes)})
+    else:
+        terminal.notes(notes)
+        terminal.completion(path, completion)
+        terminal.rounds(done)
     return 0 if completion.text else NOTHING_TO_SHOW
 
 

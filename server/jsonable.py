@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..retrieval import Place, RankedFragment
-from .completion import Completion
+from .completion import Completion, Round
 from .folder import IndexReport
 from .workspace import Explanation, Status
 
@@ -29,6 +29,18 @@ def completion_json(completion: Completion) -> Json:
         "whyEmpty": completion.why_empty,
         "fragments": fragments_json(completion.fragments),
         "timingsMs": _rounded(completion.timings_ms),
+    }
+
+
+def round_json(done: Round) -> Json:
+    """One round of RepoCoder's loop: what was asked, found and written."""
+    asked = [] if done.query is None else [*done.query.before, *done.query.after]
+    return {
+        "query": asked,
+        "text": done.written.text,
+        "model": done.written.model,
+        "fragments": fragments_json(done.fragments),
+        "timingsMs": _rounded(done.timings_ms),
     }
 
 

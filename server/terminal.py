@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,8 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from ..retrieval import Place, RankedFragment
-    from .completion import Completion
+    from ..retrieval import Fragment, Place, RankedFragment
+    from .completion import Completion, Round
     from .doctor import Finding
     from .folder import IndexReport
     from .folder import Progress as HowFar
@@ -90,6 +91,36 @@ class Terminal:
         with Progress(*columns, TimeRemainingColumn(), console=self._err, transient=True) as bar:
             task = bar.add_task(plain(title), total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
+
+    @contextmanager
+    def rounds_progress(self, n_rounds: int) -> Iterator[Callable[[Round], None]]:
+        """A line on stderr that says which round is written, for a person's terminal."""
+        if self._quiet or not self._err.is_terminal:
+            yield lambda done: None
+            return
+        numbers = count(2)
+        with self._err.status(f"round 1 of {n_rounds}") as status:
+
+            def report(done: Round) -> None:
+                wrote = plain(done.written.text.strip().split("\n")[0])
+                status.update(Text(f"round {min(next(numbers), n_rounds)} of {n_rounds}; written so far: {wrote}"))
+
+            yield report
+
+    def rounds(self, done: Sequence[Round]) -> None:
+        """What each round asked and wrote, and the fragments that the one before had not."""
+        known: set[Fragment] = set()
+        for number, one in enumerate(done, 1):
+            new = [ranked for ranked in one.fragments if ranked.fragment not in known]
+            known.update(ranked.fragment for ranked in one.fragments)
+            self._out.print()
+            self._out.print(Text(f"Round {number} ({plain(one.written.model)}) wrote:", "bold"))
+            for line in one.written.text.split("\n"):
+                self._out.print(Text(f"     │ {plain(line)}", "green"))
+            places = ", ".join(_place(ranked.fragment.places[0]) for ranked in new)
+            self._out.print(
+                Text(f"     with {len(one.fragments)} fragments, new among them: {places or 'none'}", "dim")
+            )
 
     def say(self, *lines: str) -> None:
         for line in lines:

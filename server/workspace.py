@@ -30,7 +30,7 @@ from ..codegraph import SyntaxTree, language_of
 from ..llm import Cancel, CodeModel
 from ..retrieval import RankedFragment, RetrievalOptions, Retrieved
 from .analysis import analyse
-from .completion import Completion, Cursor, Trigger, complete_at, retrieve_at, warm_at
+from .completion import Completion, Cursor, Round, Trigger, complete_at, complete_in_rounds, retrieve_at, warm_at
 from .config import Config, load_config
 from .files import decode
 from .folder import Folder, IndexReport, Progress
@@ -301,12 +301,16 @@ class Workspace:
         cancel: Cancel | None = None,
         multi_line: bool | None = None,
         trigger: Trigger = "automatic",
+        iterations: int = 1,
     ) -> Completion:
         """The completion at a position (0-based, in Python characters; clamped to the text).
 
-        `multi_line` None leaves it to the configuration whether there may be several lines.
+        `multi_line` None leaves it to the configuration whether there may be several lines. With more than one of
+        `iterations` it is `complete_in_rounds`.
         Raises OSError for a file that is neither open nor readable on disk, ValueError for one that is no text.
         """
+        if iterations > 1:
+            return self.complete_in_rounds(path, line, character, iterations, cancel=cancel, multi_line=multi_line)
         cancel = cancel or Cancel()
         path = Path(path)
         refusal = self._refusal(path)
@@ -342,6 +346,46 @@ class Workspace:
             timer.cancel()
             for step in forget:
                 step()
+
+    def complete_in_rounds(
+        self,
+        path: Path | str,
+        line: int,
+        character: int,
+        n_rounds: int,
+        *,
+        cancel: Cancel | None = None,
+        multi_line: bool | None = None,
+        on_round: Callable[[Round], None] = lambda done: None,
+    ) -> Completion:
+        """The completion at a position after RepoCoder's loop: each round asks for what the last one wrote.
+
+        Slow: as many answers of the model as rounds. For somebody who asked and waits. Raises as `complete` does.
+        """
+        cancel = cancel or Cancel()
+        path = Path(path)
+        refusal = self._refusal(path)
+        if refusal:
+            return Completion("", (line, character), (line, character), why_empty=refusal)
+        forget = self._closed.on_cancel(cancel.cancel)
+        models = self._models
+        try:
+            with self._warmer.making_way():
+                snapshot, cursor = self._cursor(path, line, character)
+                return complete_in_rounds(
+                    snapshot,
+                    models.usable(),
+                    cursor,
+                    self.config,
+                    n_rounds,
+                    cancel=cancel,
+                    multi_line=multi_line,
+                    on_error=models.failed,
+                    on_answer=models.worked,
+                    on_round=on_round,
+                )
+        finally:
+            forget()
 
     def shown(self, item_id: str) -> None:
         """A person sees this completion."""

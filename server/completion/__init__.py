@@ -5,6 +5,17 @@ The engine works on plain values: a cursor in a text, a snapshot of the reposito
 
 from .asking import retrieve_at, warm_at
 from .engine import complete_at
+from .iterate import Round, complete_in_rounds
 from .values import Completion, Cursor, Source, Trigger
 
-__all__ = ["Completion", "Cursor", "Source", "Trigger", "complete_at", "retrieve_at", "warm_at"]
+__all__ = [
+    "Completion",
+    "Cursor",
+    "Round",
+    "Source",
+    "Trigger",
+    "complete_at",
+    "complete_in_rounds",
+    "retrieve_at",
+    "warm_at",
+]

@@ -10,17 +10,22 @@ what the last one wrote: the next would be asked the same.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
-from ...llm import Cancel, CodeModel
+from ...llm import Cancel, CodeModel, ModelError
 from ...retrieval import QueryLines, RankedFragment, RetrievalOptions, oracle_query, predicted_query, vanilla_query
 from ..config import Config
+from ..settings import retrieval_options, uses_workspace_model
 from ..snapshot import FolderSnapshot
 from .asking import request_for, retrieve_at
 from .engine import write
+from .showing import show
 from .stopping import Stopping
-from .values import Cursor, Written
+from .surroundings import look_around
+from .trigger import wants_several_lines, why_not
+from .values import Completion, Cursor, Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,63 @@ def best_of(done: Iterable[Round], score: Callable[[Round], float]) -> Round:
     return max(done, key=score)
 
 
+def complete_in_rounds(
+    snapshot: FolderSnapshot,
+    models: Iterable[CodeModel],
+    cursor: Cursor,
+    config: Config,
+    n_rounds: int,
+    *,
+    cancel: Cancel,
+    multi_line: bool | None = None,
+    on_error: Callable[[CodeModel, ModelError], None] = lambda model, error: None,
+    on_answer: Callable[[CodeModel], None] = lambda model: None,
+    on_round: Callable[[Round], None] = lambda done: None,
+) -> Completion:
+    """The completion that the first model which answers arrives at; the snapshot's own model comes last.
+
+    For whoever asked and waits: there is no deadline, and nothing is too unsure to be shown. A model that fails in any
+    round is as good as one that never began. `on_round` hears of each round as it is done. `n_rounds` is at least 1.
+    """
+    if n_rounds < 1:
+        raise ValueError(f"{n_rounds} rounds write nothing; ask for at least one")
+    here = (cursor.line, cursor.character)
+    surroundings = look_around(cursor)
+    reason = why_not(cursor, surroundings, "invoked", config.completion)
+    if multi_line is None:
+        multi_line = wants_several_lines(surroundings, config.completion)
+    last = (snapshot.model.with_threshold(0.0),) if uses_workspace_model(config) else ()
+    for model in () if reason else chain(models, last):
+        if cancel.cancelled:
+            break
+        loop = Loop(
+            snapshot,
+            model,
+            cursor,
+            config,
+            replace(retrieval_options(config), shift=True, explain=True),
+            Stopping(cursor, surroundings, single_line=not multi_line),
+            single_line=not multi_line,
+            max_new_tokens=config.completion.max_new_tokens,
+            cancel=cancel,
+        )
+        done: list[Round] = []
+        try:
+            for finished in rounds(loop, n_rounds):
+                done.append(finished)
+                on_round(finished)
+        except ModelError as error:
+            on_error(model, error)
+            reason = str(error)
+            continue
+        if cancel.cancelled:
+            break
+        on_answer(model)
+        return _shown(done, cursor, single_line=not multi_line)
+    reason = "cancelled" if cancel.cancelled else reason or "there is no model to ask"
+    return Completion("", here, here, why_empty=reason)
+
+
 class _NoStop(Stopping):
     """Writes on to the token limit."""
 
@@ -135,3 +197,13 @@ def _round(loop: Loop, query: QueryLines | None, options: RetrievalOptions) -> R
     written = write(loop.model, request, loop.stopping or _NoStop(), loop.cancel)
     timings_ms = {"retrieval": 1e3 * (retrieved - started), "model": 1e3 * (time.perf_counter() - retrieved)}
     return Round(query, fragments, written, timings_ms)
+
+
+def _shown(done: Sequence[Round], cursor: Cursor, *, single_line: bool) -> Completion:
+    """The completion of the last round that wrote something."""
+    final = next((finished for finished in reversed(done) if finished.written.text.strip()), done[-1])
+    timings_ms: dict[str, float] = {}
+    for finished in done:
+        for name, ms in finished.timings_ms.items():
+            timings_ms[name] = timings_ms.get(name, 0.0) + ms
+    return show(final.written, cursor, single_line=single_line, fragments=final.fragments, timings_ms=timings_ms)
