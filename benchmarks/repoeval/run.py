@@ -78,9 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tasks: dict[str, list[Task]] = {}
     results = {name: Results() for name in options.strategies}
     try:
-        for repo, tree in _trees(options):
+        for repo, tree in trees(options):
             sources = read_sources(tree)
-            tasks[repo] = _limited(build_tasks(sources, repo), options.limit)
+            tasks[repo] = limited(build_tasks(sources, repo), options.limit)
             if options.typed is not None:
                 typed = (typed_to_called_name(task, options.typed) for task in tasks[repo])
                 tasks[repo] = [task for task in typed if task]
@@ -157,28 +157,33 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def _trees(options: argparse.Namespace) -> Iterable[tuple[str, Path]]:
+def trees(options: argparse.Namespace) -> Iterable[tuple[str, Path]]:
+    """Name and checkout of each repository that `trees`, `work` and `repos` of the options ask for.
+
+    Raises ArchiveError.
+    """
     if options.trees:
-        trees = {folder.name: folder for folder in sorted(options.trees.iterdir()) if folder.is_dir()}
+        found = {folder.name: folder for folder in sorted(options.trees.iterdir()) if folder.is_dir()}
     else:
-        trees = {archive.repo: None for archive in ARCHIVES}
-    wanted = [repo for repo in trees if not options.repos or any(part in repo for part in options.repos)]
+        found = {archive.repo: None for archive in ARCHIVES}
+    wanted = [repo for repo in found if not options.repos or any(part in repo for part in options.repos)]
     if not wanted:
-        raise ArchiveError(f"no repository has any of {options.repos} in its name; there are {', '.join(trees)}")
+        raise ArchiveError(f"no repository has any of {options.repos} in its name; there are {', '.join(found)}")
     archives = {archive.repo: archive for archive in ARCHIVES}
     for repo in wanted:
-        yield repo, trees[repo] or checkout(archives[repo], options.work)
+        yield repo, found[repo] or checkout(archives[repo], options.work)
 
 
-def _limited(tasks: list[Task], limit: int | None) -> list[Task]:
+def limited(tasks: list[Task], limit: int | None) -> list[Task]:
+    """At most `limit` of each kind, evenly from the order of the tasks."""
     if limit is None:
         return tasks
-    limited = []
+    some = []
     for kind in ("line", "api"):
         of_kind = [task for task in tasks if task.kind == kind]
         step = max(1, math.ceil(len(of_kind) / max(limit, 1)))
-        limited += of_kind[::step]
-    return limited
+        some += of_kind[::step]
+    return some
 
 
 def _write_tasks(tasks: Sequence[Task], folder: Path | None, repo: str) -> None:

@@ -1,22 +1,105 @@
 """How sure a completion is: a model's own probabilities, turned into the share of such texts that are right.
 
-Owns the calibration curves, which `weft bench completion` measures. Knows no text and no editor.
+Owns the form of the calibration; its figures are in `curves.py`, measured by `weft bench completion --fit-confidence`.
+Knows no text but its pieces, and no editor.
 """
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from .curves import FITTED
 from .values import Written
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The share of texts that are right, by the model's probability of the text: linear between `knots`.
+
+    Knots are pairs of probability and share, both ascending. The probability is the joint one to the power of
+    1 / (number of pieces ** `length_power`): with 0 as it is, with 1 the geometric mean of the pieces.
+    """
+
+    length_power: float
+    knots: Sequence[tuple[float, float]]
+
+    def share_right(self, log_probability: float, n_pieces: int) -> float:
+        """By the joint probability and the number of pieces; constant beyond the knots."""
+        x = math.exp(log_probability / n_pieces**self.length_power)
+        for (x0, y0), (x1, y1) in pairwise(self.knots):
+            if x <= x1:
+                return y0 + (y1 - y0) * (max(x, x0) - x0) / (x1 - x0)
+        return self.knots[-1][1]
+
+    def least_probability(self, share: float) -> float:
+        """The joint probability at which `share` is reached: 0 where that depends on the length, 1 when never."""
+        above = bisect_left(self.knots, share, key=lambda knot: knot[1])
+        if self.length_power or above == 0:
+            return 0.0
+        if above == len(self.knots):
+            return 1.0
+        (x0, y0), (x1, y1) = self.knots[above - 1 : above + 1]
+        return x0 + (x1 - x0) * (share - y0) / (y1 - y0)
 
 
 def confidence_of(written: Written) -> float | None:
     """The calibrated probability that the text is what its author would write; None when the model gives none."""
-    probability: float | None = None
-    for _, own in written.pieces:
-        if own is not None:
-            probability = own * (1.0 if probability is None else probability)
-    return probability
+    log_probability, n_pieces = joint_probability(written)
+    return _curve(written.backend).share_right(log_probability, n_pieces) if n_pieces else None
+
+
+def joint_probability(written: Written) -> tuple[float, int]:
+    """Logarithm of the model's own probability of the text, and of how many pieces; 0.0 and 0 when it gives none."""
+    logs = [math.log(max(own, 1e-300)) for _, own in written.pieces if own is not None]
+    return sum(logs), len(logs)
+
+
+def confidence_from(backend: str, log_probability: float, n_pieces: int) -> float:
+    """`confidence_of` a text whose `joint_probability` was kept; it must have been given."""
+    return _curve(backend).share_right(log_probability, n_pieces)
 
 
 def least_probability(backend: str, confidence: float) -> float:
-    """The model's own probability at which it reaches `confidence`: below it need not be written."""
-    return confidence
+    """The model's own joint probability at which it reaches `confidence`: below it need not be written.
+
+    0 where that depends on the length of a text. 1 for a confidence that the model never has.
+    """
+    return _curve(backend).least_probability(confidence)
+
+
+def sure_part(written: Written, least_confidence: float) -> Written:
+    """The longest part in whole lines that is sure enough: of a text of several lines the last ones may be guesses.
+
+    All of it when the model gives no probabilities; nothing when already the first line is not sure enough.
+    """
+    if confidence_of(written) is None:
+        return written
+    text = written.text
+    ends = [at for at, letter in enumerate(text) if letter == "\n" and text[:at].strip()]
+    for end in (len(text), *reversed(ends)):
+        part = up_to(written, end)
+        if (confidence_of(part) or 0.0) >= least_confidence:
+            return part
+    return replace(written, pieces=())
+
+
+def up_to(written: Written, n_characters: int) -> Written:
+    """The first characters of what was written; a piece that is cut keeps its probability."""
+    pieces = []
+    for text, probability in written.pieces:
+        if n_characters <= 0:
+            break
+        pieces.append((text[:n_characters], probability))
+        n_characters -= len(text)
+    return replace(written, pieces=tuple(pieces))
+
+
+def _curve(backend: str) -> Curve:
+    return _CURVES["workspace" if backend == "workspace" else "neural"]
+
+
+_CURVES = {kind: Curve(*fitted) for kind, fitted in FITTED.items()}

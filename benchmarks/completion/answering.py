@@ -1,0 +1,186 @@
+"""One task, one setting, one model: the completion that an editor would get, scored.
+
+Owns the course from a task to a row: the cursor, retrieval, the model, stop rules, repair, the score. The steps are
+the server's own functions. Knows no table and no file of results.
+
+The file of a task ends at its cursor. Retrieval and the workspace model leave out what the index holds of that file;
+with `suffix`, which is a setting of its own, the model and the repair also see the code after the target.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+
+from ...llm import CodeModel
+from ...server.analysis import analyse
+from ...server.completion import Cursor
+from ...server.completion.asking import request_for, retrieve_at
+from ...server.completion.confidence import up_to
+from ...server.completion.engine import write
+from ...server.completion.iterate import LINES_4K, Loop, Round, best_of, oracle, rounds
+from ...server.completion.showing import show
+from ...server.completion.stopping import Stopping
+from ...server.completion.surroundings import look_around
+from ...server.config import Config
+from ...server.settings import index_settings
+from ...server.snapshot import FolderSnapshot
+from ...server.text import TextLines
+from ..repoeval.metrics import score_completion
+from ..repoeval.sources import SourceFile
+from ..repoeval.tasks import Task
+from .settings import Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What came of a task in a setting. `log_probability` is that of the whole text, None where the model gives none.
+
+    `exact_match` and `edit_similarity` are of what the engine shows when nothing is held back for its confidence;
+    `raw_exact_match` is of the model's text before repair.
+    """
+
+    task_id: str
+    setting: str
+    unique: bool
+    text: str
+    exact_match: float
+    edit_similarity: float
+    raw_exact_match: float
+    log_probability: float | None
+    n_pieces: int
+    backend: str
+    ms: float
+    prompt_tokens: int | None
+    new_tokens: int
+
+    @property
+    def repo(self) -> str:
+        return self.task_id.split("/")[0]
+
+    @property
+    def kind(self) -> str:
+        return self.task_id.split("/")[1]
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A checkout as the server would have indexed it."""
+
+    sources: Mapping[str, SourceFile]
+    snapshot: FolderSnapshot
+
+    @classmethod
+    def of(cls, name: str, sources: Mapping[str, SourceFile]) -> Repository:
+        empty = FolderSnapshot.empty(index_settings(Config(), name))
+        analyses = (analyse(path, source.text) for path, source in sources.items())
+        return cls(sources, empty.with_changes(analyses))
+
+
+def answer(
+    repository: Repository, task: Task, setting: Setting, model: CodeModel | None, *, suffix: bool = False
+) -> Row:
+    """The row of one task. `model` None asks the repository's own. Raises ModelError."""
+    snapshot = repository.snapshot
+    source = repository.sources[task.path]
+    cursor = cursor_of(task, source, suffix=suffix)
+    single_line = task.kind == "line"
+    loop = Loop(
+        snapshot,
+        snapshot.model.with_threshold(0.0) if model is None else model,
+        cursor,
+        Config(),
+        setting.retrieval,
+        stopping=Stopping(cursor, look_around(cursor), single_line=single_line),
+        single_line=single_line,
+        max_new_tokens=LINES_4K.max_new_tokens,
+    )
+    started = time.perf_counter()
+    done = _asked(loop, setting, task, source)
+    completion = show(done.written, cursor, single_line=single_line)
+    seconds = time.perf_counter() - started
+    score = score_completion(task.ground_truth, completion.text)
+    logs = [math.log(max(own, 1e-300)) for _, own in done.written.pieces if own is not None]
+    report = getattr(loop.model, "last_report", None)
+    return Row(
+        task_id=task.task_id,
+        setting=setting.name,
+        unique=task.unique_in_repo,
+        text=completion.text,
+        exact_match=score.exact_match,
+        edit_similarity=score.edit_similarity,
+        raw_exact_match=score_completion(task.ground_truth, done.written.text).exact_match,
+        log_probability=sum(logs) if logs else None,
+        n_pieces=len(logs),
+        backend=done.written.backend,
+        ms=1e3 * seconds,
+        prompt_tokens=None if report is None else report.prompt_tokens,
+        new_tokens=loop.model.count_tokens(done.written.text),
+    )
+
+
+def _asked(loop: Loop, setting: Setting, task: Task, source: SourceFile) -> Round:
+    """What the setting's way to ask comes to, cut as the engine would have stopped it."""
+    if setting.way == "server":
+        return _as_server(loop)
+    # The rounds ask for the lines that follow too, as RepoCoder's do.
+    writing_on = replace(loop, stopping=None, single_line=False)
+    if setting.way == "oracle":
+        return _stopped(loop, oracle(writing_on, source.text[task.prefix_end :]))
+    done = [_stopped(loop, each) for each in rounds(writing_on, setting.n_rounds)]
+    if setting.way == "rounds":
+        return done[-1]
+    return best_of(done, lambda each: score_completion(task.ground_truth, each.written.text).edit_similarity)
+
+
+def _as_server(loop: Loop) -> Round:
+    found = retrieve_at(loop.snapshot, loop.cursor, loop.retrieval)
+    request = request_for(
+        loop.snapshot,
+        loop.cursor,
+        loop.config,
+        found.fragments,
+        loop.model,
+        single_line=loop.single_line,
+        max_new_tokens=loop.max_new_tokens,
+        cancel=loop.cancel,
+    )
+    # Models keep the order of blocks that the last prompt for a file had; here no task may depend on another.
+    request = replace(request, in_score_order=True)
+    assert loop.stopping is not None
+    return Round(None, found.fragments, write(loop.model, request, loop.stopping, loop.cancel))
+
+
+def _stopped(loop: Loop, done: Round) -> Round:
+    assert loop.stopping is not None
+    end = loop.stopping.end_of(done.written.text)
+    return done if end is None else replace(done, written=up_to(done.written, end))
+
+
+def cursor_of(task: Task, source: SourceFile, *, suffix: bool) -> Cursor:
+    """The task's cursor in a text that ends there, or, with `suffix`, goes on behind the line break of the target."""
+    text = source.text[: task.prefix_end]
+    if suffix:
+        after = source.text[task.prefix_end + len(task.ground_truth) :]
+        text += after
+    lines = TextLines(text)
+    return Cursor(task.path, lines, *lines.position(task.prefix_end))
+
+
+def answers(
+    repository: Repository,
+    tasks: Iterable[Task],
+    settings: Iterable[Setting],
+    model: CodeModel | None,
+    *,
+    suffix: bool = False,
+) -> list[Row]:
+    """All settings task by task, so that an interrupted run has the same tasks for all of them."""
+    settings = tuple(settings)
+    return [answer(repository, task, setting, model, suffix=suffix) for task in tasks for setting in settings]

@@ -1,0 +1,122 @@
+"""From rows to figures: means, intervals, what is shown, how calibrated it is.
+
+Owns their definitions. Knows no model, no file and no layout.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...server.completion.confidence import confidence_from
+from .answering import Row
+
+ROUNDS = 2000
+SEED = 20230116
+
+Value = Callable[[Row], float]
+
+
+def exact_match(row: Row) -> float:
+    """In percent."""
+    return 100 * row.exact_match
+
+
+def edit_similarity(row: Row) -> float:
+    """In percent."""
+    return 100 * row.edit_similarity
+
+
+def confidence(row: Row) -> float | None:
+    """What the engine says of the row's text today; None when the model gives no probabilities."""
+    if row.log_probability is None:
+        return None
+    return confidence_from(row.backend, row.log_probability, row.n_pieces)
+
+
+def mean(values: Iterable[float]) -> float:
+    """NaN when there are none."""
+    values = list(values)
+    return sum(values) / len(values) if values else math.nan
+
+
+def percentile(values: Iterable[float], share: float) -> float:
+    """The value that `share` of the values do not exceed; NaN when there are none."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else math.nan
+
+
+def interval(rows: Sequence[Row], value: Value, against: Sequence[Row] = ()) -> tuple[float, float]:
+    """95 % bootstrap interval of the mean over all tasks of `value`, or of its difference to the tasks in `against`.
+
+    Tasks are drawn again within their repository, so that easy and hard repositories keep their shares.
+    """
+    theirs = {row.task_id: value(row) for row in against}
+    by_repo: dict[str, list[float]] = {}
+    for row in rows:
+        by_repo.setdefault(row.repo, []).append(value(row) - (theirs[row.task_id] if against else 0.0))
+    if not by_repo:
+        return math.nan, math.nan
+    generator = np.random.default_rng(SEED)
+    sums = np.zeros(ROUNDS)
+    for values in by_repo.values():
+        sums += np.asarray(values)[generator.integers(len(values), size=(ROUNDS, len(values)))].sum(axis=1)
+    low, high = np.percentile(sums / len(rows), [2.5, 97.5])
+    return float(low), float(high)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a gate lets through, as shares of all rows and of the rows that are shown; NaN when nothing is."""
+
+    share: float
+    right: float
+
+
+def shown_at(rows: Sequence[Row], least_confidence: float) -> Shown:
+    """What is shown when less sure texts are not. A text without a confidence is shown."""
+    shown = [row for row in rows if row.text and ((sure := confidence(row)) is None or sure >= least_confidence)]
+    return Shown(len(shown) / len(rows) if rows else math.nan, mean(row.exact_match for row in shown))
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """A tenth of the rows, by confidence."""
+
+    n: int
+    confidence: float
+    right: float
+
+
+def reliability(
+    rows: Iterable[Row], n_bins: int = 10, said_of: Callable[[Row], float | None] = confidence
+) -> list[Bin]:
+    """Rows with a text and a confidence in `n_bins` parts of equal size, least sure first."""
+    sure = sorted((said, row.exact_match) for row in rows if row.text and (said := said_of(row)) is not None)
+    parts = [sure[len(sure) * part // n_bins : len(sure) * (part + 1) // n_bins] for part in range(n_bins)]
+    return [Bin(len(part), mean(said for said, _ in part), mean(right for _, right in part)) for part in parts if part]
+
+
+def calibration_error(bins: Sequence[Bin]) -> float:
+    """Expected calibration error: the distance of confidence and share right, the mean over rows; NaN for none."""
+    n_rows = sum(each.n for each in bins)
+    return sum(each.n * abs(each.confidence - each.right) for each in bins) / n_rows if n_rows else math.nan
+
+
+def by_setting(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """The rows of each setting, tasks in one order, and only tasks that every setting has an answer to."""
+    found: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        found.setdefault(row.setting, {})[row.task_id] = row
+    common = set.intersection(*(set(of) for of in found.values())) if found else set()
+    return {setting: [of[task_id] for task_id in sorted(common)] for setting, of in found.items()}
+
+
+def by_repository(rows: Iterable[Row]) -> Mapping[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.repo, []).append(row)
+    return found

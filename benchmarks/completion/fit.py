@@ -1,0 +1,113 @@
+"""Calibration curves from rows: of texts with such a probability, how many are right?
+
+Owns the fit (isotonic regression over few groups), what it is fitted on, and the file it is written to. Knows no model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from ...server.completion import curves
+from ...server.completion.confidence import Curve
+from .answering import Row
+from .figures import calibration_error, reliability
+
+FITTED_ON = ("awslabs_fortuna", "google_vizier", "huggingface_evaluate", "nerfstudio-project_nerfstudio")
+"""The other repositories say whether it holds. The log of the retrieval develops on the same four."""
+
+N_GROUPS = 10
+LENGTH_POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+Group = tuple[float, float, int]
+"""Mean probability, share right, size."""
+
+
+def fit_confidence(rows: Sequence[Row], file: Path = Path(curves.__file__)) -> str:
+    """Fit the curve of the rows' model on half the repositories and write it; what is said of the other half.
+
+    `rows` are those of line tasks of one model in one setting.
+    """
+    rows = [row for row in rows if row.text and row.log_probability is not None]
+    fitting = [row for row in rows if row.repo in FITTED_ON]
+    held_out = [row for row in rows if row.repo not in FITTED_ON]
+    if len(fitting) < N_GROUPS:
+        return f"{len(fitting)} answers with a probability in {', '.join(FITTED_ON)}: too few to fit a curve."
+    kind = "workspace" if rows[0].backend == "workspace" else "neural"
+    # The workspace model writes a line as one piece, and is told a joint probability below which it need not.
+    curve = fitted(fitting, (0.0,) if kind == "workspace" else LENGTH_POWERS)
+    where = f"{len(fitting)} line tasks of {', '.join(sorted({row.repo.split('_')[-1] for row in fitting}))}"
+    _write(file, kind, curve, where)
+    errors = [
+        f"{name}: {100 * calibration_error(reliability(group, said_of=partial(_share, curve))):.1f} % of {len(group)}"
+        for name, group in (("fitted", fitting), ("held out", held_out))
+        if group
+    ]
+    return f"{kind}: {curve}\nexpected calibration error, {'; '.join(errors)}\nwritten to {file}"
+
+
+def fitted(rows: Sequence[Row], length_powers: Sequence[float]) -> Curve:
+    """Of the powers of the length the one with the least logarithmic loss, with its curve."""
+    return min((_curve(rows, power) for power in length_powers), key=lambda curve: loss(rows, curve))
+
+
+def loss(rows: Sequence[Row], curve: Curve) -> float:
+    """Mean logarithmic loss of the curve's shares."""
+    return -sum(math.log(_of_truth(row, curve)) for row in rows) / len(rows)
+
+
+def pooled(groups: Sequence[Group]) -> list[Group]:
+    """Groups by ascending probability, neighbours joined until every share is above the one before.
+
+    Pool-adjacent-violators: the monotone shares nearest to the given ones by squares (Ayer et al. 1955).
+    """
+    done: list[Group] = []
+    for group in groups:
+        done.append(group)
+        while len(done) > 1 and (done[-1][1] <= done[-2][1] or done[-1][0] <= done[-2][0]):
+            (x1, y1, n1), (x0, y0, n0) = done.pop(), done.pop()
+            n = n0 + n1
+            done.append(((x0 * n0 + x1 * n1) / n, (y0 * n0 + y1 * n1) / n, n))
+    return done
+
+
+def _curve(rows: Sequence[Row], length_power: float) -> Curve:
+    pairs = sorted((_probability(row, length_power), row.exact_match) for row in rows)
+    groups = []
+    for number in range(N_GROUPS):
+        part = pairs[len(pairs) * number // N_GROUPS : len(pairs) * (number + 1) // N_GROUPS]
+        x, y = (sum(values) / len(part) for values in zip(*part, strict=True))
+        groups.append((x, y, len(part)))
+    knots = {round(x, 4): round(y, 4) for x, y, _ in pooled(groups)}
+    # What has no probability is never right: the curve begins there.
+    return Curve(length_power, tuple({0.0: 0.0, **knots}.items()))
+
+
+def _probability(row: Row, length_power: float) -> float:
+    assert row.log_probability is not None
+    return math.exp(row.log_probability / row.n_pieces**length_power)
+
+
+def _share(curve: Curve, row: Row) -> float:
+    assert row.log_probability is not None
+    return curve.share_right(row.log_probability, row.n_pieces)
+
+
+def _of_truth(row: Row, curve: Curve) -> float:
+    share = min(max(_share(curve, row), 1e-3), 1 - 1e-3)
+    return share if row.exact_match else 1 - share
+
+
+def _write(file: Path, kind: str, curve: Curve, where: str) -> None:
+    fitted = {**curves.FITTED, kind: (curve.length_power, tuple(curve.knots))}
+    lines = [f'"""{(curves.__doc__ or "").rstrip()}', '"""', "", "from __future__ import annotations", ""]
+    lines.append("FITTED: dict[str, tuple[float, tuple[tuple[float, float], ...]]] = {")
+    for name, (power, knots) in fitted.items():
+        lines += [f'    "{name}": (', f"        {power},", "        ("]
+        lines += [f"            ({x}, {y})," for x, y in knots]
+        lines += ["        ),", "    ),"]
+    lines += ["}", "", "MEASURED_ON: dict[str, str] = {"]
+    lines += [f'    "{name}": "{said}",' for name, said in {**curves.MEASURED_ON, kind: where}.items()]
+    file.write_text("\n".join([*lines, "}", ""]), encoding="utf-8")

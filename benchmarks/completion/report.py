@@ -1,0 +1,200 @@
+"""The tables for people and the line for machines.
+
+Owns their layout. What a figure means is in `figures`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ... import __version__
+from ...server.config import CompletionOptions
+from . import figures
+from .answering import Row
+from .figures import Value, edit_similarity, exact_match, mean, percentile
+from .work import ModelAsked
+
+THRESHOLD = CompletionOptions().min_confidence
+KINDS = {"line": "Line tasks", "api": "API tasks"}
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What one model did."""
+
+    model: ModelAsked
+    suffix: bool
+    rows: Sequence[Row]
+
+    @property
+    def title(self) -> str:
+        return f"{self.model.spelling}{', with the code after the target' if self.suffix else ''}"
+
+    def of(self, kind: str) -> dict[str, list[Row]]:
+        """Rows by setting, of tasks that every setting has an answer to."""
+        return figures.by_setting(row for row in self.rows if row.kind == kind)
+
+
+def report(results: Results, against: str) -> str:
+    """Markdown: for each kind of task a table over all repositories and one by repository, and the calibration."""
+    parts = [f"## {results.title}"]
+    for kind, title in KINDS.items():
+        settings = results.of(kind)
+        if settings:
+            first = next(iter(settings.values()))
+            n_unique = sum(row.unique for row in first)
+            parts.append(
+                f"### {title}\n\n{len(first)} tasks of {len(figures.by_repository(first))} repositories, {n_unique} of "
+                f"them lines that stand nowhere else. In brackets the 95 % interval of the difference to {against}."
+            )
+            parts.append(_table(_HEAD, ([name, *_cells(rows, settings[against])] for name, rows in settings.items())))
+            parts.append(f"EM / ES by repository.\n\n{_by_repository(settings)}")
+    lines = results.of("line")
+    parts += [_calibration(name, rows) for name, rows in lines.items() if name in ("weft", against)][-1:]
+    return "\n\n".join(part for part in parts if part)
+
+
+def summary(results: Results, against: str) -> dict[str, object]:
+    """The same figures for machines."""
+    found: dict[str, object] = {"model": results.model.spelling, "suffix": results.suffix}
+    for kind in KINDS:
+        settings = results.of(kind)
+        found[kind] = {name: _figures(rows, settings[against]) for name, rows in settings.items()}
+    return found
+
+
+def machine() -> dict[str, object]:
+    """What a result was measured with."""
+    return {
+        "benchmark": "completion",
+        "weft": __version__,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+    }
+
+
+_HEAD = (
+    "setting",
+    "EM",
+    "ES",
+    "EM unique",
+    "ES unique",
+    "ms p50",
+    "ms p95",
+    "prompt",
+    "new",
+    f"shown at {THRESHOLD:g}",
+    "right of shown",
+    "EM before repair",
+)
+
+
+def _cells(rows: Sequence[Row], against: Sequence[Row]) -> list[str]:
+    unique, their_unique = ([row for row in group if row.unique] for group in (rows, against))
+    shown = figures.shown_at(rows, THRESHOLD)
+    prompts = [row.prompt_tokens for row in rows if row.prompt_tokens is not None]
+    return [
+        _with_interval(rows, against, exact_match),
+        _with_interval(rows, against, edit_similarity),
+        _with_interval(unique, their_unique, exact_match),
+        _with_interval(unique, their_unique, edit_similarity),
+        f"{percentile((row.ms for row in rows), 0.5):.1f}",
+        f"{percentile((row.ms for row in rows), 0.95):.1f}",
+        f"{mean(prompts):.0f}" if prompts else "-",
+        f"{mean(row.new_tokens for row in rows):.1f}",
+        _percent(shown.share),
+        _percent(shown.right),
+        f"{100 * mean(row.raw_exact_match for row in rows):.1f}",
+    ]
+
+
+def _with_interval(rows: Sequence[Row], against: Sequence[Row], value: Value) -> str:
+    if not rows:
+        return "-"
+    cell = f"{mean(map(value, rows)):.1f}"
+    if rows and rows[0].setting != against[0].setting:
+        low, high = figures.interval(rows, value, against)
+        cell += f" [{low:+.1f}, {high:+.1f}]"
+    return cell
+
+
+def _by_repository(settings: Mapping[str, Sequence[Row]]) -> str:
+    parts = {name: figures.by_repository(rows) for name, rows in settings.items()}
+    repos = sorted(next(iter(parts.values())))
+    return _table(
+        ("repository", "tasks", *parts),
+        (
+            [repo, str(len(next(iter(parts.values()))[repo]))]
+            + [
+                f"{mean(map(exact_match, of[repo])):.1f} / {mean(map(edit_similarity, of[repo])):.1f}"
+                for of in parts.values()
+            ]
+            for repo in repos
+        ),
+    )
+
+
+def _calibration(setting: str, rows: Sequence[Row]) -> str:
+    bins = figures.reliability(rows)
+    if not bins:
+        return "The model gives no probabilities, so there is no confidence."
+    table = _table(
+        ("tenth", "n", "confidence", "share right"),
+        (
+            [str(number), str(each.n), _percent(each.confidence), _percent(each.right)]
+            for number, each in enumerate(bins, 1)
+        ),
+    )
+    return (
+        f"How sure, against how often right: {setting}, line tasks with an answer, by confidence. "
+        f"Expected calibration error {_percent(figures.calibration_error(bins))}.\n\n{table}"
+    )
+
+
+def _figures(rows: Sequence[Row], against: Sequence[Row]) -> dict[str, object]:
+    unique = [row for row in rows if row.unique]
+    shown = figures.shown_at(rows, THRESHOLD)
+    bins = figures.reliability(rows)
+    repositories = figures.by_repository(rows)
+    return {
+        "n": len(rows),
+        "exact_match": _rounded(mean(map(exact_match, rows))),
+        "exact_match_difference": list(map(_rounded, figures.interval(rows, exact_match, against))),
+        "edit_similarity": _rounded(mean(map(edit_similarity, rows))),
+        "edit_similarity_difference": list(map(_rounded, figures.interval(rows, edit_similarity, against))),
+        "n_unique": len(unique),
+        "exact_match_unique": _rounded(mean(map(exact_match, unique))),
+        "edit_similarity_unique": _rounded(mean(map(edit_similarity, unique))),
+        "exact_match_before_repair": _rounded(100 * mean(row.raw_exact_match for row in rows)),
+        "ms_p50": _rounded(percentile((row.ms for row in rows), 0.5)),
+        "ms_p95": _rounded(percentile((row.ms for row in rows), 0.95)),
+        "prompt_tokens": _rounded(mean(row.prompt_tokens for row in rows if row.prompt_tokens is not None)),
+        "new_tokens": _rounded(mean(row.new_tokens for row in rows)),
+        "least_confidence": THRESHOLD,
+        "shown": _rounded(100 * shown.share),
+        "right_of_shown": _rounded(100 * shown.right),
+        "calibration_error": _rounded(100 * figures.calibration_error(bins)),
+        "repositories": {
+            repo: [_rounded(mean(map(exact_match, of))), _rounded(mean(map(edit_similarity, of)))]
+            for repo, of in repositories.items()
+        },
+    }
+
+
+def _rounded(value: float) -> float | None:
+    # JSON has no NaN.
+    return None if math.isnan(value) else round(value, 2)
+
+
+def _percent(share: float) -> str:
+    return "-" if math.isnan(share) else f"{100 * share:.1f} %"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

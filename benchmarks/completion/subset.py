@@ -1,0 +1,55 @@
+"""A few tasks whose answers are committed, so that a change in quality shows as a diff in the test run.
+
+Owns the form of those rows. The tasks are drawn from some of Weft's own modules as they once were, kept as one text
+with a line `#- path` before each file; the embedded model answers them, so that nothing else is needed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..repoeval.sources import SourceFile, parse_source
+from ..repoeval.tasks import build_tasks
+from .answering import Repository, Row, answers
+from .figures import confidence
+from .settings import SETTINGS
+
+N_LINE, N_API = 60, 20
+ASKED = ("none", "bm25", "weft")
+TREE, ROWS = "tree.txt", "rows.txt"
+
+
+def subset_rows(folder: Path) -> list[str]:
+    """The lines that `ROWS` in `folder` should hold for its `TREE`, with the code as it is."""
+    sources = _sources((folder / TREE).read_text(encoding="utf-8"))
+    tasks = build_tasks(sources, "weft", N_LINE, N_API)
+    rows = answers(Repository.of("weft", sources), tasks, [SETTINGS[name] for name in ASKED], None)
+    heads = [f"{kind}: {_totals([row for row in rows if row.kind == kind])}" for kind in ("line", "api")]
+    return [*heads, *map(_line, rows)]
+
+
+def write_subset(folder: Path) -> None:
+    (folder / ROWS).write_text("\n".join([*subset_rows(folder), ""]), encoding="utf-8", newline="")
+
+
+def _line(row: Row) -> str:
+    # Rounded, since the last digits may differ between platforms.
+    sure = confidence(row)
+    said = "-" if sure is None else f"{sure:.2f}"
+    return (
+        f"{row.task_id} {row.setting}: EM {row.exact_match:.0f} ES {row.edit_similarity:.2f} sure {said} {row.text!r}"
+    )
+
+
+def _totals(rows: list[Row]) -> str:
+    parts = []
+    for setting in ASKED:
+        of = [row for row in rows if row.setting == setting]
+        right, similar = (sum(values) for values in zip(*((r.exact_match, r.edit_similarity) for r in of), strict=True))
+        parts.append(f"{setting} EM {right:.0f}/{len(of)} ES {similar / len(of):.2f}")
+    return ", ".join(parts)
+
+
+def _sources(text: str) -> dict[str, SourceFile]:
+    files = (part.partition("\n") for part in text.split("#- ")[1:])
+    return {path: parse_source(path, content, "") for path, _, content in files}
