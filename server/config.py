@@ -93,12 +93,22 @@ class CompletionOptions:
         0.3, "What is less probable to be right is not shown unasked; models without probabilities are.", low=0, high=1
     )
     debounce_ms: int = _setting(
-        150, "Longest wait for the next key before a slow model is asked; 0 never waits.", low=0, high=10_000
+        150,
+        "Longest wait for the next key before a model is asked, counted from the last key. The wait follows from how "
+        "fast you type and how fast the model answers; the workspace model is asked at once. 0 never waits.",
+        low=0,
+        high=10_000,
     )
     target_ms: int = _setting(
-        1000, "Prompts and completions are shortened to be done within this time.", low=50, high=600_000
+        1500,
+        "Prompts and completions are kept so short that one is there within this time, by the measured speed of the "
+        "model: two thirds for an unknown prompt, the rest for writing. Who invokes one gets it whole.",
+        low=50,
+        high=600_000,
     )
-    speculate: bool = _setting(False, "When a completion is shown and nobody types, ask for the next one already.")
+    speculate: bool = _setting(
+        False, "While a completion is shown and nobody types, have the next one written, for whoever takes it."
+    )
     recent_edits: bool = _setting(True, "Show the model what was edited lately, in other files too.")
     deadline_ms: int = _setting(
         2000, "A model that wrote nothing for longer is given up; the workspace model answers.", low=10, high=600_000
@@ -152,7 +162,11 @@ class ModelOptions:
     api_key_variable: str = _setting("", "Environment variable that holds the server's key.")
     context_tokens: int = _setting(4096, "Longest prompt with its answer.", low=256, high=10_000_000)
     prompt_ms: int = _setting(
-        1000, "Prompts are kept so short that an unknown one is read within this time.", low=10, high=600_000
+        0,
+        "Prompts are kept so short that an unknown one is read within this time; "
+        "0 is two thirds of `completion.target_ms`.",
+        low=0,
+        high=600_000,
     )
     fim: str = _setting(
         "",

@@ -13,6 +13,7 @@ from ..codegraph import Weights
 from ..llm import ModelConfig
 from ..retrieval import RetrievalOptions, RetrievalSettings
 from .analysis import ANALYSIS_VERSION
+from .budget import prompt_ms
 from .config import Config, ModelOptions
 from .snapshot import STORED_CLASSES
 from .store import Store
@@ -45,7 +46,7 @@ def model_configs(config: Config) -> tuple[ModelConfig, ...]:
     for options in config.model:
         if options.backend in ("workspace", "none"):
             break
-        wanted.append(_model_config(options))
+        wanted.append(_model_config(options, config.completion.target_ms))
     return tuple(wanted)
 
 
@@ -66,8 +67,9 @@ def _analysis_stamp() -> str:
     return f"{__version__} {ANALYSIS_VERSION} {layout}"
 
 
-def _model_config(options: ModelOptions) -> ModelConfig:
+def _model_config(options: ModelOptions, target_ms: int) -> ModelConfig:
     milliseconds = {"connect_timeout_ms": "connect_timeout_s", "timeout_ms": "read_timeout_s"}
     same = {f.name: getattr(options, f.name) for f in fields(options) if f.name not in milliseconds}
     seconds = {name: getattr(options, option) / 1e3 for option, name in milliseconds.items()}
+    same["prompt_ms"] = options.prompt_ms or prompt_ms(target_ms)
     return ModelConfig(**same, **seconds)

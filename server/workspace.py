@@ -30,18 +30,18 @@ from ..codegraph import SyntaxTree, language_of
 from ..llm import Cancel, CodeModel
 from ..retrieval import RankedFragment, RetrievalOptions, Retrieved
 from .analysis import analyse
-from .completion import Completion, Cursor, Round, Trigger, complete_at, complete_in_rounds, retrieve_at, warm_at
+from .completion import Completion, Cursor, Engine, Request, Round, Trigger, complete_in_rounds, retrieve_at
 from .config import Config, load_config
 from .files import decode
 from .folder import Folder, IndexReport, Progress
+from .idle import Idle
 from .ignore import matches
 from .models import ModelChain, ModelState
 from .secrets import is_secret_path
 from .settings import index_settings, kept_indexes, model_configs, retrieval_options, uses_workspace_model
 from .snapshot import FolderSnapshot
 from .stats import Stats, stats_folder
-from .text import TextLines
-from .warming import Place, Warmer, end_of_change
+from .text import TextLines, changed_range
 from .watch import Watcher
 from .writer import Writer
 
@@ -55,6 +55,8 @@ LONGEST_WAIT_S = 0.1
 
 BACKGROUND_NICENESS = 10
 """Of the workers that index while somebody types: who types comes first."""
+
+Place = tuple[Path, int, int]  # file, line and character, 0-based
 
 State = Literal["starting", "indexing", "ready", "error"]
 
@@ -124,7 +126,8 @@ class Workspace:
         self.stats = Stats(stats_folder(config.cache_dir) if cache else None)
         self._models = self._new_chain()
         self._tell: Callable[[str], None] | None = None
-        self._warmer = Warmer(self._warm)
+        self._idle = Idle()
+        self._engine = Engine(self._idle.making_way)
         self._touched: Place | None = None  # where somebody was last
         self._places: dict[Path, tuple[int, int]] = {}  # where a completion was last asked for in a file
         self._answered: TextLines | None = None  # the text of the last request that was answered
@@ -195,7 +198,8 @@ class Workspace:
     def close(self) -> None:
         """Keep the index for the next start and let everything go. Requests that are running end early."""
         self._closed.cancel()
-        self._warmer.close()
+        self._idle.close()
+        self._engine.close()
         if self._settling is not None:
             self._settling.cancel()
         if self._watcher is not None:
@@ -235,11 +239,12 @@ class Workspace:
 
     def configure(self, config: Config) -> None:
         """Use another configuration; what it changes is made anew, be it the models or the index."""
-        models_changed = config.model != self.config.model
+        models_changed = model_configs(config) != model_configs(self.config)
         index_changed = config.index != self.config.index or index_settings(config, "") != index_settings(
             self.config, ""
         )
         self.config = config
+        self._engine.forget()
         if models_changed:
             models, self._models = self._models, self._new_chain()
             models.close()
@@ -265,8 +270,9 @@ class Workspace:
         path, lines = Path(path), TextLines(text)
         with self._lock:
             buffer = self._buffers.setdefault(path, _Buffer(lines, version))
-            self._touched = (path, *lines.position(end_of_change(buffer.lines.text, text)))
+            self._touched = (path, *lines.position(changed_range(buffer.lines.text, text)[2]))
             buffer.lines, buffer.version = lines, version
+        self._engine.edited(self._file(path), lines)
         self._refresh(path)
 
     def close_buffer(self, path: Path) -> None:
@@ -311,41 +317,10 @@ class Workspace:
         """
         if iterations > 1:
             return self.complete_in_rounds(path, line, character, iterations, cancel=cancel, multi_line=multi_line)
-        cancel = cancel or Cancel()
         path = Path(path)
-        refusal = self._refusal(path)
-        if refusal:
-            return Completion("", (line, character), (line, character), why_empty=refusal)
-        models, deadline_ms = self._models, self.config.completion.deadline_ms
-        give_up = Cancel()
-        forget = (self._closed.on_cancel(cancel.cancel), cancel.on_cancel(give_up.cancel))
-        timer = threading.Timer(deadline_ms / 1e3, give_up.cancel)
-        if trigger == "automatic":
-            timer.start()
-        try:
-            with self._warmer.making_way():
-                snapshot, cursor = self._cursor(path, line, character)
-                self._places[path] = (cursor.line, cursor.character)
-                completion = complete_at(
-                    snapshot,
-                    models.usable(),
-                    cursor,
-                    self.config,
-                    cancel=cancel,
-                    give_up=give_up,
-                    multi_line=multi_line,
-                    trigger=trigger,
-                    on_error=models.failed,
-                    on_late=lambda model: models.late(model, deadline_ms),
-                    on_answer=models.worked,
-                )
-            if not give_up.cancelled and completion.model not in ("", snapshot.model.info.name):
-                self._answered = cursor.lines
-            return completion
-        finally:
-            timer.cancel()
-            for step in forget:
-                step()
+        completion = self._complete(path, line, character, cancel or Cancel(), trigger, multi_line)
+        self.stats.answered(completion, trigger, language_of(path.name))
+        return completion
 
     def complete_in_rounds(
         self,
@@ -370,7 +345,7 @@ class Workspace:
         forget = self._closed.on_cancel(cancel.cancel)
         models = self._models
         try:
-            with self._warmer.making_way():
+            with self._idle.making_way():
                 snapshot, cursor = self._cursor(path, line, character)
                 return complete_in_rounds(
                     snapshot,
@@ -460,7 +435,7 @@ class Workspace:
         """For the place where somebody was last."""
         place = self._touched
         if self._tell is not None and place is not None and not self._refusal(place[0]):
-            self._warmer.want(place)
+            self._idle.want(partial(self._warm, place))
 
     def _warm(self, place: Place, cancel: Cancel) -> None:
         """What the next completion at this place will need, read by the model that would be asked."""
@@ -468,9 +443,9 @@ class Workspace:
         model = None if wanted == "off" else next(self._models.usable(), None)
         if model is None or not (model.info.local or wanted == "all"):
             return
-        snapshot, cursor = self._cursor(*place)
-        if cursor.lines is not self._answered and not cancel.cancelled:
-            warm_at(snapshot, model, cursor, self.config, cancel)
+        request = self._request(*place, cancel)
+        if request.cursor.lines is not self._answered and not cancel.cancelled:
+            self._engine.read_ahead(request, model)
 
     def _new_folder(self, root: Path) -> Folder:
         return Folder(root, self.config, self._writer, self._store)
@@ -484,10 +459,16 @@ class Workspace:
                 best = (folder, key)
         return best
 
-    def _cursor(self, path: Path, line: int, character: int) -> tuple[FolderSnapshot, Cursor]:
+    def _file(self, path: Path) -> tuple[str, str]:
+        """The folder whose index completes a file, "" for none, and the file's name in it."""
         folder, key = self._locate(path)
         if folder is None:
             folder, key = self._locate(path.resolve())
+        if folder is None and self._folders:
+            folder = self._folders[0]
+        return "" if folder is None else str(folder.path), key
+
+    def _cursor(self, path: Path, line: int, character: int) -> tuple[FolderSnapshot, Cursor]:
         # The file at the cursor counts as it is now anyway; what was edited in others before must be seen too.
         edits = self._bring_in_pending(but=path)
         if edits is not None:
@@ -496,10 +477,40 @@ class Workspace:
         buffer = self._buffers.get(path)
         lines = buffer.lines if buffer is not None else TextLines(_text_on_disk(path))
         line, character = lines.clamp(line, character)
-        if folder is None:
-            folder = self._folders[0] if self._folders else None
-        snapshot = folder.snapshot if folder is not None else self._outside
-        return snapshot, Cursor(key, lines, line, character)
+        root, key = self._file(path)
+        snapshot = next((folder.snapshot for folder in self._folders if str(folder.path) == root), self._outside)
+        return snapshot, Cursor(key, lines, line, character, root)
+
+    def _complete(
+        self, path: Path, line: int, character: int, cancel: Cancel, trigger: Trigger, multi_line: bool | None
+    ) -> Completion:
+        refusal = self._refusal(path)
+        if refusal:
+            return Completion("", (line, character), (line, character), why_empty=refusal)
+        forget = self._closed.on_cancel(cancel.cancel)
+        try:
+            request = self._request(path, line, character, cancel, trigger, multi_line)
+            completion = self._engine.complete(request)
+            if completion.model not in ("", request.snapshot.model.info.name) and completion.source in _FRESH:
+                self._answered = request.cursor.lines
+            return completion
+        finally:
+            forget()
+
+    def _request(
+        self,
+        path: Path,
+        line: int,
+        character: int,
+        cancel: Cancel,
+        trigger: Trigger = "automatic",
+        multi_line: bool | None = None,
+    ) -> Request:
+        arrived_s = time.monotonic()
+        snapshot, cursor = self._cursor(path, line, character)
+        if not cancel.cancelled:
+            self._places[path] = (cursor.line, cursor.character)
+        return Request(snapshot, self._models, cursor, self.config, cancel, trigger, multi_line, arrived_s=arrived_s)
 
     def _refusal(self, path: Path) -> str:
         """Why nothing is completed in this file, "" when it is."""
@@ -574,6 +585,10 @@ class Workspace:
         tree = SyntaxTree.parse(key, text) if buffer.tree is None else buffer.tree.edited(text)
         buffer.tree = tree
         folder.overlay(analyse(key, text, graph=tree.file_graph()))
+
+
+_FRESH = ("model", "joined")
+"""Sources of a completion for which a model has read the code before the cursor just now."""
 
 
 def share_interpreter() -> None:

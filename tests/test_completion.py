@@ -10,36 +10,8 @@ import pytest
 from weft import Config, Workspace
 from weft.llm import Cancel, ModelInfo, ModelUnreachable, Piece
 from weft.llm.protocol import Speed
-from weft.server.completion.repair.line import fit_to_line
 from weft.server.completion.trigger import only_closes
 from weft.server.config import CompletionOptions, ModelOptions
-
-
-@pytest.mark.parametrize(
-    ("text", "rest", "shown"),
-    [
-        ("total(items)", "", "total(items)"),
-        ("total(items)\n    return 1", "", "total(items)"),
-        ("total(items)  ", "", "total(items)"),
-        ("a, b)", ")", "a, b"),
-        ("a, f(b))", ")", "a, f(b)"),
-        ("a, f(b)", ")", "a, f(b)"),
-        ("a[0]]:", "]:", "a[0]"),
-        ('")")', ")", '")"'),
-        ("'a'", "'", "'a"),
-        ("name: str, age: int) -> None:", ") -> None:", "name: str, age: int"),
-        ("alpha + beta", "beta", "alpha + "),
-        ("x = 1;", ";", "x = 1"),
-        ("", ")", ""),
-        ("\n\n", "", ""),
-    ],
-)
-def test_a_completion_does_not_repeat_what_follows_the_cursor(text, rest, shown):
-    assert fit_to_line(text, rest, single_line=True) == shown
-
-
-def test_several_lines_are_kept_when_asked_for():
-    assert fit_to_line("if x:\n    pay()\n\n", "", single_line=False) == "if x:\n    pay()"
 
 
 @pytest.mark.parametrize(("rest", "closes"), [("", True), (")", True), ("]):  ", True), ('")', True), ("x)", False)])
@@ -132,13 +104,14 @@ def test_secrets_are_blanked_in_prompts_that_leave_the_machine(folder):
         assert ("AKIAIOSFODNN7EXAMPLQ" in shown) is local
 
 
-def test_a_cancelled_request_ends_the_stream_and_is_empty(folder):
-    cancel = Cancel()
-    after = []
-    model = Scripted("it", lambda _: cancel.cancel(), "ems", lambda _: after.append("still generating"))
-    completion, _ = completed(folder, model, cancel=cancel)
-    assert after == []
-    assert completion.why_empty in ("", "cancelled")
+def test_a_cancelled_request_is_empty_at_once_and_the_model_ends_when_nobody_comes_back_for_it(folder):
+    cancel, ended = Cancel(), queue.Queue()
+    model = Scripted("it", lambda _: cancel.cancel(), lambda own: ended.put(own.wait(30)), "ems")
+    with Workspace([folder], Config(), model=model, cache=False) as workspace:
+        workspace.index()
+        completion = workspace.complete(folder / "shop.py", 4, 23, cancel=cancel)
+        assert (completion.text, completion.why_empty) == ("", "cancelled")
+        assert ended.get(timeout=30) is True
 
 
 def test_a_model_slower_than_the_deadline_is_given_up(folder):

@@ -165,7 +165,7 @@ def test_a_model_with_a_mistake_is_left_out(tmp_path: Path) -> None:
         ("threads = -1", "model.threads: expected at least 0, found -1"),
         ("connect_timeout_ms = 0", "model.connect_timeout_ms: expected at least 1, found 0"),
         ("context_tokens = 100", "model.context_tokens: expected at least 256, found 100"),
-        ("prompt_ms = 1", "model.prompt_ms: expected at least 10, found 1"),
+        ("prompt_ms = -1", "model.prompt_ms: expected at least 0, found -1"),
         ("download = 'yes'", "model.download: expected true or false, found text"),
     ],
 )

@@ -12,8 +12,9 @@ from weft.llm import Cancel, CompletionRequest, ModelConfig, ModelError, ModelIn
 from weft.llm.protocol import Speed
 from weft.llm.self_test import Verdict
 from weft.server import models
+from weft.server.idle import Idle
 from weft.server.models import ModelChain
-from weft.server.warming import Warmer, end_of_change
+from weft.server.text import changed_range
 
 WAIT_S = 30
 """Only a test that fails waits this long."""
@@ -275,65 +276,65 @@ def test_a_given_model_is_neither_opened_nor_closed():
 
 
 @pytest.fixture
-def warming() -> Iterator[Callable[..., tuple[Warmer, queue.Queue[Any]]]]:
-    made: list[Warmer] = []
+def idling() -> Iterator[Callable[..., tuple[Callable[[str], None], Idle, queue.Queue[Any]]]]:
+    """`want, idle, events = idling()`: `want(name)` wants a job that says its name, and with `hold` how it ended."""
+    made: list[Idle] = []
 
-    def make(hold: bool = False) -> tuple[Warmer, queue.Queue[Any]]:
+    def make(hold: bool = False, error: Exception | None = None) -> Any:
         events: queue.Queue[Any] = queue.Queue()
+        idle = Idle()
+        made.append(idle)
 
-        def warm(place: Any, cancel: Cancel) -> None:
-            events.put(place)
-            if hold:
-                events.put("cancelled" if cancel.wait(WAIT_S) else "forgotten")
+        def want(name: str) -> None:
+            def job(cancel: Cancel) -> None:
+                events.put(name)
+                if hold:
+                    events.put("cancelled" if cancel.wait(WAIT_S) else "forgotten")
+                if error is not None:
+                    raise error
 
-        made.append(Warmer(warm))
-        return made[-1], events
+            idle.want(job)
+
+        return want, idle, events
 
     yield make
-    for warmer in made:
-        warmer.close()
+    for idle in made:
+        idle.close()
 
 
-def test_a_place_is_warmed_when_nobody_asks(warming):
-    warmer, events = warming()
-    warmer.want(("a.py", 1, 2))
-    assert events.get(timeout=WAIT_S) == ("a.py", 1, 2)
+def test_a_job_is_done_when_nobody_asks(idling):
+    want, _, events = idling()
+    want("first")
+    assert events.get(timeout=WAIT_S) == "first"
 
 
-def test_a_request_ends_a_warm_up_at_once_and_none_begins_beside_it(warming):
-    warmer, events = warming(hold=True)
-    warmer.want(("a.py", 1, 2))
-    assert events.get(timeout=WAIT_S) == ("a.py", 1, 2)
-    with warmer.making_way():
+def test_a_request_ends_a_job_at_once_and_none_begins_beside_it(idling):
+    want, idle, events = idling(hold=True)
+    want("first")
+    assert events.get(timeout=WAIT_S) == "first"
+    with idle.making_way():
         assert events.get(timeout=WAIT_S) == "cancelled"
-        warmer.want(("a.py", 3, 4))
-        warmer.want(("a.py", 5, 6))
+        want("second")
+        want("third")
         assert events.empty()
-    assert events.get(timeout=WAIT_S) == ("a.py", 5, 6)  # the newest only
+    assert events.get(timeout=WAIT_S) == "third"  # the newest only
 
 
-def test_what_was_wanted_before_a_request_is_forgotten_with_it(warming):
-    warmer, events = warming()
-    with warmer.making_way():
-        warmer.want(("a.py", 1, 2))
-        with warmer.making_way():
+def test_what_was_wanted_before_a_request_is_forgotten_with_it(idling):
+    want, idle, events = idling()
+    with idle.making_way():
+        want("first")
+        with idle.making_way():
             pass
-    warmer.want(("b.py", 0, 0))
-    assert events.get(timeout=WAIT_S) == ("b.py", 0, 0)
+    want("second")
+    assert events.get(timeout=WAIT_S) == "second"
 
 
-def test_a_warm_up_that_fails_costs_only_itself(warming):
-    events: queue.Queue[Any] = queue.Queue()
-
-    def warm(place: Any, cancel: Cancel) -> None:
-        events.put(place)
-        raise ModelUnreachable("gone")
-
-    warmer = Warmer(warm)
-    for line in range(2):
-        warmer.want(("a.py", line, 0))
-        assert events.get(timeout=WAIT_S) == ("a.py", line, 0)
-    warmer.close()
+def test_a_job_that_fails_costs_only_itself(idling):
+    want, _, events = idling(error=ModelUnreachable("gone"))
+    for name in ("first", "second"):
+        want(name)
+        assert events.get(timeout=WAIT_S) == name
 
 
 @pytest.mark.parametrize(
@@ -349,4 +350,4 @@ def test_a_warm_up_that_fails_costs_only_itself(warming):
     ],
 )
 def test_the_cursor_is_taken_to_be_behind_what_was_changed(before: str, after: str, end: int):
-    assert end_of_change(before, after) == end
+    assert changed_range(before, after)[2] == end

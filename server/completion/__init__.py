@@ -3,19 +3,20 @@
 The engine works on plain values: a cursor in a text, a snapshot of the repository, models. No editor protocol in it.
 """
 
-from .asking import retrieve_at, warm_at
-from .engine import complete_at
+from .asking import retrieve_at
+from .engine import Engine
 from .iterate import Round, complete_in_rounds
+from .request import Request
 from .values import Completion, Cursor, Source, Trigger
 
 __all__ = [
     "Completion",
     "Cursor",
+    "Engine",
+    "Request",
     "Round",
     "Source",
     "Trigger",
-    "complete_at",
     "complete_in_rounds",
     "retrieve_at",
-    "warm_at",
 ]

@@ -5,7 +5,7 @@ Owns the retrieval for a cursor and the request made of it. Knows no model's for
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -14,12 +14,15 @@ from ...llm import Cancel, CodeModel, CompletionRequest, PromptFragment, Workspa
 from ...retrieval import Query, QueryLines, RankedFragment, RetrievalOptions, Retrieved, retrieve
 from ..config import Config
 from ..secrets import redact
-from ..settings import retrieval_options
 from ..snapshot import FolderSnapshot
 from .values import Cursor
 
 GUESSED_TOKENS = 24
 """Words and signs of one guess; what a model has refuted is guessed anew."""
+
+
+STICKY = True
+"""Whether the fragments of a prompt stay while its line is typed, see `StickyFragments`."""
 
 
 def retrieve_at(
@@ -65,21 +68,40 @@ def request_for(
     return replace(request, guess=partial(_guess, snapshot.model.with_threshold(0.0), request, cancel))
 
 
-def warm_at(snapshot: FolderSnapshot, model: CodeModel, cursor: Cursor, config: Config, cancel: Cancel) -> None:
-    """Have `model` read the very prompt that a completion at the cursor would need. Raises ModelError."""
-    retrieved = retrieve_at(snapshot, cursor, retrieval_options(config))
-    if not cancel.cancelled:
-        request = request_for(
-            snapshot,
-            cursor,
-            config,
-            retrieved.fragments,
-            model,
-            single_line=config.completion.multi_line != "always",
-            max_new_tokens=config.completion.max_new_tokens,
-            cancel=cancel,
-        )
-        model.warm(request, cancel)
+class StickyFragments:
+    """The fragments of the last prompt, kept while the cursor stays on its line. Thread-safe.
+
+    Every key changes the query, and another fragment in a prompt has it read anew from there. They are retrieved
+    again on another line, in another file, when other lines of the file change, and when other files do.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[Cursor, int, tuple[RankedFragment, ...]] | None = None
+
+    def find(self, cursor: Cursor, is_unchanged: Callable[[int], bool]) -> tuple[RankedFragment, ...] | None:
+        """Those for the cursor's line; None when they must be retrieved.
+
+        `is_unchanged` says whether the other files of the index are as they were in an epoch.
+        """
+        if not STICKY or self._last is None:
+            return None
+        before, epoch, fragments = self._last
+        return fragments if _same_but_for_line(before, cursor) and is_unchanged(epoch) else None
+
+    def keep(self, cursor: Cursor, epoch: int, fragments: tuple[RankedFragment, ...]) -> None:
+        self._last = (cursor, epoch, fragments)
+
+    def forget(self) -> None:
+        self._last = None
+
+
+def _same_but_for_line(a: Cursor, b: Cursor) -> bool:
+    """Whether two texts of one file differ in nothing but the line of the cursor, which is the same."""
+    if a.file != b.file or a.line != b.line:
+        return False
+    start = a.lines.offset(a.line, 0)
+    ends = [cursor.offset + len(cursor.rest_of_line) for cursor in (a, b)]
+    return a.lines.text[:start] == b.lines.text[:start] and a.lines.text[ends[0] :] == b.lines.text[ends[1] :]
 
 
 def _guess(model: WorkspaceModel, request: CompletionRequest, cancel: Cancel, written: str) -> str:

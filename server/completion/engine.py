@@ -1,110 +1,273 @@
-"""A cursor in, a completion out: retrieve, ask the model, keep what fits.
+"""A cursor in, a completion out: reuse it, else join what is being written, else retrieve, ask, and show what is
+worth it.
 
-Owns the request's course. Knows no editor protocol and no file on disk: it gets one snapshot and one text.
+Owns the course of a request, and what lives longer than one: the answers that are kept, those that are being written,
+and the pace of whoever types. Knows no editor protocol and no file on disk: a request brings one snapshot and one text.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from itertools import chain
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from itertools import count
 
 from ...llm import Cancel, CodeModel, CompletionRequest, ModelError
-from ..config import Config
+from ...retrieval import RankedFragment
+from ..budget import new_tokens
 from ..settings import retrieval_options, uses_workspace_model
-from ..snapshot import FolderSnapshot
-from .asking import request_for, retrieve_at
+from ..text import TextLines
+from .asking import StickyFragments, request_for, retrieve_at
+from .confidence import least_probability
+from .debounce import Pace, is_promising
+from .request import Request
+from .reuse import Answer, Basis, Reuse
+from .running import GRACE_S, Followed, Generation, Running, Tell
 from .showing import show
-from .stopping import Stopping
-from .surroundings import look_around
-from .trigger import wants_several_lines, why_not
-from .values import Completion, Cursor, Trigger, Written
+from .trigger import why_not
+from .values import Completion, Source, Written
+from .writing import write
+
+__all__ = ["Engine", "Request", "write"]
+
+CANCELLED = "cancelled"
+OUTDATED = "the text changed, or a newer request came"
+NOTHING_TO_SAY = "the model had nothing to say"
+
+_ids = count(1)
 
 
-def complete_at(
-    snapshot: FolderSnapshot,
-    models: Iterable[CodeModel],
-    cursor: Cursor,
-    config: Config,
-    *,
-    cancel: Cancel,
-    give_up: Cancel | None = None,
-    multi_line: bool | None = None,
-    trigger: Trigger = "automatic",
-    on_error: Callable[[CodeModel, ModelError], None] = lambda model, error: None,
-    on_late: Callable[[CodeModel], None] = lambda model: None,
-    on_answer: Callable[[CodeModel], None] = lambda model: None,
-) -> Completion:
-    """The completion at the cursor from the first model that answers; the snapshot's own model comes last.
+class Engine:
+    """One for a workspace; thread-safe. `busy` is entered while a completion is made; `grace_s` as in `running`."""
 
-    A model that fails in the middle is as good as one that never began: what it had written is dropped, for nobody
-    knows how the line would have ended, and the next one is asked at once. At `give_up`, which follows `cancel`, what
-    a model has written so far is taken; when that is nothing, only the snapshot's model is still asked.
-    `multi_line` None leaves it to the configuration and the syntax.
-    """
-    here = (cursor.line, cursor.character)
-    surroundings = look_around(cursor)
-    reason = why_not(cursor, surroundings, trigger, config.completion)
-    if reason:
-        return Completion("", here, here, why_empty=reason)
-    give_up = cancel if give_up is None else give_up
-    if multi_line is None:
-        multi_line = wants_several_lines(surroundings, config.completion)
-    single_line = not multi_line
-    stopping = Stopping(cursor, surroundings, single_line=single_line)
-    started = time.perf_counter()
-    retrieved = retrieve_at(snapshot, cursor, retrieval_options(config))
-    timings = {**retrieved.timings_ms, "retrieval": 1e3 * (time.perf_counter() - started)}
-    reason = "the model had nothing to say"
-    last = [(snapshot.model, cancel)] if uses_workspace_model(config) else []
-    for model, end in chain(((model, give_up) for model in models), last):
-        if end.cancelled:
-            reason = "cancelled"
-            continue
-        started = time.perf_counter()
-        request = request_for(
-            snapshot,
-            cursor,
-            config,
-            retrieved.fragments,
-            model,
-            single_line=single_line,
-            max_new_tokens=config.completion.max_new_tokens,
-            cancel=end,
-        )
-        try:
-            written = write(model, request, stopping, end)
-        except ModelError as error:
-            on_error(model, error)
-            reason = str(error)
-            continue
-        if end.cancelled and not cancel.cancelled and not written.text.strip():
-            on_late(model)
-            reason = f"{model.info.name} wrote nothing in time"
-            continue
-        if not end.cancelled:
-            on_answer(model)
-        timings["model"] = 1e3 * (time.perf_counter() - started)
-        if cancel.cancelled:
-            return Completion("", here, here, why_empty="cancelled", timings_ms=timings)
+    def __init__(
+        self, busy: Callable[[], AbstractContextManager[None]] = nullcontext, *, grace_s: float = GRACE_S
+    ) -> None:
+        self._busy = busy
+        self._reuse = Reuse()
+        self._running = Running(grace_s)
+        self._pace = Pace()
+        self._sticky = StickyFragments()
+
+    def complete(self, request: Request) -> Completion:
+        """The completion at the cursor; empty, with the reason, when there is nothing worth showing."""
+        reason = why_not(request.cursor, request.surroundings, request.trigger, request.config.completion)
+        completion = request.nothing(reason) if reason else self._answer(request)
+        request.timings_ms["total"] = 1e3 * (time.monotonic() - request.arrived_s)
+        return replace(completion, id=f"{next(_ids):x}")
+
+    def edited(self, file: tuple[str, str], lines: TextLines, at_s: float | None = None) -> None:
+        """A text changed. An answer that is being written for it goes on only if it may still fit."""
+        self._pace.key(file, time.monotonic() if at_s is None else at_s)
+        self._running.edited(file, lines)
+
+    def forget(self) -> None:
+        """Models or settings changed: what was written does not count any more."""
+        self._reuse.forget_all()
+        self._sticky.forget()
+
+    def read_ahead(self, request: Request, model: CodeModel) -> None:
+        """Have `model` read the very prompt that a completion at the cursor would need. Raises ModelError."""
+        fragments = self._fragments_for_prompt(request, self._basis(request))
+        if not request.cancel.cancelled:
+            model.warm(self._asked(request, model, fragments, request.cancel), request.cancel)
+
+    def close(self) -> None:
+        """End everything that is being written."""
+        self._running.close()
+
+    def _answer(self, request: Request) -> Completion:
+        basis = self._basis(request)
+        # What has been written is kept before it stops being joinable, so it is looked for in this order.
+        joined = self._running.joinable(request.cursor, request.wanted_single_line)
+        if joined is None and (kept := self._kept(request, basis)) is not None:
+            return kept
+        with self._busy():
+            return self._new(request, basis, joined)
+
+    def _kept(self, request: Request, basis: Basis) -> Completion | None:
+        """What was written before and holds here; None when nothing does."""
+        found = self._reuse.find(request.cursor, basis, request.least_confidence, request.wanted_single_line)
+        if found is None:
+            return None
+        answer, rest = found
+        is_same_place = answer.spot.offset == request.cursor.offset
+        source: Source = "typed-through" if not is_same_place else "speculated" if answer.is_ahead else "cache"
+        completion = self._shown(request, rest, answer.basis.fragments, answer.single_line, source)
+        if not completion.text and not answer.basis.reads_all:
+            return self._from_workspace_model(request, basis, completion)
+        self._reuse.remember_shown(answer, request.cursor, rest, completion)
+        return completion
+
+    def _new(self, request: Request, basis: Basis, joined: tuple[Generation, str] | None) -> Completion:
+        """From the first model that answers; what it wrote and is not shown leaves it to the workspace model."""
+        empty = request.nothing(NOTHING_TO_SAY)
+        is_late = False
+        for model in request.models.usable():
+            if request.cancel.cancelled or request.is_late:
+                break
+            followed, generation = self._followed(request, basis, model, joined)
+            if request.cancel.cancelled:
+                break
+            if followed.is_outdated or generation is None:
+                return request.nothing(OUTDATED)
+            if followed.error is not None:
+                empty, joined = request.nothing(str(followed.error)), None
+                continue
+            if followed.written is None:
+                is_late = True
+                request.models.late(generation.model, request.config.completion.deadline_ms)
+                empty = request.nothing(f"{generation.model.info.name} wrote nothing in time")
+                break
+            source: Source = "model" if generation.spot == request.spot else "joined"
+            completion = self._shown(
+                request, followed.written, generation.basis.fragments, generation.single_line, source
+            )
+            if completion.text:
+                return completion
+            empty = completion
+            break
+        if request.cancel.cancelled:
+            return request.nothing(CANCELLED)
+        return self._from_workspace_model(request, basis, empty, keep=not is_late)
+
+    def _followed(
+        self, request: Request, basis: Basis, model: CodeModel, joined: tuple[Generation, str] | None
+    ) -> tuple[Followed, Generation | None]:
+        """What comes of waiting for `model`, or for the answer that the request joins while it agrees with the text."""
+        while True:
+            if joined is None:
+                fragments = self._fragments_for_prompt(request, basis)
+                self._wait_for_next_key(request, model)
+                if request.cancel.cancelled:
+                    return Followed(), None
+                joined = self._started(request, replace(basis, fragments=fragments), model), ""
+            generation, typed = joined
+            started = time.monotonic()
+            followed = generation.follow(typed, request.cancel, request.deadline_s)
+            request.timings_ms["model"] = 1e3 * (time.monotonic() - started)
+            if followed != Followed() or request.cancel.cancelled:
+                return followed, generation
+            joined = None
+
+    def _started(self, request: Request, basis: Basis, model: CodeModel) -> Generation:
+        """An answer that `model` begins to write for the request, kept when it is done."""
+
+        def write_and_keep(cancel: Cancel, tell: Tell) -> Written:
+            started = time.monotonic()
+            with nullcontext() if request.is_ahead else self._busy():
+                asked = self._asked(request, model, basis.fragments, cancel)
+                try:
+                    written = write(model, asked, request.stopping(), cancel, tell)
+                except ModelError as error:
+                    request.models.failed(model, error)
+                    raise
+            if not cancel.cancelled:
+                request.models.worked(model)
+                self._pace.answered(model.info.name, time.monotonic() - started)
+                self._reuse.keep(Answer(request.spot, written, basis, request.single_line, is_ahead=request.is_ahead))
+            return written
+
+        generation = Generation(request.spot, model, basis, single_line=request.single_line)
+        self._running.start(generation, write_and_keep)
+        return generation
+
+    def _from_workspace_model(
+        self, request: Request, basis: Basis, instead_of: Completion, *, keep: bool = True
+    ) -> Completion:
+        """From the model that needs no weights, if there may be one; `instead_of` when that has nothing to say either.
+
+        It takes a millisecond or so, and is asked in the request's own thread.
+        """
+        if not uses_workspace_model(request.config) or request.cancel.cancelled:
+            return instead_of
+        least = request.least_confidence
+        model = request.snapshot.model.with_threshold(least_probability("workspace", least) if least else 0.0)
+        started = time.monotonic()
+        fragments = self._retrieved(request)
+        asked = self._asked(request, model, fragments, request.cancel)
+        written = write(model, asked, request.stopping(), request.cancel)
+        request.timings_ms["model"] = 1e3 * (time.monotonic() - started) + request.timings_ms.get("model", 0.0)
+        if request.cancel.cancelled:
+            return request.nothing(CANCELLED)
+        if keep and (written.text or not instead_of.model):
+            # Who would be asked first is known better now: a model may have failed just before.
+            answering = request.models.answering[0]
+            basis = replace(basis, fragments=fragments, answering=answering, least_confidence=least, reads_all=True)
+            self._reuse.keep(Answer(request.spot, written, basis, request.single_line))
+        reason = instead_of.why_empty or NOTHING_TO_SAY
+        completion = self._shown(request, written, fragments, request.single_line, "model", reason)
+        return completion if completion.text or not instead_of.model else instead_of
+
+    def _shown(
+        self,
+        request: Request,
+        written: Written,
+        fragments: tuple[RankedFragment, ...],
+        single_line: bool,
+        source: Source,
+        reason: str = NOTHING_TO_SAY,
+    ) -> Completion:
         return show(
-            written, cursor, single_line=single_line, fragments=retrieved.fragments, timings_ms=timings, reason=reason
+            written,
+            request.cursor,
+            single_line=single_line,
+            fragments=fragments,
+            timings_ms=request.timings_ms,
+            source=source,
+            least_confidence=request.least_confidence,
+            invoked=request.is_invoked,
+            reason=reason,
         )
-    return Completion("", here, here, fragments=retrieved.fragments, timings_ms=timings, why_empty=reason)
 
+    def _asked(
+        self, request: Request, model: CodeModel, fragments: tuple[RankedFragment, ...], cancel: Cancel
+    ) -> CompletionRequest:
+        options = request.config.completion
+        limit = options.max_new_tokens
+        return request_for(
+            request.snapshot,
+            request.cursor,
+            request.config,
+            fragments,
+            model,
+            single_line=request.single_line,
+            max_new_tokens=limit if request.is_invoked else new_tokens(model.speed, options.target_ms, limit),
+            cancel=cancel,
+        )
 
-def write(model: CodeModel, request: CompletionRequest, stopping: Stopping, cancel: Cancel) -> Written:
-    """What the model writes until its end, the stop rules' or `cancel`. Raises ModelError."""
-    pieces: list[tuple[str, float | None]] = []
-    text = ""
-    stream = model.stream(request, cancel)
-    for piece in stream:
-        pieces.append((piece.text, piece.probability))
-        text += piece.text
-        end = stopping.end_of(text)
-        if end is not None:
-            pieces[-1] = (piece.text[: len(piece.text) - (len(text) - end)], piece.probability)
-            break
-        if cancel.cancelled:
-            break
-    return Written(tuple(pieces), model.info.name, model.info.backend, cut_by_limit=cancel.cancelled)
+    def _basis(self, request: Request) -> Basis:
+        epoch = self._reuse.epoch_of(request.cursor.folder, request.snapshot.index.texts)
+        return Basis(epoch, request.models.answering[0])
+
+    def _fragments_for_prompt(self, request: Request, basis: Basis) -> tuple[RankedFragment, ...]:
+        """What a prompt at the cursor shows: the same as long as the cursor stays on its line."""
+        cursor = request.cursor
+        fragments = self._sticky.find(cursor, lambda epoch: self._reuse.only_own_changed(cursor, epoch))
+        if fragments is None:
+            fragments = self._retrieved(request)
+            self._sticky.keep(cursor, basis.epoch, fragments)
+        return fragments
+
+    def _retrieved(self, request: Request) -> tuple[RankedFragment, ...]:
+        started = time.monotonic()
+        retrieved = retrieve_at(request.snapshot, request.cursor, retrieval_options(request.config))
+        request.timings_ms.update(retrieved.timings_ms, retrieval=1e3 * (time.monotonic() - started))
+        return retrieved.fragments
+
+    def _wait_for_next_key(self, request: Request, model: CodeModel) -> None:
+        """Who types on is not answered for each key. What was done since the key counts towards the wait."""
+        longest_s = request.config.completion.debounce_ms / 1e3
+        if request.is_invoked or request.is_ahead or not longest_s:
+            return
+        cursor, started = request.cursor, time.monotonic()
+        until = self._pace.wait_until(
+            cursor.file,
+            request.arrived_s,
+            model.info.name,
+            longest_s,
+            is_promising=is_promising(cursor.start_of_line, cursor.rest_of_line),
+        )
+        request.cancel.wait(max(0.0, until - started))
+        request.timings_ms["debounce"] = 1e3 * (time.monotonic() - started)

@@ -5,9 +5,11 @@ Owns the last steps of every completion, whether just written or kept from befor
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...retrieval import RankedFragment
-from .confidence import confidence_of
-from .repair import Draft, repair
+from .confidence import confidence_of, sure_part
+from .repair import Draft, IndentStyle, repair
 from .values import Completion, Cursor, Source, Written
 
 
@@ -20,19 +22,37 @@ def show(
     timings_ms: dict[str, float] | None = None,
     source: Source = "model",
     least_confidence: float = 0.0,
+    invoked: bool = False,
+    style: IndentStyle | None = None,
+    project_style: IndentStyle | None = None,
     reason: str = "the model had nothing to say",
 ) -> Completion:
     """The completion to show for `written` at `cursor`; with less than `least_confidence` it is empty, and says so.
 
-    `reason` is why there is nothing when the model wrote nothing.
+    Of several lines those are shown that are sure enough. `reason` is why there is nothing when the model wrote
+    nothing; `invoked` shows what is worth little, too. `style` is how the editor indents, `project_style`
+    how the project's settings say.
     """
     here = (cursor.line, cursor.character)
     confidence = confidence_of(written)
-    draft = repair(Draft(written.text, cursor, single_line, cut_by_limit=written.cut_by_limit))
+    is_sure = confidence is None or confidence >= least_confidence
+    if not is_sure and (part := sure_part(written, least_confidence)).text.strip():
+        written, confidence, is_sure = replace(part, cut_by_limit=False), confidence_of(part), True
+    draft = repair(
+        Draft(
+            written.text,
+            cursor,
+            single_line,
+            cut_by_limit=written.cut_by_limit,
+            invoked=invoked,
+            style=style,
+            project_style=project_style,
+        )
+    )
     text, why_empty = draft.text, draft.why_empty
     if not text.strip():
         text, why_empty = "", why_empty or reason
-    elif confidence is not None and confidence < least_confidence:
+    elif not is_sure:
         text, why_empty = "", f"not sure enough: {confidence:.0%}, and {least_confidence:.0%} is asked for"
     return Completion(
         text.replace("\n", cursor.lines.line_break),

@@ -5,7 +5,7 @@ Owns the words. Knows no editor protocol, no thread and no disk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -26,12 +26,18 @@ SHOWN_CHARACTERS = 6000
 
 @dataclass(frozen=True)
 class Cursor:
-    """Where a completion is wanted. `path` is the key of the file in the index."""
+    """Where a completion is wanted. `path` is the key of the file in the index of `folder`, "" for the only one."""
 
     path: str
     lines: TextLines
     line: int
     character: int
+    folder: str = ""
+
+    @property
+    def file(self) -> tuple[str, str]:
+        """What tells the file from all others, those of other folders too."""
+        return self.folder, self.path
 
     @cached_property
     def offset(self) -> int:
@@ -87,6 +93,25 @@ class Written:
     @property
     def text(self) -> str:
         return "".join(text for text, _ in self.pieces)
+
+    def cut(self, n: int) -> Written:
+        """The first `n` characters; nobody stopped what is cut here."""
+        kept: list[tuple[str, float | None]] = []
+        for text, probability in self.pieces:
+            if n <= 0:
+                break
+            kept.append((text[:n], probability))
+            n -= len(text)
+        return replace(self, pieces=tuple(kept), cut_by_limit=self.cut_by_limit and n >= 0)
+
+    def after(self, n: int) -> Written:
+        """What follows the first `n` characters; a piece that is begun keeps its probability."""
+        left: list[tuple[str, float | None]] = []
+        for text, probability in self.pieces:
+            if len(text) > n:
+                left.append((text[max(0, n) :], probability))
+            n -= len(text)
+        return replace(self, pieces=tuple(left))
 
 
 @dataclass(frozen=True, slots=True)

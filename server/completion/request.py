@@ -1,0 +1,86 @@
+"""One request: what is asked at a cursor, of whom, how surely and until when.
+
+Owns these values and what follows from them alone. Knows no course of a request.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ...llm import Cancel
+from ..config import Config
+from ..models import ModelChain
+from ..snapshot import FolderSnapshot
+from .reuse import Spot
+from .stopping import Stopping
+from .surroundings import Surroundings, look_around
+from .trigger import wants_several_lines
+from .values import Completion, Cursor, Trigger
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked at a cursor. `multi_line` None leaves it to the configuration and the syntax.
+
+    What nobody asked for is not shown below the configured confidence, and not waited for beyond the deadline.
+    `is_ahead`: not even an editor has asked yet. `timings_ms` is filled while the request runs.
+    """
+
+    snapshot: FolderSnapshot
+    models: ModelChain
+    cursor: Cursor
+    config: Config
+    cancel: Cancel = field(default_factory=Cancel)
+    trigger: Trigger = "automatic"
+    multi_line: bool | None = None
+    is_ahead: bool = False
+    arrived_s: float = field(default_factory=time.monotonic)
+    timings_ms: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def is_invoked(self) -> bool:
+        return self.trigger == "invoked"
+
+    @property
+    def least_confidence(self) -> float:
+        return 0.0 if self.is_invoked else self.config.completion.min_confidence
+
+    @property
+    def deadline_s(self) -> float | None:
+        """By the monotonic clock; None for whoever asked, and waits."""
+        return None if self.is_invoked else self.arrived_s + self.config.completion.deadline_ms / 1e3
+
+    @property
+    def is_late(self) -> bool:
+        return self.deadline_s is not None and time.monotonic() >= self.deadline_s
+
+    @property
+    def wanted_single_line(self) -> bool | None:
+        """What the caller wants; None when it did not say."""
+        return None if self.multi_line is None else not self.multi_line
+
+    @cached_property
+    def single_line(self) -> bool:
+        """Whether a model that begins to write here is asked for one line."""
+        if self.wanted_single_line is not None:
+            return self.wanted_single_line
+        return not wants_several_lines(self.surroundings, self.config.completion)
+
+    @cached_property
+    def surroundings(self) -> Surroundings:
+        return look_around(self.cursor)
+
+    @cached_property
+    def spot(self) -> Spot:
+        return Spot.of(self.cursor)
+
+    def stopping(self) -> Stopping:
+        """The stop rules for one answer."""
+        return Stopping(self.cursor, self.surroundings, single_line=self.single_line)
+
+    def nothing(self, reason: str) -> Completion:
+        """The empty answer."""
+        here = (self.cursor.line, self.cursor.character)
+        return Completion("", here, here, why_empty=reason, timings_ms=self.timings_ms)

@@ -1,0 +1,250 @@
+"""Answers while they are written: who waits for one, who may join it, and when nobody wants it any more.
+
+Owns the threads in which models write for requests, one at a time in a file, and one at a time of a model on this
+machine, where several would only slow each other down. Knows no retrieval and no cache.
+
+Who types along with what is written keeps the answer going: the next request joins it. What is typed otherwise ends
+it at once. An answer that its last request has left goes on for a moment, since a successor may come.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...llm import Cancel, CodeModel, ModelError
+from ..text import TextLines
+from .reuse import Basis, Spot
+from .values import Cursor, Written
+
+log = logging.getLogger("weft")
+
+GRACE_S = 0.3
+"""How long an answer that nobody waits for goes on. Neovim asks 200 ms after a key, other editors at once."""
+
+CLOSE_WITHIN_S = 1.0
+
+Tell = Callable[[Written], None]
+Write = Callable[[Cancel, Tell], Written]
+"""Writes until its Cancel says no, tells on the way what is written so far, and raises ModelError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What came of waiting: the text from the cursor on, an error, or neither.
+
+    Neither is for whoever was cancelled, had typed something else than is written, or saw nothing written in time.
+    """
+
+    written: Written | None = None
+    error: ModelError | None = None
+    is_late: bool = False
+    is_outdated: bool = False  # the text changed, or a newer request in the file took the model
+
+
+class Generation:
+    """One answer while it is written. Thread-safe."""
+
+    def __init__(self, spot: Spot, model: CodeModel, basis: Basis, *, single_line: bool) -> None:
+        self.spot, self.model, self.basis, self.single_line = spot, model, basis, single_line
+        self.cancel = Cancel()
+        self.has_turn = False  # its model writes for it now; owned by `Running`
+        self.grace_s = GRACE_S
+        self._changed = threading.Condition()
+        self._written = Written(complete=False)
+        self._error: ModelError | None = None
+        self._is_done = False
+        self._n_waiting = 0
+        self._leaving: threading.Timer | None = None
+        self._is_outdated = False
+        self.cancel.on_cancel(self._wake)
+
+    def tell(self, written: Written) -> None:
+        with self._changed:
+            self._written = written
+            self._changed.notify_all()
+
+    def end(self, written: Written | None, error: ModelError | None) -> None:
+        with self._changed:
+            self._written = written or self._written
+            self._error, self._is_done = error, True
+            self._changed.notify_all()
+
+    def agrees_with(self, typed: str) -> bool:
+        """Whether the text may turn out to begin with what was typed, and to go on after it."""
+        text = self._written.text
+        if self._is_done:
+            return self._error is None and text.startswith(typed) and (not typed or bool(text[len(typed) :].strip()))
+        return not self.cancel.cancelled and (text.startswith(typed) or typed.startswith(text))
+
+    @property
+    def is_wanted(self) -> bool:
+        return self._n_waiting > 0
+
+    def outdate(self) -> None:
+        """The text went another way: end it, and send away who waits."""
+        self._is_outdated = True
+        self.cancel.cancel()
+
+    def follow(self, typed: str, cancel: Cancel, until: float | None) -> Followed:
+        """Wait for the text after `typed`; at the time `until` of the monotonic clock take what there is."""
+        with self._changed:
+            self._n_waiting += 1
+            if self._leaving is not None:
+                self._leaving.cancel()
+                self._leaving = None
+        forget = cancel.on_cancel(self._wake)
+        is_late = False
+        try:
+            with self._changed:
+                while not (self._is_done or cancel.cancelled or self.cancel.cancelled or not self.agrees_with(typed)):
+                    left_s = None if until is None else until - time.monotonic()
+                    if left_s is not None and left_s <= 0:
+                        is_late = True
+                        break
+                    self._changed.wait(left_s)
+                return self._followed(typed, is_late)
+        finally:
+            forget()
+            self._leave(at_once=is_late)
+
+    def _followed(self, typed: str, is_late: bool) -> Followed:
+        if self._error is not None:
+            return Followed(error=self._error)
+        if self._is_outdated:
+            return Followed(is_outdated=True)
+        if not self.agrees_with(typed):
+            return Followed()
+        if self._is_done:
+            return Followed(self._written.after(len(typed)))
+        if is_late:
+            so_far = self._written.after(len(typed))
+            limited = Written(so_far.pieces, so_far.model, so_far.backend, cut_by_limit=True)
+            return Followed(limited if limited.text.strip() else None, is_late=True)
+        return Followed()
+
+    def _leave(self, *, at_once: bool) -> None:
+        with self._changed:
+            self._n_waiting -= 1
+            if self._n_waiting or self._is_done or self.cancel.cancelled:
+                return
+            if not at_once:
+                self._leaving = threading.Timer(self.grace_s, self._end_unwanted)
+                self._leaving.daemon = True
+                self._leaving.start()
+                return
+        self.cancel.cancel()
+
+    def _end_unwanted(self) -> None:
+        if not self.is_wanted:
+            self.cancel.cancel()
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+
+class Running:
+    """The answers that are being written. Thread-safe."""
+
+    def __init__(self, grace_s: float = GRACE_S) -> None:
+        self._grace_s = grace_s
+        self._changed = threading.Condition()
+        self._generations: dict[tuple[str, str], Generation] = {}  # by file
+        self._threads: set[threading.Thread] = set()
+        self._is_closed = False
+
+    def joinable(self, cursor: Cursor, single_line: bool | None) -> tuple[Generation, str] | None:
+        """The answer that a request at the cursor may wait for, and what was typed since it was asked for.
+
+        One that does not fit the cursor any more is ended. `single_line` None takes what there is.
+        """
+        with self._changed:
+            generation = self._generations.get(cursor.file)
+        if generation is None:
+            return None
+        typed = generation.spot.typed_until(cursor)
+        if typed is not None and single_line in (None, generation.single_line) and generation.agrees_with(typed):
+            return generation, typed
+        generation.cancel.cancel()
+        return None
+
+    def start(self, generation: Generation, write: Write) -> None:
+        """Have an answer written; what is written in the same file, or for nobody, is ended."""
+        generation.grace_s = self._grace_s
+        thread = threading.Thread(target=self._run, args=(generation, write), name="weft-writing", daemon=True)
+        with self._changed:
+            file, known = generation.spot.file, self._generations.values()
+            others = [other for other in known if other.spot.file == file or not other.is_wanted]
+            self._generations[file] = generation
+            self._threads.add(thread)
+            is_closed = self._is_closed
+        for other in others:
+            other.outdate()
+        if is_closed:
+            generation.cancel.cancel()
+        thread.start()
+
+    def edited(self, file: tuple[str, str], lines: TextLines) -> None:
+        """A text changed. What is written for it ends when it does not go on from there."""
+        with self._changed:
+            generation = self._generations.get(file)
+        if generation is not None and not any(map(generation.agrees_with, generation.spot.typed_in(lines))):
+            generation.outdate()
+
+    def close(self) -> None:
+        """End everything, and wait a little for the models to notice."""
+        with self._changed:
+            self._is_closed = True
+            generations, threads = list(self._generations.values()), list(self._threads)
+        for generation in generations:
+            generation.cancel.cancel()
+        until = time.monotonic() + CLOSE_WITHIN_S
+        for thread in threads:
+            thread.join(max(0.0, until - time.monotonic()))
+
+    def _run(self, generation: Generation, write: Write) -> None:
+        written: Written | None = None
+        error: ModelError | None = None
+        try:
+            self._wait_for_turn(generation)
+            if not generation.cancel.cancelled:
+                written = write(generation.cancel, generation.tell)
+        except ModelError as told:
+            error = told
+        except Exception as bug:
+            log.exception("%s failed in an unforeseen way.", generation.model.info.name)
+            error = ModelError(f"{generation.model.info.name} failed: {bug}. Look at the log.")
+        finally:
+            with self._changed:
+                if self._generations.get(generation.spot.file) is generation:
+                    del self._generations[generation.spot.file]
+                self._threads.discard(threading.current_thread())
+                self._changed.notify_all()
+            generation.end(written, error)
+
+    def _wait_for_turn(self, generation: Generation) -> None:
+        """Until the model is free, where it is one of this machine."""
+        if not generation.model.info.local:
+            return
+        forget = generation.cancel.on_cancel(self._wake)
+        with self._changed:
+            while not generation.cancel.cancelled and self._is_busy(generation):
+                self._changed.wait()
+            generation.has_turn = True
+        forget()
+
+    def _is_busy(self, generation: Generation) -> bool:
+        """Whether another answer has the model. One that was cancelled gives way by itself."""
+        return any(
+            other.has_turn and other.model is generation.model and not other.cancel.cancelled
+            for other in self._generations.values()
+            if other is not generation
+        )
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
