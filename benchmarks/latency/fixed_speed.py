@@ -1,0 +1,276 @@
+"""A model server of a fixed speed: `python -m weft.benchmarks.latency.fixed_speed TRUTH` serves llama.cpp's protocol.
+
+Owns a made-up model that reads and writes so many tokens a second, on one device that requests share, keeps prompts,
+and notices a client that goes away as llama-server does: between two tokens or two batches of the prompt. It knows the
+texts that somebody is about to type (TRUTH, a JSON list) and goes on as they do on a chosen share of the lines, else as
+another line does. `GET /log` tells what it did for each request, on the clock that all processes of a machine share.
+
+Knows nothing of Weft but the protocol. The first line it prints is its address.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import select
+import threading
+import time
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from random import Random
+from typing import Any
+
+READ_PER_S, WRITTEN_PER_S = 2000.0, 80.0
+"""A 1.5B model in 4 bits on a laptop's graphics chip; a choice, not a measurement."""
+
+RIGHT_SHARE = 0.4
+BATCH_TOKENS = 256
+N_PROMPTS = 4
+"""Prompts that are kept, as llama-server's slots."""
+
+CONTEXT_TOKENS = 8192
+UNKNOWN = "pass\n"
+"""What is written at a place that nobody is about to type at: Weft's self-test, a typo."""
+
+KNOWN_BY = (160, 80, 40)
+"""Characters before the cursor by which its place in the true text is found, the most first."""
+
+_TOKEN = re.compile(r"\w{1,5}|\s+|[^\w\s]")
+
+
+def tokens_of(text: str) -> list[str]:
+    """As many as a tokenizer for code would make, roughly."""
+    return _TOKEN.findall(text)
+
+
+@dataclass
+class Work:
+    """One request at the model. Times are of `time.monotonic`; all are kept whether the client stayed or not."""
+
+    begin_s: float
+    end_s: float = 0.0
+    n_cached: int = 0  # of the prompt
+    n_read: int = 0
+    n_written: int = 0
+    warm_up: bool = False  # nothing was to be written
+    closed_early: bool = False
+
+
+class FixedSpeedModel:
+    """Thread-safe."""
+
+    def __init__(self, truths: Sequence[str], right_share: float, read_per_s: float, written_per_s: float) -> None:
+        self.log: list[Work] = []
+        self._truths = truths
+        self._right_share = right_share
+        self._read_s, self._write_s = 1 / read_per_s, 1 / written_per_s
+        self._device = threading.Lock()
+        self._prompts: list[list[str]] = []
+
+    def begin(self, n_predict: int) -> Work:
+        work = Work(time.monotonic(), warm_up=n_predict == 0)
+        self.log.append(work)
+        return work
+
+    def answer(
+        self, work: Work, prompt: str, prefix: str, n_predict: int, stop: Sequence[str], client: Client
+    ) -> Generator[str, None, None]:
+        """What is written after the prompt, token by token, at the model's speed; ends when the client is gone."""
+        try:
+            yield from self._answer(work, prompt, prefix, n_predict, stop, client)
+        except GeneratorExit:
+            work.closed_early = True
+            raise
+        finally:
+            work.end_s = time.monotonic()
+
+    def _answer(
+        self, work: Work, prompt: str, prefix: str, n_predict: int, stop: Sequence[str], client: Client
+    ) -> Generator[str, None, None]:
+        tokens = tokens_of(prompt)
+        work.n_cached = self._n_kept(tokens)
+        while work.n_cached + work.n_read < len(tokens):
+            n = min(BATCH_TOKENS, len(tokens) - work.n_cached - work.n_read)
+            self._compute(n * self._read_s)
+            work.n_read += n
+            if client.is_gone():
+                work.closed_early = True
+                break
+        self._keep(tokens[: work.n_cached + work.n_read])
+        if work.closed_early:
+            return
+        text = ""
+        for token in tokens_of(self._continuation(prefix))[:n_predict]:
+            self._compute(self._write_s)
+            work.n_written += 1
+            text += token
+            ends = [text.find(one) for one in stop if one in text]
+            if client.is_gone():
+                work.closed_early = True
+                return
+            yield token if not ends else token[: len(token) - (len(text) - min(ends))]
+            if ends:
+                return
+
+    def _compute(self, seconds: float) -> None:
+        with self._device:
+            time.sleep(seconds)
+
+    def _n_kept(self, tokens: list[str]) -> int:
+        """Tokens that the most alike kept prompt begins with as well; the last is always read."""
+        kept = max((_n_alike(tokens, prompt) for prompt in self._prompts), default=0)
+        return min(kept, len(tokens) - 1)
+
+    def _keep(self, tokens: list[str]) -> None:
+        prompts = [prompt for prompt in self._prompts if _n_alike(prompt, tokens) < len(prompt)]
+        self._prompts = [tokens, *prompts][:N_PROMPTS]
+
+    def _continuation(self, prefix: str) -> str:
+        """How the true text goes on behind `prefix`, or how a wrong model would have it."""
+        for n in KNOWN_BY:
+            for truth in self._truths:
+                at = truth.find(prefix[-n:])
+                if at >= 0:
+                    at += len(prefix[-n:])
+                    line_start = truth.rfind("\n", 0, at) + 1
+                    chance = Random(truth[line_start - 200 : line_start])
+                    return truth[at:] if chance.random() < self._right_share else self._wrong(truth, at)
+        return UNKNOWN
+
+    def _wrong(self, truth: str, at: int) -> str:
+        """What stands in the same column some lines further on."""
+        line_start = truth.rfind("\n", 0, at) + 1
+        further = truth[at:].split("\n")[7:]
+        return "\n".join([line[at - line_start :] for line in further[:1]] + further[1:]) or UNKNOWN
+
+
+class Client:
+    """The other end of a connection."""
+
+    def __init__(self, handler: BaseHTTPRequestHandler) -> None:
+        self._connection = handler.connection
+
+    def is_gone(self) -> bool:
+        readable, _, _ = select.select([self._connection], [], [], 0)
+        return bool(readable)  # a client that waits for its answer sends nothing: this is its end
+
+
+def _n_alike(one: Sequence[str], other: Sequence[str]) -> int:
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _handler(model: FixedSpeedModel) -> type[BaseHTTPRequestHandler]:
+    numbers: dict[str, int] = {}
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_GET(self) -> None:
+            match self.path:
+                case "/log":
+                    self._json([asdict(work) for work in model.log])
+                case "/props":
+                    settings = {"n_ctx": CONTEXT_TOKENS}
+                    self._json({"model_path": "fixed-speed.gguf", "default_generation_settings": settings})
+                case "/health":
+                    self._json({"status": "ok"})
+                case _:
+                    self._json({"error": {"code": 404, "message": "File Not Found"}}, 404)
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
+            match self.path:
+                case "/tokenize":
+                    self._json({"tokens": self._numbers(body.get("content", ""))})
+                case "/infill":
+                    self._infill(body)
+                case _:
+                    self._json({"error": {"code": 404, "message": "File Not Found"}}, 404)
+
+        def _numbers(self, content: str | list[str | int]) -> list[int]:
+            found = []
+            for part in [content] if isinstance(content, str) else content:
+                if isinstance(part, str):
+                    found += [numbers.setdefault(token, len(numbers)) for token in tokens_of(part)]
+                else:
+                    found.append(part)
+            return found
+
+        def _infill(self, body: dict[str, Any]) -> None:
+            extra = "".join(f"{one['filename']}\n{one['text']}\n" for one in body.get("input_extra", ()))
+            prefix = body.get("input_prefix", "")
+            prompt = f"{extra}{body.get('input_suffix', '')}{prefix}"  # llama.cpp with --spm-infill: the prefix last
+            if not body.get("stream"):  # what a server is asked to find out whether it fills the middle
+                self._json({"content": ""})
+                return
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            n_predict = body.get("n_predict", 64)
+            work = model.begin(n_predict)
+            first_s = 0.0
+            with closing(model.answer(work, prompt, prefix, n_predict, body.get("stop", ()), Client(self))) as pieces:
+                for piece in pieces:
+                    first_s = first_s or time.monotonic()
+                    self._event({"content": piece, "stop": False})
+            if work.closed_early:
+                self.close_connection = True
+                return
+            first_s = first_s or work.end_s
+            timings = {
+                "prompt_n": work.n_read,
+                "prompt_ms": 1e3 * (first_s - work.begin_s),
+                "predicted_n": max(0, work.n_written - 1),
+                "predicted_ms": 1e3 * (work.end_s - first_s),
+            }
+            self._event({"content": "", "stop": True, "stop_type": "limit", "timings": timings})
+            self.wfile.write(b"0\r\n\r\n")
+
+        def _event(self, value: dict[str, Any]) -> None:
+            data = b"data: " + json.dumps(value).encode() + b"\n\n"
+            self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+            self.wfile.flush()
+
+        def _json(self, value: object, status: int = 200) -> None:
+            data = json.dumps(value).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: object) -> None:
+            """Quiet."""
+
+    return Handler
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """A client that goes away in the middle is what is measured here."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m weft.benchmarks.latency.fixed_speed", description=__doc__)
+    parser.add_argument("truth", type=Path, help="JSON list of the texts that will be typed")
+    parser.add_argument("--reads", type=float, default=READ_PER_S, help="tokens a second")
+    parser.add_argument("--writes", type=float, default=WRITTEN_PER_S, help="tokens a second")
+    parser.add_argument("--right", type=float, default=RIGHT_SHARE, help="share of lines that it knows")
+    options = parser.parse_args()
+    truths = json.loads(options.truth.read_text(encoding="utf-8"))
+    model = FixedSpeedModel(truths, options.right, options.reads, options.writes)
+    server = _Server(("127.0.0.1", 0), _handler(model))
+    print(f"http://127.0.0.1:{server.server_port}", flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

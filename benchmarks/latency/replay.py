@@ -1,0 +1,348 @@
+"""A session replayed: a typist at an editor that talks to the real server, and what every request came to.
+
+Owns the two editors' manners, which decide how much a server is asked, and the clock. Knows no tree and no table.
+
+**Time.** Keys come when the typist presses them; pauses of up to `LONGEST_PAUSE_S` are real. A longer pause, in which
+somebody thinks, is cut to that once every request is answered: all that the server does after a key by itself (indexing
+the edit, reading ahead) begins within 0.2 s, so what comes after the cut finds it as it would have found it later.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ...server.text import TextLines
+from .client import Client
+from .typing import Key, Sitting, Typist
+
+LONGEST_PAUSE_S = 0.6
+NOTICED_AFTER_S = 0.25
+"""A completion that was shown for less is not seen by somebody who types: the time of a simple visual reaction."""
+
+NEOVIM_WAITS_S = 0.2
+"""After the last movement of the cursor (`runtime/lua/vim/lsp/inline_completion.lua`)."""
+
+NEOVIM_SENDS_AFTER_S = 0.15
+"""Edits are sent together this long after the first (`flags.debounce_text_changes`), or before a request."""
+
+SETTLE_WITHIN_S = 30.0
+"""How long the last answers may take."""
+
+Manners = Literal["vscode", "neovim"]
+"""VS Code: every change is sent and asked about at once, the request before is cancelled, and what is shown stays while
+it is typed. Neovim: edits are sent together, one request when the cursor rests, nothing is cancelled, and what is
+shown goes with the next key."""
+
+
+@dataclass
+class Asked:
+    """One completion request. Times are of `time.monotonic`."""
+
+    uri: str
+    key_s: float  # of the key before it
+    sent_s: float
+    replied_s: float | None = None
+    superseded_s: float | None = None  # when it was cancelled, or the text went on
+    text: str = ""
+    source: str = ""
+    timings_ms: dict[str, float] = field(default_factory=dict)
+    error: str = ""
+    n_agreeing: int = 0  # characters of the text that were going to be typed
+
+    @property
+    def kind(self) -> str:
+        if self.replied_s is None:
+            return "unanswered"
+        if self.superseded_s is not None and self.superseded_s < self.replied_s:
+            return "superseded"
+        return (self.source or "model") if self.text else "empty"
+
+    @property
+    def reply_ms(self) -> float:
+        assert self.replied_s is not None
+        return 1e3 * (self.replied_s - self.sent_s)
+
+
+@dataclass
+class Session:
+    """What came of a replay."""
+
+    asked: list[Asked] = field(default_factory=list)
+    n_keys: int = 0
+    n_typed: int = 0  # characters by key
+    n_taken: int = 0  # characters by completion
+    n_takes: int = 0
+    n_files: int = 0
+    begin_s: float = 0.0
+    end_s: float = 0.0
+    finished: bool = False  # every file is as the edit left it
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """Ghost text: `text` would replace what lies between two offsets, the beginning of it being there already."""
+
+    since_s: float
+    start: int
+    end: int
+    text: str
+    command: dict[str, Any]
+
+    @property
+    def item_id(self) -> str:
+        return str((self.command.get("arguments") or [{}])[0].get("id", ""))
+
+
+class Editor:
+    """One editor with one document in front."""
+
+    def __init__(self, client: Client, folder: Path, manners: Manners) -> None:
+        self.session = Session()
+        self._client = client
+        self._folder = folder
+        self._manners = manners
+        self._waiting: dict[int, Asked] = {}
+        self._current: int | None = None  # the request whose answer is wanted
+        self._shown: _Shown | None = None
+        self._typist: Typist | None = None
+        self._uri = ""
+        self._versions: dict[str, int] = {}
+        self._unsent: list[Any] = []
+        self._send_at_s: float | None = None
+        self._ask_at_s: float | None = None
+        self._key_s = 0.0
+
+    def replay(self, sittings: Iterable[Sitting], seed: int, longest_s: float = float("inf")) -> Session:
+        """Type the sittings, commit by commit, until they are done or the time is over."""
+        session = self.session
+        session.begin_s = time.monotonic()
+        until_s = session.begin_s + longest_s
+        for sitting in sittings:
+            opened: list[Typist] = []
+            for typist in sitting.keys(seed):
+                if time.monotonic() > until_s:
+                    self._settle()
+                    session.end_s = time.monotonic()
+                    return session
+                if typist not in opened:
+                    opened.append(typist)
+                    self._open(typist)
+                switched = typist is not self._typist
+                self._turn_to(typist)
+                self._press(typist, switched)
+            self._leave()
+            for typist in opened:
+                self._supersede(self._uri_of(typist))
+                self._client.notify("textDocument/didClose", {"textDocument": {"uri": self._uri_of(typist)}})
+        self._settle()
+        session.end_s = time.monotonic()
+        session.finished = True
+        return session
+
+    def _press(self, typist: Typist, switched: bool) -> None:
+        """One key, or a completion taken instead of it."""
+        key = typist.plan()
+        assert key is not None
+        self._wait(max(key.pause_s, typist.hands.switch_s if switched else 0.0))
+        while (arrived := self._client.next_or_none(0.0)) is not None:
+            self._read(arrived.message, arrived.at_s)
+        text, cursor, shown, taken = typist.text, typist.cursor, self._shown, None
+        if shown is not None and time.monotonic() - shown.since_s >= NOTICED_AFTER_S:
+            taken = typist.take(shown.start, shown.end, shown.text)
+        pressed = taken or typist.press()
+        self._key_s = time.monotonic()
+        self.session.n_keys += 1
+        if taken is not None and shown is not None:
+            self.session.n_takes += 1
+            self.session.n_taken += taken.cursor - cursor
+            self._tell_taken(shown, taken.text)
+        elif pressed.kind == "type":
+            self.session.n_typed += 1
+        self._happened(pressed, text, cursor)
+
+    def _tell_taken(self, shown: _Shown, text: str) -> None:
+        """As the editors do: an item's command is run; who takes a part has an extension that says so."""
+        if text == shown.text:
+            self._client.request("workspace/executeCommand", shown.command)
+        elif self._manners == "vscode":
+            about = {"id": shown.item_id, "acceptedLength": _units(text, "utf-16")}
+            self._client.notify("weft/didPartiallyAccept", about)
+
+    def _happened(self, key: Key, before: str, cursor: int) -> None:
+        """The editor's part of a key: what is shown, sent and asked."""
+        self._shown = self._still_shown(key, cursor)
+        if key.changes_text:
+            lines = TextLines(before)
+            start, end = (self._position(lines, offset) for offset in (key.start, key.end))
+            self._unsent.append({"range": {"start": start, "end": end}, "text": key.text})
+        if self._manners == "vscode":
+            if key.changes_text:
+                self._send_edits()
+                self._cancel()
+                self._ask()
+        else:
+            if self._unsent and self._send_at_s is None:
+                self._send_at_s = self._key_s + NEOVIM_SENDS_AFTER_S
+            self._ask_at_s = self._key_s + NEOVIM_WAITS_S
+
+    def _still_shown(self, key: Key, cursor: int) -> _Shown | None:
+        """What stays shown: in VS Code a completion whose beginning is typed or taken."""
+        shown, typist = self._shown, self._typist
+        if shown is None or typist is None or self._manners != "vscode" or key.kind not in ("type", "take", "over"):
+            return None
+        n = key.cursor - shown.start
+        if not 0 < n < len(shown.text) or typist.text[shown.start : key.cursor] != shown.text[:n]:
+            return None
+        return replace(shown, end=max(key.cursor, shown.end + key.cursor - cursor))
+
+    def _ask(self) -> None:
+        typist = self._typist
+        assert typist is not None
+        self._ask_at_s = None
+        position = self._position(TextLines(typist.text), typist.cursor)
+        params = {
+            "textDocument": {"uri": self._uri},
+            "position": position,
+            "context": {"triggerKind": 2},
+        }
+        self._supersede(self._uri)
+        number, sent_s = self._client.request("textDocument/inlineCompletion", params)
+        asked = Asked(self._uri, self._key_s, sent_s)
+        self.session.asked.append(asked)
+        self._waiting[number] = asked
+        self._current = number
+
+    def _cancel(self) -> None:
+        """What was asked is wanted no more; VS Code says so."""
+        if self._current in self._waiting and self._manners == "vscode":
+            self._waiting[self._current].superseded_s = self._client.notify("$/cancelRequest", {"id": self._current})
+        self._current = None
+
+    def _supersede(self, uri: str) -> None:
+        """An edit or a newer request ends what was asked about a document, whether somebody says so or not."""
+        for asked in self._waiting.values():
+            if asked.uri == uri and asked.superseded_s is None:
+                asked.superseded_s = time.monotonic()
+
+    def _send_edits(self) -> None:
+        self._send_at_s = None
+        if not self._unsent:
+            return
+        self._supersede(self._uri)
+        self._versions[self._uri] += 1
+        changes, self._unsent = self._unsent, []
+        document = {"uri": self._uri, "version": self._versions[self._uri]}
+        self._client.notify("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
+
+    def _wait(self, pause_s: float) -> None:
+        """Until the next key: answers are read, and what the editor does by itself is done."""
+        begin_s = time.monotonic()
+        short_s, full_s = begin_s + min(pause_s, LONGEST_PAUSE_S), begin_s + pause_s
+        while True:
+            now = time.monotonic()
+            busy = self._current in self._waiting or self._ask_at_s is not None or self._send_at_s is not None
+            until_s = full_s if busy else short_s
+            if now >= until_s:
+                return
+            if self._send_at_s is not None and now >= self._send_at_s:
+                self._send_edits()
+            if self._ask_at_s is not None and now >= self._ask_at_s:
+                self._send_edits()
+                self._ask()
+            due = [until_s, *(at for at in (self._send_at_s, self._ask_at_s) if at is not None)]
+            arrived = self._client.next_or_none(max(0.0, min(due) - time.monotonic()))
+            if arrived is not None:
+                self._read(arrived.message, arrived.at_s)
+
+    def _settle(self) -> None:
+        """Read what is still to come; a server that is silent leaves its requests unanswered."""
+        self._ask_at_s = self._send_at_s = None
+        until_s = time.monotonic() + SETTLE_WITHIN_S
+        while self._waiting and time.monotonic() < until_s:
+            arrived = self._client.next_or_none(until_s - time.monotonic())
+            if arrived is not None:
+                self._read(arrived.message, arrived.at_s)
+
+    def _read(self, message: dict[str, Any], at_s: float) -> None:
+        number = message.get("id")
+        if "method" in message or not isinstance(number, int) or number not in self._waiting:
+            return
+        asked = self._waiting.pop(number)
+        asked.replied_s = at_s
+        asked.error = str(message.get("error", {}).get("message", ""))
+        items = (message.get("result") or {}).get("items") or []
+        if not items:
+            return
+        item = items[0]
+        command = item.get("command") or {}
+        about = (command.get("arguments") or [{}])[0]
+        asked.text, asked.source, asked.timings_ms = item["insertText"], about["source"], about["timingsMs"]
+        if number == self._current and asked.kind != "superseded":
+            self._show(asked, item["range"], command)
+
+    def _show(self, asked: Asked, place: dict[str, dict[str, int]], command: dict[str, Any]) -> None:
+        typist, before = self._typist, self._shown
+        assert typist is not None
+        lines = TextLines(typist.text)
+        start, end = (self._offset(lines, place[name]) for name in ("start", "end"))
+        asked.n_agreeing = typist.agreeing(start, end, asked.text)
+        shown = _Shown(time.monotonic(), start, end, asked.text, command)
+        if before is not None and _rest(before, typist.cursor) == _rest(shown, typist.cursor):
+            shown = replace(shown, since_s=before.since_s)
+        self._shown = shown
+        if self._manners == "vscode":
+            self._client.notify("weft/didShow", {"id": shown.item_id})
+
+    def _open(self, typist: Typist) -> None:
+        uri = self._uri_of(typist)
+        self._versions[uri] = 1
+        self.session.n_files += 1
+        document = {"uri": uri, "languageId": _language(typist.edit.path), "version": 1, "text": typist.text}
+        self._client.notify("textDocument/didOpen", {"textDocument": document})
+
+    def _turn_to(self, typist: Typist) -> None:
+        if typist is not self._typist:
+            self._leave()
+            self._typist, self._uri = typist, self._uri_of(typist)
+
+    def _leave(self) -> None:
+        """The document goes to the background."""
+        self._send_edits()
+        self._cancel()
+        self._shown, self._ask_at_s = None, None
+
+    def _uri_of(self, typist: Typist) -> str:
+        return (self._folder / typist.edit.path).as_uri()
+
+    def _position(self, lines: TextLines, offset: int) -> dict[str, int]:
+        line, character = lines.position(offset)
+        return {"line": line, "character": _units(lines.line(line)[:character], self._client.encoding)}
+
+    def _offset(self, lines: TextLines, position: dict[str, int]) -> int:
+        line = lines.line(position["line"])
+        ends = [_units(line[:n], self._client.encoding) for n in range(len(line) + 1)]
+        return lines.offset(position["line"], bisect_right(ends, position["character"]) - 1)
+
+
+def encodings_of(manners: Manners) -> Sequence[str]:
+    """What the editor offers."""
+    return ("utf-16",) if manners == "vscode" else ("utf-8", "utf-16", "utf-32")
+
+
+def _rest(shown: _Shown, cursor: int) -> str:
+    return shown.text[cursor - shown.start :]
+
+
+def _units(text: str, encoding: str) -> int:
+    if encoding == "utf-16":
+        return len(text.encode("utf-16-le", "surrogatepass")) // 2
+    return len(text.encode("utf-8", "surrogatepass")) if encoding == "utf-8" else len(text)
+
+
+def _language(path: str) -> str:
+    return {"py": "python", "md": "markdown", "toml": "toml"}.get(path.rpartition(".")[2], "plaintext")
