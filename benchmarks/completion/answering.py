@@ -90,7 +90,7 @@ def answer(
     snapshot = repository.snapshot
     source = repository.sources[task.path]
     cursor = cursor_of(task, source, suffix=suffix)
-    single_line = task.kind == "line"
+    single_line = task.kind != "api"
     loop = Loop(
         snapshot,
         snapshot.model.with_threshold(0.0) if model is None else model,
@@ -132,7 +132,7 @@ def _asked(loop: Loop, setting: Setting, task: Task, source: SourceFile) -> Roun
     # The rounds ask for the lines that follow too, as RepoCoder's do.
     writing_on = replace(loop, stopping=None, single_line=False)
     if setting.way == "oracle":
-        return _stopped(loop, oracle(writing_on, source.text[task.prefix_end :]))
+        return _stopped(loop, oracle(writing_on, source.text[task.prefix_end + task.col :]))
     done = [_stopped(loop, each) for each in rounds(writing_on, setting.n_rounds)]
     if setting.way == "rounds":
         return done[-1]
@@ -164,13 +164,11 @@ def _stopped(loop: Loop, done: Round) -> Round:
 
 
 def cursor_of(task: Task, source: SourceFile, *, suffix: bool) -> Cursor:
-    """The task's cursor in a text that ends there, or, with `suffix`, goes on behind the line break of the target."""
-    text = source.text[: task.prefix_end]
-    if suffix:
-        after = source.text[task.prefix_end + len(task.ground_truth) :]
-        text += after
+    """The task's cursor in a text that ends there, or, with `suffix`, goes on behind the target."""
+    at = task.prefix_end + task.col
+    text = source.text[:at] + (source.text[at + len(task.ground_truth) :] if suffix else "")
     lines = TextLines(text)
-    return Cursor(task.path, lines, *lines.position(task.prefix_end))
+    return Cursor(task.path, lines, *lines.position(at))
 
 
 def answers(

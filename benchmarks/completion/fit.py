@@ -18,7 +18,10 @@ from .figures import calibration_error, reliability
 FITTED_ON = ("awslabs_fortuna", "google_vizier", "huggingface_evaluate", "nerfstudio-project_nerfstudio")
 """The other repositories say whether it holds. The log of the retrieval develops on the same four."""
 
-N_GROUPS = 10
+FITTED_KINDS = ("line", "begun")
+"""Tasks that are one line, as what is shown unasked mostly is."""
+
+N_GROUPS = 20
 LENGTH_POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 Group = tuple[float, float, int]
@@ -28,7 +31,7 @@ Group = tuple[float, float, int]
 def fit_confidence(rows: Sequence[Row], file: Path = Path(curves.__file__)) -> str:
     """Fit the curve of the rows' model on half the repositories and write it; what is said of the other half.
 
-    `rows` are those of line tasks of one model in one setting.
+    `rows` are those of `FITTED_KINDS`, of one model in one setting.
     """
     rows = [row for row in rows if row.text and row.log_probability is not None]
     fitting = [row for row in rows if row.repo in FITTED_ON]
@@ -38,7 +41,7 @@ def fit_confidence(rows: Sequence[Row], file: Path = Path(curves.__file__)) -> s
     kind = "workspace" if rows[0].backend == "workspace" else "neural"
     # The workspace model writes a line as one piece, and is told a joint probability below which it need not.
     curve = fitted(fitting, (0.0,) if kind == "workspace" else LENGTH_POWERS)
-    where = f"{len(fitting)} line tasks of {', '.join(sorted({row.repo.split('_')[-1] for row in fitting}))}"
+    where = f"{len(fitting)} lines of {', '.join(sorted({row.repo.split('_')[-1] for row in fitting}))}"
     _write(file, kind, curve, where)
     errors = [
         f"{name}: {100 * calibration_error(reliability(group, said_of=partial(_share, curve))):.1f} % of {len(group)}"

@@ -19,7 +19,7 @@ from .figures import Value, edit_similarity, exact_match, mean, percentile
 from .work import ModelAsked
 
 THRESHOLD = CompletionOptions().min_confidence
-KINDS = {"line": "Line tasks", "api": "API tasks"}
+KINDS = {"line": "Line tasks", "begun": "Lines that are begun", "api": "API tasks"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,7 @@ def report(results: Results, against: str) -> str:
             )
             parts.append(_table(_HEAD, ([name, *_cells(rows, settings[against])] for name, rows in settings.items())))
             parts.append(f"EM / ES by repository.\n\n{_by_repository(settings)}")
-    lines = results.of("line")
-    parts += [_calibration(name, rows) for name, rows in lines.items() if name in ("weft", against)][-1:]
+            parts.append(_calibration(settings))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -139,20 +138,18 @@ def _by_repository(settings: Mapping[str, Sequence[Row]]) -> str:
     )
 
 
-def _calibration(setting: str, rows: Sequence[Row]) -> str:
-    bins = figures.reliability(rows)
+def _calibration(settings: Mapping[str, Sequence[Row]]) -> str:
+    setting = "weft" if "weft" in settings else next(iter(settings))
+    bins = figures.reliability(settings[setting])
     if not bins:
-        return "The model gives no probabilities, so there is no confidence."
-    table = _table(
-        ("tenth", "n", "confidence", "share right"),
-        (
-            [str(number), str(each.n), _percent(each.confidence), _percent(each.right)]
-            for number, each in enumerate(bins, 1)
-        ),
+        return ""
+    rows = (
+        [str(number), str(each.n), _percent(each.confidence), _percent(each.right)]
+        for number, each in enumerate(bins, 1)
     )
     return (
-        f"How sure, against how often right: {setting}, line tasks with an answer, by confidence. "
-        f"Expected calibration error {_percent(figures.calibration_error(bins))}.\n\n{table}"
+        f"How sure and how often right, by confidence, of {setting} where it has an answer. Expected calibration error "
+        f"{_percent(figures.calibration_error(bins))}.\n\n{_table(('tenth', 'n', 'confidence', 'share right'), rows)}"
     )
 
 

@@ -2,7 +2,7 @@
 
 Owns the command line and the course of a run. What an answer is, is in `answering`; what figures mean, in `figures`.
 
-    weft bench completion                                      the workspace model, eight archives, line and API tasks
+    weft bench completion                                      the workspace model, eight archives, all tasks
     weft bench completion --settings none bm25 weft --limit 20 --model transformers=DIRECTORY
     weft bench completion --ablation --tasks line --jobs 8 --html completion.html
 
@@ -27,9 +27,10 @@ from ..repoeval.run import DEFAULT_WORK, limited, trees
 from ..repoeval.sources import read_sources
 from ..repoeval.tasks import Task, build_tasks
 from .answering import Row
-from .fit import fit_confidence
+from .begun import begun_lines
+from .fit import FITTED_KINDS, fit_confidence
 from .page import html_page
-from .report import Results, machine, report, summary
+from .report import KINDS, Results, machine, report, summary
 from .settings import ABLATION, BASIC, SETTINGS, Setting
 from .store import Store
 from .subset import write_subset
@@ -65,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _write_results(text, line, command)
     if options.fit_confidence:
         for result in results:
-            print(fit_confidence(result.of("line").get("weft", [])))
+            print(fit_confidence([row for kind in FITTED_KINDS for row in result.of(kind).get("weft", ())]))
     return 0
 
 
@@ -76,7 +77,7 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--work", type=Path, default=DEFAULT_WORK, help="folder for archives, their trees and rows")
     parser.add_argument("--trees", type=Path, help="folder of checkouts to use instead of the archives, by repository")
     parser.add_argument("--repos", nargs="+", metavar="REPO", help="parts of repository names; all by default")
-    parser.add_argument("--tasks", nargs="+", choices=("line", "api"), default=["line", "api"])
+    parser.add_argument("--tasks", nargs="+", choices=KINDS, default=list(KINDS), help="line, begun (in a line), api")
     parser.add_argument("--limit", type=int, help="tasks of each kind per repository, spread over its files")
     parser.add_argument("--model", nargs="+", default=["workspace"], metavar="BACKEND[=WHERE]", help=SPELLINGS)
     parser.add_argument("--context", type=int, default=4096, metavar="TOKENS", help="of prompt and answer (4096)")
@@ -94,8 +95,8 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     names = options.settings or [setting.name for setting in BASIC]
     names += [setting.name for setting in ABLATION] if options.ablation else []
-    if options.fit_confidence and ("weft" not in names or "line" not in options.tasks):
-        parser.error("--fit-confidence needs the setting weft and line tasks")
+    if options.fit_confidence and not ("weft" in names and set(FITTED_KINDS) <= set(options.tasks)):
+        parser.error(f"--fit-confidence needs the setting weft and the tasks {' '.join(FITTED_KINDS)}")
     options.settings = [SETTINGS[name] for name in dict.fromkeys(names)]
     if options.against is None:
         options.against = "bm25" if "bm25" in names else names[0]
@@ -118,7 +119,8 @@ def _measured(options: argparse.Namespace, model: ModelAsked) -> Results:
     stores: dict[str, Store] = {}
     for repo, tree in trees(options):
         sources = read_sources(tree)
-        tasks = [task for task in limited(build_tasks(sources, repo), options.limit) if task.kind in options.tasks]
+        drawn = limited(build_tasks(sources, repo), options.limit)
+        tasks = [task for task in (*drawn, *begun_lines(drawn)) if task.kind in options.tasks]
         stores[repo] = Store(options.work / "completion", repo, sources, model, suffix=options.suffix)
         wanted = {(task.task_id, setting.name) for task in tasks for setting in options.settings}
         kept = [row for row in stores[repo].rows() if (row.task_id, row.setting) in wanted]

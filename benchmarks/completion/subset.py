@@ -11,10 +11,12 @@ from pathlib import Path
 from ..repoeval.sources import SourceFile, parse_source
 from ..repoeval.tasks import build_tasks
 from .answering import Repository, Row, answers
+from .begun import begun_lines
 from .figures import confidence
+from .report import KINDS
 from .settings import SETTINGS
 
-N_LINE, N_API = 60, 20
+N_LINE, N_API = 40, 16
 ASKED = ("none", "bm25", "weft")
 TREE, ROWS = "tree.txt", "rows.txt"
 
@@ -22,23 +24,26 @@ TREE, ROWS = "tree.txt", "rows.txt"
 def subset_rows(folder: Path) -> list[str]:
     """The lines that `ROWS` in `folder` should hold for its `TREE`, with the code as it is."""
     sources = _sources((folder / TREE).read_text(encoding="utf-8"))
-    tasks = build_tasks(sources, "weft", N_LINE, N_API)
+    drawn = build_tasks(sources, "weft", N_LINE, N_API)
+    tasks = [*drawn, *begun_lines(drawn)]
     rows = answers(Repository.of("weft", sources), tasks, [SETTINGS[name] for name in ASKED], None)
-    heads = [f"{kind}: {_totals([row for row in rows if row.kind == kind])}" for kind in ("line", "api")]
-    return [*heads, *map(_line, rows)]
+    heads = [f"{kind}: {_totals([row for row in rows if row.kind == kind])}" for kind in KINDS]
+    # One line for all settings that a task has the same answer in.
+    answered: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        answered.setdefault((row.task_id, _said(row)), []).append(row.setting)
+    return [*heads, *(f"{task_id} {' '.join(names)}: {said}" for (task_id, said), names in answered.items())]
 
 
 def write_subset(folder: Path) -> None:
     (folder / ROWS).write_text("\n".join([*subset_rows(folder), ""]), encoding="utf-8", newline="")
 
 
-def _line(row: Row) -> str:
+def _said(row: Row) -> str:
     # Rounded, since the last digits may differ between platforms.
     sure = confidence(row)
     said = "-" if sure is None else f"{sure:.2f}"
-    return (
-        f"{row.task_id} {row.setting}: EM {row.exact_match:.0f} ES {row.edit_similarity:.2f} sure {said} {row.text!r}"
-    )
+    return f"EM {row.exact_match:.0f} ES {row.edit_similarity:.2f} sure {said} {row.text!r}"
 
 
 def _totals(rows: list[Row]) -> str:

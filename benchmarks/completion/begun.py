@@ -1,0 +1,23 @@
+"""Line tasks whose line is begun: where somebody types, most completions are asked for in the middle of a line.
+
+Owns where the cursor stands. RepoEval has none of these; its tasks begin at the start of their line.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from ..repoeval.tasks import PIECE, SEED, Task
+
+
+def begun_lines(tasks: Iterable[Task]) -> Iterator[Task]:
+    """For each line task one behind some piece of its line, never the last: the same place always."""
+    for task in tasks:
+        ends = [found.end() for found in PIECE.finditer(task.ground_truth_line)][:-1]
+        if task.kind == "line" and ends:
+            repo, _, number = task.task_id.split("/")
+            task_id = f"{repo}/begun/{number}"
+            column = random.Random(f"{SEED}:{task_id}").choice(ends)
+            yield replace(task, task_id=task_id, kind="begun", col=column, ground_truth=task.ground_truth[column:])

@@ -1,0 +1,397 @@
+"""The completion benchmark: nothing leaks, figures are what they say, a run goes on, and quality shows as a diff."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from weft.benchmarks.completion import run, work
+from weft.benchmarks.completion.answering import Repository, Row, answer
+from weft.benchmarks.completion.begun import begun_lines
+from weft.benchmarks.completion.figures import Bin, by_setting, calibration_error, interval, reliability, shown_at
+from weft.benchmarks.completion.fit import FITTED_ON, fit_confidence, fitted, pooled
+from weft.benchmarks.completion.run import main
+from weft.benchmarks.completion.settings import ABLATION, SETTINGS
+from weft.benchmarks.completion.store import Store
+from weft.benchmarks.completion.work import ModelAsked, Work
+from weft.benchmarks.repoeval.sources import SourceFile, parse_source
+from weft.benchmarks.repoeval.tasks import Task, build_tasks
+from weft.llm import Cancel, CompletionRequest, ModelInfo, Piece
+from weft.llm.protocol import Speed
+from weft.server.outcome import UserError
+
+PLANTED = "planted_answer"
+SHOP = """
+#- shop/price.py
+def total(prices, rate):
+    return sum(price * rate for price in prices)
+#- shop/refund.py
+from shop.price import total
+def refund(basket, rate):
+    checked = check(basket, rate)
+    return total(basket, rate)
+#- shop/till.py
+from shop.price import total
+def pay(basket, rate):
+    checked = check(basket, rate)
+    return total(basket, rate, planted_answer)
+planted_answer = total([planted_answer], planted_answer)
+"""
+
+
+def sources_of(text: str = SHOP) -> dict[str, SourceFile]:
+    parts = (part.partition("\n") for part in text.split("#- ")[1:])
+    return {path: parse_source(path, content, content) for path, _, content in parts}
+
+
+def shop() -> tuple[Repository, Task]:
+    """The repository, and the task whose target and what follows it hold the planted word."""
+    sources = sources_of()
+    (task,) = (
+        task
+        for task in build_tasks(sources, "shop")
+        if task.kind == "line" and task.ground_truth == "    return total(basket, rate, planted_answer)"
+    )
+    return Repository.of("shop", sources), task
+
+
+class Writes:
+    """A model that writes the same always, and keeps what it was asked."""
+
+    info = ModelInfo("writes", "transformers", 4096, fills_middle=True, repository_level=False, local=True)
+    speed = Speed()
+
+    def __init__(self, text: str, probability: float | None = 0.5) -> None:
+        self.pieces = [Piece(text, probability)]
+        self.requests: list[CompletionRequest] = []
+
+    def prepare(self, cancel: Cancel) -> None: ...
+
+    def warm(self, request: CompletionRequest, cancel: Cancel) -> None: ...
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+    def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
+        self.requests.append(request)
+        yield from self.pieces
+
+    def chat(self, request: object, cancel: Cancel) -> Iterator[Piece]:
+        return iter(())
+
+    def close(self) -> None: ...
+
+
+def row(
+    task_id: str = "r/line/0", setting: str = "weft", right: float = 1.0, sure: float = 0.5, text: str = "x"
+) -> Row:
+    return Row(
+        task_id=task_id,
+        setting=setting,
+        unique=False,
+        text=text,
+        exact_match=right,
+        edit_similarity=right,
+        raw_exact_match=right,
+        log_probability=math.log(sure) if sure else None,
+        n_pieces=1,
+        backend="transformers",
+        ms=1.0,
+        prompt_tokens=None,
+        new_tokens=1,
+    )
+
+
+# One task
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_nothing_behind_the_cursor_reaches_a_model(name: str) -> None:
+    repository, task = shop()
+    model = Writes("    return 1\n")
+    answer(repository, task, SETTINGS[name], model)
+    assert model.requests
+    for request in model.requests:
+        assert request.suffix == ""
+        assert PLANTED not in request.prefix
+        assert not [fragment for fragment in request.fragments if PLANTED in fragment.text]
+
+
+def test_the_repositorys_own_model_does_not_know_the_files_end() -> None:
+    repository, task = shop()
+    found = answer(repository, task, SETTINGS["weft"], None)
+    assert found.text.strip() == "return total(basket, rate)"
+    assert found.exact_match == 0
+    assert 0.5 < found.edit_similarity < 1
+
+
+def test_with_the_suffix_a_model_sees_what_follows_the_target_and_not_the_target() -> None:
+    repository, task = shop()
+    model = Writes("    return 1")
+    answer(repository, task, SETTINGS["none"], model, suffix=True)
+    (request,) = model.requests
+    assert request.suffix == "\nplanted_answer = total([planted_answer], planted_answer)\n"
+    assert request.prefix.endswith("    checked = check(basket, rate)\n")
+
+
+def test_other_files_reach_a_model_where_the_setting_says_so() -> None:
+    repository, task = shop()
+    shown = {}
+    for name in ("none", "bm25", "weft", "iterative"):
+        model = Writes("    return 1")
+        answer(repository, task, SETTINGS[name], model)
+        shown[name] = {path for fragment in model.requests[-1].fragments for path in fragment.paths}
+    assert shown["none"] == set()
+    assert all("shop/refund.py" in shown[name] for name in ("bm25", "weft", "iterative"))
+
+
+def test_the_right_text_is_an_exact_match_whatever_follows_it() -> None:
+    repository, task = shop()
+    for name in ("weft", "iterative", "oracle"):
+        found = answer(repository, task, SETTINGS[name], Writes(f"{task.ground_truth}\n    and_more()\n", 0.25))
+        assert (found.exact_match, found.raw_exact_match, found.edit_similarity) == (1, 1, 1)
+        assert found.text == task.ground_truth
+        assert found.log_probability == pytest.approx(math.log(0.25))
+
+
+def test_rounds_ask_with_what_was_written() -> None:
+    repository, task = shop()
+    model = Writes("    return refund(checked)\n")
+    answer(repository, task, SETTINGS["repocoder-2"], model)
+    assert len(model.requests) == 2
+
+
+def test_a_line_that_is_begun_is_asked_for_behind_a_piece_of_it() -> None:
+    repository, task = shop()
+    (begun,) = begun_lines([task])
+    model = Writes(begun.ground_truth)
+    found = answer(repository, begun, SETTINGS["none"], model)
+    start = task.ground_truth.removesuffix(begun.ground_truth)
+    assert start.strip() and begun.ground_truth.strip()
+    assert model.requests[0].prefix.endswith(f"\n{start}")
+    assert (found.exact_match, found.kind) == (1, "begun")
+
+
+def test_every_term_of_the_ranking_is_left_out_once() -> None:
+    left_out = [setting.retrieval.without for setting in ABLATION]
+    assert all(len(terms) == 1 for terms in left_out)
+    assert len(set(left_out)) == len(left_out) > 5
+
+
+# Figures
+
+
+def test_a_setting_does_not_differ_from_itself() -> None:
+    rows = [row(f"r/line/{number}", right=number % 2) for number in range(20)]
+    assert interval(rows, lambda row: row.exact_match, rows) == (0, 0)
+
+
+def test_an_interval_is_around_the_mean_and_draws_within_repositories() -> None:
+    rows = [row(f"{repo}/line/{number}", right=float(repo == "b")) for repo in "ab" for number in range(10)]
+    assert interval(rows, lambda row: row.exact_match) == (0.5, 0.5)
+    mixed = [row(f"r/line/{number}", right=number % 2) for number in range(40)]
+    low, high = interval(mixed, lambda row: row.exact_match)
+    assert 0.3 < low < 0.5 < high < 0.7
+
+
+def test_only_tasks_that_every_setting_has_are_compared() -> None:
+    rows = [row("r/line/0", "bm25"), row("r/line/1", "bm25"), row("r/line/1", "weft")]
+    assert {name: [each.task_id for each in of] for name, of in by_setting(rows).items()} == {
+        "bm25": ["r/line/1"],
+        "weft": ["r/line/1"],
+    }
+
+
+def test_what_is_shown_is_sure_enough_and_has_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    as_it_is(monkeypatch)
+    rows = [row(sure=0.9), row(sure=0.9, right=0), row(sure=0.1), row(sure=0.9, text="")]
+    shown = shown_at(rows, 0.5)
+    assert (shown.share, shown.right) == (0.5, 0.5)
+
+
+def test_without_probabilities_everything_is_shown() -> None:
+    assert shown_at([row(sure=0), row(sure=0, right=0)], 0.9).share == 1
+
+
+def test_the_calibration_error_is_the_distance_of_confidence_and_share_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    as_it_is(monkeypatch)
+    rows = [row(sure=0.2, right=0)] * 10 + [row(sure=0.8, right=1)] * 10
+    bins = reliability(rows, n_bins=2)
+    assert bins == [Bin(10, pytest.approx(0.2), 0), Bin(10, pytest.approx(0.8), 1)]
+    assert calibration_error(bins) == pytest.approx(0.2)
+
+
+def as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Confidence without a curve: the model's own probability."""
+    figures = sys.modules["weft.benchmarks.completion.figures"]
+    monkeypatch.setattr(figures, "confidence_from", lambda backend, log, n: math.exp(log))
+
+
+# The fit
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.integers(1, 9)), min_size=1))
+def test_pooled_shares_rise_and_keep_their_mean(groups: list[tuple[float, float, int]]) -> None:
+    groups.sort()
+    done = pooled(groups)
+    shares = [share for _, share, _ in done]
+    assert shares == sorted(set(shares))
+    assert sum(n for _, _, n in done) == sum(n for _, _, n in groups)
+    assert sum(y * n for _, y, n in done) == pytest.approx(sum(y * n for _, y, n in groups))
+
+
+def test_shares_that_rise_stay_as_they_are() -> None:
+    assert pooled([(0.1, 0.2, 3), (0.5, 0.4, 1)]) == [(0.1, 0.2, 3), (0.5, 0.4, 1)]
+    assert pooled([(0.2, 0.6, 1), (0.4, 0.2, 1)]) == [(pytest.approx(0.3), pytest.approx(0.4), 2)]
+
+
+def test_a_fitted_curve_says_how_often_a_model_is_right() -> None:
+    # Right half as often as it thinks.
+    rows = [
+        row(f"r/line/{sure}-{number}", sure=sure / 10, right=float(number < 5 * sure))
+        for sure in range(1, 11)
+        for number in range(100)
+    ]
+    curve = fitted(rows, (0.0,))
+    for sure in (0.2, 0.5, 0.8):
+        assert curve.share_right(math.log(sure), 1) == pytest.approx(sure / 2, abs=0.03)
+
+
+def test_a_fit_is_written_as_code_and_leaves_the_other_kind(tmp_path: Path) -> None:
+    rows = [
+        row(f"{repo}/line/{number}", sure=(number % 10 + 1) / 10, right=float(number % 10 > 4))
+        for repo in (*FITTED_ON, "another")
+        for number in range(50)
+    ]
+    said = fit_confidence(rows, tmp_path / "curves.py")
+    assert "held out" in said
+    written: dict[str, object] = {}
+    exec((tmp_path / "curves.py").read_text(encoding="utf-8"), written)
+    now = sys.modules["weft.server.completion.curves"]
+    assert written["FITTED"]["workspace"] == now.FITTED["workspace"]  # type: ignore[index]
+    assert written["FITTED"]["neural"] != now.FITTED["neural"]  # type: ignore[index]
+    assert "200 lines of evaluate, fortuna, nerfstudio, vizier" in written["MEASURED_ON"]["neural"]  # type: ignore[index]
+
+
+def test_too_few_answers_make_no_curve(tmp_path: Path) -> None:
+    assert "too few" in fit_confidence([row()], tmp_path / "curves.py")
+    assert not list(tmp_path.iterdir())
+
+
+# Runs
+
+
+@pytest.fixture
+def trees(tmp_path: Path) -> Path:
+    for path, source in sources_of().items():
+        file = tmp_path / "trees" / "shop" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(source.text, encoding="utf-8")
+    return tmp_path / "trees"
+
+
+def bench(trees: Path, *arguments: str) -> int:
+    return main(["--trees", str(trees), "--work", str(trees.parent / "work"), *arguments])
+
+
+def test_the_command_prints_a_table_and_a_line_for_machines(trees: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench(trees, "--settings", "none", "bm25", "weft") == 0
+    table, line = capsys.readouterr().out.rsplit("\n", 2)[:2]
+    assert "| weft | " in table
+    (model,) = json.loads(line)["models"]
+    assert model["line"]["weft"]["n"] > 2
+    assert model["line"]["weft"]["repositories"].keys() == {"shop"}
+
+
+def test_a_page_stands_alone(trees: Path) -> None:
+    page = trees.parent / "page.html"
+    assert bench(trees, "--settings", "none", "weft", "--html", str(page)) == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<svg") >= 4
+    assert not [word for word in ("<script", "src=", "href=", "url(", "@import", "nan") if word in text.lower()]
+
+
+def test_a_second_run_asks_nothing_again(trees: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Work] = []
+
+    def here(pieces: Sequence[Work]) -> Iterator[list[Row]]:
+        asked.extend(pieces)
+        return work.here(pieces)
+
+    monkeypatch.setattr(run, "here", here)
+    bench(trees, "--settings", "none", "--tasks", "line")
+    n_asked = len(asked)
+    assert n_asked
+    bench(trees, "--settings", "none", "--tasks", "line")
+    assert len(asked) == n_asked
+    bench(trees, "--settings", "none", "weft", "--tasks", "line")
+    assert [setting.name for piece in asked[n_asked:] for setting in piece.settings] == ["weft"]
+    asked.clear()
+    with (trees / "shop" / "shop" / "price.py").open("a") as file:
+        file.write("more = 1\n")
+    bench(trees, "--settings", "none", "--tasks", "line")
+    assert asked
+
+
+def test_a_torn_row_is_asked_again(tmp_path: Path) -> None:
+    store = Store(tmp_path, "r", sources_of(), ModelAsked("workspace", 4096), suffix=False)
+    store.add([row("r/line/0"), row("r/line/1")])
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(file.read_bytes()[:-5])
+    assert [each.task_id for each in store.rows()] == ["r/line/0"]
+    store.add([row("r/line/2")])
+    assert [each.task_id for each in store.rows()] == ["r/line/0", "r/line/2"]
+
+
+def test_rows_are_those_of_one_model_and_one_way_to_ask(tmp_path: Path) -> None:
+    def rows(model: str, suffix: bool) -> list[Row]:
+        return Store(tmp_path, "r", sources_of(), ModelAsked(model, 4096), suffix=suffix).rows()
+
+    Store(tmp_path, "r", sources_of(), ModelAsked("workspace", 4096), suffix=False).add([row()])
+    assert rows("workspace", False) == [row()]
+    assert rows("workspace", True) == rows("ollama=m", False) == []
+
+
+def test_a_ray_cluster_does_the_same_work(trees: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The calls of Ray that are used, one after the other in this process; the real one is not needed for the tests.
+    calls = []
+    ray = SimpleNamespace(
+        init=lambda **options: calls.append(options),
+        remote=lambda function: SimpleNamespace(remote=lambda piece: (function, piece)),
+        wait=lambda waiting, num_returns: (waiting[-1:], waiting[:-1]),
+        get=lambda reference: reference[0](reference[1]),
+        shutdown=lambda: calls.append("shutdown"),
+    )
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    assert bench(trees, "--settings", "none", "--ray", "local") == 0
+    assert calls == [{"address": "local", "ignore_reinit_error": True}, "shutdown"]
+
+
+def test_without_ray_the_command_says_what_to_install(
+    trees: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    assert bench(trees, "--ray", "local") == 2
+    assert 'pip install "weft[ray]"' in capsys.readouterr().err
+    with pytest.raises(UserError):
+        work.on_ray("local")
+
+
+@pytest.mark.slow
+def test_processes_do_the_same_work(trees: Path) -> None:
+    pieces = []
+    for task in build_tasks(sources_of(), "shop"):
+        asked = ModelAsked("workspace", 4096)
+        pieces.append(Work("shop", trees / "shop", (task,), (SETTINGS["weft"],), asked, suffix=False))
+
+    def texts(way: work.Way) -> dict[str, str]:
+        return {row.task_id: row.text for rows in way(pieces) for row in rows}
+
+    assert texts(work.in_processes(2)) == texts(work.here)
