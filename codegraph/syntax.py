@@ -89,6 +89,23 @@ class SyntaxTree:
             problems=walk.problems,
         )
 
+    @property
+    def has_errors(self) -> bool:
+        """Whether the grammar could not read all of it; False without a grammar."""
+        return self._tree is not None and self._tree.root_node.has_error
+
+    def kinds_at(self, offset: int) -> tuple[str, ...]:
+        """The kinds of the nodes that hold the character at an offset, innermost first; empty without a grammar."""
+        if self._tree is None:
+            return ()
+        at = len(_encode(self.text[:offset]))
+        node = self._tree.root_node.descendant_for_byte_range(at, at + 1)
+        kinds = []
+        while node is not None:
+            kinds.append(node.type)
+            node = node.parent
+        return tuple(kinds)
+
     def _continued(self, new_text: str) -> SyntaxTree:
         """The tree of another text, parsed with the help of this one; the one edit is what differs."""
         old, new = self._source, _encode(new_text)

@@ -84,11 +84,13 @@ class CompletionOptions:
     max_new_tokens: int = _setting(64, "Longest completion, in the model's tokens.", low=1, high=4096)
     multi_line: str = _setting(
         "auto",
-        "Whether a completion may have several lines: where the syntax calls for a body or a block, never, or always.",
+        "Whether a completion may have several lines: `auto` where a block is due (behind a header, in an empty body, "
+        "below a comment or a decorator), and one line elsewhere; `never`; `always`.",
         choices=("auto", "never", "always"),
     )
-    in_comments: bool = _setting(True, "Complete in comments, unasked too.")
-    in_strings: bool = _setting(True, "Complete in strings, unasked too.")
+    # On, because what is written there is often a name that stands elsewhere in the repository: a parameter, a key.
+    in_comments: bool = _setting(True, "Complete in comments unasked; on request always.")
+    in_strings: bool = _setting(True, "Complete in strings unasked, docstrings too; on request always.")
     min_confidence: float = _setting(
         0.3, "What is less probable to be right is not shown unasked; models without probabilities are.", low=0, high=1
     )

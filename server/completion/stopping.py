@@ -1,24 +1,217 @@
-"""Where a text ends by its structure: the statement, the block, the next definition.
+"""Where a text ends by its structure: the statement, the paragraph, the block, the next definition.
 
-Owns the stop rules, which look at a text while it is written. Knows no model.
+Owns the stop rules, which look at a text while it is written: line by line, each once. A line that is not finished yet
+is judged by its indentation and its first word alone, which do not change any more; that saves a model the line that
+would only show that the block is over. Knows no model.
 """
 
 from __future__ import annotations
 
-from .surroundings import Surroundings
+import re
+
+from .blocks import Block, code_of, columns
+from .lexes import lexis_of
+from .surroundings import Surroundings, line_below, opened_at
 from .values import Cursor
+
+MOST_LINES = 60
+"""Nobody reads more ghost text than a screen."""
+
+BLANK_LINES = 2
+"""So many blank lines in a row end every text."""
 
 
 class Stopping:
-    """The stop rules at one cursor."""
+    """The stop rules at one cursor, for one stream: each text begins with the one before."""
 
     def __init__(self, cursor: Cursor, surroundings: Surroundings, *, single_line: bool) -> None:
-        self._single_line = single_line
+        # A comment goes on to the end of its line; what follows is another thing.
+        self._lines = None if single_line or surroundings.kind == "comment" else _Lines(cursor, surroundings)
 
     def end_of(self, text: str) -> int | None:
         """How much of `text`, written so far with "\\n" breaks, is wanted; None while it may go on."""
-        if self._single_line and "\n" in text and text.strip("\n"):
-            start = len(text) - len(text.lstrip("\n"))
-            end = text.find("\n", start)
-            return end if end >= 0 else None
+        return _end_of_line(text) if self._lines is None else self._lines.end_of(text)
+
+
+def _end_of_line(text: str) -> int | None:
+    """The end of the first line that is not empty."""
+    end = text.find("\n", len(text) - len(text.lstrip("\n")))
+    return end if end >= 0 else None
+
+
+class _Lines:
+    """Reads a text of several lines, and remembers how far."""
+
+    def __init__(self, cursor: Cursor, surroundings: Surroundings) -> None:
+        self._path, self._language = cursor.path, cursor.language
+        self._lexis = lexis_of(cursor.path)
+        self._scope, self._block = surroundings.scope, surroundings.block
+        self._before = cursor.start_of_line
+        below = line_below(cursor)
+        self._below = columns(below), below.strip()
+        # The end of the block stands below the cursor. One right of the cursor is written anew, in its own place.
+        self._is_closed_below = (
+            self._block is not None
+            and self._block.closer != ""
+            and not cursor.rest_of_line.lstrip().startswith(self._block.closer)
+            and self._below[0] == self._block.indent
+            and self._below[1].startswith(self._block.closer)
+        )
+        # A statement ends outside of all that its line opens; the content of a block ends inside the block.
+        self._opened = self._base = opened_at(cursor)
+        if self._block is None and self._before.strip():
+            line_start = cursor.offset - cursor.character
+            self._base = tuple(found for found in self._opened if found.at < line_start)
+        self._end: int | None = None
+        self._at = 0  # start of the first line that is not finished
+        self._content_end = 0  # end of the last line that is not blank
+        self._code_end = 0  # end of the last line that is code, and no comment or decorator
+        self._n_lines = self._n_blank = 0
+        self._column = columns(self._before)  # of the first line that is no part of a header
+        self._has_content = self._has_code = self._block is None and bool(self._before.strip())
+        self._has_definition = False
+        self._is_compound = False  # the statement has a block
+
+    def end_of(self, text: str) -> int | None:
+        while self._end is None:
+            line_end = text.find("\n", self._at)
+            if line_end < 0:
+                self._end = self._end_before(text[self._at :], is_whole=False)
+                break
+            line = text[self._at : line_end]
+            self._end = self._end_before(line, is_whole=True)
+            if self._end is None:
+                self._end = self._end_in(text, line, line_end)
+            self._at = line_end + 1
+        return self._end
+
+    @property
+    def _continues_cursor(self) -> bool:
+        """Whether the line now read begins behind code that stands before the cursor."""
+        return self._at == 0 and bool(self._before.strip())
+
+    @property
+    def _is_at_base(self) -> bool:
+        """Whether nothing is open that was opened by the text, or by the statement that it continues."""
+        return len(self._opened) == len(self._base)
+
+    @property
+    def _is_code(self) -> bool:
+        return not self._opened or self._opened[-1].kind in ("bracket", "hole")
+
+    def _column_of(self, line: str) -> int:
+        return columns(self._before + line if self._at == 0 else line)
+
+    def _end_before(self, line: str, *, is_whole: bool) -> int | None:
+        """The end of the text when it ends before this line, of which perhaps only the beginning is written."""
+        found = _FIRST_WORD.match(line)
+        if found is None or self._continues_cursor or not self._is_at_base or not self._is_code:
+            return None
+        first, column = found[1], self._column_of(line)
+        if not is_whole and first not in _CLOSERS and (not first[0].isidentifier() or found.end() == len(line)):
+            return None  # it may become another word, or a sign that says something else
+        end = self._end_by_structure(line, column, first) if self._has_content else None
+        if end is None and is_whole and (column, line.strip()) == self._below:
+            return self._content_end
+        return end
+
+    def _end_by_structure(self, line: str, column: int, first: str) -> int | None:
+        if self._block is not None:
+            return self._end_of_block_before(self._block, line, column, first)
+        if column < self._column:
+            return self._content_end
+        if column > self._column or first in _GOES_ON or not self._has_code:
+            return None
+        if self._scope == "statement" or self._n_blank or (self._has_definition and _DEFINITION.match(line)):
+            return self._content_end
         return None
+
+    def _end_of_block_before(self, block: Block, line: str, column: int, first: str) -> int | None:
+        is_outside = column <= min(block.indent, self._column - 1)
+        if block.closer in ("", "end"):
+            goes_on = block.closer and not self._is_closed_below and column == block.indent and first in _RUBY_CLAUSES
+            if is_outside and not goes_on:
+                return self._content_end
+        elif first == block.closer:
+            return self._content_end if self._is_closed_below else None
+        # Labels stand as far left as the block's header, and what is no code further left.
+        elif is_outside and first not in ")]}#" and (column < block.indent or _DEFINITION.match(line)):
+            return self._content_end
+        if self._has_definition and column == self._column and (first == "@" or _DEFINITION.match(line)):
+            return self._code_end
+        return None
+
+    def _end_in(self, text: str, line: str, line_end: int) -> int | None:
+        """The end of the text when it ends in or behind this line, which is whole."""
+        starts_statement = self._is_at_base and self._is_code and not self._continues_cursor
+        closed = self._read(text, line_end)
+        if closed is not None:
+            return closed
+        if not line.strip():
+            self._n_blank += 1 if self._has_content and self._is_at_base and self._is_code else 0
+            return self._content_end if self._n_blank >= BLANK_LINES else None
+        column = self._column_of(line)
+        if starts_statement:
+            self._column = self._column if self._has_content else column
+            self._has_definition |= column == self._column and _DEFINITION.match(line) is not None
+        code = code_of(self._path, line).strip()
+        if code and not _DECORATOR.fullmatch(code):
+            self._has_code = True
+            self._code_end = line_end
+        self._has_content = True
+        self._content_end = line_end
+        self._n_blank = 0
+        self._n_lines += 1
+        return line_end if self._n_lines >= MOST_LINES or self._is_over(line, code) else None
+
+    def _is_over(self, line: str, code: str) -> bool:
+        """Whether a line that was just read is known to be the last one."""
+        if not self._is_at_base or not self._is_code:
+            self._is_compound |= code.endswith("{")
+            return False
+        if self._block is not None:
+            if self._block.closer == "end" and line.strip() == "end":
+                return columns(line) == self._block.indent
+            # What follows the header on its line is the whole block.
+            return self._block.closer == "" and self._continues_cursor
+        if self._scope != "statement" or not self._has_code or not code:
+            return False
+        if self._language == "python":
+            self._is_compound |= code.endswith(":")
+            return not self._is_compound and not code.endswith("\\")
+        return code.endswith(";") and not self._is_compound
+
+    def _read(self, text: str, line_end: int) -> int | None:
+        """Read the line; the end of the text when the line closes what was open before the cursor."""
+        opened, at = self._lexis.read(text, self._opened, self._at, line_end + 1, len(self._base))
+        while len(opened) < len(self._base):
+            if self._block is not None or (text[at] == "}" and not self._continues_cursor):
+                return self._end_at_closer(text, at, line_end)
+            # The statement goes on outside of the bracket that it stood in.
+            self._base = opened
+            opened, at = self._lexis.read(text, opened, at + 1, line_end + 1, len(opened))
+        self._opened = opened
+        return None
+
+    def _end_at_closer(self, text: str, at: int, line_end: int) -> int:
+        if self._block is None or self._is_closed_below:
+            before = text[self._at : at].rstrip()
+            return self._at + len(before) if before else self._content_end
+        further = _FURTHER_CLOSERS.match(text, at + 1, line_end)
+        return further.end() if further and not text[further.end() : line_end].strip() else at + 1
+
+
+_FIRST_WORD = re.compile(r"[ \t]*(\w+|\S)")
+_CLOSERS = frozenset(")]}")
+_FURTHER_CLOSERS = re.compile(r"[)\];,]*")
+_DECORATOR = re.compile(r"@[\w.]+(?:\(.*\))?|#!?\[.*\]|\[[A-Z]\w*(?:\(.*\))?\]")
+_DEFINITION = re.compile(
+    r"\s*(?:(?:public|private|protected|internal)\s[^=;]*\(|(?:export\s+|default\s+|async\s+|static\s+|abstract\s+"
+    r"|final\s+|pub(?:\([^)]*\))?\s+|unsafe\s+)*(?:(?:def|class|fn|func|interface|trait|impl|module)\s+\w"
+    r"|function\b\s*\*?\s*[\w(]))"
+)
+
+_RUBY_CLAUSES = frozenset(("end", "else", "elsif", "when", "in", "rescue", "ensure"))
+_CLAUSES = ("elif", "except", "finally", "catch", "case", "default", "then", "do", "and", "or")
+_GOES_ON = frozenset((*_RUBY_CLAUSES, *_CLAUSES, *")]}{.?:&|+-*/%=<>,"))
+"""First words and signs of lines that belong to the statement above although they are not indented further."""

@@ -1,26 +1,195 @@
-"""What the syntax says about the place of a cursor: code, comment or string, and whether one line is wanted or more.
+"""What stands around a cursor: code, comment or string, and whether one line is wanted there or more.
 
-Owns that reading of the text up to the cursor. Knows no model and no setting.
+Owns that reading of the text, which is cheap enough for every key: lexical for what is open at the cursor, the grammar
+for whether a block is due (`blocks.py`). Knows no model and no setting.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
+from ...codegraph import comment_prefix
+from .blocks import Block, block_opened_by, columns
+from .lexes import lexis_of
+from .lexing import Opened
 from .values import Cursor
 
 Kind = Literal["code", "comment", "string"]
 
+Scope = Literal["statement", "paragraph", "block"]
+"""How far a completion of several lines goes: one statement with all that hangs on it, statements up to a blank line,
+or the rest of a block."""
+
+MOST_OF_LINE = 10_000
+"""Characters of the cursor's line that are read: a minified file is one line."""
+
+MOST_LINES_AWAY = 60
+"""How far above and below what belongs to the cursor is looked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """`multi_line`: an empty body or a block is due here, so a completion may have several lines."""
+    """`multi_line`: an empty body or a block is due here, so a completion may have several lines.
+
+    `block` is the one to be filled, with scope "block" only.
+    """
 
     kind: Kind = "code"
     multi_line: bool = False
+    scope: Scope = "statement"
+    block: Block | None = None
 
 
 def look_around(cursor: Cursor) -> Surroundings:
     """The surroundings of a cursor; never raises, whatever the text."""
+    opened = opened_at(cursor)
+    kind = _kind_of(opened)
+    if kind != "code" or not only_closes(cursor.rest_of_line, cursor.language):
+        return Surroundings(kind)
+    if cursor.start_of_line.strip():
+        return _behind_code(cursor, opened)
+    return _on_blank_line(cursor, opened)
+
+
+def opened_at(cursor: Cursor) -> Opened:
+    """What is open at the cursor."""
+    lexis = lexis_of(cursor.path)
+    text, start = cursor.lines.text, cursor.lines.offset(cursor.line, 0)
+    above = lexis.open_above(cursor.path, text[:start])
+    opened, _ = lexis.read(text, above, max(start, cursor.offset - MOST_OF_LINE), cursor.offset)
+    return opened
+
+
+_CLOSES = re.compile(r"""(?:[)\]}>"'`;:,\s]|\*/|/>|</[\w.:-]*>|-->|\?>|(?<=[)>])[ \t]*(?:=>[ \t]*)?\{)*""")
+
+
+def only_closes(rest: str, language: str = "") -> bool:
+    """Whether nothing but closing punctuation, and a comment, stands right of the cursor."""
+    if language:
+        mark = rest.find(comment_prefix(language))
+        rest = rest if mark < 0 else rest[:mark]
+    return _CLOSES.fullmatch(rest) is not None
+
+
+def line_below(cursor: Cursor) -> str:
+    """The next line below the cursor's that is not blank; "" when there is none near."""
+    last = min(cursor.lines.n_lines, cursor.line + 1 + MOST_LINES_AWAY)
+    found = (cursor.lines.line(number) for number in range(cursor.line + 1, last))
+    return next((line for line in found if line.strip()), "")
+
+
+def _kind_of(opened: Opened) -> Kind:
+    innermost = opened[-1].kind if opened else "bracket"
+    if innermost == "comment":
+        return "comment"
+    return "string" if innermost == "string" else "code"
+
+
+def _behind_code(cursor: Cursor, opened: Opened) -> Surroundings:
+    """A block is due right behind its header, when that ends the line and nothing is in the block yet."""
+    if cursor.language == "ruby" or not cursor.language:
+        return Surroundings()  # what the line opens is only sure once it is broken
+    block = block_opened_by(cursor.path, cursor.lines, cursor.line, cursor.start_of_line, opened)
+    if block is None or not block.statements or _is_filled(cursor, block):
+        return Surroundings()
+    return Surroundings("code", True, "block", block)
+
+
+def _on_blank_line(cursor: Cursor, opened: Opened) -> Surroundings:
+    number = _line_above(cursor, cursor.line)
+    if number < 0:
+        return Surroundings()
+    above = cursor.lines.line(number)
+    block = block_opened_by(cursor.path, cursor.lines, number, above, opened)
+    if block is None:
+        block = _block_with_docstring(cursor, number, opened)
+    if block is None and not cursor.language and columns(cursor.start_of_line) > columns(above):
+        block = Block(columns(above))
+    if block is not None and block.closer in ("", "end") and cursor.character and not _deeper(cursor, block):
+        block = None
+    if block is not None:
+        if _is_filled(cursor, block):
+            return Surroundings("code", block.statements, "paragraph")
+        return Surroundings("code", True, "block", block)
+    if number == cursor.line - 1 and not _continues_below(cursor):
+        if _is_decorator(above, cursor.language):
+            return Surroundings("code", True, "statement")
+        if _is_comment(above, cursor.language):
+            return Surroundings("code", True, "statement" if _DOC_COMMENT.match(above) else "paragraph")
     return Surroundings()
+
+
+def _deeper(cursor: Cursor, block: Block) -> bool:
+    """Whether the blank line is indented as a part of the block; one without any indentation may become one."""
+    return columns(cursor.start_of_line) > block.indent
+
+
+def _line_above(cursor: Cursor, line: int) -> int:
+    """The nearest line above that is not blank, -1 when there is none near."""
+    first = max(0, line - MOST_LINES_AWAY)
+    return next((number for number in range(line - 1, first - 1, -1) if cursor.lines.line(number).strip()), -1)
+
+
+_DOCSTRING_START = re.compile(r"""\s*[rRuU]?(\"\"\"|''')""")
+
+
+def _block_with_docstring(cursor: Cursor, last: int, opened: Opened) -> Block | None:
+    """The block of which nothing but the docstring is written, which ends in line `last`."""
+    end = cursor.lines.line(last).rstrip()
+    if cursor.language != "python" or not end.endswith(('"""', "'''")):
+        return None
+    one_line = _DOCSTRING_START.match(end)
+    first = last
+    if not (one_line and len(end) >= one_line.end() + 3):
+        above = range(last - 1, max(-1, last - 1 - MOST_LINES_AWAY), -1)
+        first = next((number for number in above if _DOCSTRING_START.match(cursor.lines.line(number))), 0)
+    header = _line_above(cursor, first)
+    if header < 0:
+        return None
+    return block_opened_by(cursor.path, cursor.lines, header, cursor.lines.line(header), opened)
+
+
+def _is_filled(cursor: Cursor, block: Block) -> bool:
+    """Whether something stands in the block below the cursor."""
+    if block.closer and cursor.rest_of_line.lstrip().startswith(block.closer):
+        return False
+    return columns(line_below(cursor)) > block.indent
+
+
+def _continues_below(cursor: Cursor) -> bool:
+    """Whether what the line above announces stands below the cursor already."""
+    if cursor.line + 1 >= cursor.lines.n_lines:
+        return False
+    below = cursor.lines.line(cursor.line + 1)
+    return bool(below.strip()) and columns(below) >= columns(cursor.lines.line(cursor.line - 1))
+
+
+_DECORATORS = {
+    "python": r"@[\w.]+(?:\(.*\))?",
+    "java": r"(?:@[\w.]+(?:\(.*\))?\s*)+",
+    "javascript": r"@[\w.]+(?:\(.*\))?",
+    "typescript": r"@[\w.]+(?:\(.*\))?",
+    "tsx": r"@[\w.]+(?:\(.*\))?",
+    "rust": r"#\[.*\]",
+    "csharp": r"\[[\w.]+(?:\(.*\))?\]",
+    "php": r"#\[.*\]",
+    "cpp": r"template\s*<.*>|\[\[.*\]\]",
+}
+
+
+def _is_decorator(line: str, language: str) -> bool:
+    return language in _DECORATORS and re.fullmatch(_DECORATORS[language], line.strip()) is not None
+
+
+_DOC_COMMENT = re.compile(r"\s*(?:/\*\*|\*|///|//!)")
+
+
+def _is_comment(line: str, language: str) -> bool:
+    """Whether the line is a comment that says something, and so announces code."""
+    line = line.strip()
+    marks = (comment_prefix(language), "/*", "*") if comment_prefix(language) == "//" else (comment_prefix(language),)
+    if line.startswith("#!") or not line.startswith(marks):
+        return False
+    return not (line.startswith(("/*", "*")) and not line.endswith("*/")) and any(map(str.isalpha, line))

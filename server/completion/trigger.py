@@ -5,16 +5,29 @@ Owns these rules. Knows no model; files that are never completed (secrets, exclu
 
 from __future__ import annotations
 
+import re
+from types import MappingProxyType
+
 from ..config import CompletionOptions
-from .surroundings import Surroundings
+from .surroundings import Surroundings, only_closes
 from .values import Cursor, Trigger
+
+REFUSALS = MappingProxyType(
+    {
+        "comment": "the cursor is in a comment, and completion.in_comments is off",
+        "string": "the cursor is in a string, and completion.in_strings is off",
+        "word": "the cursor is inside a word; invoke it to complete here",
+        "mid-line": "code follows the cursor on its line; invoke it to complete here",
+        "finished": "the statement before the cursor is finished; the next line is completed",
+        "empty": "the file is empty; invoke it to complete here",
+    }
+)
+"""Why an unasked request is refused: a short name that stays, for counting, and the sentence for a person."""
 
 
 def why_not(cursor: Cursor, surroundings: Surroundings, trigger: Trigger, options: CompletionOptions) -> str:
-    """The reason not to complete here, "" when there is none."""
-    if trigger == "automatic" and not only_closes(cursor.rest_of_line):
-        return "code follows the cursor on its line; invoke it to complete here"
-    return ""
+    """The reason not to complete here, one of `REFUSALS`; "" when there is none. Who asks is never refused."""
+    return "" if trigger == "invoked" else REFUSALS.get(_refusal(cursor, surroundings, options), "")
 
 
 def wants_several_lines(surroundings: Surroundings, options: CompletionOptions) -> bool:
@@ -22,6 +35,36 @@ def wants_several_lines(surroundings: Surroundings, options: CompletionOptions) 
     return options.multi_line == "always" or (options.multi_line == "auto" and surroundings.multi_line)
 
 
-def only_closes(rest: str) -> bool:
-    """Whether nothing but closing punctuation stands right of the cursor."""
-    return not rest.strip().strip(")]}>\"'`;:,")
+def _refusal(cursor: Cursor, surroundings: Surroundings, options: CompletionOptions) -> str:
+    before, rest = cursor.start_of_line, cursor.rest_of_line
+    if surroundings.kind == "comment" and not options.in_comments:
+        return "comment"
+    if surroundings.kind == "string" and not options.in_strings:
+        return "string"
+    if _is_word(rest[:1]):
+        return "word"
+    if not only_closes(rest, cursor.language):
+        return "mid-line"
+    if surroundings.kind == "code" and not surroundings.multi_line and _is_finished(before, rest, cursor.language):
+        return "finished"
+    # A model would have nothing to go by but the file's name, and nearly never guesses right.
+    if not before.strip() and not cursor.lines.text.strip():
+        return "empty"
+    return ""
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+_ONLY_CLOSERS = re.compile(r"\s*(?:[)\]]*\}[)\]};,]*|end)\s*")
+
+
+def _is_finished(before: str, rest: str, language: str) -> bool:
+    """Whether a statement ends right before the cursor: with its semicolon, or with the end of its block.
+
+    A call that is closed may go on with a dot, and a literal on its line with anything.
+    """
+    if rest.strip() or language == "python":
+        return False
+    return before.rstrip().endswith(";") or _ONLY_CLOSERS.fullmatch(before) is not None

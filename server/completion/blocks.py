@@ -1,0 +1,177 @@
+"""What opens a block: the line above or at a cursor, read by the grammar as if the block were already written.
+
+Owns that question. A header such as `def f(x):` or `if (x) {` is an error to a grammar as long as nothing follows, so
+it is closed first, with the headers of what encloses it, and these few lines are parsed alone: whatever stands around
+them, finished or not, however large the file. Knows no cursor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import takewhile
+
+from ...codegraph import SyntaxTree, language_of
+from ..text import TextLines
+from .lexes import lexis_of
+from .lexing import Open, Opened
+
+TAB_COLUMNS = 4
+MOST_HEADER_LINES = 30
+MOST_ENCLOSING = 3
+"""Headers around a header that are parsed with it: a method is none without its class."""
+
+CLOSERS = {"(": ")", "[": "]", "{": "}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block to be filled: the column of the line that opens it, and what closes it.
+
+    `closer` is a bracket or a word, "" where a smaller indentation does it. `statements`: it holds statements or
+    declarations, and not the elements of an expression.
+    """
+
+    indent: int
+    closer: str = ""
+    statements: bool = True
+
+
+def columns(line: str) -> int:
+    """How far a line is indented."""
+    return len(line[: len(line) - len(line.lstrip(" \t"))].expandtabs(TAB_COLUMNS))
+
+
+def block_opened_by(path: str, lines: TextLines, line: int, text: str, opened: Opened) -> Block | None:
+    """The block that `text`, the beginning or the whole of a line, opens at its end.
+
+    `opened` is what is open behind it.
+    """
+    code = code_of(path, text).rstrip()
+    if not code:
+        return None
+    language = language_of(path)
+    last = code[-1]
+    if last in CLOSERS:
+        first = _first_line(path, lines, line, code)
+        indent = columns(lines.line(first) if first != line else text)
+        header = _joined(lines, first, line, code)
+        statements = last == "{" and _is_statements(path, header, _enclosing(path, lines, opened))
+        return Block(indent, CLOSERS[last], statements)
+    if language == "python" or not language:
+        closer, filler = "", " pass"
+        if last != ":":
+            return None
+    elif language == "ruby":
+        closer, filler = "end", "\n  body\nend"
+    else:
+        return None
+    first = _first_line(path, lines, line, code)
+    indent = columns(lines.line(first) if first != line else text)
+    if language and not _is_whole(path, _joined(lines, first, line, code).strip(), filler):
+        return None
+    return Block(indent, closer)
+
+
+def code_of(path: str, line: str) -> str:
+    """A line without the comment at its end."""
+    opened, _ = lexis_of(path).read(line, (), 0, len(line))
+    comment = next((found for found in opened if found.kind == "comment"), None)
+    return line if comment is None else line[: comment.at]
+
+
+# One bracket of each kind: what closes one of them was opened further up.
+_ABOVE = tuple(Open("bracket", bracket) for bracket in CLOSERS)
+
+
+def _first_line(path: str, lines: TextLines, line: int, code: str) -> int:
+    """The line in which the header that ends with `code` begins: brackets may spread it over several."""
+    first, header = line, code
+    while first > max(0, line - MOST_HEADER_LINES):
+        alone = header.strip() == "{"
+        if not alone and not _closes_more(path, header):
+            break
+        above = lines.line(first - 1)
+        if alone and code_of(path, above).rstrip()[-1:] in ("", ";", "{", "}", ","):
+            break
+        first, header = first - 1, f"{above}\n{header}"
+    return first
+
+
+def _closes_more(path: str, header: str) -> bool:
+    header = header.lstrip().lstrip("})] \t") if header.lstrip().startswith("}") else header
+    opened, _ = lexis_of(path).read(header, _ABOVE, 0, len(header), floor=len(_ABOVE))
+    return len(opened) < len(_ABOVE)
+
+
+def _joined(lines: TextLines, first: int, line: int, code: str) -> str:
+    return "\n".join([*(lines.line(number) for number in range(first, line)), code])
+
+
+def _enclosing(path: str, lines: TextLines, opened: Opened) -> tuple[str, ...]:
+    """The headers of the blocks around the innermost one, outermost first."""
+    around = [found for found in opened[:-1] if found.kind == "bracket" and found.text == "{"][-MOST_ENCLOSING:]
+    headers = []
+    for bracket in around:
+        line, character = lines.position(bracket.at)
+        code = lines.line(line)[: character + 1]
+        headers.append(_joined(lines, _first_line(path, lines, line, code), line, code))
+    return tuple(headers)
+
+
+_EXPRESSIONS = frozenset(
+    (
+        *("array_initializer", "dictionary", "element_value_array_initializer", "field_initializer_list", "hash"),
+        *("initializer_expression", "initializer_list", "interpolation", "jsx_expression", "literal_value", "object"),
+        *("set", "template_substitution", "token_tree"),
+        *("export_clause", "named_imports", "object_pattern", "struct_pattern", "use_list"),
+    )
+)
+"""Kinds of nodes in braces that are no block."""
+
+_CLAUSES = re.compile(r"[\s}]*(?:else|catch|finally|do|try)\b")
+_LITERAL_BEFORE = re.compile(r"(?:[=(,:\[?&|+]|\breturn)\s*\{$")
+
+
+@lru_cache(maxsize=256)
+def _is_statements(path: str, header: str, enclosing: Sequence[str]) -> bool:
+    """Whether the brace at the end of `header` opens a block, and not an expression."""
+    if _CLAUSES.match(header):
+        return True
+    if _LITERAL_BEFORE.search(header) and not header.endswith(("=> {", "=>{")):
+        return False
+    if not language_of(path):
+        return True
+    text = "\n".join([*enclosing, header.lstrip().lstrip("}")])
+    if language_of(path) == "php":
+        text = f"<?php {text}"
+    opened, _ = lexis_of(path).read(text, (), 0, len(text))
+    ends = [CLOSERS[found.text[-1]] for found in reversed(opened) if found.kind in ("bracket", "hole")]
+    kinds = SyntaxTree.parse(path, f"{text}\n{''.join(ends)}").kinds_at(len(text) - 1)
+    return not _EXPRESSIONS.intersection(kinds[:2])
+
+
+_BEFORE_CLAUSE = {
+    "python": {
+        **dict.fromkeys(("else", "elif"), "if x: pass\n"),
+        **dict.fromkeys(("except", "finally"), "try: pass\n"),
+        "case": "match x:\n ",
+    },
+    "ruby": {
+        **dict.fromkeys(("else", "elsif"), "if x\n"),
+        **dict.fromkeys(("when", "in"), "case x\n"),
+        **dict.fromkeys(("rescue", "ensure"), "begin\n"),
+    },
+}
+"""What a clause that cannot stand alone may follow."""
+
+
+@lru_cache(maxsize=256)
+def _is_whole(path: str, header: str, filler: str) -> bool:
+    """Whether `header` is whole once its block is there."""
+    word = "".join(takewhile(str.isalpha, header))
+    before = _BEFORE_CLAUSE[language_of(path)].get(word, "")
+    tree = SyntaxTree.parse(path, before + header + filler)
+    return not tree.has_errors

@@ -1,0 +1,212 @@
+"""What a text has left open at some place: brackets, strings, comments, read from left to right.
+
+Owns the lexical rules of each language and the memory of what was read above a cursor. It reads text that nobody
+has finished yet, which a grammar can only guess at: a quote without its partner on a finished line is an apostrophe,
+a closing bracket closes what was forgotten inside it, a keyword that begins a statement ends forgotten brackets.
+Knows no cursor, no model and no syntax beyond that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from threading import Lock
+from typing import Literal, NamedTuple
+
+MOST_CHARACTERS = 200_000
+"""So much is read above a cursor when nothing was kept, from a line at the left margin on: about 40 ms of work."""
+
+CHECKPOINT_CHARACTERS = 1024
+"""Text between two remembered states: an edit above the cursor reads again at most so much, and what is below it."""
+
+REMEMBERED_TEXTS = 8
+
+
+class Open(NamedTuple):
+    """Something that is open: a bracket, a string, a comment, or a "hole", which is code inside a string.
+
+    `end`, a pattern, closes a string or a comment; the flags say how it is read until then. `at` is an offset in the
+    text that was read.
+    """
+
+    kind: Literal["bracket", "hole", "string", "comment", "markup"]
+    text: str = ""
+    end: str = ""
+    lines: bool = True  # it may have several lines
+    escapes: bool = False  # a backslash takes away what the next character means
+    hole: str = ""  # opens code in it
+    nests: bool = False  # it may stand in its like
+    at_line_start: bool = False  # `end` counts only as the first word of a line
+    at: int = 0
+
+
+Opened = tuple[Open, ...]
+"""Everything that is open at a place, the innermost last."""
+
+
+class Rule(NamedTuple):
+    """What code may hold that is more than itself: `opens` None is skipped whole, else it opens a string or comment."""
+
+    pattern: str
+    opens: Open | None = None  # its `end` may name groups of the pattern
+
+
+@dataclass(frozen=True)
+class Lexis:
+    """How comments and strings of a language are written: the first rule that matches counts."""
+
+    rules: tuple[Rule, ...] = ()
+    restarts: str = ""  # words that begin a statement, and no bracket can be open before one that begins a line
+    outside: Opened = ()  # what a text is before anything opens in it
+
+    def read(self, text: str, opened: Opened, start: int, end: int, floor: int = 0) -> tuple[Opened, int]:
+        """What is open at `end` when `opened` is at `start`, with `end`.
+
+        Once fewer than `floor` are open, that is returned at once, with the offset of the bracket that closed one.
+        """
+        pattern = _code(self)
+        stack = list(opened)
+        at = start
+        while at < end:
+            if stack and stack[-1].kind not in ("bracket", "hole"):
+                at = _through(text, stack, at, end)
+                continue
+            found = pattern.search(text, at, end)
+            if found is None:
+                break
+            what = found.lastgroup or ""
+            at = found.end()
+            if what == "open":
+                stack.append(Open("bracket", found.group(), at=found.start()))
+            elif what == "close":
+                _close(stack, found.group())
+                if len(stack) < floor:
+                    return tuple(stack), found.start()
+            elif what == "restart":
+                while stack and (stack[-1].kind in ("bracket", "hole") or not stack[-1].lines):
+                    stack.pop()
+                if len(stack) < floor:
+                    return tuple(stack), found.start()
+            elif what != "pair" and (opens := self.rules[int(what[1:])].opens) is not None:
+                if "\\g<" in opens.end:
+                    opens = opens._replace(end=found.expand(opens.end))
+                opens = opens._replace(text=found.group(), at=found.start())
+                if opens.at_line_start:  # its line goes on as code, and the text begins below
+                    line_end = text.find("\n", at, end)
+                    rest, _ = self.read(text, tuple(stack), at, end if line_end < 0 else line_end)
+                    stack, at = list(rest), end if line_end < 0 else line_end
+                    if line_end < 0:
+                        break
+                stack.append(opens)
+        return tuple(stack), end
+
+    def open_above(self, path: str, above: str) -> Opened:
+        """What is open behind `above`, the lines above a cursor in `path`. Cheap when little of it is new."""
+        return _MEMORY.open_above(self, path, above)
+
+
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+
+
+def _close(stack: list[Open], bracket: str) -> None:
+    """Close the nearest bracket of that kind with all that was forgotten inside; one that nothing opened is nothing."""
+    for depth in range(len(stack) - 1, -1, -1):
+        if stack[depth].kind not in ("bracket", "hole"):
+            return
+        if stack[depth].text[-1] == _PAIRS[bracket]:
+            del stack[depth:]
+            return
+
+
+def _through(text: str, stack: list[Open], at: int, end: int) -> int:
+    """Behind the end of the innermost string or comment, or of what opens inside it."""
+    inside = stack[-1]
+    found = _inside(inside._replace(text="", at=0)).search(text, at, end)
+    if found is None:
+        return end
+    if found.lastgroup in ("end", "line"):
+        stack.pop()
+    elif found.lastgroup == "hole":
+        stack.append(Open("hole", found.group(), at=found.start()))
+    elif found.lastgroup == "nest":
+        stack.append(inside._replace(at=found.start()))
+    return found.end()
+
+
+@cache
+def _inside(inside: Open) -> re.Pattern[str]:
+    """What matters inside a string or a comment."""
+    parts = [r"(?P<escape>\\(?:\r\n|[\s\S]))"] if inside.escapes else []
+    if inside.hole:
+        if len(inside.hole) == 1:
+            parts.append(f"(?P<doubled>{re.escape(inside.hole * 2)})")
+        parts.append(f"(?P<hole>{re.escape(inside.hole)})")
+    if inside.nests:
+        parts.append(r"(?P<nest>/\*)")
+    if inside.at_line_start:
+        parts.append(rf"(?P<end>(?<=[\r\n])[ \t]*{inside.end}\b)")
+    elif inside.end:
+        parts.append(f"(?P<end>{inside.end})")
+    if not inside.lines:
+        parts.append(r"(?P<line>[\r\n])")
+    return re.compile("|".join(parts) or r"(?!)")
+
+
+@cache
+def _code(lexis: Lexis) -> re.Pattern[str]:
+    """The next thing in code that matters; the name of its group says what it is."""
+    parts = [f"(?P<r{number}>{rule.pattern})" for number, rule in enumerate(lexis.rules)]
+    if lexis.restarts:
+        parts.append(rf"(?P<restart>(?<=[\r\n])[ \t]*(?:{lexis.restarts})\b)")
+    pair = r"(?P<pair>\([\w .,=*]*\)|\[[\w .,:*]*\])"  # read in one step, for speed
+    return re.compile("|".join([*parts, pair, r"(?P<open>[(\[{])", r"(?P<close>[)\]}])"]))
+
+
+class _Memory:
+    """What is open at some offsets of the texts read last, by path. For several threads."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[str, list[tuple[int, Opened]]]] = OrderedDict()
+        self._lock = Lock()
+
+    def open_above(self, lexis: Lexis, path: str, above: str) -> Opened:
+        with self._lock:
+            kept = self._kept.get(path)
+        states = _shared(kept[0], kept[1], above) if kept else []
+        if not states:
+            states = [(_left_margin(above, len(above) - MOST_CHARACTERS), lexis.outside)]
+        at, opened = states[-1]
+        while at < len(above):
+            next_at = above.find("\n", at + CHECKPOINT_CHARACTERS) + 1 or len(above)
+            opened, _ = lexis.read(above, opened, at, next_at)
+            at = next_at
+            states.append((at, opened))
+        with self._lock:
+            self._kept[path] = above, states
+            self._kept.move_to_end(path)
+            if len(self._kept) > REMEMBERED_TEXTS:
+                self._kept.popitem(last=False)
+        return opened
+
+
+_MEMORY = _Memory()
+
+
+def _shared(text: str, states: list[tuple[int, Opened]], above: str) -> list[tuple[int, Opened]]:
+    """The states of `text` that hold in `above` as well: those in the beginning that both share."""
+    n_shared = 1 if states[0][0] <= len(above) and text[: states[0][0]] == above[: states[0][0]] else 0
+    if n_shared:
+        for (start, _), (end, _) in pairwise(states):
+            if end > len(above) or text[start:end] != above[start:end]:
+                break
+            n_shared += 1
+    return states[:n_shared]
+
+
+def _left_margin(text: str, at: int) -> int:
+    """The start of the first line behind `at` that is not indented, or of the text."""
+    found = re.compile(r"\n(?=[^\s)\]}])").search(text, at) if at > 0 else None
+    return found.end() if found else 0
