@@ -61,7 +61,7 @@ def show(
         confidence,
         written.model,
         fragments,
-        timings_ms or {},
+        {} if timings_ms is None else timings_ms,
         why_empty,
         source=source,
         repairs=draft.rules,

@@ -1,0 +1,122 @@
+"""What stands right of the cursor is not written twice: closing brackets and quotes, and the rest of the line.
+
+Owns the range that a text replaces. A text that closes what is open before the cursor replaces the closers that an
+editor has set there already, so that the document is right and the cursor stands behind them; a text that closes
+nothing leaves them. Which closers are one too many is counted, over the lines around and not over this line alone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from .draft import Draft
+from .place import Place
+from .scan import Closing, scan
+
+_CLOSING = " \t)]}>\"'`;:,"
+_LEAST_CODE = 8
+_ARROW_OR_ANGLE = re.compile(r"[-=]>|<=|>=|[<>]")
+
+
+def closes_once(draft: Draft) -> Draft:
+    """The text, with the characters right of the cursor that it replaces; cut where it must not replace them."""
+    place = draft.place
+    text, rest = draft.text, place.after.rstrip()
+    if not rest.strip():
+        return replace(draft, text=_without_closers_below(text, place), n_replaced=0)
+    closing = _first_extra_closing(text, place)
+    extra = closing.start if closing and text[closing.start] == rest.lstrip()[0] else None
+    if extra is None and rest.lstrip()[0] == ">":
+        extra = _first_open_angle(text, place)
+    if extra is not None:
+        text, n = _aligned(text, extra, rest)
+    elif rest.lstrip()[0] not in ")]}" and _ends_with(place.before, text, rest.strip()):
+        n = len(rest)
+    elif (cut := _rest_in(text, rest)) is not None:
+        text, n = text[:cut], 0
+    else:
+        n = 0
+    if n and not _in_order(rest[:n], text):
+        # An editor shows nothing then. What stands there stays.
+        cut = text.rfind(rest.strip()[:1], extra or 0)
+        text, n = text[:cut] if cut >= 0 and not text[cut:].strip(_CLOSING) else text, 0
+    if draft.text.strip() and not text.strip():
+        return draft.refused("the model only repeated what follows the cursor")
+    if n and text.rstrip() == rest[:n].strip():
+        return draft.refused("the model only repeated what follows the cursor")
+    return replace(draft, text=text, n_replaced=n)
+
+
+def _first_extra_closing(text: str, place: Place) -> Closing | None:
+    """Where the text begins to close what the code behind the cursor closes."""
+    stack = place.scan.stack
+    scanned = scan(text, place.language, stack, len(place.indent))
+    closings = scanned.closings
+    # What the text opens and leaves open is closed behind it as well.
+    n_opened = len(scanned.stack) - len(stack) + sum(closing.opened is not None for closing in closings)
+    n_needed = len(stack) + n_opened - place.n_closed_below
+    return closings[max(0, n_needed)] if len(closings) > max(0, n_needed) else None
+
+
+def _first_open_angle(text: str, place: Place) -> int | None:
+    """Where the text closes an angle bracket that it did not open, as in `List<|>`."""
+    if "<" not in place.before:
+        return None
+    depth = 0
+    for found in _ARROW_OR_ANGLE.finditer(text.split("\n", 1)[0]):
+        depth += {"<": 1, ">": -1}.get(found.group(), 0)
+        if depth < 0:
+            return found.start()
+    return None
+
+
+def _aligned(text: str, start: int, rest: str) -> tuple[str, int]:
+    """The text and how much of the rest of the line it replaces; both say the same from `start` on."""
+    tail, white = text[start:], len(rest) - len(rest.lstrip())
+    code = rest[white:]
+    common = 0
+    while common < min(len(tail), len(code)) and tail[common] == code[common]:
+        common += 1
+    if common in (len(tail.rstrip()), len(code)):
+        return text, white + common
+    tail_further, code_further = tail[common:], code[common:]
+    if tail_further.rstrip().endswith(code_further.strip()):
+        return text, len(rest)
+    if not code_further.strip(_CLOSING):
+        # `foo(a|);` and `).then(b)`: the bracket is replaced, the semicolon stays.
+        n_signs = len(code[:common].rstrip(" \t"))
+        return text, white + n_signs
+    return text[:start], 0
+
+
+def _ends_with(before: str, text: str, rest: str) -> bool:
+    """Whether the text ends with the rest of the line, by whole words."""
+    text = text.rstrip()
+    if not text.endswith(rest):
+        return False
+    ahead = (before + text)[: -len(rest)][-1:]
+    return not (rest[0].isidentifier() and (ahead.isalnum() or ahead == "_"))
+
+
+def _rest_in(text: str, rest: str) -> int | None:
+    """Where the first line of the text goes on with the rest of the line, and then further."""
+    rest = rest.strip()
+    if len(rest) < _LEAST_CODE or not rest.strip(_CLOSING):
+        return None
+    found = re.search(rf"(?<!\w){re.escape(rest)}(?!\w)", text.split("\n", 1)[0])
+    return found.start() if found else None
+
+
+def _in_order(signs: str, text: str) -> bool:
+    remaining = iter(text)
+    return all(sign in remaining for sign in signs)
+
+
+def _without_closers_below(text: str, place: Place) -> str:
+    """The text without closers, at its end, that stand on the next line already."""
+    closing = _first_extra_closing(text, place)
+    # One whose opener is further above than the window may be needed.
+    if closing is None or closing.opened is None or text[closing.start :].strip(_CLOSING + "\n"):
+        return text
+    return text[: closing.start].rstrip()

@@ -1,0 +1,215 @@
+"""Lines are indented as the file's are: by its unit, from the cursor's column on, level by level.
+
+Owns the indentation of a text's lines. Nothing is touched inside strings and comments, and no line that may stand
+where it is on purpose: most languages let a line be indented at will, so it takes evidence to move one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .draft import Draft
+from .headers import opens_body
+from .place import Place, leading
+from .scan import scan
+from .style import IndentStyle, default_style
+
+_ENDS_BLOCK = re.compile(r"(?:return|raise|pass|break|continue)\b")
+_LEAVES_BLOCK = re.compile(
+    r"(?:async\s+)?(?:def|class|if|elif|else|except|finally|import|from|for|while|with|try|case)\b|[@#)\]}\"']"
+)
+_STANDS_APART = re.compile(
+    r"[)\]}#@*/<.?:&|+-]|(?:case|default|public|private|protected|end|else|elsif|when|rescue|ensure|\w+:)(?!\w)"
+)
+_ENDS_STATEMENT = re.compile(r"(?:[;{}]|\*/)\s*\Z")
+_GOES_ON = re.compile(r"(?:[,\\(\[{=+*/%&|<>?:.-]|\b(?:and|or|not|in|is))\s*\Z")
+_WIDTHS = (8, 4, 3, 2)
+
+
+def indented_like_the_file(draft: Draft) -> Draft:
+    """The text with its lines at the file's indentation."""
+    place = draft.place
+    if place.scan.inside or not (place.at_line_start or "\n" in draft.text):
+        return draft
+    known, style = _styles(draft)
+    lines = _split(draft.text, place)
+    if known:
+        _use_unit(lines, known, place)
+        _use_width(lines, known, place)
+    was_at = style.columns(lines[0].white)  # where the model believes its first line to begin
+    if place.at_line_start and not lines[0].fixed:
+        _put_first_line(lines[0], style, place)
+    _put_later_lines(lines, was_at, style, place)
+    return draft.rewritten("\n".join(line.white + line.code for line in lines))
+
+
+@dataclass(slots=True)
+class _Line:
+    """A line of the text while it is moved. A blank one, and one inside a string or a comment, is fixed."""
+
+    white: str
+    code: str
+    fixed: bool
+
+
+def _split(text: str, place: Place) -> list[_Line]:
+    scanned = scan(text, place.language, place.scan.stack)
+    lines = []
+    start = 0
+    for n, line in enumerate(text.split("\n")):
+        white = leading(line) if n or place.at_line_start else ""
+        lines.append(_Line(white, line[len(white) :], not line.strip() or (n > 0 and not scanned.in_code(start))))
+        start += len(line) + 1
+    return lines
+
+
+def _styles(draft: Draft) -> tuple[IndentStyle | None, IndentStyle]:
+    """The style that is known, and the one to write. What the lines at the cursor do wins over what others say."""
+    place = draft.place
+    known = draft.style or place.style or draft.project_style
+    white = place.indent or leading(place.line_above)
+    if known and white and known.tabs != white.startswith("\t"):
+        known = IndentStyle("\t", known.width) if not known.tabs else None
+    style = known or default_style(place.language)
+    if not known and white:
+        style = IndentStyle("\t", 4) if white.startswith("\t") else IndentStyle.of(True, 2 if style.width == 2 else 4)
+    return known, style
+
+
+def _use_unit(lines: list[_Line], style: IndentStyle, place: Place) -> None:
+    """Tabs for spaces, or spaces for tabs."""
+    if not style.tabs:
+        for line in lines:
+            if not line.fixed:
+                line.white = line.white.replace("\t", style.unit)
+        return
+    whites = [line.white for line in lines if line.white and not line.fixed]
+    if not whites or any("\t" in white for white in whites):
+        return
+    # The first line of a body tells how wide the model's levels are, else what divides all of them.
+    n_levels = len(place.indent) + 1
+    width = len(whites[0]) // n_levels if opens_body(place.before or place.line_above, place.language) else 0
+    if width not in _WIDTHS:
+        width = next((width for width in _WIDTHS[1:] if not any(len(white) % width for white in whites)), style.width)
+    for line in lines:
+        if not line.fixed:
+            n_tabs, n_spaces = divmod(len(line.white), width)
+            line.white = "\t" * n_tabs + " " * n_spaces
+
+
+def _use_width(lines: list[_Line], style: IndentStyle, place: Place) -> None:
+    """Levels as wide as the file's, where every body in the text says that the model's are not."""
+    if style.tabs:
+        return
+    base = len(place.indent) + len(lines[0].white)
+    steps = set()
+    above: tuple[int, str] | None = None
+    for n, line in enumerate(lines):
+        column = base if not n else len(line.white)
+        if n and line.fixed:
+            continue
+        if above and opens_body(above[1], place.language):
+            steps.add(column - above[0])
+        above = column, (place.before + line.code if not n else line.code)
+    if len(steps) != 1:
+        return
+    (step,) = steps
+    if step <= 0 or step == style.width or (step % style.width and style.width % step):
+        return
+    for line in lines[1:]:
+        further = len(line.white) - base
+        if not line.fixed and further > 0 and further % step == 0:
+            line.white = " " * (base + further // step * style.width)
+
+
+def _put_first_line(line: _Line, style: IndentStyle, place: Place) -> None:
+    """The first line where it belongs; the cursor stands in its indentation already."""
+    cursor, own = style.columns(place.indent), style.columns(line.white)
+    above = _statement_above(place)
+    if above is None:
+        return
+    opens = opens_body(above, place.language)
+    column = style.columns(leading(above))
+    due = column + style.width if opens else column
+    now = cursor + own
+    if now == due or line.code.startswith("#"):
+        return
+    python = place.language == "python"
+    wanted = now
+    if opens and (python or not _STANDS_APART.match(line.code)):
+        if now <= column or (own and own in (cursor, due)):
+            wanted = due
+    # Python wants it no further in than the statement above. Elsewhere it may be the rest of that statement.
+    elif now > due and (python or (own and own in (cursor, due) and _ENDS_STATEMENT.search(above))):
+        wanted = due
+    if wanted != now:
+        line.white = style.white(max(0, wanted - cursor))
+
+
+def _statement_above(place: Place) -> str | None:
+    """The line whose level decides about the cursor's; None when that can't be told."""
+    for line in place.lines_above:
+        code = line.strip()
+        if not code or code.startswith("#"):
+            continue
+        goes_on = _GOES_ON.search(code) is not None and not opens_body(line, place.language)
+        if goes_on or '"""' in code or "'''" in code or code[0] in ")]":
+            return line if opens_body(line, place.language) else None
+        brackets = [opened for opened in place.scan.stack if opened.kind == "bracket"]
+        if brackets and (place.language == "python" or brackets[-1].closer != "}"):
+            return None
+        return line
+    return None
+
+
+def _put_later_lines(lines: list[_Line], was_at: int, style: IndentStyle, place: Place) -> None:
+    """The lines below the first one moved together, where the next line shows that they count from another column."""
+    n = next((n for n, line in enumerate(lines) if n and not line.fixed), None)
+    if n is None:
+        return
+    first = style.columns(place.indent) + (style.columns(lines[0].white) if place.at_line_start else 0)
+    head = place.before.strip() + lines[0].code
+    column = style.columns(lines[n].white)
+    opens = opens_body(head.rstrip(), place.language)
+    if _is_right(lines, n, first, column, opens, place):
+        return
+    shift = first - was_at
+    if not shift or not _is_right(lines, n, first, column + shift, opens, place):
+        shift = (first + style.width if opens else first) - column
+    for line in lines[n:]:
+        if not line.fixed:
+            line.white = style.white(max(0, style.columns(line.white) + shift))
+
+
+def _is_right(lines: list[_Line], n: int, first: int, column: int, opens: bool, place: Place) -> bool:
+    """Whether line `n`, the next with code, may stand at `column` below a line at `first`."""
+    code = lines[n].code
+    if opens:
+        return column > first or (place.language != "python" and _STANDS_APART.match(code) is not None)
+    if not first and place.language != "python":
+        return True
+    above = place.before + "\n".join(line.white + line.code for line in lines[:n])
+    stack = scan("\n".join(line.code for line in lines[:n]), place.language, place.scan.stack).stack
+    in_block = bool(stack) and stack[-1].closer == "}"
+    if place.language == "python":
+        if stack or _GOES_ON.search(above.rstrip()):
+            return True
+        if column > first:
+            return code.startswith("#")
+        return column > 0 or not first or not _leaves_a_function_by_mistake(lines, n, first, place)
+    if not in_block or column or _STANDS_APART.match(code):
+        return True
+    return not _ENDS_STATEMENT.search(above.rstrip())
+
+
+def _leaves_a_function_by_mistake(lines: list[_Line], n: int, first: int, place: Place) -> bool:
+    """Whether a Python line at column 0 was meant at the level of the line right above it, in a body."""
+    blank = any(not line.code.strip() for line in lines[1:n])
+    if blank or _LEAVES_BLOCK.match(lines[n].code) or _ENDS_BLOCK.match(place.before.lstrip() + lines[0].code):
+        return False
+    header = next(
+        (line for line in place.lines_above if line.strip() and len(leading(line)) < first and line.strip()[0] != "#"),
+        "",
+    )
+    return bool(leading(header)) or re.match(r"(?:async\s+)?(?:def|class)\b", header) is not None

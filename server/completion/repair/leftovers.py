@@ -1,0 +1,48 @@
+"""What a model writes around code: carriage returns, the fences of an answer, the tokens that its format ends with.
+
+Owns what is provably no code. In strings, comments and files of no known language nothing of it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .draft import Draft
+from .place import unified
+from .scan import scan
+
+_FENCE = re.compile(r"^[ \t]*```[^\n`]*$", re.MULTILINE)
+# Tokens by which formats mark the parts of a prompt; no known language has such a sign outside of strings.
+_SPECIAL = re.compile(r"<[|｜][a-zA-Z_▁]{1,40}[|｜]>|<(?:fim|file|repo)_\w{1,20}>|[▁ ]?<(?:EOT|PRE|SUF|MID|END)>\s*\Z")
+
+
+def without_leftovers(draft: Draft) -> Draft:
+    """The code of the text alone, with line breaks "\\n"."""
+    place = draft.place
+    text = unified(draft.text)
+    if not place.language or place.scan.inside:
+        return draft.rewritten(text)
+    if "<" in text and (found := _SPECIAL.search(text)):
+        scanned = scan(text, place.language, place.scan.stack)
+        while found and not scanned.in_code(found.start()):
+            found = _SPECIAL.search(text, found.end())
+        if found:
+            text = text[: found.start()]
+    if "```" in text:
+        text = _unfenced(text, place.language, draft)
+    return draft.rewritten(text)
+
+
+def _unfenced(text: str, language: str, draft: Draft) -> str:
+    """What stands between the first fence and the next; before the only one, when no text begins with it."""
+    first = _FENCE.search(text)
+    if first is None:
+        return text
+    if not text[: first.start()].strip():
+        text = text[first.end() + 1 :]
+        first = _FENCE.search(text)
+    if first is None:
+        return text
+    before = text[: first.start()]
+    # In a string or a comment of the text it may be meant.
+    return text if scan(before, language, draft.place.scan.stack).inside else before.rstrip("\n")

@@ -1,0 +1,53 @@
+"""Where a text begins: on the cursor's line, or on a new one.
+
+Owns line breaks at the start of a text, a missing one behind the header of a body, and that a completion of one line
+has no more.
+"""
+
+from __future__ import annotations
+
+from .draft import Draft
+from .headers import opens_body
+from .scan import scan
+from .style import default_style
+
+
+def begins_on_its_line(draft: Draft) -> Draft:
+    """The text with the line break that it needs at its start, and without those that the file has already."""
+    place = draft.place
+    body = draft.text.lstrip(" \t\n")
+    lead = draft.text[: len(draft.text) - len(body)]
+    if "\n" in lead:
+        if place.at_line_start and (place.before or opens_body(place.line_above, place.language)):
+            # The cursor stands on the new line already.
+            lead = lead[lead.rfind("\n") + 1 :]
+        elif not place.at_line_start:
+            if not _may_break(place.after):
+                return draft.refused("the model began a new line where code follows on this one")
+            lead = lead.lstrip(" \t")
+    elif body and _misses_line_break(draft, lead, body):
+        # github.com/milanglacier/minuet-ai.nvim/issues/68
+        unit = (draft.style or place.style or draft.project_style or default_style(place.language)).unit
+        lead = "\n" + (lead if len(lead) > len(place.indent) else place.indent + unit)
+    if draft.single_line:
+        body = body.split("\n", 1)[0]
+    return draft.rewritten(lead + body)
+
+
+def _may_break(after: str) -> bool:
+    after = after.lstrip(" \t")
+    return not after or after[0] in ")]}<"
+
+
+def _misses_line_break(draft: Draft, lead: str, body: str) -> bool:
+    place = draft.place
+    if len(lead) == 1 and lead != "\t":  # one line on purpose: `if x: return`
+        return False
+    if place.at_line_start or place.after.strip() or not opens_body(place.before, place.language):
+        return False
+    if place.language == "python":
+        return place.before.endswith(":") and not place.scan.stack
+    if place.language == "ruby" or not place.before.endswith("{") or place.scan.inside:
+        return False
+    first_line = body.split("\n", 1)[0]
+    return not scan(first_line, place.language, place.scan.stack).closings

@@ -1,0 +1,57 @@
+"""A model that turns in circles.
+
+Owns the signs of it: the same lines at the end of a text again and again, or the same words at the end of a line.
+A repetition that ends, as tables and separators do, is no loop.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .draft import Draft
+
+# A block of so many lines, at most, is looked for; it is a loop when it stands so often in a row.
+LONGEST_BLOCK = 6
+LEAST_BLOCKS = 3
+# The same characters with a word in them, at the end of a line: short ones so often, longer ones less.
+SHORT_RUN, LEAST_SHORT_RUNS = 3, 5
+LONG_RUN, LEAST_LONG_RUNS = 10, 3
+LONGEST_RUN = 80
+
+
+def without_loops(draft: Draft) -> Draft:
+    """The text with one round of the lines that it ends with again and again, and without a line of one run."""
+    text = _without_repeated_lines(draft.text)
+    head, _, last = text.rstrip().rpartition("\n")
+    if _is_run(last):
+        text = head
+    if draft.text.strip() and not text.strip():
+        return draft.refused("the model repeated itself")
+    return draft.rewritten(text)
+
+
+def _without_repeated_lines(text: str) -> str:
+    lines = text.rstrip("\n").split("\n")
+    codes = [line.strip() for line in lines]  # the very first line stands behind the cursor, without its indentation
+    for size in range(1, min(LONGEST_BLOCK, len(lines) // LEAST_BLOCKS) + 1):
+        for n_partial in range(size):  # the last round may be begun
+            end = len(lines) - n_partial
+            block = codes[end - size : end]
+            if codes[end:] != block[:n_partial] or not any(re.search(r"\w", code) for code in block):
+                continue
+            start = end
+            while start >= size and codes[start - size : start] == block:
+                start -= size
+            if end - start >= LEAST_BLOCKS * size:
+                return "\n".join(lines[: start + size])
+    return text
+
+
+def _is_run(line: str) -> bool:
+    """Whether the line ends with the same characters again and again."""
+    for size in range(SHORT_RUN, min(LONGEST_RUN, len(line) // LEAST_LONG_RUNS) + 1):
+        n_rounds = LEAST_SHORT_RUNS if size < LONG_RUN else LEAST_LONG_RUNS
+        n_same = size * (n_rounds - 1)
+        if line[-n_same:] == line[-n_same - size : -size] and re.search(r"\w", line[-size:]):
+            return True
+    return False

@@ -1,0 +1,123 @@
+"""What stands around a cursor, as far as repair looks: its line, some lines above and below, and what is open.
+
+Owns the windows, which keep every rule quick in files of any size and in lines of a megabyte. Knows no rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from ..values import Cursor
+from .scan import Opened, Scan, open_at, scan
+from .style import IndentStyle, style_of_lines
+
+# Characters. A statement and its function, mostly.
+WINDOW_ABOVE = 4000
+WINDOW_BELOW = 2000
+
+
+@dataclass(frozen=True)
+class Place:
+    """The surroundings of one cursor. Line breaks are "\\n"; what is further away than the windows is left out."""
+
+    cursor: Cursor
+    above: str  # up to the cursor
+    below: str  # from the cursor on
+    open_above: tuple[Opened, ...]  # where `above` begins
+
+    @cached_property
+    def language(self) -> str:
+        return self.cursor.language
+
+    @cached_property
+    def before(self) -> str:
+        """The cursor's line up to the cursor."""
+        return self.above[self.above.rfind("\n") + 1 :]
+
+    @cached_property
+    def after(self) -> str:
+        """The cursor's line from the cursor on."""
+        return self.below.partition("\n")[0]
+
+    @cached_property
+    def indent(self) -> str:
+        """The white space that the cursor's line begins with, up to the cursor."""
+        return leading(self.before)
+
+    @property
+    def at_line_start(self) -> bool:
+        """Whether only white space stands before the cursor on its line."""
+        return len(self.indent) == len(self.before)
+
+    @cached_property
+    def lines_above(self) -> list[str]:
+        """The lines above the cursor's, the nearest first."""
+        return self.above.split("\n")[-2::-1]
+
+    @cached_property
+    def lines_below(self) -> list[str]:
+        """The lines below the cursor's, the nearest first."""
+        return self.below.split("\n")[1:]
+
+    @cached_property
+    def line_above(self) -> str:
+        """The nearest line above that is not blank, "" when there is none."""
+        return next((line for line in self.lines_above if line.strip()), "")
+
+    @cached_property
+    def line_below(self) -> str:
+        """The nearest line below that is not blank, "" when there is none."""
+        return next((line for line in self.lines_below if line.strip()), "")
+
+    @cached_property
+    def scan(self) -> Scan:
+        """What is open at the cursor."""
+        return scan(self.above, self.language, self.open_above)
+
+    @cached_property
+    def n_closed_below(self) -> int:
+        """How many of the brackets and strings that are open at the cursor the text below closes."""
+        stack = self.scan.stack
+        if self.scan.inside == "string" and not self._ends_string(stack[-1]):
+            stack = stack[:-1]
+        closings = scan(self.below, self.language, stack, len(self.indent)).closings
+        return sum(closing.opened is not None for closing in closings)
+
+    def _ends_string(self, string: Opened) -> bool:
+        """Whether the string that is being typed has its end: an editor may have set it, or not."""
+        if string.several_lines:
+            return self.cursor.lines.text.count(string.closer, self.cursor.offset) % 2 == 1
+        rest = scan(self.after, self.language, [string])
+        # With a quote too many the first of the rest opens a string: `"a|, "b"`.
+        return rest.inside != "string" and any(closing.opened is string for closing in rest.closings)
+
+    @cached_property
+    def style(self) -> IndentStyle | None:
+        """How the lines around are indented; None when they do not say."""
+        return style_of_lines([*self.lines_above[::-1], self.before + self.after, *self.lines_below])
+
+
+@lru_cache(maxsize=8)
+def place_of(cursor: Cursor) -> Place:
+    """The surroundings of a cursor; the last ones are kept, because every rule asks."""
+    text, offset = cursor.lines.text, cursor.offset
+    start = max(0, offset - WINDOW_ABOVE)
+    if start:
+        start = text.find("\n", start, offset) + 1 or start
+    return Place(
+        cursor,
+        unified(text[start:offset]),
+        unified(text[offset : offset + WINDOW_BELOW]),
+        open_at(text, start, cursor.language),
+    )
+
+
+def unified(text: str) -> str:
+    """The text with line breaks "\\n" alone."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def leading(line: str) -> str:
+    """The white space that a line begins with."""
+    return line[: len(line) - len(line.lstrip(" \t"))]

@@ -1,0 +1,48 @@
+"""White space where a text meets the cursor, and at the ends of its lines.
+
+Owns which of it nobody needs. Indentation is another rule's matter.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .draft import Draft
+from .scan import comment_marks, scan
+
+
+def meets_the_cursor(draft: Draft) -> Draft:
+    """The text without a second space behind the one that stands before the cursor."""
+    place = draft.place
+    body = draft.text.lstrip(" \t")
+    n_blank = len(draft.text) - len(body)
+    if not n_blank or place.at_line_start or place.scan.inside or body.startswith("\n"):
+        return draft
+    # Two spaces before a comment are a style.
+    if body.startswith(comment_marks(place.language) or "#"):
+        return draft
+    # github.com/TabbyML/tabby/issues/3261
+    if place.before[-1] in " \t" or re.search(r"[\w)\]]\.\Z", place.before):
+        return draft.rewritten(body)
+    return draft
+
+
+def without_white_space_at_line_ends(draft: Draft) -> Draft:
+    """The text without white space at the ends of its lines, but before code that goes on behind the cursor."""
+    place, text = draft.place, draft.text
+    if re.search(r"[ \t]\n", text):
+        text = _trimmed_lines(draft)
+    after = place.after[draft.n_replaced :]
+    if after.strip() and after[0] in ")]}" and "\n" in text and not text.rpartition("\n")[2].strip():
+        # `{|}`: the closer comes on a line of its own.
+        return draft.rewritten(text.rstrip() + "\n" + place.indent)
+    if not after.strip() or after[0] in " \t)]}>;:,":
+        return draft.rewritten(text.rstrip())
+    return draft.rewritten(text.rstrip("\n"))
+
+
+def _trimmed_lines(draft: Draft) -> str:
+    scanned = scan(draft.text, draft.place.language, draft.place.scan.stack)
+    if not scanned.protected:
+        return re.sub(r"[ \t]+\n", "\n", draft.text)
+    return re.sub(r"[ \t]+\n", lambda found: "\n" if scanned.in_code(found.start() + 1) else found.group(), draft.text)

@@ -1,0 +1,90 @@
+"""How a file is indented: by what, and how wide.
+
+Owns the reading of that from the lines around a cursor, and the defaults of languages. Knows no disk: what an editor
+or an `.editorconfig` says comes as plain values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+
+@dataclass(frozen=True, slots=True)
+class IndentStyle:
+    """One level of indentation, a tab or some spaces, and the columns of a level."""
+
+    unit: str
+    width: int
+
+    @staticmethod
+    def of(spaces: bool, width: int) -> IndentStyle:
+        """From an editor's formatting options `insertSpaces` and `tabSize`."""
+        width = min(max(width, 1), _WIDEST)
+        return IndentStyle(" " * width if spaces else "\t", width)
+
+    @property
+    def tabs(self) -> bool:
+        return self.unit == "\t"
+
+    def columns(self, white: str) -> int:
+        """How far in a line is that begins with this white space."""
+        return len(white) + white.count("\t") * (self.width - 1)
+
+    def white(self, columns: int) -> str:
+        """The white space of a line that is so far in."""
+        if not self.tabs:
+            return " " * columns
+        return "\t" * (columns // self.width) + " " * (columns % self.width)
+
+
+def style_of_properties(properties: Mapping[str, str]) -> IndentStyle | None:
+    """What `.editorconfig` says; None when it says too little. A level of tabs is `tab_width` columns, else 4."""
+    size, tab_width = properties.get("indent_size", ""), properties.get("tab_width", "")
+    width = _number(tab_width if size == "tab" else size) or _number(tab_width)
+    style = properties.get("indent_style", "")
+    if style == "tab" or (style != "space" and size == "tab"):
+        return IndentStyle("\t", width or 4)
+    return IndentStyle(" " * width, width) if width and (style == "space" or size) else None
+
+
+def style_of_lines(lines: Sequence[str]) -> IndentStyle | None:
+    """What the lines agree on; None when there are too few, or when tabs and spaces mix.
+
+    The width is the step by which most lines are indented further than the line before.
+    """
+    indents = [line[: len(line) - len(line.lstrip(" \t"))] for line in lines if line.strip()]
+    n_tabs = sum(indent.startswith("\t") for indent in indents)
+    n_spaces = sum(indent.startswith("  ") for indent in indents)
+    if n_tabs > 4 * n_spaces:
+        return IndentStyle("\t", 4)
+    if n_tabs:
+        return None
+    steps: Counter[int] = Counter()
+    for above, below in pairwise(indents):
+        step = len(below) - len(above)
+        if step in _STEPS:
+            steps[step] += 1
+    if not steps:
+        return None
+    # Continuation lines are often two levels in: of two widths the smaller wins unless the larger is twice as common.
+    best = max(steps, key=lambda step: (steps[step] * (2 if step < 8 else 1), -step))
+    return IndentStyle(" " * best, best)
+
+
+def default_style(language: str) -> IndentStyle:
+    """What most files of a language do."""
+    return _DEFAULTS.get(language, IndentStyle("    ", 4))
+
+
+_WIDEST = 16
+_STEPS = (2, 3, 4, 8)
+_TWO = IndentStyle("  ", 2)
+_DEFAULTS = {"go": IndentStyle("\t", 4), "ruby": _TWO, "javascript": _TWO, "typescript": _TWO, "tsx": _TWO}
+
+
+def _number(text: str) -> int:
+    return min(int(text), _WIDEST) if re.fullmatch(r"[0-9]{1,3}", text) else 0

@@ -1,0 +1,60 @@
+"""A model that was stopped in the middle of a word has not said the word.
+
+Owns where a text that its token limit cut, or time, ends well.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from .draft import Draft
+from .place import Place
+from .scan import scan
+
+_LAST_WORD = re.compile(r"[^\W]+\Z")
+_NUMBER = re.compile(r"(?:\d[\w.]*|\d*\.\d+)\Z")
+_WHOLE_LINE = re.compile(r"[;})\]:,]\s*\Z")
+
+
+def without_a_half_end(draft: Draft) -> Draft:
+    """The text up to its last whole line, in one line up to the last whole word."""
+    if not draft.cut_by_limit:
+        return draft
+    text = draft.text.rstrip(" \t")
+    head, line_break, last = text.rpartition("\n")
+    if line_break and head.strip() and last.strip() and not _WHOLE_LINE.search(last):
+        text = head
+    elif last.strip():
+        text = head + line_break + _whole_words(last, head + line_break, draft.place)
+    if not text.strip():
+        return draft.refused("the model was stopped before its first word was whole")
+    # Whoever looks at the rest again finds whole words.
+    return replace(draft, text=text, cut_by_limit=False)
+
+
+def _whole_words(line: str, before: str, place: Place) -> str:
+    scanned = scan(before + line, place.language, place.scan.stack)
+    if scanned.inside == "string" and scanned.protected:
+        start, _ = scanned.protected[-1]
+        if start >= len(before):
+            # A string that the text began and did not end.
+            return line[: start - len(before)].rstrip(" \t")
+    number = _NUMBER.search(line)
+    if number and scanned.inside is None:
+        cut = number.start()
+        # `item2` is a name.
+        return line[:cut].rstrip(" \t") if not cut or not (line[cut - 1].isalnum() or line[cut - 1] == "_") else line
+    word = _LAST_WORD.search(line)
+    if word is None or _is_known(word, line, place):
+        return line
+    return line[: word.start()].rstrip(" \t")
+
+
+def _is_known(word: re.Match[str], line: str, place: Place) -> bool:
+    """Whether a word at the end of a line stands elsewhere near the cursor as well, so that it may be whole."""
+    name = word.group()
+    if not word.start():
+        name = (re.search(r"\w*\Z", place.before) or word).group() + name
+    whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    return any(whole.search(text) for text in (place.above, place.below, line[: word.start()]))

@@ -1,0 +1,40 @@
+"""What is too little to be shown: it costs a look, and comes in the way of a key.
+
+Owns that measure. Who asks for a completion gets it all the same, unless it changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .draft import Draft
+from .scan import comment_marks
+
+# Closers, quotes and what ends a statement. Brackets that open say more: `x = []`.
+_LITTLE = " \t\n)]}>\"'`;:,."
+
+
+def is_worth_showing(draft: Draft) -> Draft:
+    """The draft, or the reason why its text is too little."""
+    place, text = draft.place, draft.text.strip()
+    if draft.n_replaced >= len(draft.text) and place.after.startswith(draft.text):
+        return draft.refused("the text is there already")
+    if draft.invoked:
+        return draft
+    # github.com/TabbyML/tabby/issues/2674
+    if not text.strip(_LITTLE):
+        return draft.refused("only closing punctuation")
+    if _is_comment_mark(text, place.language) and not place.scan.inside:
+        return draft.refused("only the mark of a comment")
+    if len(text) == 1 and not _completes_a_word(draft.text, place.before):
+        return draft.refused("only one character")
+    return draft
+
+
+def _is_comment_mark(text: str, language: str) -> bool:
+    marks = comment_marks(language)
+    return any(text.startswith(mark) and not text[len(mark) :].strip("/*!# -=") for mark in marks)
+
+
+def _completes_a_word(text: str, before: str) -> bool:
+    return re.search(r"\w\Z", before) is not None and re.match(r"\w", text) is not None
