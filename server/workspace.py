@@ -30,7 +30,7 @@ from ..codegraph import SyntaxTree, language_of
 from ..llm import Cancel, CodeModel
 from ..retrieval import RankedFragment, RetrievalOptions, Retrieved
 from .analysis import analyse
-from .completion import Completion, Cursor, Engine, Request, Round, Trigger, complete_in_rounds, retrieve_at
+from .completion import Completion, Cursor, Engine, Request, Round, Trigger, retrieve_at
 from .config import Config, load_config
 from .files import decode
 from .folder import Folder, IndexReport, Progress
@@ -318,7 +318,8 @@ class Workspace:
         if iterations > 1:
             return self.complete_in_rounds(path, line, character, iterations, cancel=cancel, multi_line=multi_line)
         path = Path(path)
-        completion = self._complete(path, line, character, cancel or Cancel(), trigger, multi_line)
+        how = self._engine.complete
+        completion = self._complete(path, line, character, cancel or Cancel(), trigger, multi_line, how)
         self.stats.answered(completion, trigger, language_of(path.name))
         return completion
 
@@ -337,38 +338,38 @@ class Workspace:
 
         Slow: as many answers of the model as rounds. For somebody who asked and waits. Raises as `complete` does.
         """
-        cancel = cancel or Cancel()
         path = Path(path)
-        refusal = self._refusal(path)
-        if refusal:
-            return Completion("", (line, character), (line, character), why_empty=refusal)
-        forget = self._closed.on_cancel(cancel.cancel)
-        models = self._models
-        try:
-            with self._idle.making_way():
-                snapshot, cursor = self._cursor(path, line, character)
-                return complete_in_rounds(
-                    snapshot,
-                    models.usable(),
-                    cursor,
-                    self.config,
-                    n_rounds,
-                    cancel=cancel,
-                    multi_line=multi_line,
-                    on_error=models.failed,
-                    on_answer=models.worked,
-                    on_round=on_round,
-                )
-        finally:
-            forget()
+        how = partial(self._engine.complete_in_rounds, n_rounds=n_rounds, on_round=on_round)
+        completion = self._complete(path, line, character, cancel or Cancel(), "invoked", multi_line, how)
+        self.stats.answered(completion, "invoked", language_of(path.name))
+        return completion
+
+    def complete_several(
+        self, path: Path | str, line: int, character: int, n: int, *, cancel: Cancel | None = None
+    ) -> list[Completion]:
+        """Up to `n` different completions at a position, the best first; one that is empty when there is none.
+
+        As slow as all models together. For somebody who asked and waits. Raises as `complete` does.
+        """
+        path, several = Path(path), list[Completion]()
+
+        def how(request: Request) -> Completion:
+            several.extend(self._engine.complete_several(request, n))
+            return several[0]
+
+        first = self._complete(path, line, character, cancel or Cancel(), "invoked", None, how)
+        self.stats.answered(first, "invoked", language_of(path.name))
+        return several or [first]
 
     def shown(self, item_id: str) -> None:
         """A person sees this completion."""
         self.stats.shown(item_id)
+        self._write_ahead(item_id)
 
     def accepted(self, item_id: str) -> None:
         """A person took this completion."""
         self.stats.accepted(item_id)
+        self._write_ahead(item_id)
 
     def retrieve(
         self, path: Path | str, line: int, character: int, *, options: RetrievalOptions | None = None
@@ -434,7 +435,10 @@ class Workspace:
     def _warm_again(self) -> None:
         """For the place where somebody was last."""
         place = self._touched
-        if self._tell is not None and place is not None and not self._refusal(place[0]):
+        if self._tell is None or place is None or self._refusal(place[0]):
+            return
+        buffer = self._buffers.get(place[0])
+        if buffer is None or buffer.lines is not self._answered:
             self._idle.want(partial(self._warm, place))
 
     def _warm(self, place: Place, cancel: Cancel) -> None:
@@ -446,6 +450,18 @@ class Workspace:
         request = self._request(*place, cancel)
         if request.cursor.lines is not self._answered and not cancel.cancelled:
             self._engine.read_ahead(request, model)
+
+    def _write_ahead(self, item_id: str) -> None:
+        """What comes after a completion, when nobody asks for anything else."""
+        if self.config.completion.speculate:
+            self._idle.want(partial(self._written_ahead, item_id))
+
+    def _written_ahead(self, item_id: str, cancel: Cancel) -> None:
+        cursor = self._engine.cursor_after(item_id)
+        if cursor is not None:
+            snapshot = self._snapshot_of(cursor.folder)
+            request = Request(snapshot, self._models, cursor, self.config, cancel, is_ahead=True)
+            self._engine.write_ahead(request)
 
     def _new_folder(self, root: Path) -> Folder:
         return Folder(root, self.config, self._writer, self._store)
@@ -478,11 +494,20 @@ class Workspace:
         lines = buffer.lines if buffer is not None else TextLines(_text_on_disk(path))
         line, character = lines.clamp(line, character)
         root, key = self._file(path)
-        snapshot = next((folder.snapshot for folder in self._folders if str(folder.path) == root), self._outside)
-        return snapshot, Cursor(key, lines, line, character, root)
+        return self._snapshot_of(root), Cursor(key, lines, line, character, root)
+
+    def _snapshot_of(self, root: str) -> FolderSnapshot:
+        return next((folder.snapshot for folder in self._folders if str(folder.path) == root), self._outside)
 
     def _complete(
-        self, path: Path, line: int, character: int, cancel: Cancel, trigger: Trigger, multi_line: bool | None
+        self,
+        path: Path,
+        line: int,
+        character: int,
+        cancel: Cancel,
+        trigger: Trigger,
+        multi_line: bool | None,
+        how: Callable[[Request], Completion],
     ) -> Completion:
         refusal = self._refusal(path)
         if refusal:
@@ -490,7 +515,7 @@ class Workspace:
         forget = self._closed.on_cancel(cancel.cancel)
         try:
             request = self._request(path, line, character, cancel, trigger, multi_line)
-            completion = self._engine.complete(request)
+            completion = how(request)
             if completion.model not in ("", request.snapshot.model.info.name) and completion.source in _FRESH:
                 self._answered = request.cursor.lines
             return completion

@@ -5,7 +5,7 @@ The engine works on plain values: a cursor in a text, a snapshot of the reposito
 
 from .asking import retrieve_at
 from .engine import Engine
-from .iterate import Round, complete_in_rounds
+from .iterate import Round
 from .request import Request
 from .values import Completion, Cursor, Source, Trigger
 
@@ -17,6 +17,5 @@ __all__ = [
     "Round",
     "Source",
     "Trigger",
-    "complete_in_rounds",
     "retrieve_at",
 ]

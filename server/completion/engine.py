@@ -8,10 +8,10 @@ and the pace of whoever types. Knows no editor protocol and no file on disk: a r
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 
 from ...llm import Cancel, CodeModel, CompletionRequest, ModelError
 from ...retrieval import RankedFragment
@@ -19,14 +19,17 @@ from ..budget import new_tokens
 from ..settings import retrieval_options, uses_workspace_model
 from ..text import TextLines
 from .asking import StickyFragments, request_for, retrieve_at
+from .candidates import different, further_ways
 from .confidence import least_probability
 from .debounce import Pace, is_promising
+from .iterate import Round, complete_in_rounds
 from .request import Request
 from .reuse import Answer, Basis, Reuse
 from .running import GRACE_S, Followed, Generation, Running, Tell
 from .showing import show
+from .speculation import Ahead
 from .trigger import why_not
-from .values import Completion, Source, Written
+from .values import Completion, Cursor, Source, Written
 from .writing import write
 
 __all__ = ["Engine", "Request", "write"]
@@ -49,13 +52,25 @@ class Engine:
         self._running = Running(grace_s)
         self._pace = Pace()
         self._sticky = StickyFragments()
+        self._ahead = Ahead()
 
     def complete(self, request: Request) -> Completion:
         """The completion at the cursor; empty, with the reason, when there is nothing worth showing."""
         reason = why_not(request.cursor, request.surroundings, request.trigger, request.config.completion)
-        completion = request.nothing(reason) if reason else self._answer(request)
-        request.timings_ms["total"] = 1e3 * (time.monotonic() - request.arrived_s)
-        return replace(completion, id=f"{next(_ids):x}")
+        completion = _answered(request, request.nothing(reason) if reason else self._answer(request))
+        self._ahead.remember(request, completion)
+        return completion
+
+    def complete_in_rounds(self, request: Request, n_rounds: int, on_round: Callable[[Round], None]) -> Completion:
+        """What RepoCoder's loop arrives at; nothing of it is kept for other requests."""
+        with self._busy():
+            return _answered(request, complete_in_rounds(request, n_rounds, on_round))
+
+    def complete_several(self, request: Request, n: int) -> list[Completion]:
+        """Up to `n` different completions, the one that `complete` gives first; that one alone when it is empty."""
+        first = self.complete(request)
+        others = self._others(request, first) if first.text else iter(())
+        return different(chain([first], others), n) or [first]
 
     def edited(self, file: tuple[str, str], lines: TextLines, at_s: float | None = None) -> None:
         """A text changed. An answer that is being written for it goes on only if it may still fit."""
@@ -72,6 +87,22 @@ class Engine:
         fragments = self._fragments_for_prompt(request, self._basis(request))
         if not request.cancel.cancelled:
             model.warm(self._asked(request, model, fragments, request.cancel), request.cancel)
+
+    def cursor_after(self, item_id: str) -> Cursor | None:
+        """Where the cursor stands when a completion was taken; None for one that is old, or was asked for before."""
+        return self._ahead.cursor_after(item_id)
+
+    def write_ahead(self, request: Request) -> None:
+        """Have the first model write for a cursor at which nobody has asked yet, and keep that."""
+        if why_not(request.cursor, request.surroundings, request.trigger, request.config.completion):
+            return
+        basis = self._basis(request)
+        model = next(request.models.usable(), None)
+        if model is None or self._reuse.find(request.cursor, basis, request.least_confidence) is not None:
+            return
+        basis = replace(basis, fragments=self._retrieved(request))
+        if not request.cancel.cancelled:
+            self._started(request, basis, model).follow("", request.cancel, request.deadline_s)
 
     def close(self) -> None:
         """End everything that is being written."""
@@ -200,6 +231,24 @@ class Engine:
         completion = self._shown(request, written, fragments, request.single_line, "model", reason)
         return completion if completion.text or not instead_of.model else instead_of
 
+    def _others(self, request: Request, first: Completion) -> Iterator[Completion]:
+        """What other models write at the cursor, and what all of them do for more lines or fewer."""
+        models = list(request.models.usable())
+        if uses_workspace_model(request.config):
+            models.append(request.snapshot.model.with_threshold(0.0))
+        fragments = self._fragments_for_prompt(request, self._basis(request))
+        for asked, model in further_ways(request, models, first.model):
+            if request.cancel.cancelled:
+                return
+            with self._busy():
+                prompt = self._asked(asked, model, fragments, asked.cancel)
+                try:
+                    written = write(model, prompt, asked.stopping(), asked.cancel)
+                except ModelError as error:
+                    request.models.failed(model, error)
+                    continue
+            yield _answered(asked, self._shown(asked, written, fragments, asked.single_line, "model"))
+
     def _shown(
         self,
         request: Request,
@@ -271,3 +320,9 @@ class Engine:
         )
         request.cancel.wait(max(0.0, until - started))
         request.timings_ms["debounce"] = 1e3 * (time.monotonic() - started)
+
+
+def _answered(request: Request, completion: Completion) -> Completion:
+    """The answer with its number and the time that it took."""
+    request.timings_ms["total"] = 1e3 * (time.monotonic() - request.arrived_s)
+    return replace(completion, id=f"{next(_ids):x}")

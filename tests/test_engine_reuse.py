@@ -1,0 +1,375 @@
+"""What was written before is shown again where it holds, and nowhere else; a model is not asked twice for one text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from weft import Config
+from weft.codegraph import parse_file
+from weft.llm import Cancel, CompletionRequest, ModelInfo, Piece
+from weft.llm.protocol import Speed
+from weft.llm.workspace_model import WorkspaceModel, tokenise_document
+from weft.retrieval import RepositoryIndex, RetrievalSettings
+from weft.retrieval.fragments import slice_file
+from weft.server.completion import Completion, Cursor, Engine, Request
+from weft.server.completion.reuse import MOST_ANSWERS, Answer, Basis, Changes, Reuse, Spot
+from weft.server.completion.values import Trigger, Written
+from weft.server.config import CompletionOptions, ModelOptions
+from weft.server.models import ModelChain
+from weft.server.snapshot import FolderSnapshot
+from weft.server.text import TextLines
+
+FILE = """\
+from price import total_price, discount_of
+
+
+def pay(items, customer):
+    total = total_price(items, discount_of(customer))
+    customer.balance -= total
+    return total
+"""
+OPTIONS = CompletionOptions(min_confidence=0.0, debounce_ms=0, multi_line="never")
+ONLY_THE_MODEL = Config(completion=OPTIONS, model=(ModelOptions(backend="none"),))
+EMPTY = FolderSnapshot.empty(RetrievalSettings())
+
+
+class TrueModel:
+    """Writes what truly follows, a few characters at a time, and counts how often it is asked."""
+
+    def __init__(self, truth: str = FILE) -> None:
+        self.truth, self.info, self.speed = truth, ModelInfo("true", "test", 4096, True, False, True), Speed()
+        self.asked: list[CompletionRequest] = []
+
+    def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
+        self.asked.append(request)
+        prefix = request.prefix.replace("\r\n", "\n")
+        rest = self.truth[len(prefix) :] if self.truth.startswith(prefix) else ""
+        for start in range(0, len(rest), 3):
+            yield Piece(rest[start : start + 3], 0.9)
+
+
+class Desk:
+    """Somebody types in one file: `text` up to the cursor, `below` it, and an engine that is asked at the cursor."""
+
+    def __init__(self, text: str, below: str = "", *, config: Config = ONLY_THE_MODEL, path: str = "shop.py") -> None:
+        self.text, self.below, self.config, self.path = text, below, config, path
+        self.model = TrueModel()
+        self.models = ModelChain((), self.model)  # type: ignore[arg-type]
+        self.engine, self.snapshot = Engine(), EMPTY
+
+    def type(self, text: str) -> None:
+        self.text += text
+        self.engine.edited(("", self.path), TextLines(self.text + self.below))
+
+    def rub_out(self, n: int) -> None:
+        self.text = self.text[:-n] if n else self.text
+        self.engine.edited(("", self.path), TextLines(self.text + self.below))
+
+    @property
+    def cursor(self) -> Cursor:
+        lines = TextLines(self.text + self.below)
+        return Cursor(self.path, lines, *lines.position(len(self.text)))
+
+    def ask(self, trigger: Trigger = "automatic", multi_line: bool | None = None) -> Completion:
+        request = Request(self.snapshot, self.models, self.cursor, self.config, trigger=trigger, multi_line=multi_line)
+        return self.engine.complete(request)
+
+    def fresh(self) -> str:
+        """What an engine shows that remembers nothing."""
+        other = Desk(self.text, self.below, config=self.config, path=self.path)
+        other.snapshot = self.snapshot
+        return other.ask().text
+
+
+def until(text: str) -> str:
+    return FILE[: FILE.index(text)]
+
+
+def test_what_is_typed_through_needs_no_model_however_long_it_is():
+    desk = Desk(until("items, discount"))
+    whole = desk.ask()
+    assert (whole.text, whole.source) == ("items, discount_of(customer))", "model")
+    for n, letter in enumerate(whole.text[: -len("r))")], 1):
+        desk.type(letter)
+        rest = desk.ask()
+        assert (rest.text, rest.source) == (whole.text[n:], "typed-through")
+    assert len(desk.model.asked) == 1
+
+
+def test_what_is_rubbed_out_again_comes_back_without_the_model():
+    desk = Desk(until("items, discount"))
+    desk.ask()
+    desk.type("items")
+    desk.rub_out(4)
+    assert desk.ask().text == "tems, discount_of(customer))"
+    desk.rub_out(1)
+    assert (desk.ask().source, len(desk.model.asked)) == ("cache", 1)
+
+
+def test_after_something_else_was_typed_and_rubbed_out_the_answer_still_holds():
+    desk = Desk(until("items, discount"))
+    desk.ask()
+    desk.type("x")
+    assert desk.ask().text == ""
+    desk.rub_out(1)
+    assert desk.ask().text == "items, discount_of(customer))"
+    desk.type("x")
+    assert (desk.ask().why_empty, len(desk.model.asked)) == ("the model had nothing to say", 2)
+
+
+def test_several_lines_are_taken_one_by_one_without_the_model():
+    config = replace(ONLY_THE_MODEL, completion=replace(OPTIONS, multi_line="always"))
+    desk = Desk(until("    total = "), config=config)
+    first = desk.ask().text
+    assert first.count("\n") >= 2
+    taken, _, rest = first.partition("\n")
+    desk.type(taken)
+    assert desk.ask().text.strip() == rest.strip()
+    desk.type("\n")
+    assert desk.ask().text.strip() == rest.strip()
+    assert len(desk.model.asked) == 1
+
+
+def test_windows_line_breaks_are_typed_through():
+    config = replace(ONLY_THE_MODEL, completion=replace(OPTIONS, multi_line="always"))
+    desk = Desk(until("    total = ").replace("\n", "\r\n"), config=config)
+    first = desk.ask().text
+    assert "\r\n" in first
+    taken, _, rest = first.partition("\r\n")
+    desk.type(taken + "\r\n")
+    assert (desk.ask().text.strip(), len(desk.model.asked)) == (rest.strip(), 1)
+
+
+def test_a_bracket_that_the_editor_closes_is_part_of_what_was_typed():
+    desk = Desk(until("(items, discount"))
+    assert desk.ask().text == "(items, discount_of(customer))"
+    desk.text, desk.below = desk.text + "(", ")"
+    answer = desk.ask()
+    assert (answer.source, len(desk.model.asked)) == ("typed-through", 1)
+    start, end = answer.start[1], answer.end[1]
+    assert answer.text + ")"[end - start :] == "items, discount_of(customer))"
+
+
+def test_another_suffix_or_another_file_is_another_question():
+    desk = Desk(until("items, discount"))
+    desk.ask()
+    desk.below = "\nmore = 1\n"
+    desk.ask()
+    assert len(desk.model.asked) == 2
+    desk.path = "other.py"
+    desk.ask()
+    assert len(desk.model.asked) == 3
+    request = Request(EMPTY, desk.models, replace(desk.cursor, folder="elsewhere"), desk.config)
+    desk.engine.complete(request)
+    assert len(desk.model.asked) == 4
+
+
+def test_a_change_above_the_cursor_is_another_question():
+    desk = Desk(until("items, discount"))
+    desk.ask()
+    desk.text = desk.text.replace("pay", "owe")
+    desk.ask()
+    desk.text = "import os\n" + desk.text
+    desk.ask()
+    assert len(desk.model.asked) == 3
+
+
+def test_who_asks_for_several_lines_is_not_served_one():
+    desk = Desk(until("    total = "))
+    assert "\n" not in desk.ask("invoked", multi_line=False).text
+    assert "\n" in desk.ask("invoked", multi_line=True).text
+    assert "\n" not in desk.ask("invoked").text.strip("\n") or len(desk.model.asked) == 2
+
+
+def test_other_models_and_settings_forget_what_was_written():
+    desk = Desk(until("items, discount"))
+    desk.ask()
+    desk.engine.forget()
+    desk.ask()
+    desk.models = ModelChain((), TrueModel(FILE))  # type: ignore[arg-type]
+    desk.models._entries[0].model.info = replace(desk.model.info, name="another")  # type: ignore[union-attr]
+    assert desk.ask().model == "another"
+    assert len(desk.model.asked) == 2
+
+
+def test_every_answer_has_a_name_of_its_own_and_its_times():
+    desk = Desk(until("items, discount"))
+    answers = [desk.ask(), desk.ask(), desk.ask("invoked")]
+    assert len({answer.id for answer in answers}) == 3
+    assert all("total" in answer.timings_ms for answer in answers)
+    assert "retrieval" in answers[0].timings_ms and "retrieval" not in answers[1].timings_ms
+
+
+def index_of(files: dict[str, str], before: RepositoryIndex | None = None) -> RepositoryIndex:
+    parts = [(parse_file(path, text), slice_file(path, text)) for path, text in files.items()]
+    return (before or RepositoryIndex()).with_changes(parts)
+
+
+def snapshot_of(files: dict[str, str], before: FolderSnapshot = EMPTY) -> FolderSnapshot:
+    model: WorkspaceModel = before.model.with_changes([tokenise_document(*file) for file in files.items()], ())
+    return FolderSnapshot(index_of(files, before.index), model, {})
+
+
+PRICE = "def total_price(items, discount):\n    return sum(items) - discount\n"
+NOISE = "def noise_of(engine):\n    return engine.noise\n"
+
+
+def test_only_an_edit_of_what_the_prompt_showed_makes_an_answer_old():
+    desk = Desk(until("items, discount"))
+    desk.snapshot = snapshot_of({"price.py": PRICE, "noise.py": NOISE})
+    assert any("def total_price" in fragment.fragment.text for fragment in desk.ask().fragments)
+    for files in ({"new.py": "x = 1\n"}, {"price.py": PRICE}, {"price.py": "\n" * 30 + PRICE}):
+        desk.snapshot = snapshot_of(files, desk.snapshot)
+        assert desk.ask().source == "cache"
+    desk.snapshot = snapshot_of({"price.py": PRICE.replace("sum", "max")}, desk.snapshot)
+    assert desk.ask().source == "model"
+
+
+def test_the_workspace_model_reads_everything_so_any_other_file_makes_its_answers_old():
+    config = Config(completion=OPTIONS)
+    call = "from price import total_price\n\n\ndef owe(items):\n    return total_price(items, 0)\n"
+    desk = Desk(until("items, discount"), config=config)
+    desk.models = ModelChain(())
+    desk.snapshot = snapshot_of({"price.py": PRICE, "owe.py": call})
+    first = desk.ask()
+    assert (first.model, first.source) == ("workspace", "model")
+    desk.snapshot = snapshot_of({"shop.py": desk.text + first.text[:2]}, desk.snapshot)
+    desk.type(first.text[:2])
+    assert (desk.ask().text, desk.ask().source) == (first.text[2:], "typed-through")
+    desk.snapshot = snapshot_of({"noise.py": NOISE}, desk.snapshot)
+    assert desk.ask().source == "model"
+
+
+def test_what_is_not_shown_unasked_is_shown_to_whoever_asks_without_another_call():
+    shy = replace(ONLY_THE_MODEL, completion=replace(OPTIONS, min_confidence=1.0))
+    desk = Desk(until("items, discount"), config=shy)
+    unasked = desk.ask()
+    assert unasked.text == "" and "not sure enough" in unasked.why_empty
+    assert desk.ask("invoked").text == "items, discount_of(customer))"
+    assert len(desk.model.asked) == 1
+
+
+def test_what_one_model_is_not_sure_of_another_may_be():
+    config = Config(completion=replace(OPTIONS, min_confidence=0.05))
+    desk = Desk(until("items, discount"), config=config)
+    desk.model.stream = lambda request, cancel: iter([Piece("guess)", 0.0001)])  # type: ignore[method-assign]
+    other = FILE.replace("def pay", "def owe")
+    desk.snapshot = snapshot_of({"other.py": other, "price.py": PRICE})
+    assert (desk.ask().model, desk.ask().text) == ("workspace", "items, discount_of(customer))")
+
+
+def test_answers_that_nobody_wants_go_first():
+    reuse, written = Reuse(), Written((("x", 0.9),), "true")
+    cursors = [Cursor("a.py", TextLines("y" * n), 0, n) for n in range(MOST_ANSWERS + 2)]
+    epoch = reuse.epoch_of("", {})
+    basis = Basis(epoch, "true")
+    for cursor in cursors:
+        reuse.keep(Answer(Spot.of(cursor), written, basis, True))
+        assert reuse.find(cursors[0], basis, 0.0) is not None
+    assert reuse.find(cursors[1], basis, 0.0) is None
+    assert reuse.find(cursors[-1], basis, 0.0) is not None
+
+
+def test_a_large_file_is_compared_near_the_cursor_only():
+    text = "line of code\n" * 100_000
+    cursor = Cursor("big.py", TextLines(text), 50_000, 4)
+    spot = Spot.of(cursor)
+    assert len(spot.before) + len(spot.after) < 25_000
+    typed = TextLines(text[: cursor.offset] + "abc" + text[cursor.offset :])
+    assert spot.typed_until(Cursor("big.py", typed, 50_000, 7)) == "abc"
+    assert "abc" in spot.typed_in(typed)
+    assert spot.typed_until(Cursor("big.py", typed, 50_001, 7)) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "now", "typed"),
+    [
+        ("a", "z", "ab|z", "b"),
+        ("a", "z", "a|z", ""),
+        ("a", "z", "ab|y", None),
+        ("a", "z", "b|z", None),
+        ("ab", "z", "a|z", None),
+        ("f", "", "f(|)", "("),
+        ("f", "", "f(x|)", "(x"),
+        ("f", "", "f([|])", "(["),
+        ("f", "", "f(|]", None),
+        ("f(", ")", 'f("|")', '"'),
+        ("f", "", 'f("|")', '("'),
+        ("f", "", "f(x)|)", None),
+        ("a", "", "a|\nmore", None),
+        ("a", "\nmore", "a|", None),
+    ],
+)
+def test_what_was_typed_is_known_when_nothing_else_changed(before, after, now, typed):
+    then = TextLines(before + after)
+    spot = Spot.of(Cursor("a.py", then, *then.position(len(before))))
+    start, _, rest = now.partition("|")
+    lines = TextLines(start + rest)
+    assert spot.typed_until(Cursor("a.py", lines, *lines.position(len(start)))) == typed
+    if typed is not None:
+        assert typed in spot.typed_in(lines)
+
+
+def test_changes_are_told_from_the_texts_of_two_snapshots():
+    changes, a, b = Changes(), b"a", b"b"
+    first = changes.epoch_of({"a.py": a, "b.py": b})
+    assert changes.only_in("a.py", first)
+    second = changes.epoch_of({"a.py": b"other", "b.py": b})
+    assert second > first and changes.only_in("a.py", first) and not changes.only_in("b.py", first)
+    changes.epoch_of({"a.py": b"other"})
+    assert not changes.only_in("a.py", first) and changes.only_in("b.py", second)
+    many = changes.epoch_of({f"{n}.py": b"x" for n in range(1000)})
+    assert not changes.only_in("1.py", second) and changes.only_in("1.py", many)
+
+
+MOVES = st.lists(
+    st.one_of(
+        st.tuples(st.just("true"), st.integers(1, 12)),
+        st.tuples(st.just("wrong"), st.sampled_from(["x", "(", "\n", " ", "é"])),
+        st.tuples(st.just("rub out"), st.integers(1, 15)),
+        st.tuples(st.just("take"), st.integers(1, 40)),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=60)
+@given(start=st.integers(0, len(FILE) - 1), moves=MOVES, suffix=st.sampled_from(["", "\n", "\n\nmore = 1\n"]))
+def test_whatever_is_typed_each_answer_is_a_fresh_one_and_the_model_is_asked_as_seldom_as_can_be(start, moves, suffix):
+    desk = Desk(FILE[:start], suffix)
+    known: list[tuple[str, str]] = []  # where the model was asked, and what it wrote
+    shown = ""
+    for what, how in [("true", 0), *moves]:
+        if what == "true":
+            follows = FILE[len(desk.text) :] if FILE.startswith(desk.text) else "abc"
+            desk.type(follows[:how])
+        elif what == "rub out":
+            desk.rub_out(min(how, len(desk.text)))
+        else:
+            desk.type(shown[:how] if what == "take" else how)
+        n_before = len(desk.model.asked)
+        answer = desk.ask()
+        shown = answer.text
+        assert shown == desk.fresh()
+        if any(covers(place, written, desk.text) for place, written in known):
+            assert len(desk.model.asked) == n_before
+        elif len(desk.model.asked) > n_before:
+            known.append((desk.text, line_after(desk.text)))
+
+
+def line_after(text: str) -> str:
+    """What the model writes behind a text that the file begins with."""
+    rest = FILE[len(text) :] if FILE.startswith(text) else ""
+    n_breaks = len(rest) - len(rest.lstrip("\n"))
+    return rest[:n_breaks] + rest[n_breaks:].partition("\n")[0]
+
+
+def covers(place: str, written: str, text: str) -> bool:
+    if text == place:
+        return True
+    rest = (place + written)[len(text) :]
+    return (place + written).startswith(text) and len(text) > len(place) and bool(rest.strip())
