@@ -25,7 +25,6 @@ from weft.benchmarks.repoeval.sources import SourceFile, parse_source
 from weft.benchmarks.repoeval.tasks import Task, build_tasks
 from weft.llm import Cancel, CompletionRequest, ModelInfo, Piece
 from weft.llm.protocol import Speed
-from weft.server.outcome import UserError
 
 PLANTED = "planted_answer"
 SHOP = """
@@ -371,7 +370,7 @@ def test_a_ray_cluster_does_the_same_work(trees: Path, monkeypatch: pytest.Monke
     )
     monkeypatch.setitem(sys.modules, "ray", ray)
     assert bench(trees, "--settings", "none", "--ray", "local") == 0
-    assert calls == [{"address": "local", "ignore_reinit_error": True}, "shutdown"]
+    assert calls == [{"address": "local"}, "shutdown"]
 
 
 def test_without_ray_the_command_says_what_to_install(
@@ -380,8 +379,17 @@ def test_without_ray_the_command_says_what_to_install(
     monkeypatch.setitem(sys.modules, "ray", None)
     assert bench(trees, "--ray", "local") == 2
     assert 'pip install "weft[ray]"' in capsys.readouterr().err
-    with pytest.raises(UserError):
-        work.on_ray("local")
+
+
+def test_without_a_cluster_the_command_says_where_none_is(
+    trees: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def init(address: str) -> None:
+        raise ConnectionError("refused")
+
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init))
+    assert bench(trees, "--ray", "10.0.0.1:6379") == 2
+    assert "no Ray cluster at 10.0.0.1:6379" in capsys.readouterr().err
 
 
 @pytest.mark.slow

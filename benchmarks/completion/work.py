@@ -78,7 +78,7 @@ def in_processes(n_processes: int) -> Way:
 def on_ray(address: str) -> Way:
     """On a Ray cluster, whose nodes have Weft installed and see the same folders. "local" starts one on this machine.
 
-    Raises UserError when Ray is not installed.
+    Raises UserError when Ray is not installed, and while running when no cluster answers.
     """
     try:
         ray = import_module("ray")
@@ -86,7 +86,10 @@ def on_ray(address: str) -> Way:
         raise UserError('--ray needs Ray: pip install "weft[ray]"') from None
 
     def run(pieces: Iterable[Work]) -> Iterator[list[Row]]:
-        ray.init(address=address, ignore_reinit_error=True)
+        try:
+            ray.init(address=address)
+        except ConnectionError as error:
+            raise UserError(f"no Ray cluster at {address}: {error}. Start one with `ray start --head`.") from error
         try:
             remote = ray.remote(do)
             waiting = [remote.remote(piece) for piece in pieces]
