@@ -20,12 +20,11 @@ from ..config import Config
 from ..settings import retrieval_options, uses_workspace_model
 from ..snapshot import FolderSnapshot
 from .asking import request_for, retrieve_at
-from .engine import write
+from .request import Request
 from .showing import show
 from .stopping import Stopping
-from .surroundings import look_around
-from .trigger import wants_several_lines, why_not
 from .values import Completion, Cursor, Written
+from .writing import write
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +47,9 @@ FUNCTIONS_4K, FUNCTIONS_2K = Protocol(500), Protocol(500, 2048)
 class Loop:
     """A cursor, the model that writes there, and how.
 
-    `retrieval.shift` holds for the first round alone. `stopping` None lets the model write up to its token limit, as
-    RepoCoder does: the lines that follow are asked for too, and whoever shows the text cuts it.
+    `retrieval.shift` holds for the first round alone. `stopping` makes the stop rules of one round; None lets the model
+    write up to its token limit, as RepoCoder does: the lines that follow are asked for too, and whoever shows the text
+    cuts it.
     """
 
     snapshot: FolderSnapshot
@@ -57,7 +57,7 @@ class Loop:
     cursor: Cursor
     config: Config
     retrieval: RetrievalOptions
-    stopping: Stopping | None = None
+    stopping: Callable[[], Stopping] | None = None
     single_line: bool = False
     max_new_tokens: int = LINES_4K.max_new_tokens
     cancel: Cancel = field(default_factory=Cancel)
@@ -111,60 +111,32 @@ def best_of(done: Iterable[Round], score: Callable[[Round], float]) -> Round:
 
 
 def complete_in_rounds(
-    snapshot: FolderSnapshot,
-    models: Iterable[CodeModel],
-    cursor: Cursor,
-    config: Config,
-    n_rounds: int,
-    *,
-    cancel: Cancel,
-    multi_line: bool | None = None,
-    on_error: Callable[[CodeModel, ModelError], None] = lambda model, error: None,
-    on_answer: Callable[[CodeModel], None] = lambda model: None,
-    on_round: Callable[[Round], None] = lambda done: None,
+    request: Request, n_rounds: int, on_round: Callable[[Round], None] = lambda done: None
 ) -> Completion:
     """The completion that the first model which answers arrives at; the snapshot's own model comes last.
 
-    For whoever asked and waits: there is no deadline, and nothing is too unsure to be shown. A model that fails in any
-    round is as good as one that never began. `on_round` hears of each round as it is done. `n_rounds` is at least 1.
+    For whoever asked and waits: `request` is an invoked one. A model that fails in any round is as good as one that
+    never began. `on_round` hears of each round as it is done. `n_rounds` is at least 1.
     """
     if n_rounds < 1:
         raise ValueError(f"{n_rounds} rounds write nothing; ask for at least one")
-    here = (cursor.line, cursor.character)
-    surroundings = look_around(cursor)
-    reason = why_not(cursor, surroundings, "invoked", config.completion)
-    if multi_line is None:
-        multi_line = wants_several_lines(surroundings, config.completion)
-    last = (snapshot.model.with_threshold(0.0),) if uses_workspace_model(config) else ()
-    for model in () if reason else chain(models, last):
-        if cancel.cancelled:
-            break
-        loop = Loop(
-            snapshot,
-            model,
-            cursor,
-            config,
-            replace(retrieval_options(config), shift=True, explain=True),
-            Stopping(cursor, surroundings, single_line=not multi_line),
-            single_line=not multi_line,
-            max_new_tokens=config.completion.max_new_tokens,
-            cancel=cancel,
-        )
+    last = (request.snapshot.model.with_threshold(0.0),) if uses_workspace_model(request.config) else ()
+    reason = "there is no model to ask"
+    for model in chain(request.models.usable(), last):
         done: list[Round] = []
         try:
-            for finished in rounds(loop, n_rounds):
+            for finished in rounds(_loop(request, model), n_rounds):
                 done.append(finished)
                 on_round(finished)
         except ModelError as error:
-            on_error(model, error)
+            request.models.failed(model, error)
             reason = str(error)
             continue
-        if cancel.cancelled:
-            break
-        on_answer(model)
-        return _shown(done, cursor, single_line=not multi_line)
-    reason = "cancelled" if cancel.cancelled else reason or "there is no model to ask"
-    return Completion("", here, here, why_empty=reason)
+        if request.cancel.cancelled:
+            return request.nothing("cancelled")
+        request.models.worked(model)
+        return _shown(request, done)
+    return request.nothing(reason)
 
 
 class _NoStop(Stopping):
@@ -194,16 +166,36 @@ def _round(loop: Loop, query: QueryLines | None, options: RetrievalOptions) -> R
         cancel=loop.cancel,
     )
     request = replace(request, in_score_order=True)
-    written = write(loop.model, request, loop.stopping or _NoStop(), loop.cancel)
+    written = write(loop.model, request, (loop.stopping or _NoStop)(), loop.cancel)
     timings_ms = {"retrieval": 1e3 * (retrieved - started), "model": 1e3 * (time.perf_counter() - retrieved)}
     return Round(query, fragments, written, timings_ms)
 
 
-def _shown(done: Sequence[Round], cursor: Cursor, *, single_line: bool) -> Completion:
-    """The completion of the last round that wrote something."""
+def _loop(request: Request, model: CodeModel) -> Loop:
+    return Loop(
+        request.snapshot,
+        model,
+        request.cursor,
+        request.config,
+        replace(retrieval_options(request.config), shift=True, explain=True),
+        request.stopping,
+        single_line=request.single_line,
+        max_new_tokens=request.config.completion.max_new_tokens,
+        cancel=request.cancel,
+    )
+
+
+def _shown(request: Request, done: Sequence[Round]) -> Completion:
+    """The completion of the last round that wrote something. Times are those of all rounds."""
     final = next((finished for finished in reversed(done) if finished.written.text.strip()), done[-1])
-    timings_ms: dict[str, float] = {}
     for finished in done:
         for name, ms in finished.timings_ms.items():
-            timings_ms[name] = timings_ms.get(name, 0.0) + ms
-    return show(final.written, cursor, single_line=single_line, fragments=final.fragments, timings_ms=timings_ms)
+            request.timings_ms[name] = request.timings_ms.get(name, 0.0) + ms
+    return show(
+        final.written,
+        request.cursor,
+        single_line=request.single_line,
+        fragments=final.fragments,
+        timings_ms=request.timings_ms,
+        invoked=True,
+    )
