@@ -14,6 +14,7 @@ import math
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 
 from ...llm import CodeModel
 from ...server.analysis import analyse
@@ -97,7 +98,7 @@ def answer(
         cursor,
         Config(),
         setting.retrieval,
-        stopping=Stopping(cursor, look_around(cursor), single_line=single_line),
+        stopping=partial(Stopping, cursor, look_around(cursor), single_line=single_line),
         single_line=single_line,
         max_new_tokens=LINES_4K.max_new_tokens,
     )
@@ -154,12 +155,12 @@ def _as_server(loop: Loop) -> Round:
     # Models keep the order of blocks that the last prompt for a file had; here no task may depend on another.
     request = replace(request, in_score_order=True)
     assert loop.stopping is not None
-    return Round(None, found.fragments, write(loop.model, request, loop.stopping, loop.cancel))
+    return Round(None, found.fragments, write(loop.model, request, loop.stopping(), loop.cancel))
 
 
 def _stopped(loop: Loop, done: Round) -> Round:
     assert loop.stopping is not None
-    end = loop.stopping.end_of(done.written.text)
+    end = loop.stopping().end_of(done.written.text)
     return done if end is None else replace(done, written=up_to(done.written, end))
 
 
