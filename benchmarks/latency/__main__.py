@@ -119,6 +119,7 @@ class Serving:
 
     def __init__(self, settings: Mapping[str, Any], url: str = "") -> None:
         self.settings = settings
+        self.embedded = not settings
         self._url = url
 
     def works(self, since_s: float) -> list[Work]:
@@ -173,7 +174,8 @@ def _replay(here: Place, editor: Manners, serving: Serving, home: Path, options:
         )
         works = serving.works(begin_s)
         stats = client.ask("weft/stats")
-        return {"lines": status["lines"], "answered_by": status["model"], **figures_of(session, works, stats["empty"])}
+        figures = figures_of(session, stats["empty"], embedded=serving.embedded, works=works)
+        return {"lines": status["lines"], "answered_by": status["model"], **figures}
 
 
 def _settings(given: Sequence[str]) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class Client:
     ) -> None:
         homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "WEFT_CACHE_DIR")
         self.arrived: queue.SimpleQueue[Arrived | None] = queue.SimpleQueue()
-        self._log = (home / "server.log").open("wb")
+        self._log = (home / "server.log").open("w+b")
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -126,7 +126,7 @@ class Client:
             except queue.Empty:
                 return None
             if arrived is None:
-                raise ServerGone(f"The server ended with {self._process.wait()}; see {self._log.name}.")
+                raise ServerGone(f"The server ended with {self._process.wait()}. {self._last_words()}")
             if "method" in arrived.message and "id" in arrived.message:
                 self._send({"jsonrpc": "2.0", "id": arrived.message["id"], "result": None})
                 continue
@@ -143,6 +143,10 @@ class Client:
             self._process.wait()
         self._in.close()
         self._log.close()
+
+    def _last_words(self) -> str:
+        self._log.seek(0)
+        return self._log.read().decode("utf-8", "replace")[-2000:]
 
     def _send(self, message: Mapping[str, Any]) -> float:
         body = json.dumps(message, ensure_ascii=False).encode("utf-8")

@@ -22,14 +22,20 @@ KINDS = ("model", "joined", "speculated", *HITS, "empty")
 Figures = dict[str, Any]
 
 
-def figures_of(session: Session, works: Sequence[Work], empty: Mapping[str, int]) -> Figures:
+def figures_of(session: Session, empty: Mapping[str, int], *, embedded: bool, works: Sequence[Work] = ()) -> Figures:
     """The figures of one replay. Times in milliseconds; None where there was nothing to measure.
 
-    `works` is what a model of fixed speed did meanwhile, `empty` the server's own count of why it showed nothing.
+    `empty` is the server's own count of why it showed nothing. `embedded`: the model is a part of the server, and so
+    is its time. `works` is what a model of fixed speed did meanwhile.
     """
     in_time = [asked for asked in session.asked if asked.kind in KINDS]
-    busy = _union((work.begin_s, work.end_s) for work in works if not work.warm_up)
-    overhead = {id(asked): asked.reply_ms - _waited_ms(asked, busy) for asked in in_time}
+    busy = _merged((work.begin_s, work.end_s) for work in works if not work.warm_up)
+    overhead = {
+        id(asked): asked.reply_ms - (0.0 if embedded else _waited_ms(asked, busy))
+        for asked in in_time
+        # An empty answer does not say how long another model was waited for.
+        if embedded or asked.text
+    }
     with_text = [asked for asked in in_time if asked.text]
     kinds = Counter(asked.kind for asked in session.asked)
     n_hits = sum(kinds[kind] for kind in HITS)
@@ -48,7 +54,8 @@ def figures_of(session: Session, works: Sequence[Work], empty: Mapping[str, int]
         "overhead": _percentiles(overhead.values()),
         "hits": _percentiles(overhead[id(asked)] for asked in in_time if asked.kind in HITS),
         "overhead_by_kind": {
-            kind: _percentiles(overhead[id(asked)] for asked in in_time if asked.kind == kind) for kind in KINDS
+            kind: _percentiles(overhead[id(one)] for one in in_time if one.kind == kind and id(one) in overhead)
+            for kind in KINDS
         },
         "after_last_key": _percentiles(1e3 * (asked.replied_s - asked.key_s) for asked in with_text if asked.replied_s),
         "steps": _steps(in_time),
@@ -66,11 +73,14 @@ def _waited_ms(asked: Asked, busy: Sequence[tuple[float, float]]) -> float:
     """What of a reply's time is not the server's: the model computed, or the next key was waited for on purpose."""
     if asked.kind in HITS or asked.replied_s is None:
         return 0.0
+    debounce_ms = asked.timings_ms.get("debounce", 0.0)
     if not busy:
-        model_ms = asked.timings_ms.get("model", 0.0) if asked.timings_ms.get("is_local_model") else 0.0
-        return model_ms
-    model_s = sum(max(0.0, min(end, asked.replied_s) - max(begin, asked.sent_s)) for begin, end in busy)
-    return 1e3 * model_s + asked.timings_ms.get("debounce", 0.0)
+        return asked.timings_ms.get("model", 0.0) + debounce_ms
+    # The next key is waited for after retrieval; the model may be at work for another request meanwhile.
+    wait_s = asked.sent_s + asked.timings_ms.get("retrieval", 0.0) / 1e3
+    spans = _merged([*busy, (wait_s, wait_s + debounce_ms / 1e3)])
+    within = ((max(begin, asked.sent_s), min(end, asked.replied_s)) for begin, end in spans)
+    return 1e3 * sum(max(0.0, end - begin) for begin, end in within)
 
 
 def _tokens(works: Sequence[Work], answers: Iterable[Asked]) -> Figures:
@@ -114,7 +124,7 @@ def _share(part: float, whole: float) -> float | None:
     return round(part / whole, 3) if whole else None
 
 
-def _union(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+def _merged(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     """The spans without overlaps."""
     merged: list[tuple[float, float]] = []
     for begin, end in sorted(spans):

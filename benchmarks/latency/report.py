@@ -58,8 +58,9 @@ EXPLAINED = {
     "HTTP in a process of its own, with a fixed speed.",
     "sent, superseded, unanswered, errors": "Requests; those that the next key overtook; those never answered, which "
     "must be none; those answered with an error although nobody cancelled them.",
-    "overhead": "From a request to its answer, less what the fixed model computed and what was waited on purpose for "
-    "the next key. With the embedded model nothing is subtracted.",
+    "overhead": "From a request to its answer. With the embedded model that is all of it, for empty answers as well; "
+    "with another one, of answers with a text, what is left without the time that the model computed and the wait for "
+    "the next key.",
     "hits": "Answers with a text that asked no model (kept from before, or the rest of what is being typed), as a "
     "share of all with a text, and their time.",
     "after last key": "From a key to the completion, with the editor's own wait.",
