@@ -64,7 +64,8 @@ class Query:
     after the cursor (papers' spec 1.3 and 2.2). `None` means: as much as the query window (20 lines).
     `file_graph` is the graph of `prefix`, or of its lines above the cursor's, for callers that have parsed
     already; without it the prefix is parsed when a strategy asks for the graph. `lines` are asked for instead of the
-    last lines of the prefix, and nothing else of the query changes by them.
+    last lines of the prefix, and nothing else of the query changes by them. `edited` are places that were edited
+    lately, the latest first; those that the index does not hold, or the prompt shows anyway, are passed over.
     """
 
     path: str
@@ -72,6 +73,7 @@ class Query:
     shown_from_line: int | None = None
     file_graph: FileGraph | None = None
     lines: QueryLines | None = None
+    edited: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

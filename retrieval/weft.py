@@ -1,15 +1,17 @@
-"""The default strategy: windows that resemble the last lines, and definitions that the next words may name.
+"""The default strategy: windows that resemble the last lines, definitions that the next words may name, and the
+places that were edited last.
 
 Owns the query that fades with the distance from the cursor, and how an answer's places and lines are shared
-between windows and definitions. Knows no formula of BM25, no grammar and no editor.
+between them. Knows no formula of BM25, no grammar and no editor.
 
-Two questions, one answer: *where has the repository written something like this before?* and *what is likely to be
-named here?* The windows that answer the first are also the best witnesses for the second.
+Three questions, one answer: *where has the repository written something like this before?*, *what is likely to be
+named here?* and *what is somebody busy with?* The windows that answer the first are also the best witnesses for the
+second; the third needs no words, for what was edited last is mostly not worded like the code at the cursor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from math import inf
 from operator import itemgetter
@@ -22,7 +24,7 @@ from .index import CursorView
 from .lexical import FloatArray
 from .ranking import best_first
 from .terms import terms_of
-from .values import Fragment, Place, RankedFragment, RetrievalOptions, Retrieved
+from .values import Fragment, Place, RankedFragment, RetrievalOptions, Retrieved, ScorePart
 
 # All measured on the 3,036 tasks of eight repositories: benchmarks/results/retrieval.md, and retrieval-log.md for
 # what did not help. Each has a neighbourhood in which the figures hardly move.
@@ -35,6 +37,10 @@ N_WITNESSES, WITNESS_POWER = 20, 4
 
 DEFINITION_SHARE, LEAST_SCORE = 0.4, 0.6
 """Definitions take at most this share of an answer's places, and those below this score leave theirs to windows."""
+
+EDITED_SHARE, EDITED_ABOVE, EDITED_SCORE = 0.2, 3, 1.0
+"""Recent edits take at most this share of an answer's places, with so many lines above them, and count as the best
+window does. Chosen on the edit tasks of four repositories, confirmed on four more: benchmarks/results/edits.md."""
 
 LINES_PER_PLACE = 20
 """An answer of k fragments has at most this many lines for each of them."""
@@ -62,7 +68,9 @@ def weft(view: CursorView, options: RetrievalOptions) -> Retrieved:
     best = list(islice(best_first(view, scores), N_CONSIDERED))
     answer = _Answer(view, options, scores, terms)
     similar = {view.place(window): (scores[window] / scores[best[0]]) ** WITNESS_POWER for window in best[:N_WITNESSES]}
+    answer.add_edited(view.query.edited)
     n_definitions = int(options.k * DEFINITION_SHARE) if "definitions" not in options.without else 0
+    n_definitions += answer.n_fragments
     for candidate in rank_definitions(view, similar, terms, answer.own_end, options.without):
         if candidate.score < LEAST_SCORE or answer.n_fragments == n_definitions:
             break
@@ -106,6 +114,18 @@ class _Answer:
     @property
     def n_fragments(self) -> int:
         return len(self._fragments)
+
+    def add_edited(self, edited: Iterable[Place]) -> None:
+        """Take the places edited last, each with what follows it."""
+        for latest in edited:
+            if self.n_fragments == int(self._options.k * EDITED_SHARE):
+                return
+            n_lines = self._end_of(latest.path) if latest.path in self._view.graph.files else 0
+            start = max(0, latest.start_line - EDITED_ABOVE)
+            place = Place(latest.path, start, min(start + LINES_PER_PLACE, n_lines))
+            if latest.start_line < n_lines and not self._overlaps(place):
+                parts = (ScorePart("edited lately", EDITED_SCORE),) if self._options.explain else ()
+                self._take(RankedFragment(Fragment((place,), self._view.text(place)), EDITED_SCORE, parts))
 
     def add_definition(self, candidate: Candidate) -> None:
         """Take the head of a definition, unless some of its lines are taken."""

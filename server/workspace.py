@@ -37,6 +37,7 @@ from .folder import Folder, IndexReport, Progress
 from .idle import Idle
 from .ignore import matches
 from .models import ModelChain, ModelState
+from .recent_edits import RecentEdits
 from .secrets import is_secret_path
 from .settings import index_settings, kept_indexes, model_configs, retrieval_options, uses_workspace_model
 from .snapshot import FolderSnapshot
@@ -134,6 +135,7 @@ class Workspace:
         self._writer = Writer()
         self._lock = threading.Lock()
         self._buffers: dict[Path, _Buffer] = {}
+        self._recent: dict[str, RecentEdits] = {}  # by folder
         self._pending: set[Path] = set()  # edited, and not yet handed to the writer
         self._settling: threading.Timer | None = None
         self._watcher: Watcher | None = None
@@ -261,6 +263,8 @@ class Workspace:
         lines = TextLines(text)
         with self._lock:
             self._buffers[path] = _Buffer(lines, version)
+            root, key = self._file(path)
+            self._recent[root] = self._recent.get(root, RecentEdits()).with_text(key, text)
             # Nobody says where the cursor is. Where it was, else at the end, where files grow.
             self._touched = (path, *self._places.get(path, lines.position(len(text))))
         self._refresh(path)
@@ -271,8 +275,11 @@ class Workspace:
         with self._lock:
             buffer = self._buffers.setdefault(path, _Buffer(lines, version))
             self._touched = (path, *lines.position(changed_range(buffer.lines.text, text)[2]))
+            root, key = file = self._file(path)
+            recent = self._recent.get(root, RecentEdits())
+            self._recent[root] = recent.with_edit(key, buffer.lines.text, text, time.monotonic())
             buffer.lines, buffer.version = lines, version
-        self._engine.edited(self._file(path), lines)
+        self._engine.edited(file, lines)
         self._refresh(path)
 
     def close_buffer(self, path: Path) -> None:
@@ -494,7 +501,8 @@ class Workspace:
         lines = buffer.lines if buffer is not None else TextLines(_text_on_disk(path))
         line, character = lines.clamp(line, character)
         root, key = self._file(path)
-        return self._snapshot_of(root), Cursor(key, lines, line, character, root)
+        recent = self._recent.get(root) if self.config.completion.recent_edits else None
+        return self._snapshot_of(root), Cursor(key, lines, line, character, root, recent or RecentEdits())
 
     def _snapshot_of(self, root: str) -> FolderSnapshot:
         return next((folder.snapshot for folder in self._folders if str(folder.path) == root), self._outside)

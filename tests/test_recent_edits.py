@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weft import Config, Workspace
+from weft.server.config import CompletionOptions
 from weft.server.recent_edits import MAX_AGE_S, MAX_HUNK_LINES, MAX_HUNKS, MAX_VISITED, Hunk, RecentEdits, stands_in
 from weft.server.text import changed_range
 
@@ -221,6 +224,93 @@ def test_other_line_breaks_in_the_whole_file_are_no_edit() -> None:
 )
 def test_small_and_half_typed_texts(before: str, after: str, change: tuple[int, str, str]) -> None:
     assert changes(edited([before, after])) == [change]
+
+
+# In a workspace
+
+SHOP = {
+    ".gitignore": "local.py\n",
+    "shop.py": "def pay(basket):\n    return basket\n",
+    "price.py": "".join(f"unit_{n} = {n}\n" for n in range(60)),
+    "tax.py": "".join(f"rate_{n} = {n}\n" for n in range(60)),
+}
+
+
+class Shop:
+    """A workspace whose files have nothing in common with the one that is completed in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name, text in SHOP.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        self.workspace = Workspace([folder], Config(), cache=False)
+        self.workspace.index()
+
+    def write(self, name: str, line: str, at_line: int) -> None:
+        """Open a file and write a line in it, unsaved."""
+        self.workspace.open_buffer(self.folder / name, SHOP[name])
+        lines = SHOP[name].split("\n")
+        self.workspace.edit_buffer(self.folder / name, "\n".join([*lines[:at_line], line, *lines[at_line:]]))
+
+    def found(self) -> list[tuple[str, int]]:
+        """Where the fragments for the end of `shop.py` begin."""
+        fragments = self.workspace.retrieve(self.folder / "shop.py", 1, 10).fragments
+        return [(place.path, place.start_line) for ranked in fragments for place in ranked.fragment.places]
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    shop = Shop(tmp_path)
+    with shop.workspace:
+        yield shop
+
+
+def test_without_edits_nothing_unlike_the_cursor_is_found(shop: Shop) -> None:
+    assert shop.found() == []
+
+
+def test_what_was_edited_last_is_found_though_it_shares_no_word_with_the_cursor(shop: Shop) -> None:
+    shop.write("price.py", "discount = 0.1", at_line=30)
+    shop.write("tax.py", "reduced = 0.07", at_line=0)
+    assert shop.found() == [("tax.py", 0), ("price.py", 27)]
+
+
+def test_an_edit_that_was_thrown_away_is_not_found(shop: Shop) -> None:
+    shop.write("price.py", "discount = 0.1", at_line=30)
+    shop.workspace.close_buffer(shop.folder / "price.py")
+    assert shop.found() == []
+
+
+def test_an_edit_that_was_saved_is_found_when_its_file_is_closed(shop: Shop) -> None:
+    shop.write("price.py", "discount = 0.1", at_line=30)
+    lines = SHOP["price.py"].split("\n")
+    path = shop.folder / "price.py"
+    path.write_text("\n".join([*lines[:30], "discount = 0.1", *lines[30:]]), encoding="utf-8")
+    shop.workspace.close_buffer(path)
+    shop.workspace.flush()
+    assert shop.found() == [("price.py", 27)]
+
+
+def test_the_edit_at_the_cursor_is_in_the_prompt_anyway(shop: Shop) -> None:
+    shop.write("shop.py", "    total = 1", at_line=1)
+    assert shop.found() == []
+
+
+def test_blank_lines_are_no_edit_worth_finding(shop: Shop) -> None:
+    shop.write("price.py", "", at_line=30)
+    assert shop.found() == []
+
+
+def test_edits_of_files_that_are_not_indexed_are_not_found(shop: Shop) -> None:
+    shop.workspace.edit_buffer(shop.folder / "local.py", "")
+    shop.workspace.edit_buffer(shop.folder / "local.py", "key = 1\n")
+    assert shop.found() == []
+
+
+def test_recent_edits_can_be_switched_off(shop: Shop) -> None:
+    shop.write("price.py", "discount = 0.1", at_line=30)
+    shop.workspace.configure(Config(completion=CompletionOptions(recent_edits=False)))
+    assert shop.found() == []
 
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "", "    c", "😀"]), max_size=12).map("\n".join)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.codegraph import parse_file
-from weft.retrieval import Query, RepositoryIndex, RetrievalOptions, Retrieved, Term, retrieve, slice_file
+from weft.retrieval import Place, Query, RepositoryIndex, RetrievalOptions, Retrieved, Term, retrieve, slice_file
 
 CURSOR = "<CURSOR>"
 
@@ -302,6 +302,51 @@ def test_without_fading_the_lines_above_weigh_as_much() -> None:
         return ranked(text, without=without).fragments[0].fragment.places[0].path
 
     assert (best(()), best(("fading",))) == ("near.py", "far.py")
+
+
+# Recent edits
+
+
+EDITED_FILES = {
+    "shop.py": "x = y\n",
+    "price.py": filler("unit"),
+    "tax.py": filler("rate", 60),
+    "pay.py": filler("card"),
+}
+
+
+def edited_places(*edited: Place, k: int = 10, explain: bool = False) -> list[tuple[str, int, int]]:
+    """Where the fragments stand for a cursor that shares no word with the edits, or words with `pay.py` alone."""
+    query = Query("shop.py", "card_3 = 1\n", shown_from_line=0, edited=edited)
+    found = retrieve(index_of(EDITED_FILES), query, RetrievalOptions(k=k, explain=explain)).fragments
+    for one in found:
+        assert not explain or sum(part.value for part in one.parts) == pytest.approx(one.score)
+    return [(place.path, place.start_line, place.end_line) for one in found for place in one.fragment.places]
+
+
+def test_recent_edits_come_first_with_what_follows_them() -> None:
+    found = edited_places(Place("tax.py", 30, 31), Place("price.py", 0, 1), explain=True)
+    assert found[:2] == [("tax.py", 27, 47), ("price.py", 0, 20)]
+    assert found[2][0] == "pay.py"
+
+
+def test_recent_edits_take_a_fifth_of_the_places() -> None:
+    edits = [Place("tax.py", line, line + 1) for line in (50, 25, 3)]
+    assert [place for place in edited_places(*edits) if place[0] == "tax.py"] == [
+        ("tax.py", 47, 60),
+        ("tax.py", 22, 42),
+    ]
+    assert [place for place in edited_places(*edits, k=4) if place[0] == "tax.py"] == []
+
+
+def test_no_line_is_in_two_recent_edits() -> None:
+    edits = (Place("tax.py", 30, 31), Place("tax.py", 32, 33), Place("tax.py", 5, 6))
+    assert edited_places(*edits)[:2] == [("tax.py", 27, 47), ("tax.py", 2, 22)]
+
+
+@pytest.mark.parametrize("gone", [Place("deleted.py", 0, 1), Place("price.py", 30, 31), Place("shop.py", 0, 1)])
+def test_edits_that_are_not_there_or_shown_anyway_are_passed_over(gone: Place) -> None:
+    assert edited_places(gone) == edited_places()
 
 
 # Explanations

@@ -5,13 +5,22 @@ Owns the retrieval for a cursor and the request made of it. Knows no model's for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
 
 from ...codegraph import FileGraph, parse_file
 from ...llm import Cancel, CodeModel, CompletionRequest, PromptFragment, WorkspaceModel
-from ...retrieval import Query, QueryLines, RankedFragment, RetrievalOptions, Retrieved, retrieve
+from ...retrieval import (
+    Place,
+    Query,
+    QueryLines,
+    RankedFragment,
+    RepositoryIndex,
+    RetrievalOptions,
+    Retrieved,
+    retrieve,
+)
 from ..config import Config
 from ..secrets import redact
 from ..snapshot import FolderSnapshot
@@ -34,7 +43,8 @@ def retrieve_at(
     file_graph = None
     if options.strategy == "weft":
         file_graph = _graph_above(cursor.path, cursor.lines.text[: cursor.lines.offset(cursor.line, 0)])
-    query = Query(cursor.path, cursor.prefix, cursor.shown_from_line, file_graph, lines)
+    edited = tuple(_edited_places(snapshot.index, cursor))
+    query = Query(cursor.path, cursor.prefix, cursor.shown_from_line, file_graph, lines, edited)
     return retrieve(snapshot.index, query, options)
 
 
@@ -102,6 +112,24 @@ def _same_but_for_line(a: Cursor, b: Cursor) -> bool:
     start = a.lines.offset(a.line, 0)
     ends = [cursor.offset + len(cursor.rest_of_line) for cursor in (a, b)]
     return a.lines.text[:start] == b.lines.text[:start] and a.lines.text[ends[0] :] == b.lines.text[ends[1] :]
+
+
+def _edited_places(index: RepositoryIndex, cursor: Cursor) -> Iterator[Place]:
+    """Where the lines of recent edits stand, the latest first.
+
+    What was thrown away or overwritten since stands nowhere, and blank lines say nothing.
+    """
+    for hunk in cursor.recent.hunks:
+        written = [number for number, line in enumerate(hunk.after) if line.strip()]
+        if not written:
+            continue
+        first, end = written[0], written[-1] + 1
+        place = Place(hunk.path, hunk.start_line + first, hunk.start_line + end)
+        stands = index.n_lines_of(place.path) >= place.end_line and index.text(place) == "\n".join(
+            hunk.after[first:end]
+        )
+        if stands or hunk.path == cursor.path:
+            yield place
 
 
 def _guess(model: WorkspaceModel, request: CompletionRequest, cancel: Cancel, written: str) -> str:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from ...codegraph import language_of
 from ...retrieval import RankedFragment
+from ..recent_edits import RecentEdits
 from ..text import TextLines
 
 Trigger = Literal["invoked", "automatic"]
@@ -26,13 +27,17 @@ SHOWN_CHARACTERS = 6000
 
 @dataclass(frozen=True)
 class Cursor:
-    """Where a completion is wanted. `path` is the key of the file in the index of `folder`, "" for the only one."""
+    """Where a completion is wanted. `path` is the key of the file in the index of `folder`, "" for the only one.
+
+    `recent` are the latest edits in files of that folder.
+    """
 
     path: str
     lines: TextLines
     line: int
     character: int
     folder: str = ""
+    recent: RecentEdits = field(default_factory=RecentEdits)
 
     @property
     def file(self) -> tuple[str, str]:
