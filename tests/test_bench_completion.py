@@ -202,7 +202,7 @@ def test_an_interval_is_around_the_mean_and_draws_within_repositories() -> None:
 
 def test_only_tasks_that_every_setting_has_are_compared() -> None:
     rows = [row("r/line/0", "bm25"), row("r/line/1", "bm25"), row("r/line/1", "weft")]
-    assert {name: [each.task_id for each in of] for name, of in by_setting(rows).items()} == {
+    assert {name: [each.task_id for each in of] for name, of in by_setting(rows, ["bm25", "weft"]).items()} == {
         "bm25": ["r/line/1"],
         "weft": ["r/line/1"],
     }

@@ -10,7 +10,6 @@ with `suffix`, which is a setting of its own, the model and the repair also see 
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -20,12 +19,12 @@ from ...llm import CodeModel
 from ...server.analysis import analyse
 from ...server.completion import Cursor
 from ...server.completion.asking import request_for, retrieve_at
-from ...server.completion.confidence import up_to
-from ...server.completion.engine import write
+from ...server.completion.confidence import joint_probability
 from ...server.completion.iterate import LINES_4K, Loop, Round, best_of, oracle, rounds
 from ...server.completion.showing import show
 from ...server.completion.stopping import Stopping
 from ...server.completion.surroundings import look_around
+from ...server.completion.writing import write
 from ...server.config import Config
 from ...server.settings import index_settings
 from ...server.snapshot import FolderSnapshot
@@ -107,7 +106,7 @@ def answer(
     completion = show(done.written, cursor, single_line=single_line)
     seconds = time.perf_counter() - started
     score = score_completion(task.ground_truth, completion.text)
-    logs = [math.log(max(own, 1e-300)) for _, own in done.written.pieces if own is not None]
+    log_probability, n_pieces = joint_probability(done.written)
     report = getattr(loop.model, "last_report", None)
     return Row(
         task_id=task.task_id,
@@ -117,8 +116,8 @@ def answer(
         exact_match=score.exact_match,
         edit_similarity=score.edit_similarity,
         raw_exact_match=score_completion(task.ground_truth, done.written.text).exact_match,
-        log_probability=sum(logs) if logs else None,
-        n_pieces=len(logs),
+        log_probability=log_probability if n_pieces else None,
+        n_pieces=n_pieces,
         backend=done.written.backend,
         ms=1e3 * seconds,
         prompt_tokens=None if report is None else report.prompt_tokens,
@@ -161,7 +160,7 @@ def _as_server(loop: Loop) -> Round:
 def _stopped(loop: Loop, done: Round) -> Round:
     assert loop.stopping is not None
     end = loop.stopping().end_of(done.written.text)
-    return done if end is None else replace(done, written=up_to(done.written, end))
+    return done if end is None else replace(done, written=done.written.cut(end))
 
 
 def cursor_of(task: Task, source: SourceFile, *, suffix: bool) -> Cursor:

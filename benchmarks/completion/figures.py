@@ -106,13 +106,13 @@ def calibration_error(bins: Sequence[Bin]) -> float:
     return sum(each.n * abs(each.confidence - each.right) for each in bins) / n_rows if n_rows else math.nan
 
 
-def by_setting(rows: Iterable[Row]) -> dict[str, list[Row]]:
+def by_setting(rows: Iterable[Row], settings: Sequence[str]) -> dict[str, list[Row]]:
     """The rows of each setting, tasks in one order, and only tasks that every setting has an answer to."""
-    found: dict[str, dict[str, Row]] = {}
+    found: dict[str, dict[str, Row]] = {setting: {} for setting in settings}
     for row in rows:
-        found.setdefault(row.setting, {})[row.task_id] = row
-    common = set.intersection(*(set(of) for of in found.values())) if found else set()
-    return {setting: [of[task_id] for task_id in sorted(common)] for setting, of in found.items()}
+        found[row.setting][row.task_id] = row
+    common = set.intersection(*(set(of) for of in found.values()))
+    return {setting: [of[task_id] for task_id in sorted(common)] for setting, of in found.items()} if common else {}
 
 
 def by_repository(rows: Iterable[Row]) -> Mapping[str, list[Row]]:

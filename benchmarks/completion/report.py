@@ -28,6 +28,7 @@ class Results:
 
     model: ModelAsked
     suffix: bool
+    settings: Sequence[str]
     rows: Sequence[Row]
 
     @property
@@ -36,7 +37,7 @@ class Results:
 
     def of(self, kind: str) -> dict[str, list[Row]]:
         """Rows by setting, of tasks that every setting has an answer to."""
-        return figures.by_setting(row for row in self.rows if row.kind == kind)
+        return figures.by_setting((row for row in self.rows if row.kind == kind), self.settings)
 
 
 def report(results: Results, against: str) -> str:

@@ -132,7 +132,7 @@ def _measured(options: argparse.Namespace, model: ModelAsked) -> Results:
         stores[done[0].repo].add(done)
         rows += done
         _progress(f"{model.spelling}: {number} of {len(pieces)} pieces of work")
-    return Results(model, options.suffix, rows)
+    return Results(model, options.suffix, [setting.name for setting in options.settings], rows)
 
 
 def _missing(

@@ -81,21 +81,10 @@ def sure_part(written: Written, least_confidence: float) -> Written:
     text = written.text
     ends = [at for at, letter in enumerate(text) if letter == "\n" and text[:at].strip()]
     for end in (len(text), *reversed(ends)):
-        part = up_to(written, end)
+        part = written.cut(end)
         if (confidence_of(part) or 0.0) >= least_confidence:
             return part
     return replace(written, pieces=())
-
-
-def up_to(written: Written, n_characters: int) -> Written:
-    """The first characters of what was written; a piece that is cut keeps its probability."""
-    pieces = []
-    for text, probability in written.pieces:
-        if n_characters <= 0:
-            break
-        pieces.append((text[:n_characters], probability))
-        n_characters -= len(text)
-    return replace(written, pieces=tuple(pieces))
 
 
 def _curve(backend: str) -> Curve:
