@@ -56,7 +56,7 @@ def block_opened_by(path: str, lines: TextLines, line: int, text: str, opened: O
     last = code[-1]
     if last in CLOSERS:
         first = _first_line(path, lines, line, code)
-        indent = columns(lines.line(first) if first != line else text)
+        indent = columns(text if first == line or code.strip() == last else lines.line(first))
         header = _joined(lines, first, line, code)
         statements = last == "{" and _is_statements(path, header, _enclosing(path, lines, opened))
         return Block(indent, CLOSERS[last], statements)
@@ -69,7 +69,7 @@ def block_opened_by(path: str, lines: TextLines, line: int, text: str, opened: O
     else:
         return None
     first = _first_line(path, lines, line, code)
-    indent = columns(lines.line(first) if first != line else text)
+    indent = columns(text if first == line else lines.line(first))
     if language and not _is_whole(path, _joined(lines, first, line, code).strip(), filler):
         return None
     return Block(indent, closer)
@@ -117,7 +117,8 @@ def _enclosing(path: str, lines: TextLines, opened: Opened) -> tuple[str, ...]:
     for bracket in around:
         line, character = lines.position(bracket.at)
         code = lines.line(line)[: character + 1]
-        headers.append(_joined(lines, _first_line(path, lines, line, code), line, code))
+        header = _joined(lines, _first_line(path, lines, line, code), line, code)
+        headers.append("{" if _CLAUSES.match(header) else header)
     return tuple(headers)
 
 
@@ -132,7 +133,7 @@ _EXPRESSIONS = frozenset(
 """Kinds of nodes in braces that are no block."""
 
 _CLAUSES = re.compile(r"[\s}]*(?:else|catch|finally|do|try)\b")
-_LITERAL_BEFORE = re.compile(r"(?:[=(,:\[?&|+]|\breturn)\s*\{$")
+_EXPRESSION_BEFORE = re.compile(r"(?:[=(,:\[?&|+]|\breturn)\s*\{$")
 
 
 @lru_cache(maxsize=256)
@@ -140,10 +141,8 @@ def _is_statements(path: str, header: str, enclosing: Sequence[str]) -> bool:
     """Whether the brace at the end of `header` opens a block, and not an expression."""
     if _CLAUSES.match(header):
         return True
-    if _LITERAL_BEFORE.search(header) and not header.endswith(("=> {", "=>{")):
-        return False
     if not language_of(path):
-        return True
+        return _EXPRESSION_BEFORE.search(header) is None
     text = "\n".join([*enclosing, header.lstrip().lstrip("}")])
     if language_of(path) == "php":
         text = f"<?php {text}"

@@ -21,10 +21,7 @@ def lexis_of(path: str) -> Lexis:
     return _PLAIN.get(PurePosixPath(path.replace("\\", "/")).suffix.lower(), Lexis())
 
 
-# A comment or a string that ends before what is read does is skipped whole, which is much faster. On a finished line
-# a quote without its partner is an apostrophe; on the last one it opens a string.
-
-
+# A comment or a string that ends before what is read does is skipped whole, which is much faster.
 def _line_comment(mark: str) -> tuple[Rule, ...]:
     return Rule(rf"(?:{mark})[^\r\n]*(?=[\r\n])"), Rule(mark, Open("comment", lines=False))
 
@@ -39,10 +36,11 @@ def _quoted(quote: str, *, lines: bool = False, hole: str = "") -> tuple[Rule, .
     opens = Open("string", end=quote, lines=lines, escapes=True, hole=hole)
     not_inside = rf"{quote}\\\r\n" + (rf"\{hole[0]}" if hole else "")
     whole = Rule(rf"{quote}(?:[^{not_inside}]|\\[^\r\n])*{quote}")
-    return whole, Rule(quote if lines else quote + _LAST_LINE, opens)
+    return whole, Rule(quote if lines else quote + _GOES_ON, opens)
 
 
-_LAST_LINE = r"(?![^\r\n]*[\r\n])"
+# On a finished line, a quote without its partner is an apostrophe, unless a backslash takes the line break away.
+_GOES_ON = r"(?:(?![^\r\n]*[\r\n])|(?=[^\r\n]*\\\r?\n))"
 _SLASHES = (*_line_comment("//"), *_block_comment(r"/\*", r"\*/"))
 _CHARACTER = Rule(r"'(?:\\[^\r\n][^'\r\n]*|[^'\\\r\n])'")
 
@@ -57,11 +55,10 @@ def _python_string(before: str, hole: str) -> tuple[Rule, ...]:
         rules.append(Rule(rf"{before}{quote}(?:[^{not_inside}]|\\(?:\r\n|[\s\S]))*{quote}"))
         opens = Open("string", end=quote, lines=False, escapes=True, hole=hole)
         # One with a hole is opened even on a finished line, for the code in the hole.
-        rules.append(Rule(f"{before}{quote}" + ("" if hole else _LAST_LINE_OR_CONTINUED), opens))
+        rules.append(Rule(f"{before}{quote}" + ("" if hole else _GOES_ON), opens))
     return tuple(rules)
 
 
-_LAST_LINE_OR_CONTINUED = r"(?:(?![^\r\n]*[\r\n])|(?=[^\r\n]*\\\r?\n))"
 _PYTHON = Lexis(
     rules=(
         *_line_comment("#"),

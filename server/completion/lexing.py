@@ -12,7 +12,6 @@ import re
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from threading import Lock
 from typing import Literal, NamedTuple
 
@@ -65,7 +64,7 @@ class Lexis:
     def read(self, text: str, opened: Opened, start: int, end: int, floor: int = 0) -> tuple[Opened, int]:
         """What is open at `end` when `opened` is at `start`, with `end`.
 
-        Once fewer than `floor` are open, that is returned at once, with the offset of the bracket that closed one.
+        Once fewer than `floor` are open, that is returned at once, with the offset of the sign that closed one.
         """
         pattern = _code(self)
         stack = list(opened)
@@ -73,6 +72,8 @@ class Lexis:
         while at < end:
             if stack and stack[-1].kind not in ("bracket", "hole"):
                 at = _through(text, stack, at, end)
+                if len(stack) < floor:
+                    return tuple(stack), at - 1
                 continue
             found = pattern.search(text, at, end)
             if found is None:
@@ -169,41 +170,42 @@ class _Memory:
     """What is open at some offsets of the texts read last, by path. For several threads."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, tuple[str, list[tuple[int, Opened]]]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[str, _States]] = OrderedDict()
         self._lock = Lock()
 
     def open_above(self, lexis: Lexis, path: str, above: str) -> Opened:
         with self._lock:
-            kept = self._kept.get(path)
-        states = _shared(kept[0], kept[1], above) if kept else []
-        if not states:
-            states = [(_left_margin(above, len(above) - MOST_CHARACTERS), lexis.outside)]
+            text, states = self._kept.get(path, ("", []))
+        n_shared = _n_shared(text, states, above)
+        further = states[n_shared:] if text.startswith(above) else []
+        states = states[:n_shared] or [(_left_margin(above, len(above) - MOST_CHARACTERS), lexis.outside)]
         at, opened = states[-1]
         while at < len(above):
-            next_at = above.find("\n", at + CHECKPOINT_CHARACTERS) + 1 or len(above)
-            opened, _ = lexis.read(above, opened, at, next_at)
-            at = next_at
+            end = above.find("\n", at + CHECKPOINT_CHARACTERS) + 1 or len(above)
+            opened, _ = lexis.read(above, opened, at, end)
+            at = end
             states.append((at, opened))
         with self._lock:
-            self._kept[path] = above, states
+            self._kept[path] = text if further else above, states + further
             self._kept.move_to_end(path)
             if len(self._kept) > REMEMBERED_TEXTS:
                 self._kept.popitem(last=False)
         return opened
 
 
+_States = list[tuple[int, Opened]]
+
 _MEMORY = _Memory()
 
 
-def _shared(text: str, states: list[tuple[int, Opened]], above: str) -> list[tuple[int, Opened]]:
-    """The states of `text` that hold in `above` as well: those in the beginning that both share."""
-    n_shared = 1 if states[0][0] <= len(above) and text[: states[0][0]] == above[: states[0][0]] else 0
-    if n_shared:
-        for (start, _), (end, _) in pairwise(states):
-            if end > len(above) or text[start:end] != above[start:end]:
-                break
-            n_shared += 1
-    return states[:n_shared]
+def _n_shared(text: str, states: _States, above: str) -> int:
+    """How many of the states of `text`, which come in order, hold in `above` as well: those of what both begin with."""
+    start = 0
+    for number, (end, _) in enumerate(states):
+        if end > len(above) or text[start:end] != above[start:end]:
+            return number
+        start = end
+    return len(states)
 
 
 def _left_margin(text: str, at: int) -> int:

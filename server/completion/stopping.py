@@ -66,6 +66,7 @@ class _Lines:
         self._at = 0  # start of the first line that is not finished
         self._content_end = 0  # end of the last line that is not blank
         self._code_end = 0  # end of the last line that is code, and no comment or decorator
+        self._last_statement_end = 0  # end of the last statement that another one follows
         self._n_lines = self._n_blank = 0
         self._column = columns(self._before)  # of the first line that is no part of a header
         self._has_content = self._has_code = self._block is None and bool(self._before.strip())
@@ -110,23 +111,26 @@ class _Lines:
         first, column = found[1], self._column_of(line)
         if not is_whole and first not in _CLOSERS and (not first[0].isidentifier() or found.end() == len(line)):
             return None  # it may become another word, or a sign that says something else
-        end = self._end_by_structure(line, column, first) if self._has_content else None
+        is_definition = is_whole and _is_definition(line)
+        end = self._end_by_structure(column, first, is_definition) if self._has_content else None
         if end is None and is_whole and (column, line.strip()) == self._below:
             return self._content_end
         return end
 
-    def _end_by_structure(self, line: str, column: int, first: str) -> int | None:
+    def _end_by_structure(self, column: int, first: str, is_definition: bool) -> int | None:
         if self._block is not None:
-            return self._end_of_block_before(self._block, line, column, first)
+            return self._end_of_block_before(self._block, column, first, is_definition)
         if column < self._column:
             return self._content_end
-        if column > self._column or first in _GOES_ON or not self._has_code:
+        if column > self._column or first in _GOES_ON:
             return None
-        if self._scope == "statement" or self._n_blank or (self._has_definition and _DEFINITION.match(line)):
-            return self._content_end
-        return None
+        if self._scope == "paragraph":
+            is_over = self._n_blank > 0 or (self._has_definition and is_definition)
+        else:
+            is_over = self._has_code
+        return self._content_end if is_over else None
 
-    def _end_of_block_before(self, block: Block, line: str, column: int, first: str) -> int | None:
+    def _end_of_block_before(self, block: Block, column: int, first: str, is_definition: bool) -> int | None:
         is_outside = column <= min(block.indent, self._column - 1)
         if block.closer in ("", "end"):
             goes_on = block.closer and not self._is_closed_below and column == block.indent and first in _RUBY_CLAUSES
@@ -135,9 +139,9 @@ class _Lines:
         elif first == block.closer:
             return self._content_end if self._is_closed_below else None
         # Labels stand as far left as the block's header, and what is no code further left.
-        elif is_outside and first not in ")]}#" and (column < block.indent or _DEFINITION.match(line)):
+        elif is_outside and first not in ")]}#" and (column < block.indent or is_definition):
             return self._content_end
-        if self._has_definition and column == self._column and (first == "@" or _DEFINITION.match(line)):
+        if self._has_definition and column == self._column and (first == "@" or is_definition):
             return self._code_end
         return None
 
@@ -152,8 +156,11 @@ class _Lines:
             return self._content_end if self._n_blank >= BLANK_LINES else None
         column = self._column_of(line)
         if starts_statement:
-            self._column = self._column if self._has_content else column
-            self._has_definition |= column == self._column and _DEFINITION.match(line) is not None
+            if not self._has_content:
+                self._column = column
+            elif column == self._column:
+                self._last_statement_end = self._code_end
+            self._has_definition |= column == self._column and _is_definition(line)
         code = code_of(self._path, line).strip()
         if code and not _DECORATOR.fullmatch(code):
             self._has_code = True
@@ -162,7 +169,9 @@ class _Lines:
         self._content_end = line_end
         self._n_blank = 0
         self._n_lines += 1
-        return line_end if self._n_lines >= MOST_LINES or self._is_over(line, code) else None
+        if self._n_lines >= MOST_LINES:
+            return self._last_statement_end or line_end
+        return line_end if self._is_over(line, code) else None
 
     def _is_over(self, line: str, code: str) -> bool:
         """Whether a line that was just read is known to be the last one."""
@@ -199,6 +208,10 @@ class _Lines:
             return self._at + len(before) if before else self._content_end
         further = _FURTHER_CLOSERS.match(text, at + 1, line_end)
         return further.end() if further and not text[further.end() : line_end].strip() else at + 1
+
+
+def _is_definition(line: str) -> bool:
+    return _DEFINITION.match(line) is not None and not line.rstrip().endswith(";")
 
 
 _FIRST_WORD = re.compile(r"[ \t]*(\w+|\S)")
