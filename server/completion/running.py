@@ -60,12 +60,21 @@ class Generation:
         self._n_waiting = 0
         self._leaving: threading.Timer | None = None
         self._is_outdated = False
+        self._typed: tuple[str, ...] = ()  # what the latest text may have behind the spot; empty when nobody said
         self.cancel.on_cancel(self._wake)
 
     def tell(self, written: Written) -> None:
         with self._changed:
             self._written = written
             self._changed.notify_all()
+        if self._typed and not any(map(self.agrees_with, self._typed)):
+            self.cancel.cancel()  # who waits may have typed something else, and asks anew
+
+    def edited(self, lines: TextLines) -> None:
+        """The text is another one now; an answer that can't go on from there ends, now or when it shows."""
+        self._typed = self.spot.typed_in(lines)
+        if not any(map(self.agrees_with, self._typed)):
+            self.outdate()
 
     def end(self, written: Written | None, error: ModelError | None) -> None:
         with self._changed:
@@ -81,8 +90,9 @@ class Generation:
         return not self.cancel.cancelled and (text.startswith(typed) or typed.startswith(text))
 
     @property
-    def is_wanted(self) -> bool:
-        return self._n_waiting > 0
+    def is_abandoned(self) -> bool:
+        """Whether all who waited have left."""
+        return self._leaving is not None
 
     def outdate(self) -> None:
         """The text went another way: end it, and send away who waits."""
@@ -132,14 +142,14 @@ class Generation:
             if self._n_waiting or self._is_done or self.cancel.cancelled:
                 return
             if not at_once:
-                self._leaving = threading.Timer(self.grace_s, self._end_unwanted)
+                self._leaving = threading.Timer(self.grace_s, self._end_abandoned)
                 self._leaving.daemon = True
                 self._leaving.start()
                 return
         self.cancel.cancel()
 
-    def _end_unwanted(self) -> None:
-        if not self.is_wanted:
+    def _end_abandoned(self) -> None:
+        if self.is_abandoned:
             self.cancel.cancel()
 
     def _wake(self) -> None:
@@ -169,7 +179,7 @@ class Running:
         typed = generation.spot.typed_until(cursor)
         if typed is not None and single_line in (None, generation.single_line) and generation.agrees_with(typed):
             return generation, typed
-        generation.cancel.cancel()
+        generation.outdate()
         return None
 
     def start(self, generation: Generation, write: Write) -> None:
@@ -178,7 +188,7 @@ class Running:
         thread = threading.Thread(target=self._run, args=(generation, write), name="weft-writing", daemon=True)
         with self._changed:
             file, known = generation.spot.file, self._generations.values()
-            others = [other for other in known if other.spot.file == file or not other.is_wanted]
+            others = [other for other in known if other.spot.file == file or other.is_abandoned]
             self._generations[file] = generation
             self._threads.add(thread)
             is_closed = self._is_closed
@@ -192,8 +202,8 @@ class Running:
         """A text changed. What is written for it ends when it does not go on from there."""
         with self._changed:
             generation = self._generations.get(file)
-        if generation is not None and not any(map(generation.agrees_with, generation.spot.typed_in(lines))):
-            generation.outdate()
+        if generation is not None:
+            generation.edited(lines)
 
     def close(self) -> None:
         """End everything, and wait a little for the models to notice."""
