@@ -52,7 +52,7 @@ class Work:
 def do(work: Work) -> list[Row]:
     """One piece of work. Raises ModelError."""
     repository = _repository(work.repo, work.tree)
-    return answers(repository, work.tasks, work.settings, _model(work.model), suffix=work.suffix)
+    return answers(repository, work.tasks, work.settings, open_asked(work.model), suffix=work.suffix)
 
 
 Way = Callable[[Iterable[Work]], Iterator[list[Row]]]
@@ -108,7 +108,7 @@ def _repository(repo: str, tree: Path) -> Repository:
 
 
 @lru_cache(maxsize=1)
-def _model(asked: ModelAsked) -> CodeModel | None:
+def open_asked(asked: ModelAsked) -> CodeModel | None:
     """The open model; None for the repository's own. Raises ModelError."""
     table: Mapping[str, Any] | None = spelled_model(asked.spelling)
     assert table is not None, asked.spelling
