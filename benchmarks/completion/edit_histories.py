@@ -82,7 +82,8 @@ def edit_tasks(repository: Path, history: History, n_tasks: int) -> Iterator[Com
     """
     repo = history.name.rpartition("/")[2]
     targets: set[str] = set()
-    for commit in reversed(commits_between(repository, history.last_commit)):
+    _, *commits = commits_between(repository, history.last_commit)  # the first one has nothing before it
+    for commit in reversed(commits):
         if len(targets) == n_tasks:
             return
         edits = [edit for edit in edits_of(repository, [commit]) if _is_source(edit.path)]
@@ -90,7 +91,7 @@ def edit_tasks(repository: Path, history: History, n_tasks: int) -> Iterator[Com
             continue
         files = {path: normalise(text) for path, text in files_at(repository, f"{commit}^") if _is_source(path)}
         chance = random.Random(f"{SEED}:{repo}:{commit}")
-        by_target = {_target(task): task for task in _tasks(repo, commit, edits, files, chance)}
+        by_target = {_target(task): task for task in tasks_of(repo, commit, edits, files, chance)}
         found = [task for target, task in by_target.items() if target not in targets]
         drawn = chance.sample(found, min(len(found), TASKS_PER_COMMIT, n_tasks - len(targets)))
         targets.update(map(_target, drawn))
@@ -98,26 +99,10 @@ def edit_tasks(repository: Path, history: History, n_tasks: int) -> Iterator[Com
             yield CommitTasks(commit, files, tuple(drawn))
 
 
-def _is_source(path: str) -> bool:
-    *folders, name = path.split("/")
-    hidden = any(folder.startswith(".") or folder.lstrip("_") in SKIPPED_FOLDERS for folder in folders)
-    return name.endswith(".py") and not hidden and SKIPPED_FILES.search(name) is None
-
-
-def _typed_by_hand(edits: Sequence[FileEdit]) -> bool:
-    hunks = [hunk for edit in edits for hunk in edit.hunks]
-    n_lines = sum(hunk.removed.count("\n") + hunk.text.count("\n") for hunk in hunks)
-    return 1 < len(hunks) <= MAX_HUNKS and n_lines <= MAX_LINES
-
-
-def _target(task: EditTask) -> str:
-    return task.task.ground_truth_line.strip()
-
-
-def _tasks(
+def tasks_of(
     repo: str, commit: str, edits: Iterable[FileEdit], files: Mapping[str, str], chance: random.Random
 ) -> Iterator[EditTask]:
-    """One line of every hunk but the first that has a fitting one."""
+    """One line of every hunk but the first that has a fitting one; `files` are those of the commit's parent."""
     replay = _Replay(files)
     for edit in edits:
         before, after = normalise(edit.before), normalise(edit.after)
@@ -142,6 +127,22 @@ def _tasks(
                 start = line
             replay.write(edit.path, new[:end] + rest, added=new[start:end])
             replay.n_hunks += 1
+
+
+def _is_source(path: str) -> bool:
+    *folders, name = path.split("/")
+    hidden = any(folder.startswith(".") or folder.lstrip("_") in SKIPPED_FOLDERS for folder in folders)
+    return name.endswith(".py") and not hidden and SKIPPED_FILES.search(name) is None
+
+
+def _typed_by_hand(edits: Sequence[FileEdit]) -> bool:
+    hunks = [hunk for edit in edits for hunk in edit.hunks]
+    n_lines = sum(hunk.removed.count("\n") + hunk.text.count("\n") for hunk in hunks)
+    return 1 < len(hunks) <= MAX_HUNKS and n_lines <= MAX_LINES
+
+
+def _target(task: EditTask) -> str:
+    return task.task.ground_truth_line.strip()
 
 
 def _resembles(line: str, removed: Iterable[str]) -> bool:

@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         model = open_asked(ModelAsked(options.model, options.context))
         for repository in options.repository:
             history = _history_of(repository)
-            for done in _answered(repository, history, options.tasks, model):
+            for done in answered(repository, history, options.tasks, model):
                 for name, row in done.items():
                     rows[name].setdefault(history.name, []).append(row)
             print(f"{history.name}: {len(rows[AGAINST][history.name])} tasks", file=sys.stderr, flush=True)
@@ -160,7 +160,7 @@ def _history_of(repository: Path) -> History:
     raise NoHistory(f"{repository} is no full clone of {names}. Clone one of them, or run `git fetch` in it.")
 
 
-def _answered(repository: Path, history: History, n_tasks: int, model: CodeModel | None) -> Iterator[dict[str, Row]]:
+def answered(repository: Path, history: History, n_tasks: int, model: CodeModel | None) -> Iterator[dict[str, Row]]:
     """The rows of each task by setting."""
     saved = FolderSnapshot.empty(index_settings(Config(), history.name))
     files: Mapping[str, str] = {}
