@@ -44,9 +44,9 @@ def test_the_first_hunk_of_a_commit_gives_no_task() -> None:
 
 
 def test_the_lines_that_a_hunk_removed_are_gone() -> None:
-    other = SHOP.replace("    amount = total(basket)\n", "    for item in sorted(every, key=rank):\n")
+    other = SHOP.replace("    amount = total(basket)\n", "    log(level=3, every=basket)\n")
     (task,) = tasks(("price.py", PRICE, NEW_PRICE), ("shop.py", SHOP, other))
-    assert task.task.ground_truth == "    for item in sorted(every, key=rank):"
+    assert task.task.ground_truth == "    log(level=3, every=basket)"
     assert "amount = total" not in task.unsaved["shop.py"]
 
 
