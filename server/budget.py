@@ -21,8 +21,11 @@ def prompt_ms(target_ms: int) -> int:
 
 
 def new_tokens(speed: Speed, target_ms: int, limit: int) -> int:
-    """How many tokens may be written, at most `limit`; that many while the speed is unknown."""
+    """How many tokens may be written, at most `limit`; that many while the speed is unknown.
+
+    A power of two: a number that moves with every measurement would cut each prompt elsewhere.
+    """
     if not speed.decode:
         return limit
     in_time = int(speed.decode * (target_ms - prompt_ms(target_ms)) / 1e3)
-    return min(limit, max(FEWEST_NEW_TOKENS, in_time))
+    return min(limit, max(FEWEST_NEW_TOKENS, 1 << in_time.bit_length() >> 1))
