@@ -111,7 +111,9 @@ class CompletionOptions:
     speculate: bool = _setting(
         False, "While a completion is shown and nobody types, have the next one written, for whoever takes it."
     )
-    recent_edits: bool = _setting(True, "Show the model what was edited lately, in other files too.")
+    recent_edits: bool = _setting(
+        True, "Show models the places that were edited last, in other files too, saved or not."
+    )
     deadline_ms: int = _setting(
         2000, "A model that wrote nothing for longer is given up; the workspace model answers.", low=10, high=600_000
     )

@@ -272,7 +272,7 @@ def test_without_edits_nothing_unlike_the_cursor_is_found(shop: Shop) -> None:
 def test_what_was_edited_last_is_found_though_it_shares_no_word_with_the_cursor(shop: Shop) -> None:
     shop.write("price.py", "discount = 0.1", at_line=30)
     shop.write("tax.py", "reduced = 0.07", at_line=0)
-    assert shop.found() == [("tax.py", 0), ("price.py", 27)]
+    assert shop.found() == [("tax.py", 0), ("price.py", 20)]
 
 
 def test_an_edit_that_was_thrown_away_is_not_found(shop: Shop) -> None:
@@ -288,7 +288,7 @@ def test_an_edit_that_was_saved_is_found_when_its_file_is_closed(shop: Shop) -> 
     path.write_text("\n".join([*lines[:30], "discount = 0.1", *lines[30:]]), encoding="utf-8")
     shop.workspace.close_buffer(path)
     shop.workspace.flush()
-    assert shop.found() == [("price.py", 27)]
+    assert shop.found() == [("price.py", 20)]
 
 
 def test_the_edit_at_the_cursor_is_in_the_prompt_anyway(shop: Shop) -> None:

@@ -326,22 +326,22 @@ def edited_places(*edited: Place, k: int = 10, explain: bool = False) -> list[tu
 
 def test_recent_edits_come_first_with_what_follows_them() -> None:
     found = edited_places(Place("tax.py", 30, 31), Place("price.py", 0, 1), explain=True)
-    assert found[:2] == [("tax.py", 27, 47), ("price.py", 0, 20)]
+    assert found[:2] == [("tax.py", 20, 40), ("price.py", 0, 20)]
     assert found[2][0] == "pay.py"
 
 
 def test_recent_edits_take_a_fifth_of_the_places() -> None:
     edits = [Place("tax.py", line, line + 1) for line in (50, 25, 3)]
     assert [place for place in edited_places(*edits) if place[0] == "tax.py"] == [
-        ("tax.py", 47, 60),
-        ("tax.py", 22, 42),
+        ("tax.py", 40, 60),
+        ("tax.py", 15, 35),
     ]
     assert [place for place in edited_places(*edits, k=4) if place[0] == "tax.py"] == []
 
 
 def test_no_line_is_in_two_recent_edits() -> None:
     edits = (Place("tax.py", 30, 31), Place("tax.py", 32, 33), Place("tax.py", 5, 6))
-    assert edited_places(*edits)[:2] == [("tax.py", 27, 47), ("tax.py", 2, 22)]
+    assert edited_places(*edits)[:2] == [("tax.py", 20, 40), ("tax.py", 0, 20)]
 
 
 @pytest.mark.parametrize("gone", [Place("deleted.py", 0, 1), Place("price.py", 30, 31), Place("shop.py", 0, 1)])
