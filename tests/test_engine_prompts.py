@@ -114,10 +114,10 @@ def test_another_line_another_edit_above_and_another_file_bring_other_fragments(
     model = Served()
     path = folder / "shop.py"
 
-    def shown() -> set[tuple[str, ...]]:
+    def shown() -> list[tuple[str, ...]]:
         workspace.flush()
         workspace.complete(path, 99, 0, trigger="invoked")
-        return {fragment.paths for fragment in model.requests[-1].fragments}
+        return [fragment.paths for fragment in model.requests[-1].fragments]
 
     config = Config(completion=OPTIONS, model=(ModelOptions(backend="none"),))
     with Workspace([folder], config, model=model, cache=False) as workspace:  # type: ignore[arg-type]
@@ -129,7 +129,7 @@ def test_another_line_another_edit_above_and_another_file_bring_other_fragments(
         workspace.edit_buffer(folder / "zebra.py", "def zebra_stripes(animal):\n    return animal.zebra_stripes\n")
         workspace.edit_buffer(path, ABOVE + "    zebra_stripes(p")
         assert ("zebra.py",) in shown()
-        before = {fragment.paths for fragment in model.requests[-1].fragments}
+        before = [fragment.paths for fragment in model.requests[-1].fragments]
         workspace.edit_buffer(path, ABOVE + "    zebra_stripes(parcel)\n    ship(")
         assert shown() != before
 
