@@ -49,16 +49,21 @@ def block_opened_by(path: str, lines: TextLines, line: int, text: str, opened: O
 
     `opened` is what is open behind it.
     """
+    language = language_of(path)
     code = code_of(path, text).rstrip()
+    if language == "ruby":
+        code = _PARAMETERS_OF_BLOCK.sub("", code)
     if not code:
         return None
-    language = language_of(path)
     last = code[-1]
     if last in CLOSERS:
         first = _first_line(path, lines, line, code)
         indent = columns(text if first == line or code.strip() == last else lines.line(first))
         header = _joined(lines, first, line, code)
-        statements = last == "{" and _is_statements(path, header, _enclosing(path, lines, opened))
+        if header.strip() == "{":  # a block of its own, unless it is an element of something
+            statements = len(opened) < 2 or opened[-2].text == "{"
+        else:
+            statements = last == "{" and _is_statements(path, header, _enclosing(path, lines, opened))
         return Block(indent, CLOSERS[last], statements)
     if language == "python" or not language:
         closer, filler = "", " pass"
@@ -75,6 +80,9 @@ def block_opened_by(path: str, lines: TextLines, line: int, text: str, opened: O
     return Block(indent, closer)
 
 
+_PARAMETERS_OF_BLOCK = re.compile(r"(?<=\{)[ \t]*\|[^|]*\|$")
+
+
 def code_of(path: str, line: str) -> str:
     """A line without the comment at its end."""
     opened, _ = lexis_of(path).read(line, (), 0, len(line))
@@ -89,12 +97,13 @@ _ABOVE = tuple(Open("bracket", bracket) for bracket in CLOSERS)
 def _first_line(path: str, lines: TextLines, line: int, code: str) -> int:
     """The line in which the header that ends with `code` begins: brackets may spread it over several."""
     first, header = line, code
+    is_alone = code.strip() == "{"
     while first > max(0, line - MOST_HEADER_LINES):
-        alone = header.strip() == "{"
-        if not alone and not _closes_more(path, header):
+        goes_on = is_alone and (first == line or columns(header) > columns(code))
+        if not goes_on and not _closes_more(path, header):
             break
         above = lines.line(first - 1)
-        if alone and code_of(path, above).rstrip()[-1:] in ("", ";", "{", "}", ","):
+        if is_alone and code_of(path, above).rstrip()[-1:] in ("", ";", "{", "}", ","):
             break
         first, header = first - 1, f"{above}\n{header}"
     return first
@@ -173,4 +182,6 @@ def _is_whole(path: str, header: str, filler: str) -> bool:
     word = "".join(takewhile(str.isalpha, header))
     before = _BEFORE_CLAUSE[language_of(path)].get(word, "")
     tree = SyntaxTree.parse(path, before + header + filler)
-    return not tree.has_errors
+    kinds = tree.kinds_at(len(before + header) + filler.index(filler.split()[0]))
+    # A lone `end` is a name to Ruby's grammar: then what should be the body stands in the file itself.
+    return not tree.has_errors and kinds[1] != kinds[-1]

@@ -124,7 +124,10 @@ _RUBY = Lexis(
             Open("string", end=r"\g<word>", hole="#{", at_line_start=True),
         ),
         _RUBY_REGEX,
-        Rule(r"%[wWiIqQr]?(?:\([^()\r\n]*\)|\[[^\[\]\r\n]*\]|\{[^{}\r\n]*\})"),
+        *(
+            Rule(rf"(?<![\w)\]])%[wWiIqQr]?\{start}", Open("string", end=rf"\{end}", escapes=True, hole="#{"))
+            for start, end in ("()", "[]", "{}")
+        ),
         *_quoted('"', lines=True, hole="#{"),
         *_quoted("'", lines=True),
         *_quoted("`", lines=True, hole="#{"),

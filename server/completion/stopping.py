@@ -55,7 +55,7 @@ class _Lines:
             and self._block.closer != ""
             and not cursor.rest_of_line.lstrip().startswith(self._block.closer)
             and self._below[0] == self._block.indent
-            and self._below[1].startswith(self._block.closer)
+            and self._below[1].startswith(tuple(_RUBY_CLAUSES) if self._block.closer == "end" else self._block.closer)
         )
         # A statement ends outside of all that its line opens; the content of a block ends inside the block.
         self._opened = self._base = opened_at(cursor)
@@ -133,8 +133,8 @@ class _Lines:
     def _end_of_block_before(self, block: Block, column: int, first: str, is_definition: bool) -> int | None:
         is_outside = column <= min(block.indent, self._column - 1)
         if block.closer in ("", "end"):
-            goes_on = block.closer and not self._is_closed_below and column == block.indent and first in _RUBY_CLAUSES
-            if is_outside and not goes_on:
+            is_clause = block.closer == "end" and column == block.indent and first in _RUBY_CLAUSES
+            if is_outside and (not is_clause or (first == "end" and self._is_closed_below)):
                 return self._content_end
         elif first == block.closer:
             return self._content_end if self._is_closed_below else None

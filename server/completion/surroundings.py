@@ -110,9 +110,9 @@ def _on_blank_line(cursor: Cursor, opened: Opened) -> Surroundings:
     if block is not None and block.closer in ("", "end") and cursor.character and not _deeper(cursor, block):
         block = None
     if block is not None:
-        if _is_filled(cursor, block):
-            return Surroundings("code", block.statements, "paragraph")
-        return Surroundings("code", True, "block", block)
+        if not _is_filled(cursor, block):
+            return Surroundings("code", True, "block", block)
+        return Surroundings("code", True, "paragraph") if block.statements else Surroundings()
     if number == cursor.line - 1 and not _continues_below(cursor):
         if _is_decorator(above, cursor.language):
             return Surroundings("code", True, "statement")
