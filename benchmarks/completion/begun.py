@@ -6,6 +6,7 @@ Owns where the cursor stands. RepoEval has none of these; its tasks begin at the
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -13,9 +14,13 @@ from ..repoeval.tasks import PIECE, SEED, Task
 
 
 def begun_lines(tasks: Iterable[Task]) -> Iterator[Task]:
-    """For each line task one behind some piece of its line, never the last: the same place always."""
+    """For each line task one behind some piece of its line, the same always, so that more than signs is left to write.
+
+    What closes a line is not shown on its own, however sure: it takes longer to read than to type.
+    """
     for task in tasks:
-        ends = [found.end() for found in PIECE.finditer(task.ground_truth_line)][:-1]
+        line = task.ground_truth_line
+        ends = [found.end() for found in PIECE.finditer(line) if re.search(r"\w", line[found.end() :])]
         if task.kind == "line" and ends:
             repo, _, number = task.task_id.split("/")
             task_id = f"{repo}/begun/{number}"
