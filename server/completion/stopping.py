@@ -72,6 +72,7 @@ class _Lines:
         self._has_content = self._has_code = self._block is None and bool(self._before.strip())
         self._has_definition = False
         self._is_compound = False  # the statement has a block
+        self._is_continued = False  # a backslash ends the line above
 
     def end_of(self, text: str) -> int | None:
         while self._end is None:
@@ -97,6 +98,11 @@ class _Lines:
         return len(self._opened) == len(self._base)
 
     @property
+    def _is_in_brackets(self) -> bool:
+        """Whether the statement that the cursor stands in ends only behind a bracket that is still open."""
+        return bool(self._base) and self._base[-1].text in ("(", "[")
+
+    @property
     def _is_code(self) -> bool:
         return not self._opened or self._opened[-1].kind in ("bracket", "hole")
 
@@ -106,7 +112,7 @@ class _Lines:
     def _end_before(self, line: str, *, is_whole: bool) -> int | None:
         """The end of the text when it ends before this line, of which perhaps only the beginning is written."""
         found = _FIRST_WORD.match(line)
-        if found is None or self._continues_cursor or not self._is_at_base or not self._is_code:
+        if found is None or self._continues_cursor or self._is_continued or not self._is_at_base or not self._is_code:
             return None
         first, column = found[1], self._column_of(line)
         if not is_whole and first not in _CLOSERS and (not first[0].isidentifier() or found.end() == len(line)):
@@ -120,6 +126,8 @@ class _Lines:
     def _end_by_structure(self, column: int, first: str, is_definition: bool) -> int | None:
         if self._block is not None:
             return self._end_of_block_before(self._block, column, first, is_definition)
+        if self._is_in_brackets:
+            return None
         if column < self._column:
             return self._content_end
         if column > self._column or first in _GOES_ON:
@@ -165,6 +173,7 @@ class _Lines:
         if code and not _DECORATOR.fullmatch(code):
             self._has_code = True
             self._code_end = line_end
+        self._is_continued = code.endswith("\\")
         self._has_content = True
         self._content_end = line_end
         self._n_blank = 0
@@ -183,11 +192,11 @@ class _Lines:
                 return columns(line) == self._block.indent
             # What follows the header on its line is the whole block.
             return self._block.closer == "" and self._continues_cursor
-        if self._scope != "statement" or not self._has_code or not code:
+        if self._scope != "statement" or self._is_in_brackets or self._is_continued or not self._has_code or not code:
             return False
         if self._language == "python":
             self._is_compound |= code.endswith(":")
-            return not self._is_compound and not code.endswith("\\")
+            return not self._is_compound
         return code.endswith(";") and not self._is_compound
 
     def _read(self, text: str, line_end: int) -> int | None:

@@ -9,7 +9,7 @@ import re
 from types import MappingProxyType
 
 from ..config import CompletionOptions
-from .surroundings import Surroundings, only_closes
+from .surroundings import Surroundings, only_closes, opened_at
 from .values import Cursor, Trigger
 
 REFUSALS = MappingProxyType(
@@ -45,7 +45,7 @@ def _refusal(cursor: Cursor, surroundings: Surroundings, options: CompletionOpti
         return "word"
     if not only_closes(rest, cursor.language):
         return "mid-line"
-    if surroundings.kind == "code" and not surroundings.multi_line and _is_finished(before, rest, cursor.language):
+    if surroundings.kind == "code" and not surroundings.multi_line and _is_finished(cursor):
         return "finished"
     # A model would have nothing to go by but the file's name, and nearly never guesses right.
     if not before.strip() and not cursor.lines.text.strip():
@@ -60,11 +60,15 @@ def _is_word(character: str) -> bool:
 _ONLY_CLOSERS = re.compile(r"\s*(?:[)\]]*\}[)\]};,]*|end)\s*")
 
 
-def _is_finished(before: str, rest: str, language: str) -> bool:
+def _is_finished(cursor: Cursor) -> bool:
     """Whether a statement ends right before the cursor: with its semicolon, or with the end of its block.
 
     A call that is closed may go on with a dot, and a literal on its line with anything.
     """
-    if rest.strip() or language == "python":
+    before = cursor.start_of_line
+    if cursor.rest_of_line.strip() or cursor.language == "python":
         return False
-    return before.rstrip().endswith(";") or _ONLY_CLOSERS.fullmatch(before) is not None
+    if before.rstrip().endswith(";"):
+        opened = opened_at(cursor)
+        return not opened or opened[-1].text != "("  # as in `for (i = 0;`
+    return _ONLY_CLOSERS.fullmatch(before) is not None
