@@ -146,6 +146,8 @@ def test_a_real_llama_server_is_killed_and_started_again(editing, llama_serving,
         await asyncio.to_thread(server.kill)
         for column in range(TYPED, TYPED + 5):
             assert await type_on(editor, column) == LINE[column + 1 :]
+        # What was typed may have been written before the server died; this was not.
+        await editor.complete("b.py", 2, 0)
         assert (await editor.request("weft/status")).models[0].state == "down"
         await asyncio.to_thread(server.start, file, "-c", "2048")
         await editor.within(until("ready"))

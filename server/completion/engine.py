@@ -58,7 +58,8 @@ class Engine:
         """The completion at the cursor; empty, with the reason, when there is nothing worth showing."""
         reason = why_not(request.cursor, request.surroundings, request.trigger, request.config.completion)
         completion = _answered(request, request.nothing(reason) if reason else self._answer(request))
-        self._ahead.remember(request, completion)
+        if request.config.completion.speculate:
+            self._ahead.remember(request, completion)
         return completion
 
     def complete_in_rounds(self, request: Request, n_rounds: int, on_round: Callable[[Round], None]) -> Completion:
@@ -267,6 +268,8 @@ class Engine:
             source=source,
             least_confidence=request.least_confidence,
             invoked=request.is_invoked,
+            style=request.style,
+            project_style=request.project_style,
             reason=reason,
         )
 

@@ -13,6 +13,7 @@ from ...llm import Cancel
 from ..config import Config
 from ..models import ModelChain
 from ..snapshot import FolderSnapshot
+from .repair import IndentStyle
 from .reuse import Spot
 from .stopping import Stopping
 from .surroundings import Surroundings, look_around
@@ -36,6 +37,8 @@ class Request:
     trigger: Trigger = "automatic"
     multi_line: bool | None = None
     is_ahead: bool = False
+    style: IndentStyle | None = None  # how the editor indents
+    project_style: IndentStyle | None = None  # how the project's settings say
     arrived_s: float = field(default_factory=time.monotonic)
     timings_ms: dict[str, float] = field(default_factory=dict)
 

@@ -195,7 +195,7 @@ class Running:
         for other in others:
             other.outdate()
         if is_closed:
-            generation.cancel.cancel()
+            generation.outdate()
         thread.start()
 
     def edited(self, file: tuple[str, str], lines: TextLines) -> None:
