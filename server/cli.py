@@ -90,7 +90,15 @@ def _parser() -> argparse.ArgumentParser:
     complete = commands.add_parser("complete", help="complete the code at a position")
     _add_location(complete)
     complete.add_argument("--multi-line", action="store_true", help="several lines, whatever the syntax calls for")
-    complete.add_argument(
+    several = complete.add_mutually_exclusive_group()
+    several.add_argument(
+        "--candidates",
+        type=int,
+        metavar="N",
+        default=1,
+        help="up to N different completions, of all models that are up: as slow as all of them together",
+    )
+    several.add_argument(
         "--iterations",
         type=int,
         metavar="N",
@@ -180,21 +188,27 @@ def _complete(options: argparse.Namespace) -> int:
 
     if options.iterations is not None:
         return _complete_in_rounds(options)
+    if options.candidates < 1:
+        raise UserError(f"--candidates {options.candidates}: give at least 1.")
     terminal = _terminal(options)
     path, line, character = _location(options.location)
     settings = _model_settings(options.model)
     with _indexed_workspace(path, terminal, options, settings) as workspace:
-        completion = workspace.complete(path, line, character, multi_line=options.multi_line or None, trigger="invoked")
+        multi_line = options.multi_line or None
+        completions = workspace.complete_several(path, line, character, options.candidates, multi_line=multi_line)
         # The same fragments, with their scores in parts: finding those out takes longer than a completion may.
         explanation = workspace.explain(path, line, character)
-        completion = replace(completion, fragments=explanation.fragments)
         notes = explanation.notes
+    first, *others = completions
+    first = replace(first, fragments=explanation.fragments)
     if options.json:
-        terminal.json({**completion_json(completion), "notes": list(notes)})
+        further = {"candidates": [completion_json(other) for other in others]} if options.candidates > 1 else {}
+        terminal.json({**completion_json(first), **further, "notes": list(notes)})
     else:
         terminal.notes(notes)
-        terminal.completion(path, completion)
-    return 0 if completion.text else NOTHING_TO_SHOW
+        for completion in (first, *others):
+            terminal.completion(path, completion)
+    return 0 if first.text else NOTHING_TO_SHOW
 
 
 def _complete_in_rounds(options: argparse.Namespace) -> int:

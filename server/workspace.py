@@ -352,7 +352,14 @@ class Workspace:
         return completion
 
     def complete_several(
-        self, path: Path | str, line: int, character: int, n: int, *, cancel: Cancel | None = None
+        self,
+        path: Path | str,
+        line: int,
+        character: int,
+        n: int,
+        *,
+        cancel: Cancel | None = None,
+        multi_line: bool | None = None,
     ) -> list[Completion]:
         """Up to `n` different completions at a position, the best first; one that is empty when there is none.
 
@@ -364,7 +371,7 @@ class Workspace:
             several.extend(self._engine.complete_several(request, n))
             return several[0]
 
-        first = self._complete(path, line, character, cancel or Cancel(), "invoked", None, how)
+        first = self._complete(path, line, character, cancel or Cancel(), "invoked", multi_line, how)
         self.stats.answered(first, "invoked", language_of(path.name))
         return several or [first]
 

@@ -56,6 +56,17 @@ def test_complete_shows_the_code_with_the_completion_and_what_it_used(weft):
     assert "price.py:1-2" in out
 
 
+def test_candidates_are_printed_one_after_the_other_the_first_with_what_it_used(weft):
+    status, out, _ = weft("complete new.py:4 --folder . --candidates 3 --json")
+    first = json.loads(out)
+    assert (status, first["text"]) == (0, "ce_of(basket)") and first["fragments"]
+    texts = [first["text"], *(other["text"] for other in first["candidates"])]
+    assert len(texts) == len(set(texts)) <= 3
+    status, out, _ = weft("complete new.py:4 --folder . --candidates 3")
+    assert status == 0 and out.count("total = price_of(basket)") >= len(texts)
+    assert weft("complete new.py:4 --candidates 0")[0] == 2
+
+
 def test_complete_in_the_middle_of_a_line_keeps_its_rest(weft):
     status, out, _ = weft("complete part_1.py:4:19 --json --folder .")
     completion = json.loads(out)

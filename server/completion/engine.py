@@ -248,7 +248,8 @@ class Engine:
                 except ModelError as error:
                     request.models.failed(model, error)
                     continue
-            yield _answered(asked, self._shown(asked, written, fragments, asked.single_line, "model"))
+            # What they were shown is the first one's to tell.
+            yield _answered(asked, self._shown(asked, written, (), asked.single_line, "model"))
 
     def _shown(
         self,
