@@ -1,0 +1,276 @@
+"""`weft bench latency`: its made-up model, its editors at the real server, and the figures it makes of them."""
+
+import contextlib
+import json
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+
+import httpx
+import pytest
+from weft.benchmarks.histories import FileEdit
+from weft.benchmarks.latency.client import Client, ServerGone
+from weft.benchmarks.latency.figures import figures_of
+from weft.benchmarks.latency.fixed_speed import FixedSpeedModel, Work, tokens_of
+from weft.benchmarks.latency.replay import Asked, Editor, Session, encodings_of
+from weft.benchmarks.latency.typing import Hands, sittings
+
+QUICK = Hands(
+    letter_s=0.004,
+    shifted_s=0.004,
+    word_s=0.004,
+    line_s=0.01,
+    erase_s=0.002,
+    notice_s=0.002,
+    think_s=0.01,
+    switch_s=0.01,
+)
+"""Somebody who types two hundred keys a second: what is answered late is overtaken, and tests are short."""
+
+
+class Stays:
+    def is_gone(self):
+        return False
+
+
+class GoesAfter:
+    """A client that is gone when it is looked for the n-th time."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def is_gone(self):
+        self.n -= 1
+        return self.n < 0
+
+
+def fixed(*truths, right_share=1.0):
+    return FixedSpeedModel(truths, right_share, read_per_s=1e9, written_per_s=1e9)
+
+
+def write(model, prefix, n_predict=99, stop=(), client=None, prompt=None):
+    work = model.begin(n_predict)
+    text = "".join(model.answer(work, prompt or prefix, prefix, n_predict, stop, client or Stays()))
+    return text, work
+
+
+def test_the_fixed_model_goes_on_as_the_true_text_does():
+    model = fixed("import os\n\ndef area(width):\n    return width * width\n")
+    assert write(model, "def area(width):\n    return wid", stop=["\n"])[0] == "th * width"
+
+
+def test_a_model_that_is_never_right_writes_something_else():
+    truth = "".join(f"line_{i} = call_{i}(argument)\n" for i in range(20))
+    text, _ = write(fixed(truth, right_share=0.0), truth[:100], stop=["\n"])
+    assert text and not truth[100:].startswith(text)
+
+
+def test_nobody_is_right_about_a_typo():
+    assert write(fixed("def area(width):\n"), "def arxx")[0] == "pass\n"
+
+
+def test_only_what_is_new_in_a_prompt_is_read():
+    model = fixed("")
+    prompt = "one two three four five six"
+    _, first = write(model, "", prompt=prompt)
+    _, second = write(model, "", prompt=prompt + " seven eight")
+    assert (first.n_cached, first.n_read) == (0, len(tokens_of(prompt)))
+    assert (second.n_cached, second.n_read) == (len(tokens_of(prompt)), len(tokens_of(" seven eight")))
+
+
+def test_a_client_that_leaves_ends_the_reading_and_the_writing():
+    model = fixed("alpha beta gamma delta epsilon")
+    _, reading = write(model, "", prompt="word " * 600, client=GoesAfter(1))
+    assert reading.closed_early and 0 < reading.n_read < 1200 and reading.n_written == 0
+    text, writing = write(model, "alpha", client=GoesAfter(3), prompt="short")
+    assert writing.closed_early and writing.n_written == 3 and len(tokens_of(text)) == 2
+
+
+def test_a_request_for_no_token_only_reads():
+    text, work = write(fixed("alpha beta"), "alpha", n_predict=0)
+    assert text == "" and work.warm_up and work.n_read == 1
+
+
+@pytest.fixture
+def model_process(tmp_path):
+    """`model_process(*truths)`: a fixed model behind HTTP, as the benchmark starts it."""
+    processes = []
+
+    def start(*truths, writes=2000):
+        path = tmp_path / "truth.json"
+        path.write_text(json.dumps(truths), encoding="utf-8")
+        command = [sys.executable, "-m", "weft.benchmarks.latency.fixed_speed", path, f"--writes={writes}"]
+        process = subprocess.Popen([*command, "--reads=20000", "--right=1"], stdout=subprocess.PIPE, text=True)
+        processes.append(process)
+        return process, process.stdout.readline().strip()
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+@pytest.fixture
+def replayed(tmp_path):
+    """`replayed(edits, manners, settings, seen)`: the session of a quick typist at the real server."""
+
+    def replay(edits, manners, settings=None, plan=None, hands=QUICK):
+        folder, home = (tmp_path / "project").resolve(), tmp_path / "home"
+        for made in (folder, home):
+            made.mkdir()
+        for edit in edits:
+            (folder / edit.path).write_text(edit.before, encoding="utf-8", newline="")
+        typed = sittings(edits, 1, hands)
+        with Client(folder, home, settings or {}, encodings_of(manners)) as client:
+            while client.ask("weft/status")["state"] != "ready":
+                time.sleep(0.01)
+            session = Editor(client, folder, manners).replay(plan(typed) if plan else typed, 1)
+        assert [person.text for sitting in typed for person in sitting.typists] == [edit.after for edit in edits]
+        return session
+
+    return replay
+
+
+BEFORE = "import os\n\n\ndef area(width, height):\n    return width * height\n"
+AFTER = (
+    'import os\n\n\ndef area(width, height):\n    """Größe 😀"""\n    return width * height\n\n\n'
+    "def scaled(width, height, factor):\n    return area(width * factor, height * factor)\n"
+)
+EDITS = [
+    FileEdit("c0ffee", "shapes.py", BEFORE, AFTER),
+    FileEdit(
+        "c0ffee", "use.py", "from shapes import area\n", "from shapes import area, scaled\nprint(scaled(1, 2, 3))\n"
+    ),
+    FileEdit("f00d", "shapes.py", AFTER, AFTER.replace("factor", "scale").replace("\n", "\r\n")),
+]
+
+
+RESTING = replace(QUICK, think_s=0.25, think_at_line=0.0, spread=0.0)
+"""Neovim asks when the cursor has rested for 0.2 s."""
+
+
+@pytest.mark.parametrize(("manners", "hands"), [("vscode", QUICK), ("neovim", RESTING)])
+def test_every_request_of_a_session_is_answered(replayed, manners, hands):
+    session = replayed(EDITS, manners, hands=hands)
+    assert session.finished and session.n_files == 3
+    assert session.asked and not [asked for asked in session.asked if asked.kind == "unanswered"]
+    assert not [asked.error for asked in session.asked if asked.error and asked.kind != "superseded"]
+    assert (len(session.asked) > session.n_keys / 2) == (manners == "vscode")
+
+
+def test_every_request_is_answered_when_the_model_dies_in_the_middle(replayed, model_process):
+    process, url = model_process(*(edit.after for edit in EDITS), writes=50)
+
+    def kill_while_it_writes():
+        with contextlib.suppress(httpx.HTTPError):
+            while not any(work["n_written"] > 2 and not work["end_s"] for work in httpx.get(f"{url}/log").json()):
+                time.sleep(0.002)
+        process.kill()
+
+    threading.Thread(target=kill_while_it_writes, daemon=True).start()
+    session = replayed(EDITS, "vscode", {"model": [{"backend": "llama.cpp", "url": url}]})
+    process.wait(30)
+    assert session.finished
+    assert not [asked for asked in session.asked if asked.kind == "unanswered"]
+    assert not [asked.error for asked in session.asked if asked.error and asked.kind != "superseded"]
+
+
+def test_what_a_model_has_right_is_shown_and_taken(replayed, model_process):
+    patient = Hands(letter_s=0.2, think_s=0.5, spread=0.0, mistype=0.0, takes=1.0)
+    edit = FileEdit("c0ffee", "shapes.py", BEFORE, BEFORE + "print(area(1, 2))\n")
+    _, url = model_process(edit.after)
+    settings = {"model": [{"backend": "llama.cpp", "url": url}], "completion": {"debounce_ms": 0}}
+    session = replayed([edit], "vscode", settings, hands=patient)
+    shown = [asked for asked in session.asked if asked.text]
+    assert shown and session.n_taken > 0 and session.n_takes > 0
+    assert any(asked.n_agreeing == len(asked.text) for asked in shown)
+    assert session.n_keys < len("print(area(1, 2))\n")
+
+
+def test_a_server_that_ends_says_its_last_words(tmp_path):
+    command = [sys.executable, "-c", "import sys; sys.exit('no such thing')"]
+    with pytest.raises(ServerGone, match="no such thing"):
+        Client(tmp_path, tmp_path, {}, ["utf-16"], command=command)
+
+
+def asked(sent_s, replied_s, text="x", source="model", key_s=None, superseded_s=None, **timings_ms):
+    return Asked("file:///a.py", key_s or sent_s, sent_s, replied_s, superseded_s, text, source, timings_ms)
+
+
+def figures(*requests, works=(), embedded=False):
+    return figures_of(Session(asked=list(requests)), {}, embedded=embedded, works=works)
+
+
+def test_overhead_is_what_neither_the_model_nor_the_wait_for_a_key_took():
+    request = asked(10.0, 10.5, debounce=100.0, retrieval=10.0)
+    work = Work(10.2, 10.45, n_written=3)
+    assert figures(request, works=[work])["overhead"] == {"p50": 150.0, "p95": 150.0, "n": 1}
+
+
+def test_a_model_that_works_for_another_request_while_a_key_is_waited_for_counts_once():
+    request = asked(10.0, 10.3, debounce=100.0, retrieval=10.0)
+    works = [Work(9.9, 10.06), Work(10.12, 10.29)]
+    assert figures(request, works=works)["overhead"]["p50"] == pytest.approx(20.0, abs=0.1)
+
+
+def test_of_the_embedded_model_nothing_is_subtracted_and_empty_answers_count():
+    row = figures(asked(1.0, 1.01, model=5.0), asked(2.0, 2.03, text="", source=""), embedded=True)
+    assert row["overhead"]["p95"] == pytest.approx(30.0)
+    assert row["kinds"]["empty"] == 1 and row["overhead_by_kind"]["empty"]["n"] == 1
+
+
+def test_hits_are_a_share_of_the_answers_with_a_text():
+    requests = [asked(1.0, 1.001, source=source) for source in ("cache", "typed-through", "model", "joined")]
+    row = figures(*requests, asked(2.0, 2.1, text=""))
+    assert row["hit_share"] == 0.5 and row["hits"]["n"] == 2
+
+
+def test_what_is_overtaken_or_never_answered_is_counted_apart():
+    late, early = asked(1.0, 1.5, superseded_s=1.2), asked(2.0, 2.1, superseded_s=2.2)
+    row = figures(late, early, asked(3.0, None))
+    assert (row["superseded"], row["unanswered"], row["kinds"]["model"]) == (1, 1, 1)
+
+
+def test_the_models_work_is_split_into_answered_and_thrown_away():
+    works = [Work(0.0, 1.0, n_written=8), Work(1.0, 2.0, n_written=2, closed_early=True), Work(2.0, 3.0, warm_up=True)]
+    row = figures(asked(0.0, 1.0, text="one two"), works=works)
+    assert row["tokens"]["answered"] == 3 and row["tokens"]["thrown_away_share"] == 0.7
+    assert (row["tokens"]["requests"], row["tokens"]["closed_early"], row["tokens"]["warm_ups"]) == (2, 1, 1)
+
+
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+@needs_git
+def test_the_command_replays_a_repository_of_ones_own(tmp_path):
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    git = ["git", "-C", clone, "-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]
+    subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
+    for text in ("a = 1\n", "a = 1\nb = 2\n"):
+        (clone / "a.py").write_text(text, encoding="utf-8")
+        subprocess.run([*git, "add", "a.py"], check=True)
+        subprocess.run([*git, "commit", "-q", "-m", "an edit"], check=True)
+    done = bench(
+        "--sizes", "20k", "--editors", "vscode", "--repository", clone, "--commits", "HEAD~1..HEAD", work=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout.splitlines()[-1])
+    (row,) = report["rows"]
+    assert report["machine"] and row["finished"] and row["unanswered"] == 0 and row["sent"] > 0
+    assert row["lines"] == 1 and not any(edited.read_text() != "a = 1\n" for edited in tmp_path.rglob("edited/a.py"))
+
+
+@needs_git
+def test_the_command_says_what_to_do_without_a_history(tmp_path):
+    done = bench("--repository", tmp_path, work=tmp_path)
+    assert done.returncode == 2 and "--repository" in done.stderr and "Traceback" not in done.stderr
+
+
+def bench(*arguments, work):
+    command = [sys.executable, "-m", "weft", "bench", "latency", "--work", work, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
