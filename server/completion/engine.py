@@ -216,8 +216,8 @@ class Engine:
             return instead_of
         least = request.least_confidence
         model = request.snapshot.model.with_threshold(least_probability("workspace", least) if least else 0.0)
-        started = time.monotonic()
         fragments = self._retrieved(request)
+        started = time.monotonic()
         asked = self._asked(request, model, fragments, request.cancel)
         written = write(model, asked, request.stopping(), request.cancel)
         request.timings_ms["model"] = 1e3 * (time.monotonic() - started) + request.timings_ms.get("model", 0.0)

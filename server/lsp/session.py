@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("weft.lsp")
 
 N_REQUEST_THREADS = 8
-"""Superseded requests keep their thread until the model notices; a few more than run at once."""
+"""A superseded request leaves its thread as soon as it is told; models write in threads of their own."""
 
 ANSWER_WITHIN_S = 3.0
 """How long the client may take to answer a question of ours before we go on without the answer."""
