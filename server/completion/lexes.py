@@ -66,13 +66,14 @@ _PYTHON = Lexis(
         *_python_string(r"(?<=[fFtT][rR])", "{"),
         *_python_string("", ""),
     ),
+    signs="#\"'",
     # Not "for", "if", "else", "from" and "async": those may begin a line inside brackets.
     restarts="def|class|return|import|raise|while|try|with|del|assert|pass|break|continue|global|nonlocal|elif|except",
 )
 
 # Not behind ">" and "<", where it is the end of a tag, nor behind a name or a closing bracket, where it divides.
 _JAVASCRIPT_REGEX = Rule(
-    r"(?:(?<=[=(,:;!&|?{\[+\-*%^~])|(?<=\breturn))[ \t]*/(?![/*])"
+    r"(?:(?<=[=(,:;!&|?{\[+\-*%^~])|(?<=[=(,:;!&|?{\[+\-*%^~] )|(?<=\breturn ))/(?![/*])"
     r"(?:[^/\\\[\r\n]|\\[^\r\n]|\[(?:[^\]\\\r\n]|\\[^\r\n])*\])+/"
 )
 _JAVASCRIPT = Lexis(
@@ -82,38 +83,45 @@ _JAVASCRIPT = Lexis(
         *_quoted('"'),
         *_quoted("'"),
         *_quoted("`", lines=True, hole="${"),
-    )
+    ),
+    signs="/\"'`",
 )
-_GO = Lexis(rules=(*_SLASHES, *_quoted('"'), _CHARACTER, Rule("`", Open("string", end="`"))))
-_JAVA = Lexis(rules=(*_SLASHES, Rule('"""', Open("string", end='"""', escapes=True)), *_quoted('"'), _CHARACTER))
+_GO = Lexis((*_SLASHES, *_quoted('"'), _CHARACTER, Rule("`", Open("string", end="`"))), signs="/\"'`")
+_JAVA = Lexis(
+    (*_SLASHES, Rule('"""', Open("string", end='"""', escapes=True)), *_quoted('"'), _CHARACTER), signs="/\"'"
+)
 _RUST = Lexis(
     rules=(
         *_line_comment("//"),
         *_block_comment(r"/\*", r"\*/", nests=True),
-        Rule(r'\bb?r(?P<hashes>#*)"', Open("string", end=r'"\g<hashes>')),
+        Rule(r'(?:(?<=\br)|(?<=\bbr))(?P<hashes>#*)"', Open("string", end=r'"\g<hashes>')),
         *_quoted('"', lines=True),
         _CHARACTER,  # any other quote begins the name of a lifetime
-    )
+    ),
+    signs="/#\"'",
 )
-_C = Lexis(rules=(*_SLASHES, *_quoted('"'), _CHARACTER))
+_C = Lexis((*_SLASHES, *_quoted('"'), _CHARACTER), signs="/\"'")
 _CPP = Lexis(
-    rules=(*_SLASHES, Rule(r'R"(?P<mark>\w*)\(', Open("string", end=r'[)]\g<mark>"')), *_quoted('"'), _CHARACTER)
+    (Rule(r'(?<=R)"(?P<mark>\w*)\(', Open("string", end=r'[)]\g<mark>"')), *_C.rules),
+    signs=_C.signs,
 )
 _ODD_QUOTES = '(?<!")(?:"")*"(?!")'  # two quotes stand for one
 _CSHARP = Lexis(
     rules=(
         *_SLASHES,
-        Rule(r'\$*(?P<quotes>"{3,})', Open("string", end=r"\g<quotes>")),
-        Rule(r'@"(?:[^"]|"")*"(?!")'),
-        Rule('@"', Open("string", end=_ODD_QUOTES)),
-        Rule(r'(?:\$@|@\$)"', Open("string", end=_ODD_QUOTES, hole="{")),
-        Rule(r'\$"', Open("string", end='"', lines=False, escapes=True, hole="{")),
+        Rule(r'(?P<quotes>"{3,})', Open("string", end=r"\g<quotes>")),
+        Rule(r'(?:(?<=\$@)|(?<=@\$))"', Open("string", end=_ODD_QUOTES, hole="{")),
+        Rule(r'(?<=@)"(?:[^"]|"")*"(?!")'),
+        Rule('(?<=@)"', Open("string", end=_ODD_QUOTES)),
+        Rule(r'(?<=\$)"', Open("string", end='"', lines=False, escapes=True, hole="{")),
         *_quoted('"'),
         _CHARACTER,
-    )
+    ),
+    signs="/\"'",
 )
 _RUBY_REGEX = Rule(
-    r"(?:(?<=[=(,!&|?{\[~])|(?<=\b(?:if|or))|(?<=\b(?:and|not))|(?<=\bwhen))[ \t]*/(?!/)(?:[^/\\\r\n]|\\[^\r\n])+/"
+    r"(?:(?<=[=(,!&|?{\[~])|(?<=[=(,!&|?{\[~] )|(?<=\b(?:if|or) )|(?<=\b(?:and|not) )|(?<=\bwhen ))"
+    r"/(?!/)(?:[^/\\\r\n]|\\[^\r\n])+/"
 )
 _RUBY = Lexis(
     rules=(
@@ -131,7 +139,8 @@ _RUBY = Lexis(
         *_quoted('"', lines=True, hole="#{"),
         *_quoted("'", lines=True),
         *_quoted("`", lines=True, hole="#{"),
-    )
+    ),
+    signs="#=<%/\"'`",
 )
 _PHP = Lexis(
     rules=(
@@ -145,6 +154,7 @@ _PHP = Lexis(
         *_quoted('"', lines=True, hole="{$"),
         *_quoted("'", lines=True),
     ),
+    signs="?/#<\"'",
     outside=(Open("markup", end=r"<\?(?:php\b|=)?"),),
 )
 
@@ -163,9 +173,10 @@ _LEXES = {
     "php": _PHP,
 }
 
-_HASHES = Lexis(rules=(*_line_comment(r"(?<![^\s])#"), *_quoted('"'), *_quoted("'")))
-_DASHES = Lexis(rules=(*_line_comment("--"), *_quoted('"'), *_quoted("'")))
-_LIKE_C = Lexis(rules=(*_SLASHES, *_quoted('"'), *_quoted("'")))
+_QUOTES = (*_quoted('"'), *_quoted("'"))
+_HASHES = Lexis((*_line_comment(r"(?<![^\s])#"), *_QUOTES), signs="#\"'")
+_DASHES = Lexis((*_line_comment("--"), *_QUOTES), signs="-\"'")
+_LIKE_C = Lexis((*_SLASHES, *_QUOTES), signs="/\"'")
 _PLAIN = {
     f".{extension}": lexis
     for lexis, extensions in (

@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Literal, NamedTuple
 
 MOST_CHARACTERS = 200_000
-"""So much is read above a cursor when nothing was kept, from a line at the left margin on: about 40 ms of work."""
+"""So much is read above a cursor when nothing was kept, from a line at the left margin on: about 15 ms of work."""
 
 CHECKPOINT_CHARACTERS = 1024
 """Text between two remembered states: an edit above the cursor reads again at most so much, and what is below it."""
@@ -58,6 +58,7 @@ class Lexis:
     """How comments and strings of a language are written: the first rule that matches counts."""
 
     rules: tuple[Rule, ...] = ()
+    signs: str = ""  # the rules' patterns begin with one of these characters
     restarts: str = ""  # words that begin a statement, and no bracket can be open before one that begins a line
     outside: Opened = ()  # what a text is before anything opens in it
 
@@ -66,7 +67,7 @@ class Lexis:
 
         Once fewer than `floor` are open, that is returned at once, with the offset of the sign that closed one.
         """
-        pattern = _code(self)
+        pattern, restart = _code(self), _restart(self.restarts)
         stack = list(opened)
         at = start
         while at < end:
@@ -75,26 +76,26 @@ class Lexis:
                 if len(stack) < floor:
                     return tuple(stack), at - 1
                 continue
-            found = pattern.search(text, at, end)
+            if stack and at and text[at - 1] in "\r\n" and restart.match(text, at, end):
+                while stack and (stack[-1].kind in ("bracket", "hole") or not stack[-1].lines):
+                    stack.pop()
+                if len(stack) < floor:
+                    return tuple(stack), at
+            found = pattern.match(text, at, end)
             if found is None:
                 break
             what = found.lastgroup or ""
             at = found.end()
             if what == "open":
-                stack.append(Open("bracket", found.group(), at=found.start()))
+                stack.append(Open("bracket", found[what], at=found.start(what)))
             elif what == "close":
-                _close(stack, found.group())
+                _close(stack, found[what])
                 if len(stack) < floor:
-                    return tuple(stack), found.start()
-            elif what == "restart":
-                while stack and (stack[-1].kind in ("bracket", "hole") or not stack[-1].lines):
-                    stack.pop()
-                if len(stack) < floor:
-                    return tuple(stack), found.start()
-            elif what != "pair" and (opens := self.rules[int(what[1:])].opens) is not None:
+                    return tuple(stack), found.start(what)
+            elif what.startswith("rule") and (opens := self.rules[int(what[4:])].opens) is not None:
                 if "\\g<" in opens.end:
                     opens = opens._replace(end=found.expand(opens.end))
-                opens = opens._replace(text=found.group(), at=found.start())
+                opens = opens._replace(text=found[what], at=found.start(what))
                 if opens.at_line_start:  # its line goes on as code, and the text begins below
                     line_end = text.find("\n", at, end)
                     rest, _ = self.read(text, tuple(stack), at, end if line_end < 0 else line_end)
@@ -158,12 +159,17 @@ def _inside(inside: Open) -> re.Pattern[str]:
 
 @cache
 def _code(lexis: Lexis) -> re.Pattern[str]:
-    """The next thing in code that matters; the name of its group says what it is."""
-    parts = [f"(?P<r{number}>{rule.pattern})" for number, rule in enumerate(lexis.rules)]
-    if lexis.restarts:
-        parts.append(rf"(?P<restart>(?<=[\r\n])[ \t]*(?:{lexis.restarts})\b)")
-    pair = r"(?P<pair>\([\w .,=*]*\)|\[[\w .,:*]*\])"  # read in one step, for speed
-    return re.compile("|".join([*parts, pair, r"(?P<open>[(\[{])", r"(?P<close>[)\]}])"]))
+    """What code holds up to the next thing that matters; the name of its group says what that is."""
+    signs = re.escape(lexis.signs) + (r"\r\n" if lexis.restarts else "")
+    parts = [f"(?P<rule{number}>{rule.pattern})" for number, rule in enumerate(lexis.rules)]
+    parts.append(r"(?P<pair>\([\w .,=*]*\)|\[[\w .,:*]*\])")  # read in one step, for speed
+    parts += [r"(?P<open>[(\[{])", r"(?P<close>[)\]}])", r"(?P<nothing>[\s\S]|\Z)"]
+    return re.compile(rf"[^(){{}}\[\]{signs}]*(?:{'|'.join(parts)})")
+
+
+@cache
+def _restart(words: str) -> re.Pattern[str]:
+    return re.compile(rf"[ \t]*(?:{words})\b" if words else r"(?!)")
 
 
 class _Memory:
@@ -178,7 +184,9 @@ class _Memory:
             text, states = self._kept.get(path, ("", []))
         n_shared = _n_shared(text, states, above)
         further = states[n_shared:] if text.startswith(above) else []
-        states = states[:n_shared] or [(_left_margin(above, len(above) - MOST_CHARACTERS), lexis.outside)]
+        states = states[:n_shared]
+        if not states or len(above) - states[-1][0] > MOST_CHARACTERS:
+            states, further = [(_left_margin(above, len(above) - MOST_CHARACTERS), lexis.outside)], []
         at, opened = states[-1]
         while at < len(above):
             end = above.find("\n", at + CHECKPOINT_CHARACTERS) + 1 or len(above)
