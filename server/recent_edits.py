@@ -1,4 +1,4 @@
-"""What was edited lately, in all files, saved or not, and which files were visited: what somebody is busy with.
+"""What was edited lately, in all files, saved or not: what somebody is busy with.
 
 Owns the joining of keystrokes into hunks, and what is forgotten. Knows no editor protocol, no index and no prompt.
 
@@ -18,9 +18,8 @@ from .text import changed_range
 
 # Bounds, not tuned: a commit of the edit tasks (benchmarks/results/edits.md) has fewer and shorter hunks.
 MAX_HUNKS = 32
-MAX_HUNK_LINES = 60
+MAX_HUNK_LINES, MAX_HUNK_CHARACTERS = 60, 6000
 MAX_AGE_S = 3600.0
-MAX_VISITED = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,47 +43,37 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True)
 class RecentEdits:
-    """Hunks, the one touched last first, and the files that somebody was in, the latest first."""
+    """Hunks, the one touched last first."""
 
     hunks: tuple[Hunk, ...] = ()
-    visited: tuple[str, ...] = ()
 
     def with_edit(self, path: str, before: str, after: str, at: float) -> RecentEdits:
         """After the text of `path` became another. Files that may hold secrets are never remembered.
 
-        A change that is longer than `MAX_HUNK_LINES` leaves no hunk: nobody typed it.
+        A change that is too long for a hunk leaves none: nobody typed it.
         """
         if is_secret_path(path):
             return self
-        recent = self.with_visit(path)
         change = _change(path, normalise(before), normalise(after), at)
         if not (change.before or change.after):
-            return recent
+            return self
         hunks = [hunk for hunk in self.hunks if at - hunk.at <= MAX_AGE_S]
         touched = sorted(
             (hunk for hunk in hunks if _touches(hunk, change)), key=lambda hunk: (hunk.start_line, hunk.end_line)
         )
         joined = _joined(touched, change)
-        if _n_lines(joined) > MAX_HUNK_LINES:
+        if _is_too_long(joined):
             joined = change  # what was typed before is finished, and what follows begins anew
-        new = (joined,) if 0 < _n_lines(joined) <= MAX_HUNK_LINES else ()
+        new = () if _is_too_long(joined) or not (joined.before or joined.after) else (joined,)
         others = (_moved(hunk, change) for hunk in hunks if hunk not in touched)
-        return replace(recent, hunks=(*new, *others)[:MAX_HUNKS])
-
-    def with_visit(self, path: str) -> RecentEdits:
-        """After somebody went to a file."""
-        if self.visited[:1] == (path,) or is_secret_path(path):
-            return self
-        others = (other for other in self.visited if other != path)
-        return replace(self, visited=(path, *others)[:MAX_VISITED])
+        return RecentEdits((*new, *others)[:MAX_HUNKS])
 
     def with_text(self, path: str, text: str) -> RecentEdits:
         """After a text of unknown origin was opened: hunks that do not stand in it are forgotten."""
         if not any(hunk.path == path for hunk in self.hunks):
             return self
         lines = normalise(text).split("\n")
-        kept = (hunk for hunk in self.hunks if hunk.path != path or stands_in(hunk, lines))
-        return replace(self, hunks=tuple(kept))
+        return RecentEdits(tuple(hunk for hunk in self.hunks if hunk.path != path or stands_in(hunk, lines)))
 
 
 def stands_in(hunk: Hunk, lines: Sequence[str]) -> bool:
@@ -153,5 +142,6 @@ def _moved(hunk: Hunk, change: Hunk) -> Hunk:
     return replace(hunk, start_line=hunk.start_line + len(change.after) - len(change.before))
 
 
-def _n_lines(hunk: Hunk) -> int:
-    return len(hunk.before) + len(hunk.after)
+def _is_too_long(hunk: Hunk) -> bool:
+    lines = (*hunk.before, *hunk.after)
+    return len(lines) > MAX_HUNK_LINES or sum(map(len, lines)) > MAX_HUNK_CHARACTERS

@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft import Config, Workspace
 from weft.server.config import CompletionOptions
-from weft.server.recent_edits import MAX_AGE_S, MAX_HUNK_LINES, MAX_HUNKS, MAX_VISITED, Hunk, RecentEdits, stands_in
+from weft.server.recent_edits import (
+    MAX_AGE_S,
+    MAX_HUNK_CHARACTERS,
+    MAX_HUNK_LINES,
+    MAX_HUNKS,
+    MAX_VISITED,
+    Hunk,
+    RecentEdits,
+    stands_in,
+)
 from weft.server.text import changed_range
 
 CURSOR = "<CURSOR>"
@@ -143,16 +152,9 @@ def test_a_hunk_stays_when_another_file_is_edited() -> None:
     assert [(hunk.path, hunk.start_line) for hunk in recent.hunks] == [("two.py", 0), ("one.py", 0)]
 
 
-def test_files_are_visited_latest_first() -> None:
-    recent = RecentEdits().with_visit("a.py").with_visit("b.py").with_visit("a.py")
-    assert recent.visited == ("a.py", "b.py")
-    assert edited(["x", "y"], "b.py", recent).visited == ("b.py", "a.py")
-
-
 @pytest.mark.parametrize("path", [".env", "deploy/id_rsa", "config/secrets.yaml"])
 def test_files_that_may_hold_secrets_leave_no_trace(path: str) -> None:
-    recent = edited(["a\n", "KEY=1\n"], path).with_visit(path)
-    assert recent == RecentEdits()
+    assert edited(["a\n", "KEY=1\n"], path) == RecentEdits()
 
 
 # A text that somebody else changed
@@ -182,6 +184,10 @@ def test_a_huge_paste_is_no_hunk_and_moves_those_below() -> None:
     assert changes(recent) == [(MAX_HUNK_LINES + 3, "c", "C")]
 
 
+def test_an_edit_of_a_minified_line_is_no_hunk() -> None:
+    assert changes(edited(["x" * MAX_HUNK_CHARACTERS + "\nb\n", "x" * MAX_HUNK_CHARACTERS + "y\nb\n"])) == []
+
+
 def test_a_region_that_outgrows_a_hunk_begins_a_new_one() -> None:
     texts = ["".join(f"line {n}\n" for n in range(size)) for size in range(MAX_HUNK_LINES + 3)]
     recent = edited(texts)
@@ -194,7 +200,6 @@ def test_hunks_are_forgotten_by_number_and_by_age() -> None:
         recent = recent.with_edit(f"{number}.py", "a", "b", number)
     assert len(recent.hunks) == MAX_HUNKS
     assert recent.hunks[-1].path == "1.py"
-    assert len(recent.visited) == MAX_VISITED
     assert [hunk.path for hunk in recent.with_edit("late.py", "a", "b", MAX_AGE_S + MAX_HUNKS).hunks][1:] == [
         f"{MAX_HUNKS}.py"
     ]

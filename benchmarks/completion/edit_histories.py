@@ -109,7 +109,6 @@ def tasks_of(
         source = parse_source(edit.path, after, "")
         fitting = frozenset(target_lines(source))
         old, new, n_more = before.split("\n"), after.split("\n"), 0
-        replay.visit(edit.path)
         for hunk in hunks_between(before, after):
             removed, rest = old[hunk.start_line : hunk.end_line], old[hunk.end_line :]
             start = hunk.start_line + n_more
@@ -159,9 +158,6 @@ class _Replay:
         self.standing = Counter(line.strip() for text in files.values() for line in text.split("\n"))
         self.recent = RecentEdits()
         self.n_hunks = 0
-
-    def visit(self, path: str) -> None:
-        self.recent = self.recent.with_visit(path)
 
     def write(self, path: str, lines: Sequence[str], removed: Iterable[str] = (), added: Iterable[str] = ()) -> None:
         """The file has these lines now; some of them were removed or added."""
