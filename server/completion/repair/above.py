@@ -51,9 +51,14 @@ def _n_lines_of_above(text: str, place: Place) -> int:
     above = [line for line in place.lines_above if line.strip()][: len(whole)][::-1]
     for n in range(min(len(whole), len(above)), 0, -1):
         same = all(a.strip() == b.strip() for a, b in zip(whole[:n], above[-n:], strict=True))
-        if same and (n == len(whole) or n > 1) and _says_something(whole[:n]):
+        # Elements of a list may stand there twice, statements hardly.
+        if same and (n == len(whole) or n > 1) and not _are_elements(whole[:n]) and _says_something(whole[:n]):
             return n
     return 0
+
+
+def _are_elements(lines: list[str]) -> bool:
+    return all(line.rstrip().endswith(",") for line in lines)
 
 
 def _says_something(lines: list[str]) -> bool:

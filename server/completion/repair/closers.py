@@ -24,7 +24,10 @@ def closes_once(draft: Draft) -> Draft:
     place = draft.place
     text, rest = draft.text, place.after.rstrip()
     if not rest.strip():
-        return replace(draft, text=_without_closers_below(text, place), n_replaced=0)
+        kept = _without_closers_below(text, place)
+        if text.strip() and not kept.strip():
+            return draft.refused("the model only repeated what follows the cursor")
+        return replace(draft, text=kept, n_replaced=0)
     closing = _first_extra_closing(text, place)
     extra = closing.start if closing and text[closing.start] == rest.lstrip()[0] else None
     if extra is None and rest.lstrip()[0] == ">":

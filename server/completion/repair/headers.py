@@ -11,7 +11,7 @@ _PYTHON = re.compile(
     r"\s*(?:(?:async\s+)?(?:def|class|if|elif|else|for|while|with|try|except|finally|match|case)\b|[)\]]).*:\s*(?:#.*)?"
 )
 _RUBY = re.compile(
-    r"\s*(?:def|class|module|if|unless|while|until|case|begin|else|elsif|rescue|ensure|when)\b(?!.*\bend\b)(?!.*\bthen\b)"
+    r"\s*(?:def|class|module|if|unless|while|until|case|else|elsif|rescue|ensure|when)\b(?!.*\bend\b)(?!.*\bthen\b)"
     r"(?!\s*\S+(?:\(.*\))?\s=\s).*|.*\bdo(?:\s*\|[^|]*\|)?\s*"
 )
 # Not the brace of a literal, of names to import, or of a namespace, whose content many do not indent.

@@ -126,11 +126,11 @@ def _use_width(lines: list[_Line], style: IndentStyle, place: Place) -> None:
 def _put_first_line(line: _Line, style: IndentStyle, place: Place) -> None:
     """The first line where it belongs; the cursor stands in its indentation already."""
     cursor, own = style.columns(place.indent), style.columns(line.white)
-    above = _statement_above(place)
-    if above is None:
+    statement = _statement_above(place)
+    if statement is None:
         return
-    opens = opens_body(above, place.language)
-    column = style.columns(leading(above))
+    above, white = statement
+    opens, column = opens_body(above, place.language), style.columns(white)
     due = column + style.width if opens else column
     now = cursor + own
     if now == due or line.code.startswith("#"):
@@ -147,26 +147,33 @@ def _put_first_line(line: _Line, style: IndentStyle, place: Place) -> None:
         line.white = style.white(max(0, wanted - cursor))
 
 
-def _statement_above(place: Place) -> str | None:
-    """The line whose level decides about the cursor's; None when that can't be told."""
-    for line in place.lines_above:
-        code = line.strip()
-        if not code or code.startswith("#"):
-            continue
-        goes_on = _GOES_ON.search(code) is not None and not opens_body(line, place.language)
-        if goes_on or '"""' in code or "'''" in code or code[0] in ")]":
-            return line if opens_body(line, place.language) else None
+def _statement_above(place: Place) -> tuple[str, str] | None:
+    """The last line of the statement above, and the white space of its first; None when its level can't be told."""
+    lines = [line for line in place.lines_above if line.strip() and not line.lstrip().startswith("#")]
+    if not lines:
+        return None
+    line, code = lines[0], lines[0].strip()
+    python = place.language == "python"
+    if not opens_body(line, place.language):
+        goes_on = _GOES_ON.search(code) or '"""' in code or "'''" in code or code[0] in ")]"
         brackets = [opened for opened in place.scan.stack if opened.kind == "bracket"]
-        if brackets and (place.language == "python" or brackets[-1].closer != "}"):
-            return None
-        return line
-    return None
+        in_list = brackets and (python or brackets[-1].closer != "}")
+        return None if goes_on or in_list else (line, leading(line))
+    if python and line.count(")") > line.count("("):
+        header = next((line for line in lines if line.lstrip()[0].isalpha() and opens_body(line + ":", "python")), None)
+        return None if header is None else (line, leading(header))
+    if not python and place.scan.stack:
+        # Members that a constructor sets stand further in than it does.
+        sets_members = len(lines) > 1 and lines[1].rstrip().endswith((",", ":"))
+        return None if sets_members else (line, place.indent[:1] * place.scan.stack[-1].indent or leading(line))
+    return line, leading(line)
 
 
 def _put_later_lines(lines: list[_Line], was_at: int, style: IndentStyle, place: Place) -> None:
     """The lines below the first one moved together, where the next line shows that they count from another column."""
     n = next((n for n, line in enumerate(lines) if n and not line.fixed), None)
-    if n is None:
+    if n is None or scan(lines[0].code, place.language, place.scan.stack).closings:
+        # A line that ends what was begun above says nothing about the next one's level.
         return
     first = style.columns(place.indent) + (style.columns(lines[0].white) if place.at_line_start else 0)
     head = place.before.strip() + lines[0].code

@@ -32,19 +32,23 @@ def without_loops(draft: Draft) -> Draft:
 
 def _without_repeated_lines(text: str) -> str:
     lines = text.rstrip("\n").split("\n")
-    codes = [line.strip() for line in lines]  # the very first line stands behind the cursor, without its indentation
     for size in range(1, min(LONGEST_BLOCK, len(lines) // LEAST_BLOCKS) + 1):
         for n_partial in range(size):  # the last round may be begun
             end = len(lines) - n_partial
-            block = codes[end - size : end]
-            if codes[end:] != block[:n_partial] or not any(re.search(r"\w", code) for code in block):
+            block = lines[end - size : end]
+            if lines[end:] != block[:n_partial] or not any(re.search(r"\w", line) for line in block):
                 continue
             start = end
-            while start >= size and codes[start - size : start] == block:
+            while start >= size and _same(lines[start - size : start], block, start == size):
                 start -= size
             if end - start >= LEAST_BLOCKS * size:
                 return "\n".join(lines[: start + size])
     return text
+
+
+def _same(lines: list[str], block: list[str], at_cursor: bool) -> bool:
+    # The text's first line stands behind the cursor, perhaps without its indentation.
+    return lines == block or (at_cursor and [lines[0].lstrip(), *lines[1:]] == [block[0].lstrip(), *block[1:]])
 
 
 def _is_run(line: str) -> bool:

@@ -64,6 +64,7 @@ def scan(text: str, language: str, stack: Sequence[Opened] = (), first_indent: i
     closings: list[Closing] = []
     protected: list[tuple[int, int]] = []
     began = -1  # of the innermost string or comment
+    header = (-1, 0)  # a line that closes a bracket, and the indentation of the line that opened it
     heredoc: tuple[int, Opened] | None = None  # one that begins where this line ends
     position = 0
     while position < len(text):
@@ -100,19 +101,21 @@ def scan(text: str, language: str, stack: Sequence[Opened] = (), first_indent: i
                 protected.append((start, position))
             continue
         if kind == "open":
-            stack.append(Opened("bracket", _CLOSERS[sign], _indent_at(text, start, first_indent)))
+            line_start = text.rfind("\n", 0, start) + 1
+            # Behind the end of a wrapped header it is the header's first line that counts.
+            indent = header[1] if header[0] == line_start else _indent_at(text, start, first_indent)
+            stack.append(Opened("bracket", _CLOSERS[sign], indent))
         elif kind == "close":
             line_start = text.rfind("\n", 0, start) + 1
-            if line_start and not text[line_start:start].strip():
-                # Whatever was opened further in is not closed by this one: half-typed code above the cursor.
-                while stack and stack[-1].kind == "bracket" and stack[-1].indent > start - line_start:
-                    stack.pop()
-            matching = next((n for n in range(len(stack) - 1, -1, -1) if stack[n].closer == sign), None)
+            matching = _matching(
+                stack, base, sign, None if text[line_start:start].strip() or not line_start else start - line_start
+            )
             opened = None if matching is None else stack[matching]
             if matching is None:
                 closings.append(Closing(start, None))
             else:
                 del stack[matching:]
+                header = (line_start, opened.indent if opened else 0)
                 if matching < base:
                     closings.append(Closing(start, opened))
             base = min(base, len(stack))
@@ -149,6 +152,21 @@ def comment_marks(language: str) -> tuple[str, ...]:
     """What begins a comment."""
     marks = _marks(language)
     return (*marks.lines, *(begin for begin, _ in marks.blocks))
+
+
+def _matching(stack: Sequence[Opened], base: int, sign: str, indent: int | None) -> int | None:
+    """What a closer closes, by its number in the stack; `indent` when it stands at the start of a line.
+
+    There it closes what a line of the same indentation opened, so that half-typed code keeps what it opened. Else it
+    closes the last of its kind; but of what was open before the text only what is not further in, for the closer may
+    belong to something that was opened above the window.
+    """
+    found = [n for n, opened in enumerate(stack) if opened.closer == sign]
+    if indent is None or not found:
+        return max(found, default=None)
+    alike = [n for n in found if stack[n].indent == indent]
+    last = found[-1]
+    return alike[-1] if alike else last if last >= base or stack[last].indent <= indent else None
 
 
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}

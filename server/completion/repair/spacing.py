@@ -22,7 +22,7 @@ def meets_the_cursor(draft: Draft) -> Draft:
     if body.startswith(comment_marks(place.language) or "#"):
         return draft
     # github.com/TabbyML/tabby/issues/3261
-    if place.before[-1] in " \t" or re.search(r"[\w)\]]\.\Z", place.before):
+    if re.search(r"\S[ \t]\Z", place.before) or re.search(r"[\w)\]]\.\Z", place.before):
         return draft.rewritten(body)
     return draft
 
@@ -36,9 +36,13 @@ def without_white_space_at_line_ends(draft: Draft) -> Draft:
     if after.strip() and after[0] in ")]}" and "\n" in text and not text.rpartition("\n")[2].strip():
         # `{|}`: the closer comes on a line of its own.
         return draft.rewritten(text.rstrip() + "\n" + place.indent)
-    if not after.strip() or after[0] in " \t)]}>;:,":
+    if not after.strip() or after[0] in " \t,;" or (after[0] in ")]" and not _PADDED.search(place.before + text)):
         return draft.rewritten(text.rstrip())
     return draft.rewritten(text.rstrip("\n"))
+
+
+_PADDED = re.compile(r"[(\[] ")
+"""Brackets with white space inside, as some write them."""
 
 
 def _trimmed_lines(draft: Draft) -> str:

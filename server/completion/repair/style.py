@@ -52,9 +52,9 @@ def style_of_properties(properties: Mapping[str, str]) -> IndentStyle | None:
 
 
 def style_of_lines(lines: Sequence[str]) -> IndentStyle | None:
-    """What the lines agree on; None when there are too few, or when tabs and spaces mix.
+    """What the lines agree on; None when there are too few, when tabs and spaces mix, or when no width fits most.
 
-    The width is the step by which most lines are indented further than the line before.
+    The width is the step by which bodies are indented further than their headers.
     """
     indents = [line[: len(line) - len(line.lstrip(" \t"))] for line in lines if line.strip()]
     n_tabs = sum(indent.startswith("\t") for indent in indents)
@@ -63,16 +63,18 @@ def style_of_lines(lines: Sequence[str]) -> IndentStyle | None:
         return IndentStyle("\t", 4)
     if n_tabs:
         return None
+    codes = [line.rstrip() for line in lines if line.strip()]
     steps: Counter[int] = Counter()
-    for above, below in pairwise(indents):
+    for n, (above, below) in enumerate(pairwise(indents)):
         step = len(below) - len(above)
-        if step in _STEPS:
-            steps[step] += 1
+        # Lines within brackets are indented at will.
+        if step in _STEPS and codes[n][-1] not in "([,\\":
+            steps[step] += 4 if codes[n][-1] in ":{" else 1
     if not steps:
         return None
-    # Continuation lines are often two levels in: of two widths the smaller wins unless the larger is twice as common.
-    best = max(steps, key=lambda step: (steps[step] * (2 if step < 8 else 1), -step))
-    return IndentStyle(" " * best, best)
+    best, weight = steps.most_common(1)[0]
+    n_odd = sum(len(indent) % best != 0 for indent in indents)
+    return IndentStyle(" " * best, best) if weight >= (8 if best < 8 else 16) and n_odd * 5 <= n_spaces else None
 
 
 def default_style(language: str) -> IndentStyle:
