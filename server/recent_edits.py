@@ -16,7 +16,7 @@ from ..retrieval.fragments import normalise
 from .secrets import is_secret_path
 from .text import changed_range
 
-# Bounds, not tuned: a commit of the edit tasks (benchmarks/results/edits.md) has fewer and shorter hunks.
+# Bounds, not tuned: an answer takes the latest few hunks, and what is longer nobody typed.
 MAX_HUNKS = 32
 MAX_HUNK_LINES, MAX_HUNK_CHARACTERS = 60, 6000
 MAX_AGE_S = 3600.0

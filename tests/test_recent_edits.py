@@ -16,7 +16,6 @@ from weft.server.recent_edits import (
     MAX_HUNK_CHARACTERS,
     MAX_HUNK_LINES,
     MAX_HUNKS,
-    MAX_VISITED,
     Hunk,
     RecentEdits,
     stands_in,
