@@ -205,6 +205,7 @@ def test_the_same_place_asked_twice_is_written_once(desk):
     second = at.ask()
     writing.write("total(items)", None)
     assert shown(first) == shown(second) == "total(items)"
+    assert (first.result().source, second.result().source in ("joined", "cache")) == ("model", True)
     assert at.model.answers.empty()
 
 

@@ -139,7 +139,7 @@ class Engine:
         for model in request.models.usable():
             if request.cancel.cancelled or request.is_late:
                 break
-            followed, generation = self._followed(request, basis, model, joined)
+            followed, generation, source = self._followed(request, basis, model, joined)
             if request.cancel.cancelled:
                 break
             if followed.is_outdated or generation is None:
@@ -152,7 +152,6 @@ class Engine:
                 request.models.late(generation.model, request.config.completion.deadline_ms)
                 empty = request.nothing(f"{generation.model.info.name} wrote nothing in time")
                 break
-            source: Source = "model" if generation.spot == request.spot else "joined"
             completion = self._shown(
                 request, followed.written, generation.basis.fragments, generation.single_line, source
             )
@@ -166,21 +165,23 @@ class Engine:
 
     def _followed(
         self, request: Request, basis: Basis, model: CodeModel, joined: tuple[Generation, str] | None
-    ) -> tuple[Followed, Generation | None]:
+    ) -> tuple[Followed, Generation | None, Source]:
         """What comes of waiting for `model`, or for the answer that the request joins while it agrees with the text."""
+        source: Source = "joined"
         while True:
             if joined is None:
                 fragments = self._fragments_for_prompt(request, basis)
                 self._wait_for_next_key(request, model)
                 if request.cancel.cancelled:
-                    return Followed(), None
+                    return Followed(), None, "model"
+                source = "model"
                 joined = self._started(request, replace(basis, fragments=fragments), model), ""
             generation, typed = joined
             started = time.monotonic()
             followed = generation.follow(typed, request.cancel, request.deadline_s)
             request.timings_ms["model"] = 1e3 * (time.monotonic() - started)
             if followed != Followed() or request.cancel.cancelled:
-                return followed, generation
+                return followed, generation, source
             joined = None
 
     def _started(self, request: Request, basis: Basis, model: CodeModel) -> Generation:
