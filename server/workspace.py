@@ -31,7 +31,9 @@ from ..llm import Cancel, CodeModel
 from ..retrieval import RankedFragment, RetrievalOptions, Retrieved
 from .analysis import analyse
 from .completion import Completion, Cursor, Engine, Request, Round, Trigger, retrieve_at
+from .completion.repair import IndentStyle, style_of_properties
 from .config import Config, load_config
+from .editorconfig import EditorConfigs
 from .files import decode
 from .folder import Folder, IndexReport, Progress
 from .idle import Idle
@@ -135,6 +137,7 @@ class Workspace:
         self._writer = Writer()
         self._lock = threading.Lock()
         self._buffers: dict[Path, _Buffer] = {}
+        self._editor_configs: dict[str, EditorConfigs] = {}  # by folder
         self._recent: dict[str, RecentEdits] = {}  # by folder
         self._pending: set[Path] = set()  # edited, and not yet handed to the writer
         self._settling: threading.Timer | None = None
@@ -296,6 +299,7 @@ class Workspace:
             folder, key = self._locate(path)
             if folder is not None:
                 by_folder.setdefault(folder, []).append(key)
+                self._editor_config(str(folder.path)).changed(key)
         for folder, keys in by_folder.items():
             if not folder.changed_on_disk(keys):
                 threading.Thread(target=self._index_folder, args=(folder, None, self._closed), daemon=True).start()
@@ -511,6 +515,15 @@ class Workspace:
         recent = self._recent.get(root) if self.config.completion.recent_edits else None
         return self._snapshot_of(root), Cursor(key, lines, line, character, root, recent or RecentEdits())
 
+    def _editor_config(self, root: str) -> EditorConfigs:
+        return self._editor_configs.setdefault(root, EditorConfigs(Path(root)))
+
+    def _project_style(self, cursor: Cursor) -> IndentStyle | None:
+        """How the project's `.editorconfig` wants the cursor's file indented."""
+        if not cursor.folder or Path(cursor.path).is_absolute():  # outside of all folders
+            return None
+        return style_of_properties(self._editor_config(cursor.folder).properties(cursor.path))
+
     def _snapshot_of(self, root: str) -> FolderSnapshot:
         return next((folder.snapshot for folder in self._folders if str(folder.path) == root), self._outside)
 
@@ -550,7 +563,17 @@ class Workspace:
         snapshot, cursor = self._cursor(path, line, character)
         if not cancel.cancelled:
             self._places[path] = (cursor.line, cursor.character)
-        return Request(snapshot, self._models, cursor, self.config, cancel, trigger, multi_line, arrived_s=arrived_s)
+        return Request(
+            snapshot,
+            self._models,
+            cursor,
+            self.config,
+            cancel,
+            trigger,
+            multi_line,
+            project_style=self._project_style(cursor),
+            arrived_s=arrived_s,
+        )
 
     def _refusal(self, path: Path) -> str:
         """Why nothing is completed in this file, "" when it is."""

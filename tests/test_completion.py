@@ -183,3 +183,16 @@ def test_who_reads_ahead_is_the_user_s_choice(folder, warm_up, local, is_warmed)
     with Workspace([folder], config, model=model, cache=False) as workspace:
         workspace._warm((folder / "shop.py", 0, 0), Cancel())
     assert model.warmed.empty() is not is_warmed
+
+
+def test_lines_are_indented_as_the_project_s_editorconfig_says(folder):
+    (folder / ".editorconfig").write_text("root = true\n[*.go]\nindent_style = tab\n")
+    path, text = folder / "new.go", "package shop\n\nfunc Pay(items []Item) int {"
+    config = Config(completion=CompletionOptions(min_confidence=0.0, debounce_ms=0))
+    with Workspace([folder], config, model=Scripted("\n    return total(items)\n}"), cache=False) as workspace:
+        workspace.index()
+        workspace.edit_buffer(path, text)
+        assert workspace.complete(path, 2, 99, multi_line=True).text == "\n\treturn total(items)\n}"
+        (folder / ".editorconfig").write_text("root = true\n[*.go]\nindent_style = space\nindent_size = 2\n")
+        workspace.files_changed([folder / ".editorconfig"])
+        assert workspace.complete(path, 2, 99, multi_line=True).text == "\n  return total(items)\n}"

@@ -270,7 +270,6 @@ class Engine:
             source=source,
             least_confidence=request.least_confidence,
             invoked=request.is_invoked,
-            style=request.style,
             project_style=request.project_style,
             reason=reason,
         )
