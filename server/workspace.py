@@ -264,9 +264,9 @@ class Workspace:
         """From now on this text counts, not what is on disk."""
         path = Path(path)
         lines = TextLines(text)
+        root, key = self._file(path)
         with self._lock:
             self._buffers[path] = _Buffer(lines, version)
-            root, key = self._file(path)
             self._recent[root] = self._recent.get(root, RecentEdits()).with_text(key, text)
             # Nobody says where the cursor is. Where it was, else at the end, where files grow.
             self._touched = (path, *self._places.get(path, lines.position(len(text))))
@@ -275,10 +275,10 @@ class Workspace:
     def edit_buffer(self, path: Path, text: str, version: int = 0) -> None:
         """The buffer's whole new text. Cheap: the index follows on the writer thread."""
         path, lines = Path(path), TextLines(text)
+        root, key = file = self._file(path)
         with self._lock:
             buffer = self._buffers.setdefault(path, _Buffer(lines, version))
             self._touched = (path, *lines.position(changed_range(buffer.lines.text, text)[2]))
-            root, key = file = self._file(path)
             recent = self._recent.get(root, RecentEdits())
             self._recent[root] = recent.with_edit(key, buffer.lines.text, text, time.monotonic())
             buffer.lines, buffer.version = lines, version

@@ -112,7 +112,7 @@ def tasks_of(
         for hunk in hunks_between(before, after):
             removed, rest = old[hunk.start_line : hunk.end_line], old[hunk.end_line :]
             start = hunk.start_line + n_more
-            end = start + len(hunk.text.splitlines())
+            end = start + len(hunk.text.removesuffix("\n").split("\n")) * bool(hunk.text)
             n_more = end - hunk.end_line
             replay.write(edit.path, new[:start] + rest, removed=removed)
             lines = [line for line in range(start, end) if line in fitting and not _resembles(new[line], removed)]
