@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
@@ -169,16 +169,3 @@ def cursor_of(task: Task, source: SourceFile, *, suffix: bool) -> Cursor:
     text = source.text[:at] + (source.text[at + len(task.ground_truth) :] if suffix else "")
     lines = TextLines(text)
     return Cursor(task.path, lines, *lines.position(at))
-
-
-def answers(
-    repository: Repository,
-    tasks: Iterable[Task],
-    settings: Iterable[Setting],
-    model: CodeModel | None,
-    *,
-    suffix: bool = False,
-) -> list[Row]:
-    """All settings task by task, so that an interrupted run has the same tasks for all of them."""
-    settings = tuple(settings)
-    return [answer(repository, task, setting, model, suffix=suffix) for task in tasks for setting in settings]

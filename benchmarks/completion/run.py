@@ -16,7 +16,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from ...llm import ModelError
@@ -25,19 +26,19 @@ from ...server.outcome import CANNOT_BE_DONE, INTERRUPTED, UserError
 from ..repoeval.archives import ArchiveError
 from ..repoeval.run import DEFAULT_WORK, limited, trees
 from ..repoeval.sources import read_sources
-from ..repoeval.tasks import Task, build_tasks
+from ..repoeval.tasks import build_tasks
 from .answering import Row
 from .begun import begun_lines
 from .fit import FITTED_KINDS, fit_confidence
 from .page import html_page
 from .report import KINDS, Results, machine, report, summary
-from .settings import ABLATION, BASIC, SETTINGS, Setting
+from .settings import ABLATION, BASIC, SETTINGS
 from .store import Store
 from .subset import write_subset
 from .work import ModelAsked, Way, Work, here, in_processes, on_ray
 
-TASKS_AT_A_TIME = 10
-"""What is lost at most when a run is killed, for each process."""
+SAY_EVERY_S = 10.0
+"""How often a run says how far it is."""
 
 RESULTS = Path(__file__).parent.parent / "results"
 
@@ -125,29 +126,20 @@ def _measured(options: argparse.Namespace, model: ModelAsked) -> Results:
         wanted = {(task.task_id, setting.name) for task in tasks for setting in options.settings}
         kept = [row for row in stores[repo].rows() if (row.task_id, row.setting) in wanted]
         rows += kept
-        missing = list(_missing(tasks, options.settings, kept))
-        pieces += [Work(repo, tree.resolve(), *group, model, options.suffix) for group in missing]
+        there = {(row.task_id, row.setting) for row in kept}
+        for task in tasks:
+            lacking = tuple(setting for setting in options.settings if (task.task_id, setting.name) not in there)
+            if lacking:
+                pieces.append(Work(repo, tree.resolve(), task, lacking, model, options.suffix))
         _progress(f"{repo}: {len(sources)} files, {len(tasks)} tasks, {len(kept)} rows kept")
+    said_at = time.monotonic()
     for number, done in enumerate(way(pieces), 1):
         stores[done[0].repo].add(done)
         rows += done
-        _progress(f"{model.spelling}: {number} of {len(pieces)} pieces of work")
+        if number == len(pieces) or time.monotonic() - said_at > SAY_EVERY_S:
+            said_at = time.monotonic()
+            _progress(f"{model.spelling}: {number} of {len(pieces)} tasks")
     return Results(model, options.suffix, [setting.name for setting in options.settings], rows)
-
-
-def _missing(
-    tasks: Sequence[Task], settings: Sequence[Setting], kept: Sequence[Row]
-) -> Iterator[tuple[tuple[Task, ...], tuple[Setting, ...]]]:
-    """Groups of tasks with the settings that they lack."""
-    there = {(row.task_id, row.setting) for row in kept}
-    by_settings: dict[tuple[Setting, ...], list[Task]] = {}
-    for task in tasks:
-        lacking = tuple(setting for setting in settings if (task.task_id, setting.name) not in there)
-        if lacking:
-            by_settings.setdefault(lacking, []).append(task)
-    for lacking, group in by_settings.items():
-        for first in range(0, len(group), TASKS_AT_A_TIME):
-            yield tuple(group[first : first + TASKS_AT_A_TIME]), lacking
 
 
 def _write_results(text: str, line: str, command: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..repoeval.sources import SourceFile, parse_source
 from ..repoeval.tasks import build_tasks
-from .answering import Repository, Row, answers
+from .answering import Repository, Row, answer
 from .begun import begun_lines
 from .figures import confidence
 from .report import KINDS
@@ -26,7 +26,8 @@ def subset_rows(folder: Path) -> list[str]:
     sources = _sources((folder / TREE).read_text(encoding="utf-8"))
     drawn = build_tasks(sources, "weft", N_LINE, N_API)
     tasks = [*drawn, *begun_lines(drawn)]
-    rows = answers(Repository.of("weft", sources), tasks, [SETTINGS[name] for name in ASKED], None)
+    repository = Repository.of("weft", sources)
+    rows = [answer(repository, task, SETTINGS[name], None) for task in tasks for name in ASKED]
     heads = [f"{kind}: {_totals([row for row in rows if row.kind == kind])}" for kind in KINDS]
     # One line for all settings that a task has the same answer in.
     answered: dict[tuple[str, str], list[str]] = {}

@@ -22,7 +22,7 @@ from ...server.outcome import UserError
 from ...server.settings import model_configs
 from ..repoeval.sources import read_sources
 from ..repoeval.tasks import Task
-from .answering import Repository, Row, answers
+from .answering import Repository, Row, answer
 from .settings import Setting
 
 NEVER_MS = 600_000
@@ -39,20 +39,20 @@ class ModelAsked:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Some tasks of one repository, in all settings. Every node of a cluster must see `tree` and the model's files."""
+    """One task, in all settings that it lacks. Every node of a cluster must see `tree` and the model's files."""
 
     repo: str
     tree: Path
-    tasks: tuple[Task, ...]
+    task: Task
     settings: tuple[Setting, ...]
     model: ModelAsked
     suffix: bool
 
 
 def do(work: Work) -> list[Row]:
-    """One piece of work. Raises ModelError."""
-    repository = _repository(work.repo, work.tree)
-    return answers(repository, work.tasks, work.settings, open_asked(work.model), suffix=work.suffix)
+    """The rows of one piece of work. Raises ModelError."""
+    repository, model = _repository(work.repo, work.tree), open_asked(work.model)
+    return [answer(repository, work.task, setting, model, suffix=work.suffix) for setting in work.settings]
 
 
 Way = Callable[[Iterable[Work]], Iterator[list[Row]]]
