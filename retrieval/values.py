@@ -65,7 +65,8 @@ class Query:
     `file_graph` is the graph of `prefix`, or of its lines above the cursor's, for callers that have parsed
     already; without it the prefix is parsed when a strategy asks for the graph. `lines` are asked for instead of the
     last lines of the prefix, and nothing else of the query changes by them. `edited` are places that were edited
-    lately, the latest first; those that the index does not hold, or the prompt shows anyway, are passed over.
+    lately, the latest first, for the default strategy; those that the index does not hold, or the prompt shows
+    anyway, are passed over.
     """
 
     path: str
