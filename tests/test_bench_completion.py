@@ -17,6 +17,7 @@ from weft.benchmarks.completion.answering import Repository, Row, answer
 from weft.benchmarks.completion.begun import begun_lines
 from weft.benchmarks.completion.figures import Bin, by_setting, calibration_error, interval, reliability, shown_at
 from weft.benchmarks.completion.fit import FITTED_ON, fit_confidence, fitted, pooled
+from weft.benchmarks.completion.report import shown_name
 from weft.benchmarks.completion.run import main
 from weft.benchmarks.completion.settings import ABLATION, SETTINGS
 from weft.benchmarks.completion.store import Store
@@ -337,6 +338,37 @@ def test_a_second_run_asks_nothing_again(trees: Path, monkeypatch: pytest.Monkey
         file.write("more = 1\n")
     bench(trees, "--settings", "none", "--tasks", "line")
     assert asked
+
+
+def test_what_is_kept_can_be_reported_without_asking(trees: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bench(trees, "--settings", "none", "weft", "--tasks", "line", "--limit", "2")
+    capsys.readouterr()
+    assert bench(trees, "--settings", "none", "weft", "--kept") == 0
+    assert "2 tasks of 1 repositories" in capsys.readouterr().out
+
+
+def test_results_name_the_command_and_the_machine_and_no_folder(trees: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = trees.parent / "results"
+    results.mkdir()
+    monkeypatch.setattr(run, "RESULTS", results)
+    assert bench(trees, "--settings", "none", "weft", "--write-results", "--machine", "a quiet one") == 0
+    text = (results / "completion.md").read_text(encoding="utf-8")
+    assert "weft bench completion --model workspace" in text and "a quiet one" in text
+    assert str(trees.parent) not in text
+    assert json.loads((results / "completion.jsonl").read_text(encoding="utf-8"))["machine"] == "a quiet one"
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name"),
+    [
+        ("workspace", "workspace"),
+        ("transformers=/models/small", "transformers=small"),
+        ("/models/small.gguf", "small.gguf"),
+        ("openai=http://host:8000#coder", "openai=coder"),
+    ],
+)
+def test_a_model_is_named_without_its_place(spelling: str, name: str) -> None:
+    assert shown_name(spelling) == name
 
 
 def test_a_torn_row_is_asked_again(tmp_path: Path) -> None:

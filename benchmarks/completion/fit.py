@@ -21,7 +21,9 @@ FITTED_ON = ("awslabs_fortuna", "google_vizier", "huggingface_evaluate", "nerfst
 FITTED_KINDS = ("line", "begun")
 """Tasks that are one line, as what is shown unasked mostly is."""
 
-N_GROUPS = 20
+MOST_GROUPS, LEAST_IN_GROUP = 20, 20
+"""Knots of a curve: fewer lines would make a share of chance."""
+
 LENGTH_POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 Group = tuple[float, float, int]
@@ -36,7 +38,7 @@ def fit_confidence(rows: Sequence[Row], file: Path = Path(curves.__file__)) -> s
     rows = [row for row in rows if row.text and row.log_probability is not None]
     fitting = [row for row in rows if row.repo in FITTED_ON]
     held_out = [row for row in rows if row.repo not in FITTED_ON]
-    if len(fitting) < N_GROUPS:
+    if len(fitting) < 4 * LEAST_IN_GROUP:
         return f"{len(fitting)} answers with a probability in {', '.join(FITTED_ON)}: too few to fit a curve."
     kind = "workspace" if rows[0].backend == "workspace" else "neural"
     # The workspace model writes a line as one piece, and is told a joint probability below which it need not.
@@ -78,9 +80,10 @@ def pooled(groups: Sequence[Group]) -> list[Group]:
 
 def _curve(rows: Sequence[Row], length_power: float) -> Curve:
     pairs = sorted((_probability(row, length_power), row.exact_match) for row in rows)
+    n_groups = min(MOST_GROUPS, len(pairs) // LEAST_IN_GROUP)
     groups = []
-    for number in range(N_GROUPS):
-        part = pairs[len(pairs) * number // N_GROUPS : len(pairs) * (number + 1) // N_GROUPS]
+    for number in range(n_groups):
+        part = pairs[len(pairs) * number // n_groups : len(pairs) * (number + 1) // n_groups]
         x, y = (sum(values) / len(part) for values in zip(*part, strict=True))
         groups.append((x, y, len(part)))
     knots = {round(x, 4): round(y, 4) for x, y, _ in pooled(groups)}

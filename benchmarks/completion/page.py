@@ -12,7 +12,7 @@ from html import escape
 from . import figures
 from .answering import Row
 from .figures import exact_match, mean, percentile
-from .report import KINDS, THRESHOLD, Results, machine, report
+from .report import KINDS, THRESHOLD, Results, described, machine, report
 
 WIDTH, ROW_HEIGHT, LABELS = 720, 22, 210
 """Of a plot, and of the names left of it, in pixels."""
@@ -33,10 +33,9 @@ pre { overflow-x: auto; background: color-mix(in srgb, var(--line) 30%, var(--pa
 """
 
 
-def html_page(results: Sequence[Results], against: str) -> str:
-    """The whole page."""
-    measured = ", ".join(f"{name} {value}" for name, value in machine().items() if name != "benchmark")
-    body = [f"<h1>Completions on RepoEval's tasks</h1><p>{escape(measured)}</p>"]
+def html_page(results: Sequence[Results], against: str, words: str = "") -> str:
+    """The whole page; `words` say what the machine is."""
+    body = [f"<h1>Completions on RepoEval's tasks</h1><p>{escape(described(machine(words)))}</p>"]
     for result in results:
         body.append(f"<h2>{escape(result.title)}</h2>")
         for kind, title in KINDS.items():

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 import os
 import platform
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from ... import __version__
 from ...server.config import CompletionOptions
@@ -33,7 +35,7 @@ class Results:
 
     @property
     def title(self) -> str:
-        return f"{self.model.spelling}{', with the code after the target' if self.suffix else ''}"
+        return f"{shown_name(self.model.spelling)}{', with the code after the target' if self.suffix else ''}"
 
     def of(self, kind: str) -> dict[str, list[Row]]:
         """Rows by setting, of tasks that every setting has an answer to."""
@@ -60,22 +62,35 @@ def report(results: Results, against: str) -> str:
 
 def summary(results: Results, against: str) -> dict[str, object]:
     """The same figures for machines."""
-    found: dict[str, object] = {"model": results.model.spelling, "suffix": results.suffix}
+    found: dict[str, object] = {"model": shown_name(results.model.spelling), "suffix": results.suffix}
     for kind in KINDS:
         settings = results.of(kind)
         found[kind] = {name: _figures(rows, settings[against]) for name, rows in settings.items()}
     return found
 
 
-def machine() -> dict[str, object]:
-    """What a result was measured with."""
+def machine(words: str = "") -> dict[str, object]:
+    """What a result was measured with; `words` say what Python cannot tell."""
     return {
         "benchmark": "completion",
         "weft": __version__,
+        "date": time.strftime("%Y-%m-%d"),
         "python": platform.python_version(),
-        "machine": platform.machine(),
+        "machine": words or platform.machine(),
         "cores": os.cpu_count(),
     }
+
+
+def described(measured: Mapping[str, object]) -> str:
+    """`machine` as a sentence."""
+    return "{date}, Weft {weft}, Python {python}, {cores} cores: {machine}.".format(**measured)
+
+
+def shown_name(spelling: str) -> str:
+    """A model without the folders and addresses of one machine."""
+    backend, _, where = spelling.partition("=")
+    name = where.rpartition("#")[2] or where
+    return f"{backend}={PurePath(name).name}" if where else PurePath(spelling).name
 
 
 _HEAD = (

@@ -31,7 +31,7 @@ from .answering import Row
 from .begun import begun_lines
 from .fit import FITTED_KINDS, fit_confidence
 from .page import html_page
-from .report import KINDS, Results, machine, report, summary
+from .report import KINDS, Results, described, machine, report, shown_name, summary
 from .settings import ABLATION, BASIC, SETTINGS
 from .store import Store
 from .subset import write_subset
@@ -57,14 +57,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("Interrupted; the same command goes on from here.", file=sys.stderr)
         return INTERRUPTED
     text = "\n\n".join(report(result, options.against) for result in results)
-    line = json.dumps({**machine(), "models": [summary(result, options.against) for result in results]})
+    measured = {**machine(options.machine), "models": [summary(result, options.against) for result in results]}
+    line = json.dumps(measured, sort_keys=True)
     print(text)
     print(line)
     if options.html:
-        options.html.write_text(html_page(results, options.against), encoding="utf-8")
+        options.html.write_text(html_page(results, options.against, options.machine), encoding="utf-8")
     if options.write_results:
-        command = f"weft bench completion {' '.join(arguments or sys.argv[1:])}"
-        _write_results(text, line, command)
+        _write_results(text, line, options)
     if options.fit_confidence:
         for result in results:
             print(fit_confidence([row for kind in FITTED_KINDS for row in result.of(kind).get("weft", ())]))
@@ -89,7 +89,9 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, default=1, metavar="N", help="processes on this machine")
     where.add_argument("--ray", metavar="ADDRESS", help='a Ray cluster instead; "local" starts one here')
+    where.add_argument("--kept", action="store_true", help="ask nothing, and report what is kept from earlier runs")
     parser.add_argument("--html", type=Path, metavar="FILE", help="also write a page with plots")
+    parser.add_argument("--machine", default="", metavar="WORDS", help="what this machine is, for the results")
     parser.add_argument("--write-results", action="store_true", help="also write benchmarks/results/completion.*")
     parser.add_argument("--fit-confidence", action="store_true", help="also fit and write the calibration curves")
     parser.add_argument("--write-subset", type=Path, metavar="DIR", help="only write the rows of the committed subset")
@@ -110,11 +112,7 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _measured(options: argparse.Namespace, model: ModelAsked) -> Results:
-    way: Way = here
-    if options.ray:
-        way = on_ray(options.ray)
-    elif options.jobs > 1:
-        way = in_processes(options.jobs)
+    way = _way(options)
     rows: list[Row] = []
     pieces: list[Work] = []
     stores: dict[str, Store] = {}
@@ -129,7 +127,7 @@ def _measured(options: argparse.Namespace, model: ModelAsked) -> Results:
         there = {(row.task_id, row.setting) for row in kept}
         for task in tasks:
             lacking = tuple(setting for setting in options.settings if (task.task_id, setting.name) not in there)
-            if lacking:
+            if lacking and not options.kept:
                 pieces.append(Work(repo, tree.resolve(), task, lacking, model, options.suffix))
         _progress(f"{repo}: {len(sources)} files, {len(tasks)} tasks, {len(kept)} rows kept")
     said_at = time.monotonic()
@@ -142,8 +140,18 @@ def _measured(options: argparse.Namespace, model: ModelAsked) -> Results:
     return Results(model, options.suffix, [setting.name for setting in options.settings], rows)
 
 
-def _write_results(text: str, line: str, command: str) -> None:
-    head = f"# Completions on RepoEval's tasks\n\n`{command}`\n\n"
+def _way(options: argparse.Namespace) -> Way:
+    if options.ray:
+        return on_ray(options.ray)
+    return in_processes(options.jobs) if options.jobs > 1 else here
+
+
+def _write_results(text: str, line: str, options: argparse.Namespace) -> None:
+    settings = " ".join(setting.name for setting in options.settings)
+    limit = "" if options.limit is None else f"--limit {options.limit} "
+    asked = f"--model {' '.join(map(shown_name, options.model))} --context {options.context} "
+    command = f"weft bench completion {asked}{limit}--tasks {' '.join(options.tasks)} --settings {settings}"
+    head = f"# Completions on RepoEval's tasks\n\n```\n{command}\n```\n\n{described(machine(options.machine))}\n\n"
     (RESULTS / "completion.md").write_text(f"{head}{text}\n", encoding="utf-8")
     (RESULTS / "completion.jsonl").write_text(f"{line}\n", encoding="utf-8")
 
