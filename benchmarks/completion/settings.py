@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Literal
 
-from ...retrieval import RetrievalOptions, Term
+from ...retrieval import RetrievalOptions
 from ...retrieval.repocoder import REPOCODER
+from ..repoeval.weft_strategies import ABLATION as WITHOUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,8 @@ REPOCODER_ROWS: tuple[Setting, ...] = (
 """Jaccard over windows; a number is that of the rounds."""
 
 ABLATION: tuple[Setting, ...] = tuple(
-    Setting(f"weft-{term.replace(' ', '-')}", RetrievalOptions(without=frozenset({term}))) for term in get_args(Term)
+    Setting(name, RetrievalOptions(without=frozenset({term}))) for name, term in WITHOUT.items()
 )
-"""The default ranking with one term of it left out; its name stands behind the first hyphen."""
+"""The default ranking with one term of it left out."""
 
 SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in (*BASIC, *REPOCODER_ROWS, *ABLATION)}

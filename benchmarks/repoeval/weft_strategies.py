@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import get_args
 
 from ...codegraph import parse_file
-from ...retrieval import Fragment, Query, RepositoryIndex, RetrievalOptions, retrieve, slice_file
+from ...retrieval import Fragment, Query, RepositoryIndex, RetrievalOptions, Term, retrieve, slice_file
 from .metrics import MAX_FRAGMENTS
 from .peers import Ranker, Windows
 from .sources import SourceFile
 from .tasks import Task
 
 
-def weft_ranker(strategy: str) -> Callable[[Windows], Ranker]:
-    """One of `RetrievalOptions.strategy`, asked with the text before the cursor alone."""
+def weft_ranker(options: RetrievalOptions) -> Callable[[Windows], Ranker]:
+    """What `options` rank, asked with the text before the cursor alone."""
 
     def build(windows: Windows) -> Ranker:
         index = build_index(windows.sources)
-        options = RetrievalOptions(strategy=strategy, k=MAX_FRAGMENTS)
 
         def rank(task: Task) -> Sequence[Fragment]:
             retrieved = retrieve(index, query_of(task, windows.sources), options)
@@ -40,6 +40,16 @@ def query_of(task: Task, sources: Mapping[str, SourceFile]) -> Query:
     return Query(task.path, sources[task.path].text[: task.prefix_end + task.col], task.context_start_lineno)
 
 
+ABLATION: Mapping[str, Term] = {f"weft-{term.replace(' ', '-')}": term for term in get_args(Term)}
+"""The default strategy without one term of it; which one stands behind the first hyphen."""
+
 WEFT_STRATEGIES: Mapping[str, Callable[[Windows], Ranker]] = {
-    name: weft_ranker(name) for name in ("bm25", "jaccard", "fragrel", "weft")
+    **{
+        name: weft_ranker(RetrievalOptions(strategy=name, k=MAX_FRAGMENTS))
+        for name in ("bm25", "jaccard", "fragrel", "weft")
+    },
+    **{
+        name: weft_ranker(RetrievalOptions(k=MAX_FRAGMENTS, without=frozenset({term})))
+        for name, term in ABLATION.items()
+    },
 }
