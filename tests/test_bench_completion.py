@@ -344,7 +344,7 @@ def test_what_is_kept_can_be_reported_without_asking(trees: Path, capsys: pytest
     bench(trees, "--settings", "none", "weft", "--tasks", "line", "--limit", "2")
     capsys.readouterr()
     assert bench(trees, "--settings", "none", "weft", "--kept") == 0
-    assert "2 tasks of 1 repositories" in capsys.readouterr().out
+    assert "Tasks: 2, of these" in capsys.readouterr().out
 
 
 def test_results_name_the_command_and_the_machine_and_no_folder(trees: Path, monkeypatch: pytest.MonkeyPatch) -> None:

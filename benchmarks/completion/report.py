@@ -51,8 +51,8 @@ def report(results: Results, against: str) -> str:
             first = next(iter(settings.values()))
             n_unique = sum(row.unique for row in first)
             parts.append(
-                f"### {title}\n\n{len(first)} tasks of {len(figures.by_repository(first))} repositories, {n_unique} of "
-                f"them lines that stand nowhere else. In brackets the 95 % interval of the difference to {against}."
+                f"### {title}\n\nTasks: {len(first)}, of these {n_unique} lines that stand nowhere else. Repositories: "
+                f"{len(figures.by_repository(first))}. In brackets the 95 % interval of the difference to {against}."
             )
             parts.append(_table(_HEAD, ([name, *_cells(rows, settings[against])] for name, rows in settings.items())))
             parts.append(f"EM / ES by repository.\n\n{_by_repository(settings)}")
