@@ -373,3 +373,16 @@ def covers(place: str, written: str, text: str) -> bool:
         return True
     rest = (place + written)[len(text) :]
     return (place + written).startswith(text) and len(text) > len(place) and bool(rest.strip())
+
+
+def test_the_rest_of_a_text_that_was_repaired_goes_on_as_it_was_shown():
+    config = replace(ONLY_THE_MODEL, completion=replace(OPTIONS, multi_line="always"))
+    text = "package shop\n\nfunc Owe() {\n\tpay()\n\tsend()\n}\n\nfunc Pay() {"
+    desk = Desk(text, config=config, path="shop.go")
+    desk.model.truth = text + "\n    first()\n    second()\n}"  # spaces, where the file has tabs
+    assert desk.ask().text == "\n\tfirst()\n\tsecond()\n}"
+    desk.type("\n\tfirst()")
+    rest = desk.ask()
+    assert (rest.text, rest.source) == ("\n\tsecond()\n}", "typed-through")
+    desk.type("\n\tse")
+    assert (desk.ask().text, len(desk.model.asked)) == ("cond()\n}", 1)

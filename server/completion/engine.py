@@ -15,6 +15,7 @@ from itertools import chain, count
 
 from ...llm import Cancel, CodeModel, CompletionRequest, ModelError
 from ...retrieval import RankedFragment
+from ...retrieval.fragments import normalise
 from ..budget import new_tokens
 from ..settings import retrieval_options, uses_workspace_model
 from ..text import TextLines
@@ -126,10 +127,9 @@ class Engine:
         answer, rest = found
         is_same_place = answer.spot.offset == request.cursor.offset
         source: Source = "typed-through" if not is_same_place else "speculated" if answer.is_ahead else "cache"
-        completion = self._shown(request, rest, answer.basis.fragments, answer.single_line, source)
+        completion = self._shown(request, rest, answer.basis, answer.single_line, source)
         if not completion.text and not answer.basis.reads_all:
             return self._from_workspace_model(request, basis, completion)
-        self._reuse.remember_shown(answer, request.cursor, rest, completion)
         return completion
 
     def _new(self, request: Request, basis: Basis, joined: tuple[Generation, str] | None) -> Completion:
@@ -152,9 +152,7 @@ class Engine:
                 request.models.late(generation.model, request.config.completion.deadline_ms)
                 empty = request.nothing(f"{generation.model.info.name} wrote nothing in time")
                 break
-            completion = self._shown(
-                request, followed.written, generation.basis.fragments, generation.single_line, source
-            )
+            completion = self._shown(request, followed.written, generation.basis, generation.single_line, source)
             if completion.text:
                 return completion
             empty = completion
@@ -224,13 +222,14 @@ class Engine:
         request.timings_ms["model"] = 1e3 * (time.monotonic() - started) + request.timings_ms.get("model", 0.0)
         if request.cancel.cancelled:
             return request.nothing(CANCELLED)
+        # Who would be asked first is known better now: a model may have failed just before.
+        answering = request.models.answering[0]
+        basis = replace(basis, fragments=fragments, answering=answering, least_confidence=least, reads_all=True)
         if keep and (written.text or not instead_of.model):
-            # Who would be asked first is known better now: a model may have failed just before.
-            answering = request.models.answering[0]
-            basis = replace(basis, fragments=fragments, answering=answering, least_confidence=least, reads_all=True)
             self._reuse.keep(Answer(request.spot, written, basis, request.single_line))
         reason = instead_of.why_empty or NOTHING_TO_SAY
-        completion = self._shown(request, written, fragments, request.single_line, "model", reason)
+        shown = self._shown if keep else _worth_showing
+        completion = shown(request, written, basis, request.single_line, "model", reason)
         return completion if completion.text or not instead_of.model else instead_of
 
     def _others(self, request: Request, first: Completion) -> Iterator[Completion]:
@@ -238,7 +237,8 @@ class Engine:
         models = list(request.models.usable())
         if uses_workspace_model(request.config):
             models.append(request.snapshot.model.with_threshold(0.0))
-        fragments = self._fragments_for_prompt(request, self._basis(request))
+        basis = self._basis(request)
+        fragments = self._fragments_for_prompt(request, basis)
         for asked, model in further_ways(request, models, first.model):
             if request.cancel.cancelled:
                 return
@@ -250,29 +250,23 @@ class Engine:
                     request.models.failed(model, error)
                     continue
             # What they were shown is the first one's to tell.
-            yield _answered(asked, self._shown(asked, written, (), asked.single_line, "model"))
+            yield _answered(asked, _worth_showing(asked, written, basis, asked.single_line, "model"))
 
     def _shown(
         self,
         request: Request,
         written: Written,
-        fragments: tuple[RankedFragment, ...],
+        basis: Basis,
         single_line: bool,
         source: Source,
         reason: str = NOTHING_TO_SAY,
     ) -> Completion:
-        return show(
-            written,
-            request.cursor,
-            single_line=single_line,
-            fragments=fragments,
-            timings_ms=request.timings_ms,
-            source=source,
-            least_confidence=request.least_confidence,
-            invoked=request.is_invoked,
-            project_style=request.project_style,
-            reason=reason,
-        )
+        """What is worth showing of `written`; where that is another text, it is kept as well: a part may be taken."""
+        completion = _worth_showing(request, written, basis, single_line, source, reason)
+        text = normalise(completion.text)
+        if text not in ("", written.text) and not written.cut_by_limit:
+            self._reuse.keep(Answer(request.spot, written, basis, single_line, shown=text))
+        return completion
 
     def _asked(
         self, request: Request, model: CodeModel, fragments: tuple[RankedFragment, ...], cancel: Cancel
@@ -330,3 +324,25 @@ def _answered(request: Request, completion: Completion) -> Completion:
     """The answer with its number and the time that it took."""
     request.timings_ms["total"] = 1e3 * (time.monotonic() - request.arrived_s)
     return replace(completion, id=f"{next(_ids):x}")
+
+
+def _worth_showing(
+    request: Request,
+    written: Written,
+    basis: Basis,
+    single_line: bool,
+    source: Source,
+    reason: str = NOTHING_TO_SAY,
+) -> Completion:
+    return show(
+        written,
+        request.cursor,
+        single_line=single_line,
+        fragments=basis.fragments,
+        timings_ms=request.timings_ms,
+        source=source,
+        least_confidence=request.least_confidence,
+        invoked=request.is_invoked,
+        project_style=request.project_style,
+        reason=reason,
+    )

@@ -18,7 +18,7 @@ from ...retrieval import RankedFragment
 from ...retrieval.fragments import normalise
 from ...retrieval.terms import encode
 from ..text import TextLines
-from .values import Completion, Cursor, Written
+from .values import Cursor, Written
 
 BEFORE_CHARACTERS, AFTER_CHARACTERS = 16_384, 4_096
 """How much code around a cursor must be the same: what models read of it, a prompt of 4k tokens. So a look-up takes no
@@ -218,12 +218,6 @@ class Reuse:
                     self._answers.move_to_end(answer.key)
                     return answer, rest
         return None
-
-    def remember_shown(self, answer: Answer, cursor: Cursor, rest: Written, completion: Completion) -> None:
-        """What was shown of an answer, where it is not what was written: a part of it may be taken."""
-        text = normalise(completion.text)
-        if text and text != rest.text:
-            self.keep(replace(answer, spot=Spot.of(cursor), written=rest, shown=text))
 
     def forget_all(self) -> None:
         with self._lock:
