@@ -99,12 +99,12 @@ class SyntaxTree:
         if self._tree is None:
             return ()
         at = len(_encode(self.text[:offset]))
-        node = self._tree.root_node.descendant_for_byte_range(at, at + 1)
-        kinds = []
-        while node is not None:
+        # Downwards: a node finds its parent by a search from the root, which takes seconds where much is nested.
+        cursor = self._tree.walk()
+        kinds = [self._tree.root_node.type]
+        while cursor.goto_first_child_for_byte(at) is not None and (node := cursor.node) and node.start_byte <= at:
             kinds.append(node.type)
-            node = node.parent
-        return tuple(kinds)
+        return tuple(reversed(kinds))
 
     def _continued(self, new_text: str) -> SyntaxTree:
         """The tree of another text, parsed with the help of this one; the one edit is what differs."""

@@ -340,6 +340,12 @@ def test_of_a_huge_line_only_what_is_near_is_read():
     assert around("a.min.js", "'" + "a=1;" * MOST_OF_LINE + CURSOR).kind == "code"
 
 
+@pytest.mark.parametrize("path", ["a.py", "a.js", "a.rb", "a.lua"])
+def test_brackets_without_end_are_no_header(path):
+    assert around(path, "([{" * 20_000 + CURSOR) == Surroundings()
+    assert around(path, "([{\n" * 20_000 + CURSOR).kind == "code"
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_grammar_has_lexical_rules(language):
     extension = {"python": "py", "javascript": "js", "typescript": "ts", "rust": "rs", "csharp": "cs", "ruby": "rb"}
@@ -349,6 +355,9 @@ def test_every_grammar_has_lexical_rules(language):
 def test_a_tree_tells_the_kinds_of_nodes_at_a_place():
     tree = SyntaxTree.parse("a.js", "\U0001f600\nf(() => {})")
     assert tree.kinds_at(tree.text.index("{"))[:3] == ("{", "statement_block", "arrow_function")
+    assert tree.kinds_at(0)[-1] == "program"
+    assert SyntaxTree.parse("a.js", "f(x)  ").kinds_at(5) == ("program",)
+    assert SyntaxTree.parse("a.js", "").kinds_at(0) == ("program",)
     assert SyntaxTree.parse("a.txt", "x").kinds_at(0) == ()
 
 

@@ -20,6 +20,9 @@ from .lexing import Open, Opened
 
 TAB_COLUMNS = 4
 MOST_HEADER_LINES = 30
+MOST_HEADER_CHARACTERS = 2000
+"""What is longer is no header, and costs a grammar more than 20 ms when it is but brackets."""
+
 MOST_ENCLOSING = 3
 """Headers around a header that are parsed with it: a method is none without its class."""
 
@@ -49,6 +52,8 @@ def block_opened_by(path: str, lines: TextLines, line: int, text: str, opened: O
 
     `opened` is what is open behind it.
     """
+    if len(text) > MOST_HEADER_CHARACTERS:
+        return None
     language = language_of(path)
     code = code_of(path, text).rstrip()
     if language == "ruby":
@@ -98,7 +103,7 @@ def _first_line(path: str, lines: TextLines, line: int, code: str) -> int:
     """The line in which the header that ends with `code` begins: brackets may spread it over several."""
     first, header = line, code
     is_alone = code.strip() == "{"
-    while first > max(0, line - MOST_HEADER_LINES):
+    while first > max(0, line - MOST_HEADER_LINES) and len(header) <= MOST_HEADER_CHARACTERS:
         goes_on = is_alone and (first == line or columns(header) > columns(code))
         if not goes_on and not _closes_more(path, header):
             break
@@ -150,9 +155,9 @@ def _is_statements(path: str, header: str, enclosing: Sequence[str]) -> bool:
     """Whether the brace at the end of `header` opens a block, and not an expression."""
     if _CLAUSES.match(header):
         return True
-    if not language_of(path):
-        return _EXPRESSION_BEFORE.search(header) is None
     text = "\n".join([*enclosing, header.lstrip().lstrip("}")])
+    if not language_of(path) or len(text) > MOST_HEADER_CHARACTERS:
+        return _EXPRESSION_BEFORE.search(header) is None
     if language_of(path) == "php":
         text = f"<?php {text}"
     opened, _ = lexis_of(path).read(text, (), 0, len(text))
@@ -179,6 +184,8 @@ _BEFORE_CLAUSE = {
 @lru_cache(maxsize=256)
 def _is_whole(path: str, header: str, filler: str) -> bool:
     """Whether `header` is whole once its block is there."""
+    if len(header) > MOST_HEADER_CHARACTERS:
+        return False
     word = "".join(takewhile(str.isalpha, header))
     before = _BEFORE_CLAUSE[language_of(path)].get(word, "")
     tree = SyntaxTree.parse(path, before + header + filler)
