@@ -51,7 +51,7 @@ def repair(draft: Draft) -> Draft:
         if changed != draft:
             draft = changed.ruled(rule.__name__)
         if not draft.text.strip():
-            break
+            return draft.refused(draft.why_empty)
     return draft
 
 

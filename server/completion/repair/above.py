@@ -11,55 +11,51 @@ from .draft import Draft
 from .place import Place
 
 _WORDS = re.compile(r"\w+")
+# Less may stand there twice by chance: `count += 1`.
+_LEAST_WORDS = 3
+_LEAST_START = 4
 
 
 def without_lines_above(draft: Draft) -> Draft:
     """The text without the part of the cursor's line, or the lines above it, that it begins with."""
     place = draft.place
-    text = draft.text
-    if not place.scan.inside:
-        text = _without_start_of_line(text, place)
-    n = _n_lines_of_above(text, place)
-    if n:
-        lines = text.split("\n")
-        text = "\n".join(lines[n:])
-        if not text.strip():
-            return draft.refused("the model only repeated the lines above")
-        if place.at_line_start:
-            text = text.lstrip("\n")
+    text = draft.text if place.scan.inside else _without_start_of_line(draft.text, place)
+    if draft.text.strip() and not text.strip():
+        return draft.refused("the model only repeated the line at the cursor")
+    lines = text.rstrip("\n").split("\n")
+    n = _n_lines_of_above(lines, place)
+    if n == len(lines):
+        return draft.refused("the model only repeated the lines above")
+    # Elsewhere the first line is half the person's.
+    if n > 1 and place.at_line_start:
+        text = "\n".join(lines[n:]).lstrip("\n")
     return draft.rewritten(text)
 
 
 def _without_start_of_line(text: str, place: Place) -> str:
     start = place.before.strip()
-    body = text.lstrip(" \t\n")
     # A single word may stand twice (`long long`), a sign as well.
-    if len(_WORDS.findall(start)) < 1 or not re.search(r"\w\W|\W\w", start) or len(start) < 4:
+    if len(start) < _LEAST_START or not re.search(r"\w\W|\W\w", start):
         return text
-    if body.startswith(start) and (place.before.endswith((" ", "\t")) or not start[-1].isalnum() or body != start):
-        rest = body[len(start) :]
-        return rest.lstrip(" \t") if place.before.endswith((" ", "\t")) else rest
+    apart = place.before.endswith((" ", "\t"))
+    again = re.compile(rf"[ \t\n]*{re.escape(start)}" + (r"(?!\w)[ \t]*" if apart else ""))
+    while found := again.match(text):
+        text = text[found.end() :]
     return text
 
 
-def _n_lines_of_above(text: str, place: Place) -> int:
-    """How many lines at the start of the text stand right above the cursor, in the same order."""
-    lines = text.rstrip("\n").split("\n")
+def _n_lines_of_above(lines: list[str], place: Place) -> int:
+    """How many of the text's first lines stand right above the cursor, in the same order."""
     whole = [place.before + lines[0], *lines[1:]]
-    if place.after.strip():
-        whole[-1] += place.after
+    whole[-1] += place.after
     above = [line for line in place.lines_above if line.strip()][: len(whole)][::-1]
     for n in range(min(len(whole), len(above)), 0, -1):
         same = all(a.strip() == b.strip() for a, b in zip(whole[:n], above[-n:], strict=True))
         # Elements of a list may stand there twice, statements hardly.
-        if same and (n == len(whole) or n > 1) and not _are_elements(whole[:n]) and _says_something(whole[:n]):
+        if same and not _are_elements(whole[:n]) and len(_WORDS.findall(" ".join(whole[:n]))) >= _LEAST_WORDS:
             return n
     return 0
 
 
 def _are_elements(lines: list[str]) -> bool:
     return all(line.rstrip().endswith(",") for line in lines)
-
-
-def _says_something(lines: list[str]) -> bool:
-    return len(_WORDS.findall(" ".join(lines))) >= 3

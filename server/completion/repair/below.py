@@ -12,7 +12,7 @@ from .place import Place
 from .scan import scan
 
 MOST_LINES = 12
-_SAYS_SOMETHING = re.compile(r"[\w)\]}]")
+_SAYS_SOMETHING = re.compile(r"[\w)\]}]|\*/")
 # Single spaces, the comma behind the last element, and semicolons that a language does not need.
 _FREE = re.compile(r"(?<!\s)\s(?!\s)|[,;]+\Z")
 

@@ -8,11 +8,12 @@ nothing leaves them. Which closers are one too many is counted, over the lines a
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from .draft import Draft
 from .place import Place
-from .scan import Closing, scan
+from .scan import Closing, Opened, Scan, scan
 
 _CLOSING = " \t)]}>\"'`;:,"
 _LEAST_CODE = 8
@@ -34,7 +35,9 @@ def closes_once(draft: Draft) -> Draft:
         extra = _first_open_angle(text, place)
     if extra is not None:
         text, n = _aligned(text, extra, rest)
-    elif rest.lstrip()[0] not in ")]}" and _ends_with(place.before, text, rest.strip()):
+    elif (place.scan.inside == "comment" or rest.lstrip()[0] not in ")]}") and _ends_with(
+        place.before, text, rest.strip()
+    ):
         n = len(rest)
     elif (cut := _rest_in(text, rest)) is not None:
         text, n = text[:cut], 0
@@ -56,10 +59,14 @@ def _first_extra_closing(text: str, place: Place) -> Closing | None:
     stack = place.scan.stack
     scanned = scan(text, place.language, stack, len(place.indent))
     closings = scanned.closings
-    # What the text opens and leaves open is closed behind it as well.
-    n_opened = len(scanned.stack) - len(stack) + sum(closing.opened is not None for closing in closings)
-    n_needed = len(stack) + n_opened - place.n_closed_below
+    # What the text opens and leaves open is closed behind it as well, unless the rest of the line opens it once more.
+    n_opened = _n_left_open(scanned, stack) - _n_left_open(scan(place.after, place.language, stack), stack)
+    n_needed = len(stack) + max(0, n_opened) - place.n_closed_below
     return closings[max(0, n_needed)] if len(closings) > max(0, n_needed) else None
+
+
+def _n_left_open(scanned: Scan, stack: Sequence[Opened]) -> int:
+    return len(scanned.stack) - len(stack) + sum(closing.opened is not None for closing in scanned.closings)
 
 
 def _first_open_angle(text: str, place: Place) -> int | None:

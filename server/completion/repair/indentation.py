@@ -128,6 +128,8 @@ def _put_first_line(line: _Line, style: IndentStyle, place: Place) -> None:
     cursor, own = style.columns(place.indent), style.columns(line.white)
     statement = _statement_above(place)
     if statement is None:
+        if own == cursor and cursor - style.columns(leading(place.line_above)) in (0, style.width):
+            line.white = ""
         return
     above, white = statement
     opens, column = opens_body(above, place.language), style.columns(white)
@@ -164,8 +166,9 @@ def _statement_above(place: Place) -> tuple[str, str] | None:
         return None if header is None else (line, leading(header))
     if not python and place.scan.stack:
         # Members that a constructor sets stand further in than it does.
-        sets_members = len(lines) > 1 and lines[1].rstrip().endswith((",", ":"))
-        return None if sets_members else (line, place.indent[:1] * place.scan.stack[-1].indent or leading(line))
+        wrapped = line.count(")") > line.count("(")
+        sets_members = not wrapped and len(lines) > 1 and lines[1].rstrip().endswith((",", ":"))
+        return None if sets_members else (line, leading(line)[:1] * place.scan.stack[-1].indent)
     return line, leading(line)
 
 
@@ -192,6 +195,8 @@ def _put_later_lines(lines: list[_Line], was_at: int, style: IndentStyle, place:
 def _is_right(lines: list[_Line], n: int, first: int, column: int, opens: bool, place: Place) -> bool:
     """Whether line `n`, the next with code, may stand at `column` below a line at `first`."""
     code = lines[n].code
+    if (place.before.strip() + lines[0].code).startswith("@") and n == 1 and place.language == "python":
+        return column == first
     if opens:
         return column > first or (place.language != "python" and _STANDS_APART.match(code) is not None)
     if not first and place.language != "python":

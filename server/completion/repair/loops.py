@@ -32,6 +32,7 @@ def without_loops(draft: Draft) -> Draft:
 
 def _without_repeated_lines(text: str) -> str:
     lines = text.rstrip("\n").split("\n")
+    shortest = len(lines)
     for size in range(1, min(LONGEST_BLOCK, len(lines) // LEAST_BLOCKS) + 1):
         for n_partial in range(size):  # the last round may be begun
             end = len(lines) - n_partial
@@ -42,8 +43,8 @@ def _without_repeated_lines(text: str) -> str:
             while start >= size and _same(lines[start - size : start], block, start == size):
                 start -= size
             if end - start >= LEAST_BLOCKS * size:
-                return "\n".join(lines[: start + size])
-    return text
+                shortest = min(shortest, start + size)
+    return "\n".join(lines[:shortest]) if shortest < len(lines) else text
 
 
 def _same(lines: list[str], block: list[str], at_cursor: bool) -> bool:
@@ -56,6 +57,6 @@ def _is_run(line: str) -> bool:
     for size in range(SHORT_RUN, min(LONGEST_RUN, len(line) // LEAST_LONG_RUNS) + 1):
         n_rounds = LEAST_SHORT_RUNS if size < LONG_RUN else LEAST_LONG_RUNS
         n_same = size * (n_rounds - 1)
-        if line[-n_same:] == line[-n_same - size : -size] and re.search(r"\w", line[-size:]):
+        if line[-n_same:] == line[-n_same - size : -size] and re.search(r"[^\W\d_]", line[-size:]):
             return True
     return False

@@ -189,6 +189,8 @@ class _Marks:
         if found.lastgroup == "comment":
             closer = dict(self.blocks).get(sign, "")
             return Opened("comment", closer, indent, several_lines=bool(closer))
+        if sign == "'" and self.language != "python" and text[start - 1 : start].isalpha():
+            return None  # an apostrophe
         several_lines = sign in self.long_quotes
         if not several_lines:
             rest = _rest_of_string(sign).match(text, end)
@@ -299,7 +301,10 @@ def _marks(language: str) -> _Marks:
     # Most brackets and strings are closed at once, with nothing in them that matters; they cost one step.
     signs = re.escape("()[]{}/#`\"'")
     plain = [rf"\([^{signs}\n]*\)", rf"\[[^{signs}\n]*\]"]
-    plain += [rf"{quote}[^{quote}\\{{$#\n]*{quote}(?!{quote})" for quote in quotes if len(quote) == 1 and quote != "`"]
+    word = "" if language == "python" else r"(?<!\w)"
+    plain += [
+        rf"{word}{quote}[^{quote}\\{{$#\n]*{quote}(?!{quote})" for quote in quotes if len(quote) == 1 and quote != "`"
+    ]
     parts = [f"(?P<plain>{'|'.join(plain)})"]
     parts += [f"(?P<comment>{'|'.join(begins)})"] if begins else []
     parts += [f"(?P<heredoc>{heredoc})"] if heredoc else []

@@ -35,7 +35,7 @@ def without_a_half_end(draft: Draft) -> Draft:
 
 def _whole_words(line: str, before: str, place: Place) -> str:
     scanned = scan(before + line, place.language, place.scan.stack)
-    if scanned.inside == "string" and scanned.protected:
+    if any(opened.kind == "string" for opened in scanned.stack) and scanned.protected:
         start, _ = scanned.protected[-1]
         if start >= len(before):
             # A string that the text began and did not end.

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 
 from .draft import Draft
-from .scan import comment_marks
+from .scan import comment_marks, scan
 
 # Closers, quotes and what ends a statement. Brackets that open say more: `x = []`.
-_LITTLE = " \t\n)]}>\"'`;:,."
+_LITTLE = " \t\n)]}>\"'`;:,"
 
 
 def is_worth_showing(draft: Draft) -> Draft:
@@ -22,7 +22,7 @@ def is_worth_showing(draft: Draft) -> Draft:
     if draft.invoked:
         return draft
     # github.com/TabbyML/tabby/issues/2674
-    if not text.strip(_LITTLE):
+    if not text.strip(_LITTLE) and not _has_a_string(draft):
         return draft.refused("only closing punctuation")
     if _is_comment_mark(text, place.language) and not place.scan.inside:
         return draft.refused("only the mark of a comment")
@@ -31,9 +31,15 @@ def is_worth_showing(draft: Draft) -> Draft:
     return draft
 
 
+def _has_a_string(draft: Draft) -> bool:
+    """Whether the text begins a string and ends it."""
+    spans = scan(draft.text, draft.place.language, draft.place.scan.stack).protected
+    return any(start >= 0 and end <= len(draft.text) for start, end in spans)
+
+
 def _is_comment_mark(text: str, language: str) -> bool:
     marks = comment_marks(language)
-    return any(text.startswith(mark) and not text[len(mark) :].strip("/*!# -=") for mark in marks)
+    return any(text.startswith(mark) and not text[len(mark) :].strip("/*!# ") for mark in marks)
 
 
 def _completes_a_word(text: str, before: str) -> bool:
