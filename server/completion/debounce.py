@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 
+# None of these is tuned: they are where a wait feels right. `weft bench latency` shows what another choice costs.
+
 NEWEST_SHARE = 0.2
 """Weight of the newest measurement."""
 
@@ -62,12 +64,14 @@ class Pace:
 def wait_for(between_keys_s: float, answer_s: float, longest_s: float) -> float:
     """The wait for somebody who types a key every `between_keys_s`, before a model that takes `answer_s`.
 
-    An answer that is here before the next key costs little if it is not wanted, so a quick model waits little. What
-    was not measured, 0, counts as slow.
+    None for an answer that is here before the next key: it costs little if it is not wanted, and what is typed along
+    it needs no other. The slower the model, the nearer is the wait to a whole key's. What was not measured, 0, counts
+    as slow.
     """
-    burst_s = PATIENCE * between_keys_s if between_keys_s else longest_s
-    share = answer_s / (answer_s + between_keys_s) if answer_s and between_keys_s else 1.0
-    return min(longest_s, burst_s * share)
+    if not between_keys_s:
+        return longest_s
+    share = max(0.0, 1.0 - between_keys_s / answer_s) if answer_s else 1.0
+    return min(longest_s, PATIENCE * between_keys_s * share)
 
 
 def is_promising(start_of_line: str, rest_of_line: str) -> bool:

@@ -80,7 +80,8 @@ class Engine:
         self._running.edited(file, lines)
 
     def forget(self) -> None:
-        """Models or settings changed: what was written does not count any more."""
+        """Models or settings changed: what was written, or is being written, does not count any more."""
+        self._running.end_all()
         self._reuse.forget_all()
         self._sticky.forget()
 
@@ -200,9 +201,7 @@ class Engine:
                 self._reuse.keep(Answer(request.spot, written, basis, request.single_line, is_ahead=request.is_ahead))
             return written
 
-        generation = Generation(request.spot, model, basis, single_line=request.single_line)
-        self._running.start(generation, write_and_keep)
-        return generation
+        return self._running.start(request.spot, model, basis, write_and_keep, single_line=request.single_line)
 
     def _from_workspace_model(
         self, request: Request, basis: Basis, instead_of: Completion, *, keep: bool = True

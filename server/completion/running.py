@@ -48,11 +48,11 @@ class Followed:
 class Generation:
     """One answer while it is written. Thread-safe."""
 
-    def __init__(self, spot: Spot, model: CodeModel, basis: Basis, *, single_line: bool) -> None:
+    def __init__(self, spot: Spot, model: CodeModel, basis: Basis, *, single_line: bool, grace_s: float) -> None:
         self.spot, self.model, self.basis, self.single_line = spot, model, basis, single_line
         self.cancel = Cancel()
         self.has_turn = False  # its model writes for it now; owned by `Running`
-        self.grace_s = GRACE_S
+        self._grace_s = grace_s
         self._changed = threading.Condition()
         self._written = Written(complete=False)
         self._error: ModelError | None = None
@@ -126,7 +126,7 @@ class Generation:
             return Followed(error=self._error)
         if self._is_outdated:
             return Followed(is_outdated=True)
-        if not self.agrees_with(typed):
+        if not self.agrees_with(typed) or (self.cancel.cancelled and not is_late):
             return Followed()
         if self._is_done:
             return Followed(self._written.after(len(typed)))
@@ -142,7 +142,7 @@ class Generation:
             if self._n_waiting or self._is_done or self.cancel.cancelled:
                 return
             if not at_once:
-                self._leaving = threading.Timer(self.grace_s, self._end_abandoned)
+                self._leaving = threading.Timer(self._grace_s, self._end_abandoned)
                 self._leaving.daemon = True
                 self._leaving.start()
                 return
@@ -182,14 +182,14 @@ class Running:
         generation.outdate()
         return None
 
-    def start(self, generation: Generation, write: Write) -> None:
+    def start(self, spot: Spot, model: CodeModel, basis: Basis, write: Write, *, single_line: bool) -> Generation:
         """Have an answer written; what is written in the same file, or for nobody, is ended."""
-        generation.grace_s = self._grace_s
+        generation = Generation(spot, model, basis, single_line=single_line, grace_s=self._grace_s)
         thread = threading.Thread(target=self._run, args=(generation, write), name="weft-writing", daemon=True)
         with self._changed:
-            file, known = generation.spot.file, self._generations.values()
-            others = [other for other in known if other.spot.file == file or other.is_abandoned]
-            self._generations[file] = generation
+            known = self._generations.values()
+            others = [other for other in known if other.spot.file == spot.file or other.is_abandoned]
+            self._generations[spot.file] = generation
             self._threads.add(thread)
             is_closed = self._is_closed
         for other in others:
@@ -197,6 +197,7 @@ class Running:
         if is_closed:
             generation.outdate()
         thread.start()
+        return generation
 
     def edited(self, file: tuple[str, str], lines: TextLines) -> None:
         """A text changed. What is written for it ends when it does not go on from there."""
@@ -205,13 +206,19 @@ class Running:
         if generation is not None:
             generation.edited(lines)
 
+    def end_all(self) -> None:
+        """End everything; who waits is sent away."""
+        with self._changed:
+            generations = list(self._generations.values())
+        for generation in generations:
+            generation.outdate()
+
     def close(self) -> None:
-        """End everything, and wait a little for the models to notice."""
+        """End everything for good, and wait a little for the models to notice."""
         with self._changed:
             self._is_closed = True
-            generations, threads = list(self._generations.values()), list(self._threads)
-        for generation in generations:
-            generation.cancel.cancel()
+            threads = list(self._threads)
+        self.end_all()
         until = time.monotonic() + CLOSE_WITHIN_S
         for thread in threads:
             thread.join(max(0.0, until - time.monotonic()))
