@@ -89,10 +89,11 @@ def _kind_of(opened: Opened) -> Kind:
 
 def _behind_code(cursor: Cursor, opened: Opened) -> Surroundings:
     """A block is due right behind its header, when that ends the line and nothing is in the block yet."""
-    if cursor.language == "ruby" or not cursor.language:
-        return Surroundings()  # what the line opens is only sure once it is broken
     block = block_opened_by(cursor.path, cursor.lines, cursor.line, cursor.start_of_line, opened)
     if block is None or not block.statements or _is_filled(cursor, block):
+        return Surroundings()
+    # A line of Ruby may go on, and whether a colon opens something only a grammar can tell, or the next line.
+    if block.closer == "end" or not (block.closer or cursor.language):
         return Surroundings()
     return Surroundings("code", True, "block", block)
 
@@ -168,7 +169,7 @@ def _continues_below(cursor: Cursor) -> bool:
 
 _DECORATORS = {
     "python": r"@[\w.]+(?:\(.*\))?",
-    "java": r"(?:@[\w.]+(?:\(.*\))?\s*)+",
+    "java": r"(?:@[\w.]+\s+)*@[\w.]+(?:\(.*\))?",
     "javascript": r"@[\w.]+(?:\(.*\))?",
     "typescript": r"@[\w.]+(?:\(.*\))?",
     "tsx": r"@[\w.]+(?:\(.*\))?",
