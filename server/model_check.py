@@ -45,7 +45,7 @@ class ModelCheck:
         if self.cold_ms > deadline_ms:
             found.append(
                 f"{self.info.name} needs {self.cold_ms / 1e3:.1f} s for the first word of a new file, more than "
-                f"completion.deadline_ms ({deadline_ms}). Lower prompt_ms or context_tokens of the model, raise the "
+                f"completion.deadline_ms ({deadline_ms}). Lower completion.target_ms, raise the "
                 "deadline, or use a smaller model."
             )
         elif self.speed.decode and self._written_within(deadline_ms) < FEWEST_WRITTEN_TOKENS:

@@ -127,7 +127,7 @@ class ModelChain:
                 if entry.n_late >= MOST_LATE_ANSWERS:
                     message = (
                         f"{entry.name} wrote nothing within {deadline_ms} ms, {entry.n_late} times in a row. "
-                        "Use a smaller model, lower its context_tokens, or raise completion.deadline_ms."
+                        "Use a smaller model, lower completion.target_ms, or raise completion.deadline_ms."
                     )
                     self._went_down(entry, ModelUnreachable(message))
 

@@ -48,7 +48,7 @@ class Spot:
         return cls(cursor.file, offset, before, after, len(text) - offset)
 
     def typed_until(self, cursor: Cursor) -> str | None:
-        """What was written here since, when that is all that changed around the cursor; line breaks "\n".
+        """What was written here since, when that is all that changed around the cursor; line breaks "\\n".
 
         What an editor closes by itself behind the cursor belongs to what was typed.
         """
