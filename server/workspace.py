@@ -39,6 +39,7 @@ from .folder import Folder, IndexReport, Progress
 from .idle import Idle
 from .ignore import matches
 from .models import ModelChain, ModelState
+from .pauses import Pauses
 from .recent_edits import RecentEdits
 from .secrets import is_secret_path
 from .settings import index_settings, kept_indexes, model_configs, retrieval_options, uses_workspace_model
@@ -50,13 +51,14 @@ from .writer import Writer
 
 log = logging.getLogger("weft")
 
-SETTLE_S = 0.15
-"""A model reads ahead this long after the last key."""
+READ_AHEAD_AFTER_S = 0.15
+"""A model reads ahead this long after the last edit."""
 
-INDEX_AFTER_S = 0.45
-"""An edited buffer is indexed so much later: the file that is typed in is read fresh anyway, and a request from another
-one brings the edit in at once. Without this wait every second key had an indexing beside its request (`weft bench
-latency`, 200k lines: 628 instead of 82 ms of processor time in half a minute, and 2.0 instead of 0.3 s at 1M)."""
+INDEX_AFTER_S = 0.6
+"""An edited buffer is indexed this long after the last edit: the file that is typed in is read fresh anyway, and a
+request from another one brings the edit in at once. After 0.15 s every second key had an indexing beside its request
+(`weft bench latency`, processor time in half a minute: 628 instead of 82 ms at 200k lines, 2.0 instead of 0.3 s at 1M).
+"""
 
 LONGEST_WAIT_S = 0.1
 """A request waits no longer for edits of other files to be indexed; while a first index is built they queue."""
@@ -145,7 +147,7 @@ class Workspace:
         self._editor_configs: dict[str, EditorConfigs] = {}  # by folder
         self._recent: dict[str, RecentEdits] = {}  # by folder
         self._pending: set[Path] = set()  # edited, and not yet handed to the writer
-        self._settling: threading.Timer | None = None
+        self._pauses = Pauses((READ_AHEAD_AFTER_S, self._warm_again), (INDEX_AFTER_S, self._bring_in_pending))
         self._watcher: Watcher | None = None
         self._state: State = "starting"
         self._closed = Cancel()
@@ -210,9 +212,7 @@ class Workspace:
         self._closed.cancel()
         self._idle.close()
         self._engine.close()
-        with self._lock:
-            if self._settling is not None:
-                self._settling.cancel()
+        self._pauses.close()
         if self._watcher is not None:
             self._watcher.close()
         self._writer.close()
@@ -603,22 +603,7 @@ class Workspace:
         """Have a buffer's latest text brought into the index when nobody types any more, or when somebody asks."""
         with self._lock:
             self._pending.add(path)
-            self._start_timer(SETTLE_S, self._settle)
-
-    def _start_timer(self, seconds: float, step: Callable[[], object]) -> None:
-        """Do `step` later instead of what was to be done later. Called with the lock held."""
-        if self._settling is not None:
-            self._settling.cancel()
-        self._settling = threading.Timer(seconds, step)
-        self._settling.daemon = True
-        self._settling.start()
-
-    def _settle(self) -> None:
-        with self._lock:
-            # Unless a key came meanwhile, whose timer it is by now.
-            if self._settling is threading.current_thread() and not self._closed.cancelled:
-                self._start_timer(INDEX_AFTER_S, self._bring_in_pending)
-        self._warm_again()
+        self._pauses.begin()
 
     def _bring_in_pending(self, but: Path | None = None) -> Future[None] | None:
         """Hand the edits that wait to the writer; None when none do. `but` is the file that is typed in."""
