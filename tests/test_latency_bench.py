@@ -163,18 +163,20 @@ def test_every_request_of_a_session_is_answered(replayed, manners, hands):
 
 
 def test_every_request_is_answered_when_the_model_dies_in_the_middle(replayed, model_process):
-    process, url = model_process(*(edit.after for edit in EDITS), writes=50)
+    edits = [EDITS[1], FileEdit("c0ffee", "shapes.py", BEFORE, BEFORE + "print(area(width=1, height=2))\n")]
+    process, url = model_process(*(edit.after for edit in edits), writes=20)
 
     def kill_while_it_writes():
         with contextlib.suppress(httpx.HTTPError):
-            while not any(work["n_written"] > 2 and not work["end_s"] for work in httpx.get(f"{url}/log").json()):
+            while not any(work["n_written"] and not work["end_s"] for work in httpx.get(f"{url}/log").json()):
                 time.sleep(0.002)
         process.kill()
 
     threading.Thread(target=kill_while_it_writes, daemon=True).start()
-    session = replayed(EDITS, "vscode", {"model": [{"backend": "llama.cpp", "url": url}]})
-    process.wait(30)
-    assert session.finished
+    settings = {"model": [{"backend": "llama.cpp", "url": url}], "completion": {"debounce_ms": 0}}
+    session = replayed(edits, "vscode", settings, hands=replace(QUICK, letter_s=0.08, shifted_s=0.08, word_s=0.08))
+    assert process.poll() is not None, "the model was not killed while it wrote"
+    assert session.finished and session.n_files == 2
     assert not [asked for asked in session.asked if asked.kind == "unanswered"]
     assert not [asked.error for asked in session.asked if asked.error and asked.kind != "superseded"]
 
