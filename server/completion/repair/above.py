@@ -38,9 +38,11 @@ def _without_start_of_line(text: str, place: Place) -> str:
     if len(start) < _LEAST_START or not re.search(r"\w\W|\W\w", start):
         return text
     apart = place.before.endswith((" ", "\t"))
-    again = re.compile(rf"[ \t\n]*{re.escape(start)}" + (r"(?!\w)[ \t]*" if apart else ""))
-    while found := again.match(text):
-        text = text[found.end() :]
+    while (body := text.lstrip(" \t\n")).startswith(start):
+        rest = body[len(start) :]
+        if apart and _WORDS.match(rest) and _WORDS.match(start[-1]):
+            break  # a longer word
+        text = rest.lstrip(" \t") if apart else rest
     return text
 
 

@@ -16,42 +16,39 @@ from .place import Place
 from .scan import Closing, Opened, Scan, scan
 
 _CLOSING = " \t)]}>\"'`;:,"
-_LEAST_CODE = 8
+_LEAST_CODE = 8  # characters; less may stand in a text by chance
 _ARROW_OR_ANGLE = re.compile(r"[-=]>|<=|>=|[<>]")
 
 
 def closes_once(draft: Draft) -> Draft:
     """The text, with the characters right of the cursor that it replaces; cut where it must not replace them."""
     place = draft.place
-    text, rest = draft.text, place.after.rstrip()
-    if not rest.strip():
-        kept = _without_closers_below(text, place)
-        if text.strip() and not kept.strip():
-            return draft.refused("the model only repeated what follows the cursor")
-        return replace(draft, text=kept, n_replaced=0)
-    closing = _first_extra_closing(text, place)
-    extra = closing.start if closing and text[closing.start] == rest.lstrip()[0] else None
-    if extra is None and rest.lstrip()[0] == ">":
-        extra = _first_open_angle(text, place)
-    if extra is not None:
-        text, n = _aligned(text, extra, rest)
-    elif (place.scan.inside == "comment" or rest.lstrip()[0] not in ")]}") and _ends_with(
-        place.before, text, rest.strip()
-    ):
-        n = len(rest)
-    elif (cut := _rest_in(text, rest)) is not None:
-        text, n = text[:cut], 0
-    else:
-        n = 0
-    if n and not _in_order(rest[:n], text):
-        # An editor shows nothing then. What stands there stays.
-        cut = text.rfind(rest.strip()[:1], extra or 0)
-        text, n = text[:cut] if cut >= 0 and not text[cut:].strip(_CLOSING) else text, 0
-    if draft.text.strip() and not text.strip():
-        return draft.refused("the model only repeated what follows the cursor")
-    if n and text.rstrip() == rest[:n].strip():
+    rest = place.after.rstrip()
+    text, n = _fitted(draft.text, rest, place) if rest else (_without_closers_below(draft.text, place), 0)
+    if draft.text.strip() and (not text.strip() or (n and text.rstrip() == rest[:n].strip())):
         return draft.refused("the model only repeated what follows the cursor")
     return replace(draft, text=text, n_replaced=n)
+
+
+def _fitted(text: str, rest: str, place: Place) -> tuple[str, int]:
+    """The text and how much of the rest of the line it replaces."""
+    first_sign = rest.lstrip()[0]
+    closing = _first_extra_closing(text, place)
+    extra = closing.start if closing and text[closing.start] == first_sign else None
+    if extra is None and first_sign == ">":
+        extra = _first_open_angle(text, place)
+    if extra is not None:
+        fitted, n = _aligned(text, extra, rest)
+    elif (place.scan.inside == "comment" or first_sign not in ")]}") and _ends_with(place.before, text, rest.strip()):
+        fitted, n = text, len(rest)
+    else:
+        cut = _rest_in(text, rest)
+        fitted, n = text[:cut], 0
+    if not n or _in_order(rest[:n], fitted):
+        return fitted, n
+    # An editor shows nothing then. What stands there stays, and the text ends before it.
+    cut = text.rfind(first_sign, extra or 0)
+    return (text[:cut] if cut >= 0 and not text[cut:].strip(_CLOSING) else text), 0
 
 
 def _first_extra_closing(text: str, place: Place) -> Closing | None:
@@ -59,6 +56,8 @@ def _first_extra_closing(text: str, place: Place) -> Closing | None:
     stack = place.scan.stack
     scanned = scan(text, place.language, stack, len(place.indent))
     closings = scanned.closings
+    if not closings:
+        return None
     # What the text opens and leaves open is closed behind it as well, unless the rest of the line opens it once more.
     n_opened = _n_left_open(scanned, stack) - _n_left_open(scan(place.after, place.language, stack), stack)
     n_needed = len(stack) + max(0, n_opened) - place.n_closed_below
@@ -105,8 +104,7 @@ def _ends_with(before: str, text: str, rest: str) -> bool:
     text = text.rstrip()
     if not text.endswith(rest):
         return False
-    ahead = (before + text)[: -len(rest)][-1:]
-    return not (rest[0].isidentifier() and (ahead.isalnum() or ahead == "_"))
+    return not (_is_word(rest[0]) and _is_word((before + text)[: -len(rest)][-1:]))
 
 
 def _rest_in(text: str, rest: str) -> int | None:
@@ -114,8 +112,14 @@ def _rest_in(text: str, rest: str) -> int | None:
     rest = rest.strip()
     if len(rest) < _LEAST_CODE or not rest.strip(_CLOSING):
         return None
-    found = re.search(rf"(?<!\w){re.escape(rest)}(?!\w)", text.split("\n", 1)[0])
-    return found.start() if found else None
+    start = text.split("\n", 1)[0].find(rest)
+    end = start + len(rest)
+    is_apart = not (_is_word(text[start - 1 : start]) and _is_word(rest[0]))
+    return start if start > 0 and is_apart and not (_is_word(rest[-1]) and _is_word(text[end : end + 1])) else None
+
+
+def _is_word(sign: str) -> bool:
+    return sign.isalnum() or sign == "_"
 
 
 def _in_order(signs: str, text: str) -> bool:

@@ -195,8 +195,6 @@ def _put_later_lines(lines: list[_Line], was_at: int, style: IndentStyle, place:
 def _is_right(lines: list[_Line], n: int, first: int, column: int, opens: bool, place: Place) -> bool:
     """Whether line `n`, the next with code, may stand at `column` below a line at `first`."""
     code = lines[n].code
-    if (place.before.strip() + lines[0].code).startswith("@") and n == 1 and place.language == "python":
-        return column == first
     if opens:
         return column > first or (place.language != "python" and _STANDS_APART.match(code) is not None)
     if not first and place.language != "python":
@@ -207,8 +205,8 @@ def _is_right(lines: list[_Line], n: int, first: int, column: int, opens: bool, 
     if place.language == "python":
         if stack or _GOES_ON.search(above.rstrip()):
             return True
-        if column > first:
-            return code.startswith("#")
+        if column > first or (n == 1 and (place.before.lstrip() + lines[0].code).startswith("@")):
+            return column == first or code.startswith("#")
         return column > 0 or not first or not _leaves_a_function_by_mistake(lines, n, first, place)
     if not in_block or column or _STANDS_APART.match(code):
         return True

@@ -13,7 +13,7 @@ from .scan import Opened, Scan, open_at, scan
 from .style import IndentStyle, style_of_lines
 
 # Characters. A statement and its function, mostly.
-WINDOW_ABOVE = 4000
+WINDOW_ABOVE = 3000
 WINDOW_BELOW = 2000
 
 
