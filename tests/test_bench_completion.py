@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 import sys
@@ -21,11 +22,14 @@ from weft.benchmarks.completion.report import shown_name
 from weft.benchmarks.completion.run import main
 from weft.benchmarks.completion.settings import ABLATION, SETTINGS
 from weft.benchmarks.completion.store import Store
+from weft.benchmarks.completion.subset import ROWS, subset_rows
 from weft.benchmarks.completion.work import ModelAsked, Work
 from weft.benchmarks.repoeval.sources import SourceFile, parse_source
 from weft.benchmarks.repoeval.tasks import Task, build_tasks
 from weft.llm import Cancel, CompletionRequest, ModelInfo, Piece
 from weft.llm.protocol import Speed
+
+SUBSET = Path(__file__).parent / "golden" / "completion"
 
 PLANTED = "planted_answer"
 SHOP = """
@@ -435,3 +439,16 @@ def test_processes_do_the_same_work(trees: Path) -> None:
         return {row.task_id: row.text for rows in way(pieces) for row in rows}
 
     assert texts(work.in_processes(2)) == texts(work.here)
+
+
+# The committed subset
+
+
+def test_quality_is_as_committed() -> None:
+    committed = (SUBSET / ROWS).read_text(encoding="utf-8").splitlines()
+    found = subset_rows(SUBSET)
+    diff = "\n".join(difflib.unified_diff(committed, found, "committed", "now", lineterm="", n=0))
+    assert not diff, (
+        f"{diff}\n\nAnswers changed. When they should:\n"
+        "    weft bench completion --write-subset tests/golden/completion\nand commit the rows with the change."
+    )
