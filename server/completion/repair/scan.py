@@ -58,89 +58,9 @@ class Scan:
 
 def scan(text: str, language: str, stack: Sequence[Opened] = (), first_indent: int = 0) -> Scan:
     """What `text` opens and closes, `stack` being open before it. `first_indent`: that of the line it begins in."""
-    marks = _marks(language)
-    stack = list(stack)
-    base = len(stack)
-    closings: list[Closing] = []
-    protected: list[tuple[int, int]] = []
-    began = -1  # of the innermost string or comment
-    header = (-1, 0)  # a line that closes a bracket, and the indentation of the line that opened it
-    heredoc: tuple[int, Opened] | None = None  # one that begins where this line ends
-    position = 0
-    while position < len(text):
-        top = stack[-1] if stack else None
-        if top is not None and top.kind != "bracket":
-            found = _inside(top).search(text, position)
-            if found is None:
-                break
-            position = found.end()
-            kind = found.lastgroup
-            if kind == "hole":
-                stack.append(Opened("bracket", "}", _indent_at(text, found.start(), first_indent)))
-                protected.append((began, position))
-            elif kind in ("closer", "line_end"):
-                stack.pop()
-                protected.append((began, found.start() if kind == "line_end" else position))
-                if len(stack) < base:
-                    base = len(stack)
-                    if top.kind == "string" and kind == "closer":
-                        closings.append(Closing(found.start(), top))
-            continue
-        found = marks.code.search(text, position, heredoc[0] if heredoc else len(text))
-        if found is None and heredoc is not None:
-            position = began = heredoc[0]
-            stack.append(heredoc[1])
-            heredoc = None
-            continue
-        if found is None:
-            break
-        start, position, sign = found.start(), found.end(), found.group()
-        kind = found.lastgroup
-        if kind == "plain":
-            if sign[0] in "\"'":
-                protected.append((start, position))
-            continue
-        if kind == "open":
-            line_start = text.rfind("\n", 0, start) + 1
-            # Behind the end of a wrapped header it is the header's first line that counts.
-            indent = header[1] if header[0] == line_start else _indent_at(text, start, first_indent)
-            stack.append(Opened("bracket", _CLOSERS[sign], indent))
-        elif kind == "close":
-            line_start = text.rfind("\n", 0, start) + 1
-            matching = _matching(
-                stack, base, sign, None if text[line_start:start].strip() or not line_start else start - line_start
-            )
-            opened = None if matching is None else stack[matching]
-            if matching is None:
-                closings.append(Closing(start, None))
-            else:
-                del stack[matching:]
-                header = (line_start, opened.indent if opened else 0)
-                if matching < base:
-                    closings.append(Closing(start, opened))
-            base = min(base, len(stack))
-            if stack and stack[-1].kind == "string":  # back from a hole
-                began = position
-        elif kind == "literal":
-            if sign[0] != "/" or _may_be_pattern(text, start):
-                protected.append((start, position))
-            else:
-                position = start + 1
-        elif kind == "heredoc":
-            line_end = text.find("\n", position)
-            name = re.sub(r"\W", "", sign)
-            heredoc = (
-                line_end if line_end >= 0 else len(text),
-                Opened("string", name, 0, marks.hole(text, start, sign)),
-            )
-        else:
-            opened = marks.opened(text, found, _indent_at(text, start, first_indent))
-            if opened is not None:
-                stack.append(opened)
-                began = start
-    if stack and stack[-1].kind != "bracket":
-        protected.append((began, len(text) + 1))
-    return Scan(tuple(stack), tuple(closings), tuple(protected))
+    scanner = _Scanner(text, _marks(language), list(stack), first_indent)
+    scanner.run()
+    return Scan(tuple(scanner.stack), tuple(scanner.closings), tuple(scanner.protected))
 
 
 def open_at(text: str, position: int, language: str) -> tuple[Opened, ...]:
@@ -154,6 +74,105 @@ def comment_marks(language: str) -> tuple[str, ...]:
     return (*marks.lines, *(begin for begin, _ in marks.blocks))
 
 
+class _Scanner:
+    """One pass over a text, sign by sign."""
+
+    def __init__(self, text: str, marks: _Marks, stack: list[Opened], first_indent: int) -> None:
+        self.stack = stack
+        self.closings: list[Closing] = []
+        self.protected: list[tuple[int, int]] = []
+        self._text, self._marks, self._first_indent = text, marks, first_indent
+        self._base = len(stack)  # so much of the stack was open before
+        self._began = -1  # the innermost string or comment
+        self._header = (-1, 0)  # a line that closes a bracket, and the indentation of the line that opened it
+        self._heredoc: tuple[int, Opened] | None = None  # one that begins where this line ends
+
+    def run(self) -> None:
+        position: int | None = 0
+        while position is not None and position < len(self._text):
+            in_code = not self.stack or self.stack[-1].kind == "bracket"
+            position = self._read_code(position) if in_code else self._read_inside(position)
+        if self.stack and self.stack[-1].kind != "bracket":
+            self.protected.append((self._began, len(self._text) + 1))
+
+    def _read_inside(self, position: int) -> int | None:
+        """Up to the next sign that matters in a string or a comment; None when there is none."""
+        top = self.stack[-1]
+        found = _inside(top).search(self._text, position)
+        if found is None:
+            return None
+        start, end, kind = found.start(), found.end(), found.lastgroup
+        if kind == "hole":
+            self.stack.append(Opened("bracket", "}", self._indent_at(start)))
+            self.protected.append((self._began, end))
+        elif kind is not None:
+            self.stack.pop()
+            self.protected.append((self._began, start if kind == "line_end" else end))
+            if len(self.stack) < self._base:
+                self._base = len(self.stack)
+                if top.kind == "string" and kind == "closer":
+                    self.closings.append(Closing(start, top))
+        return end
+
+    def _read_code(self, position: int) -> int | None:
+        """Up to the next sign that matters in code; None when there is none."""
+        text = self._text
+        found = self._marks.code.search(text, position, self._heredoc[0] if self._heredoc else len(text))
+        if found is None and self._heredoc is not None:
+            self._began, opened = self._heredoc
+            self.stack.append(opened)
+            self._heredoc = None
+            return self._began
+        if found is None:
+            return None
+        start, end, sign, kind = found.start(), found.end(), found.group(), found.lastgroup
+        if kind == "plain":
+            if sign[0] in "\"'":
+                self.protected.append((start, end))
+        elif kind == "open":
+            self.stack.append(Opened("bracket", _CLOSERS[sign], self._indent_at(start)))
+        elif kind == "close":
+            self._close(start, sign)
+        elif kind == "literal":
+            if sign[0] == "/" and not _may_be_pattern(text, start):
+                return start + 1
+            self.protected.append((start, end))
+        elif kind == "heredoc":
+            line_end = text.find("\n", end)
+            string = Opened("string", re.sub(r"\W", "", sign), 0, self._marks.hole(text, start, sign))
+            self._heredoc = (line_end if line_end >= 0 else len(text), string)
+        elif (begun := self._marks.opened(text, found, self._indent_at(start))) is not None:
+            self.stack.append(begun)
+            self._began = start
+        return end
+
+    def _close(self, start: int, sign: str) -> None:
+        line_start = self._text.rfind("\n", 0, start) + 1
+        at_line_start = line_start and not self._text[line_start:start].strip()
+        matching = _matching(self.stack, self._base, sign, start - line_start if at_line_start else None)
+        if matching is None:
+            self.closings.append(Closing(start, None))
+            return
+        opened = self.stack[matching]
+        del self.stack[matching:]
+        self._header = (line_start, opened.indent)
+        if matching < self._base:
+            self._base = matching
+            self.closings.append(Closing(start, opened))
+        if self.stack and self.stack[-1].kind == "string":  # back from a hole
+            self._began = start + 1
+
+    def _indent_at(self, position: int) -> int:
+        """The indentation, in characters, of the line at a position; of a wrapped header's first line."""
+        start = self._text.rfind("\n", 0, position) + 1
+        if self._header[0] == start:
+            return self._header[1]
+        at = start
+        while at < position and self._text[at] in " \t":
+            at += 1
+        return at - start if start else self._first_indent or at
+
+
 def _matching(stack: Sequence[Opened], base: int, sign: str, indent: int | None) -> int | None:
     """What a closer closes, by its number in the stack; `indent` when it stands at the start of a line.
 
@@ -161,6 +180,8 @@ def _matching(stack: Sequence[Opened], base: int, sign: str, indent: int | None)
     closes the last of its kind; but of what was open before the text only what is not further in, for the closer may
     belong to something that was opened above the window.
     """
+    if indent is None and stack and stack[-1].closer == sign:
+        return len(stack) - 1
     found = [n for n, opened in enumerate(stack) if opened.closer == sign]
     if indent is None or not found:
         return max(found, default=None)
@@ -258,15 +279,6 @@ _BEFORE_PATTERN = re.compile(
 
 def _may_be_pattern(text: str, start: int) -> bool:
     return _BEFORE_PATTERN.search(text[max(0, start - 12) : start]) is not None
-
-
-def _indent_at(text: str, position: int, first_indent: int) -> int:
-    """The indentation of the line at a position, in characters."""
-    start = text.rfind("\n", 0, position) + 1
-    at = start
-    while at < position and text[at] in " \t":
-        at += 1
-    return at - start if start else first_indent or at
 
 
 _CHARACTER = r"'(?:\\.[^'\n]*|[^\\'\n])'"
