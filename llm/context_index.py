@@ -1,7 +1,8 @@
 """Where in a repository did these tokens stand before, and what came next?
 
-Owns the vocabulary, and segments: documents laid end to end with every position sorted by the tokens
-before it. Knows no request and no probability. Two int32 values a token are all that is kept.
+Owns the vocabulary, and segments: documents laid end to end with every position sorted twice, by the tokens before
+it and by their kinds, so that `self.left = left` finds `self.right = right`. Knows no request and no probability.
+Three int32 values a token are all that is kept.
 
 A segment never changes. Documents lie in path order, so near positions are near files.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -18,7 +19,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from .lexer import DocumentTokens, plain_line_breaks, split_tokens
+from .lexer import N_KINDS, DocumentTokens, kind_of, plain_line_breaks, split_tokens
 
 MAX_ORDER = 32
 """Longest context that is told apart; a longer match counts as this one."""
@@ -26,16 +27,19 @@ MAX_ORDER = 32
 BOUNDARY = 0
 """The token before the first and after the last of a document."""
 
-# A key sorts a position by the tokens before it, nearest first: how many hash bits for 1, 2, 3 and 6 of them.
-# Six tokens cut the crowd behind a frequent three. Hashes may collide; matches are verified token by token.
-_KEY_BITS = {1: 12, 2: 8, 3: 8, 6: 8}
-_HASH_BITS = sum(_KEY_BITS.values())
+# A key sorts a position by the tokens before it, nearest first: how many hash bits for so many of them. Six tokens cut
+# the crowd behind a frequent three. There are few kinds, so it takes more of them to tell places apart. Hashes may
+# collide; matches are verified token by token.
+_TOKEN_KEY = {1: 12, 2: 8, 3: 8, 6: 8}
+_KIND_KEY = {3: 12, 6: 12, 12: 12}
+_HASH_BITS = 36
 _POSITION_BITS = 64 - _HASH_BITS
-_KEY_DEPTH = max(_KEY_BITS)
 _MULTIPLIER = 0x9E3779B97F4A7C15
 _WORD = (1 << 64) - 1
 _BLOCK = 1 << 16  # positions hashed at a time: fits the processor cache, and a build needs little memory
 MAX_SEGMENT_TOKENS = (1 << _POSITION_BITS) - 1
+KIND_ORDERS = tuple(reversed(_KIND_KEY))
+"""How many kinds `Segment.alike` can look for, most first."""
 
 
 class Vocabulary:
@@ -45,9 +49,13 @@ class Vocabulary:
     """
 
     def __init__(self, tokens: Iterable[str] = ("",)) -> None:
-        self._tokens = list(tokens)  # the first is BOUNDARY, which has no text
-        self._numbers = {token: number for number, token in enumerate(self._tokens)}
+        self._tokens: list[str] = []  # the first is BOUNDARY, which has no text
+        self._numbers: dict[str, int] = {}
+        self._kinds = np.zeros(1 << 10, np.int32)
+        self._bare = np.zeros(1 << 10, np.int32)
         self._lock = threading.Lock()
+        for token in tokens:
+            self._add(token)
         # Between two keystrokes a file differs in one line.
         self._numbers_of_line = lru_cache(maxsize=16_384)(self._learn_line)
 
@@ -60,6 +68,28 @@ class Vocabulary:
     def text(self, number: int) -> str:
         """The token; empty for BOUNDARY."""
         return self._tokens[number]
+
+    @property
+    def kinds(self) -> NDArray[np.int32]:
+        """By token number: its kind, below N_KINDS; a token that is of none is a kind of its own.
+
+        Both this and `bare` have room at the end, and hold every number that was given out before they were asked for.
+        """
+        return self._kinds
+
+    @property
+    def bare(self) -> NDArray[np.int32]:
+        """By token number: the number of the same token without the space before it."""
+        return self._bare
+
+    def number(self, token: str) -> int:
+        """The number of a token, which may be new."""
+        known = self._numbers.get(token)
+        return int(self._learn([token])[0]) if known is None else known
+
+    def spaced(self, number: int) -> int:
+        """The token with one space before it; `number` is a token without."""
+        return self.number(" " + self._tokens[number])
 
     def learn_document(self, document: DocumentTokens) -> NDArray[np.int32]:
         """The numbers of a document's tokens, new ones included."""
@@ -78,29 +108,44 @@ class Vocabulary:
         with self._lock:
             for token in tokens:
                 if token not in self._numbers:
-                    self._numbers[token] = len(self._tokens)
-                    self._tokens.append(token)
+                    self._add(token)
         return np.fromiter(map(self._numbers.__getitem__, tokens), np.int32, len(tokens))
+
+    def _add(self, token: str) -> None:
+        bare = token[1:] if len(token) > 1 and token[0] == " " else token
+        if bare is not token and bare not in self._numbers:
+            self._add(bare)
+        number = len(self._tokens)
+        if number == len(self._kinds):
+            # New arrays: a reader keeps the ones it took.
+            self._kinds, self._bare = (np.resize(array, 2 * number) for array in (self._kinds, self._bare))
+        self._kinds[number] = kind_of(token) or N_KINDS + number
+        self._bare[number] = number if bare is token else self._numbers[bare]
+        self._tokens.append(token)
+        self._numbers[token] = number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
-    """Documents in path order and their positions in context order.
+    """Documents in path order and their positions in the order of the contexts before them.
 
     `tokens` is int32 of shape (n,): MAX_ORDER boundaries, then each document followed by one boundary.
-    `order` is uint32 of shape (n - MAX_ORDER,): positions, by the key of the tokens before them, then by place.
+    `by_tokens` and `by_kinds` hold the positions from MAX_ORDER on, by the key of what is before them, then by place.
     `starts` is int64 of shape (n_documents + 1,): the first position of each document, and the end.
     """
 
     paths: tuple[str, ...]
     starts: NDArray[np.int64]
     tokens: NDArray[np.int32]
-    order: NDArray[np.uint32]
-    first_level: NDArray[np.int64]  # where each value of the key's first bits begins in `order`
+    by_tokens: Order
+    by_kinds: Order
 
     @classmethod
-    def build(cls, documents: Sequence[tuple[str, NDArray[np.int32]]]) -> Segment:
-        """Lay out and sort `documents`, pairs of path and token numbers in any order of paths."""
+    def build(cls, documents: Sequence[tuple[str, NDArray[np.int32]]], kinds: NDArray[np.int32]) -> Segment:
+        """Lay out and sort `documents`, pairs of path and token numbers in any order of paths.
+
+        `kinds` is `Vocabulary.kinds`, which has them all.
+        """
         documents = sorted(documents, key=lambda document: document[0])
         boundary = np.zeros(1, np.int32)
         parts = chain.from_iterable((numbers, boundary) for _, numbers in documents)
@@ -109,11 +154,8 @@ class Segment:
             raise ValueError(f"{len(tokens)} tokens; a segment holds {MAX_SEGMENT_TOKENS}. Exclude generated files.")
         lengths = [len(numbers) + 1 for _, numbers in documents]
         starts = MAX_ORDER + np.cumsum([0, *lengths])
-        keys = _sorted_keys(tokens)
-        order = (keys & np.uint64(MAX_SEGMENT_TOKENS)).astype(np.uint32)
-        first_values = np.arange(1 << _KEY_BITS[1], dtype=np.uint64) << np.uint64(64 - _KEY_BITS[1])
-        first_level = np.append(np.searchsorted(keys, first_values), len(keys))
-        return cls(tuple(path for path, _ in documents), starts, tokens, order, first_level)
+        by_tokens, by_kinds = Order.build(tokens, _TOKEN_KEY), Order.build(kinds[tokens], _KIND_KEY)
+        return cls(tuple(path for path, _ in documents), starts, tokens, by_tokens, by_kinds)
 
     @property
     def n_tokens(self) -> int:
@@ -121,7 +163,7 @@ class Segment:
 
     @property
     def n_bytes(self) -> int:
-        return self.tokens.nbytes + self.order.nbytes + self.starts.nbytes + self.first_level.nbytes
+        return self.tokens.nbytes + self.starts.nbytes + self.by_tokens.n_bytes + self.by_kinds.n_bytes
 
     def document(self, index: int) -> NDArray[np.int32]:
         """The token numbers of one document."""
@@ -147,18 +189,59 @@ class Segment:
         `order` is 1, 2, 3 or 6. For 6 the positions come in document order.
         """
         nearest_first = [context[-1 - back] for back in range(order)]
-        key, bits = _key(nearest_first), sum(size for depth, size in _KEY_BITS.items() if depth <= order)
+        begin, end = self.by_tokens.find(nearest_first, self.tokens.data)
+        return self.by_tokens.positions[begin:end]
+
+    def alike(self, kinds: Sequence[int], order: int, kinds_of: NDArray[np.int32]) -> NDArray[np.uint32]:
+        """Positions that follow tokens of the last `order` of `kinds`, one of KIND_ORDERS, and a few that do not.
+
+        `kinds_of` is `Vocabulary.kinds`.
+        """
+        nearest_first = [kinds[-1 - back] for back in range(order)]
+        begin, end = self.by_kinds.find(nearest_first, self.tokens.data, kinds_of.data)
+        return self.by_kinds.positions[begin:end]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Order:
+    """Positions sorted by the values before them, as far as the bits of a key tell them apart."""
+
+    bits: Mapping[int, int]  # by how many values before a position: bits of the key for them
+    positions: NDArray[np.uint32]
+    first_level: NDArray[np.int64]  # where each value of the key's first bits begins in `positions`
+
+    @classmethod
+    def build(cls, values: NDArray[np.int32], bits: Mapping[int, int]) -> Order:
+        keys = _sorted_keys(values, bits)
+        first_bits = next(iter(bits.values()))
+        first_values = np.arange(1 << first_bits, dtype=np.uint64) << np.uint64(64 - first_bits)
+        first_level = np.append(np.searchsorted(keys, first_values), len(keys))
+        return cls(bits, (keys & np.uint64(MAX_SEGMENT_TOKENS)).astype(np.uint32), first_level)
+
+    @property
+    def n_bytes(self) -> int:
+        return self.positions.nbytes + self.first_level.nbytes
+
+    def find(
+        self, nearest_first: Sequence[int], tokens: memoryview, value_of: memoryview | None = None
+    ) -> tuple[int, int]:
+        """First and last index in `positions` of those with these values before them; `value_of` is by token."""
+        order = len(nearest_first)
+        key, bits = _key(nearest_first, self.bits), sum(size for depth, size in self.bits.items() if depth <= order)
         low, high = key >> (_HASH_BITS - bits), (key >> (_HASH_BITS - bits)) + 1
-        first = key >> (_HASH_BITS - _KEY_BITS[1])
+        first = key >> (_HASH_BITS - next(iter(self.bits.values())))
         begin, end = int(self.first_level[first]), int(self.first_level[first + 1])
-        tokens, order_view = self.tokens.data, self.order.data
+        if order == next(iter(self.bits)):
+            return begin, end
 
         def prefix_of_key(position: int) -> int:
-            return _key([tokens[position - 1 - back] for back in range(order)]) >> (_HASH_BITS - bits)
+            before = tokens[position - order : position].tolist()[::-1]
+            values = before if value_of is None else [value_of[token] for token in before]
+            return _key(values, self.bits) >> (_HASH_BITS - bits)
 
-        begin = bisect_left(order_view, low, begin, end, key=prefix_of_key)
-        end = bisect_left(order_view, high, begin, end, key=prefix_of_key)
-        return self.order[begin:end]
+        view = self.positions.data
+        begin = bisect_left(view, low, begin, end, key=prefix_of_key)
+        return begin, bisect_left(view, high, begin, end, key=prefix_of_key)
 
 
 def match_lengths(
@@ -174,34 +257,34 @@ def match_lengths(
     return exact, equal.sum(axis=1)
 
 
-def _key(nearest_first: Sequence[int]) -> int:
-    """The key's hash part for up to six tokens; the twin of `_sorted_keys`, for one position."""
+def _key(nearest_first: Sequence[int], bits: Mapping[int, int]) -> int:
+    """The key's hash part for some values; the twin of `_sorted_keys`, for one position."""
     mixed = key = 0
-    for depth, token in enumerate(nearest_first, 1):
-        mixed = ((mixed ^ token) * _MULTIPLIER) & _WORD
+    for depth, value in enumerate(nearest_first, 1):
+        mixed = ((mixed ^ value) * _MULTIPLIER) & _WORD
         mixed ^= mixed >> 29
-        if depth in _KEY_BITS:
-            key = key << _KEY_BITS[depth] | mixed >> (64 - _KEY_BITS[depth])
-    for depth, bits in _KEY_BITS.items():
+        if depth in bits:
+            key = key << bits[depth] | mixed >> (64 - bits[depth])
+    for depth, size in bits.items():
         if depth > len(nearest_first):
-            key <<= bits
+            key <<= size
     return key
 
 
-def _sorted_keys(tokens: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """Hash of the tokens before a position, then the position, sorted; for every position from MAX_ORDER on."""
-    keys = np.empty(len(tokens) - MAX_ORDER, np.uint64)
-    for begin in range(MAX_ORDER, len(tokens), _BLOCK):
-        end = min(begin + _BLOCK, len(tokens))
+def _sorted_keys(values: NDArray[np.int32], bits: Mapping[int, int]) -> NDArray[np.uint64]:
+    """Hash of the values before a position, then the position, sorted; for every position from MAX_ORDER on."""
+    keys = np.empty(len(values) - MAX_ORDER, np.uint64)
+    for begin in range(MAX_ORDER, len(values), _BLOCK):
+        end = min(begin + _BLOCK, len(values))
         mixed = np.zeros(end - begin, np.uint64)
         key = np.zeros(end - begin, np.uint64)
-        for depth in range(1, _KEY_DEPTH + 1):
-            mixed ^= tokens[begin - depth : end - depth].astype(np.uint64)
+        for depth in range(1, max(bits) + 1):
+            mixed ^= values[begin - depth : end - depth].astype(np.uint64)
             mixed *= np.uint64(_MULTIPLIER)
             mixed ^= mixed >> np.uint64(29)
-            if depth in _KEY_BITS:
-                key <<= np.uint64(_KEY_BITS[depth])
-                key |= mixed >> np.uint64(64 - _KEY_BITS[depth])
+            if depth in bits:
+                key <<= np.uint64(bits[depth])
+                key |= mixed >> np.uint64(64 - bits[depth])
         key <<= np.uint64(_POSITION_BITS)
         key |= np.arange(begin, end, dtype=np.uint64)
         keys[begin - MAX_ORDER : end - MAX_ORDER] = key

@@ -1,7 +1,8 @@
-"""The workspace's own language model: it completes a line the way the repository has written it before.
+"""The workspace's own language model: it completes a line the way the repository has written such lines before.
 
-Owns the indexed documents, how much each of their places counts at a cursor, and when to stay quiet. It has
-no weights and needs no training: the longest matching context first, near files before far ones. Knows no
+Owns the indexed documents, the search for the most likely line, and when to stay quiet. It copies what stands
+where the same tokens stand before, and adapts what stands where tokens of the same kinds do to the names at the
+cursor: `places` finds them, `evidence` says what speaks for each token, `judge` how likely that makes it. Knows no
 editor, no disk and no ranking of fragments.
 
 A model is a snapshot and never changes; `with_changes` returns the next one and shares what stays.
@@ -9,45 +10,39 @@ A model is a snapshot and never changes; `with_changes` returns the next one and
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+import math
+from collections.abc import Iterable, Iterator
+from heapq import heappop, heappush
+from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .context_index import BOUNDARY, MAX_ORDER, Segment, Vocabulary, match_lengths
-from .lexer import DocumentTokens, plain_line_breaks, split_tokens, tokenise_document
+from .context_index import BOUNDARY, MAX_ORDER, Order, Segment, Vocabulary
+from .evidence import Hypothesis, Scene, begins_line, copied_token, evidence_for, with_alike, with_equal
+from .judge import fitted_judge
+from .lexer import LINE_BREAK, DocumentTokens, comment_signs, plain_line_breaks, split_tokens, tokenise_document
+from .names import Names
+from .places import Floats, Indexed, Layer, OpenFile, Source
 from .protocol import Cancel, ChatRequest, CompletionRequest, ModelError, ModelInfo, Piece, Speed
 
 __all__ = ["DocumentTokens", "WorkspaceModel", "tokenise_document"]
 
-# Tuned on the 1600 line tasks of benchmarks/repoeval. Exact match moves by less than one point over a factor of
-# two in any of these, except the context length: 10 tokens 21.3, 20 tokens 23.3, 32 tokens 23.9, 64 tokens 24.2.
-DEFAULT_THRESHOLD = 0.3  # shows 46 % of the lines, 50 % of those exact; 0.1 67 %, 36 %; 0.5 32 %, 61 %
-LENGTH_WEIGHT = 4.0  # a place whose context agrees one token further back counts this much more
-LOOSE_AGREEMENT = 0.1  # a token that agrees beyond the first difference counts this much of one (exact match +0.6)
-DISTANCE_WEIGHT = 0.6  # a scope one step further away counts this much less
-SMALL_SCOPE = 0.5  # a scope with evidence z counts z / (z + SMALL_SCOPE)
-# Did not help: the ten best BM25 windows as one more near scope (exact match 24.8 to 25.1 for a fifth more time).
+DEFAULT_THRESHOLD = 0.3
+# A copied line has its share of the votes times this as its probability: 0.25 gives exact match 25.3 and 3.2 on lines
+# that stand nowhere else, 0.5 25.9 and 2.8, 1.0 26.1 and 2.5.
+COPY_TRUST = 0.5
 
-# Bounds on the work for one token.
-MATCHES_PER_SOURCE = 512  # places looked at, nearest first
-CROWD = 16_384  # of more places than this only an even sample is sorted by nearness
-ENOUGH_CONTEXT = 6.0  # matches this long are followed without looking again
-NEAR_CHARS = 65_536  # how much of the open file around the cursor is a scope of its own
-
-# Contexts to look for, longest first. A source gives its first that is found; only when no source knows any of a
-# row is the next row tried.
-_CONTEXT_LADDER = ((6, 3, 2), (1,))
+# Bounds on the work for one line.
+MOST_STEPS = 10  # tokens weighed before the search only goes on with the best beginning
+BRANCHES = 3  # tokens followed after one beginning
+LEAST_SHARE = 0.02  # a token less likely than this is followed only when it is the most likely
+LEAST_LIKELY = 1e-9  # a line less likely than this is noise, whatever the threshold
+NEAR_CHARS = 65_536  # how much of the open file around the cursor is looked at
 
 # Layers grow by this factor, so an edit rewrites few tokens and a lookup visits few layers.
 _LAYER_GROWTH = 4
-
-_OPEN_FILE, _SAME_DIRECTORY, _REPOSITORY, _NOWHERE = 0, 1, 2, -1
-_BEFORE_THE_FILE = -1  # no token of a segment, so a context never agrees beyond the start of its file
-_Numbers = NDArray[np.int32]
 
 
 class WorkspaceModel:
@@ -58,7 +53,7 @@ class WorkspaceModel:
     """
 
     def __init__(
-        self, layers: tuple[_Layer, ...], vocabulary: Vocabulary, *, threshold: float = DEFAULT_THRESHOLD
+        self, layers: tuple[Layer, ...], vocabulary: Vocabulary, *, threshold: float = DEFAULT_THRESHOLD
     ) -> None:
         self._layers = layers  # biggest and oldest first
         self._vocabulary = vocabulary
@@ -81,8 +76,8 @@ class WorkspaceModel:
             fresh.extend(layer.live_documents())
             n_fresh += layer.n_live_tokens
         if fresh:
-            segment = Segment.build(fresh)
-            layers.append(_Layer(segment, np.ones(len(segment.paths), np.bool_)))
+            segment = Segment.build(fresh, self._vocabulary.kinds)
+            layers.append(Layer(segment, np.ones(len(segment.paths), np.bool_)))
         return WorkspaceModel(tuple(layers), self._vocabulary, threshold=self._threshold)
 
     def with_threshold(self, threshold: float) -> WorkspaceModel:
@@ -116,7 +111,7 @@ class WorkspaceModel:
 
     @property
     def speed(self) -> Speed:
-        """Unknown: a line takes about a millisecond, whatever stands before it."""
+        """Unknown: a line takes some milliseconds, whatever stands before it."""
         return Speed()
 
     def prepare(self, cancel: Cancel) -> None:
@@ -159,85 +154,157 @@ class WorkspaceModel:
 
         A line after the first begins with its line break and indentation.
         """
-        open_file = _OpenFile.of(cursor, self._vocabulary)
-        context = open_file.context
-        sources: list[_Source] = [open_file, *(_Indexed.of(layer, request.path) for layer in self._layers)]
-        matches: list[_Matches] = []
-        unfinished = cursor.unfinished
-        text, probability = "", 1.0
-        for _ in range(request.max_new_tokens):
-            if cancel.cancelled:
+        scene = self._scene(request, cursor)
+        start: Hypothesis | None = Hypothesis(scene.names.open_file.context, cursor.unfinished)
+        unfinished, n_left = cursor.unfinished, request.max_new_tokens
+        while start is not None and n_left > 0:
+            # A copy is quick to find, and a beginning that is less likely need not be followed.
+            copied = self._copied_line(scene, start, n_left, cursor.rest_of_line, cancel)
+            least = max(self._threshold, LEAST_LIKELY, copied.probability if copied else 0.0)
+            line = self._adapted_line(scene, start, n_left, cursor.rest_of_line, least, cancel) or copied
+            if line is None or line.probability < self._threshold:
                 return
-            if max((found.longest for found in matches), default=0.0) < ENOUGH_CONTEXT:
-                matches = self._look_up(sources, context, unfinished)
-            if not matches:
-                return
-            token, share = _vote(matches, self._vocabulary)
-            word = self._vocabulary.text(token)
+            yield line.text[len(unfinished) :].rstrip(" \t"), line.probability
+            start, unfinished, n_left = line.following, "", n_left - self.count_tokens(line.text)
+
+    def _scene(self, request: CompletionRequest, cursor: _Cursor) -> Scene:
+        open_file = OpenFile.of(cursor.before, cursor.after, self._vocabulary)
+        sources: list[Source] = [open_file, *(Indexed.of(layer, request.path) for layer in self._layers)]
+        names = Names.of(open_file, cursor.before, cursor.line_start, self._vocabulary)
+        return Scene(self._vocabulary, sources, names, comment_signs(request.language))
+
+    def evidence_along(self, request: CompletionRequest, line: str) -> Iterator[tuple[Floats, list[int]]]:
+        """What the model would weigh at each token of `line` if it wrote it after the prefix, and its end.
+
+        Each time the rows of evidence and which of them are right, the last row for none: what a judge is fitted on.
+        """
+        cursor = _Cursor.of(request)
+        scene = self._scene(request, cursor)
+        hypothesis = Hypothesis(scene.names.open_file.context, cursor.unfinished)
+        written = self._vocabulary.learn_text(cursor.unfinished + line).tolist()
+        for token in [*written, None]:
+            hypothesis = with_alike(scene, with_equal(scene, hypothesis))
+            found = evidence_for(scene, hypothesis)
+            kinds = self._vocabulary.kinds
+            if found is not None:
+                tokens, rows = found
+                right = (kinds[tokens] == LINE_BREAK) | (tokens == BOUNDARY) if token is None else tokens == token
+                yield rows, np.flatnonzero(right).tolist() or [len(tokens)]
+            if token is not None:
+                hypothesis = hypothesis.followed_by(token, kinds)
+
+    def _copied_line(
+        self, scene: Scene, start: Hypothesis, most_tokens: int, rest_of_line: str, cancel: Cancel
+    ) -> _Line | None:
+        """The line as the places write it that agree with the longest context; None when it is no use."""
+        hypothesis, probability, n_tokens = start, COPY_TRUST, 0
+        while n_tokens < most_tokens and not cancel.cancelled:
+            hypothesis = with_equal(scene, hypothesis)
+            found = copied_token(scene, hypothesis)
+            if found is None:
+                return None
+            token, share = found
             probability *= share
-            if probability < self._threshold:
-                return
-            if token == BOUNDARY or (word[0] == "\n" and not unfinished):
-                yield text.rstrip(" \t"), probability
-                text, probability = "", 1.0
-            if token == BOUNDARY:
-                return
-            text += word[len(unfinished) :]
-            unfinished = ""
-            context = np.append(context[1:], np.int32(token))
-            matches = [followed for found in matches if (followed := found.followed_by(token)).longest]
-        yield text, probability
+            if probability < max(self._threshold, LEAST_LIKELY):
+                return None
+            following = hypothesis.followed_by(token, self._vocabulary.kinds)
+            starts_line = begins_line(scene, hypothesis)
+            if not hypothesis.unfinished and self._ends_line(token):
+                return None if starts_line else self._line(hypothesis, probability, token, following, rest_of_line)
+            if starts_line and scene.text(token).startswith(scene.comment_signs):
+                return None
+            hypothesis, n_tokens = following, n_tokens + 1
+        return None if cancel.cancelled else self._line(hypothesis, probability, BOUNDARY, hypothesis, "")
 
-    def _look_up(self, sources: Sequence[_Source], context: _Numbers, unfinished: str) -> list[_Matches]:
-        """Places whose context ends like `context` and whose next token begins with `unfinished`."""
-        for orders in _CONTEXT_LADDER:
-            matches = []
-            for source in sources:
-                for order in orders:
-                    found = self._fitting(source.after(context, order), unfinished)
-                    if found.longest:
-                        matches.append(found)
-                        break
-            if matches:
-                return matches
-        return []
+    def _adapted_line(
+        self, scene: Scene, start: Hypothesis, most_tokens: int, rest_of_line: str, least: float, cancel: Cancel
+    ) -> _Line | None:
+        """The line with the highest product of probabilities that goes on to `rest_of_line`.
 
-    def _fitting(self, matches: _Matches, unfinished: str) -> _Matches:
-        """Those that go on with `unfinished`; on an unfinished line break, those that write something on that line."""
-        if not unfinished or not matches.longest:
-            return matches
-        text = self._vocabulary.text
-        choices, which = np.unique(matches.next_tokens, return_inverse=True)
-        matches = matches.only(np.array([text(choice).startswith(unfinished) for choice in choices.tolist()])[which])
-        if unfinished[0] == "\n" and matches.longest:
-            choices, which = np.unique(matches.tokens[matches.positions + 1], return_inverse=True)
-            writes = [choice != BOUNDARY and text(choice)[0] != "\n" for choice in choices.tolist()]
-            matches = matches.only(np.array(writes)[which])
-        return matches
+        None when that is not more than `least`, when nothing speaks for any, and when cancelled.
+        """
+        order = count()
+        # By how unlikely they are. Where a beginning is followed is looked up only when its turn comes.
+        waiting = [_Beginning(0.0, next(order), start, None)]
+        n_steps = 0
+        while waiting and not cancel.cancelled:
+            best = heappop(waiting)
+            probability = math.exp(-best.unlikely)
+            if probability <= least:
+                return None
+            hypothesis = best.hypothesis
+            if best.token is not None:
+                following = hypothesis.followed_by(best.token, self._vocabulary.kinds)
+                if best.ends_line:
+                    line = self._line(hypothesis, probability, best.token, following, rest_of_line)
+                    if line is None:
+                        continue
+                    return line
+                hypothesis = following
+            if len(hypothesis.line) - len(start.line) >= most_tokens:
+                return self._line(hypothesis, probability, BOUNDARY, hypothesis, "")
+            n_steps += 1
+            if n_steps > MOST_STEPS:
+                waiting.clear()
+            hypothesis = with_alike(scene, with_equal(scene, hypothesis))
+            for token, share, ends_line in self._ways_on(scene, hypothesis, BRANCHES if n_steps < MOST_STEPS else 1):
+                unlikely = best.unlikely - math.log(max(share, LEAST_LIKELY))
+                heappush(waiting, _Beginning(unlikely, next(order), hypothesis, token, ends_line))
+        return None
+
+    def _line(
+        self, hypothesis: Hypothesis, probability: float, end: int, following: Hypothesis, rest_of_line: str
+    ) -> _Line | None:
+        """The line that `end` ends; None when it does not go on to `rest_of_line`."""
+        text = "".join(map(self._vocabulary.text, hypothesis.line))
+        if rest_of_line and not _up_to(text, rest_of_line):
+            return None
+        return _Line(text, probability, None if end == BOUNDARY else following.as_first())
+
+    def _ends_line(self, token: int) -> bool:
+        return token == BOUNDARY or bool(self._vocabulary.kinds[token] == LINE_BREAK)
+
+    def _ways_on(self, scene: Scene, hypothesis: Hypothesis, most: int) -> list[tuple[int, float, bool]]:
+        """The likeliest next tokens, their probabilities, and whether they end the line; best first."""
+        found = evidence_for(scene, hypothesis)
+        if found is None:
+            return []
+        tokens, rows = found
+        shares = fitted_judge().probabilities(rows)[:-1]
+        kinds, text = self._vocabulary.kinds, self._vocabulary.text
+        ends = np.zeros(len(tokens), np.bool_)
+        if not hypothesis.unfinished:
+            ends = (kinds[tokens] == LINE_BREAK) | (tokens == BOUNDARY)
+
+        def ranked(which: NDArray[np.bool_]) -> list[int]:
+            """The likeliest; among equals the first in the alphabet, whatever order the files were learnt in."""
+            best = np.flatnonzero(which)[np.argsort(-shares[which], kind="stable")[: 2 * most]].tolist()
+            return sorted(best, key=lambda at: (-round(float(shares[at]), 9), text(int(tokens[at]))))
+
+        ways = [(int(tokens[at]), float(shares[at]), False) for at in ranked(~ends)[:most]]
+        ways = [way for way in ways if way[1] >= LEAST_SHARE] or ways[:1]
+        if ends.any() and not begins_line(scene, hypothesis):
+            # Whatever line comes next, this one ends.
+            ways.append((int(tokens[ranked(ends)[0]]), float(shares[ends].sum()), True))
+        return sorted(ways, key=lambda way: -way[1])[:most]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Layer:
-    """A segment, and which of its documents still count."""
+class _Line(NamedTuple):
+    """A line, its probability, and how the next one begins; None at the end of a file."""
 
-    segment: Segment
-    alive: NDArray[np.bool_]  # (n_documents,)
+    text: str
+    probability: float
+    following: Hypothesis | None
 
-    @property
-    def n_live_tokens(self) -> int:
-        return int(np.diff(self.segment.starts)[self.alive].sum())
 
-    def live_documents(self) -> Iterator[tuple[str, _Numbers]]:
-        for index in np.flatnonzero(self.alive).tolist():
-            yield self.segment.paths[index], self.segment.document(index)
+class _Beginning(NamedTuple):
+    """A hypothesis and the token that is to follow, none for the very first; the smallest is taken first."""
 
-    def without(self, paths: Iterable[str]) -> _Layer:
-        gone = [index for path in paths if (index := self.segment.index_of(path)) is not None]
-        if not self.alive[gone].any():
-            return self
-        alive = self.alive.copy()
-        alive[gone] = False
-        return _Layer(self.segment, alive)
+    unlikely: float  # minus the logarithm of its probability
+    order: int
+    hypothesis: Hypothesis
+    token: int | None
+    ends_line: bool = False
 
 
 class _Cursor(NamedTuple):
@@ -269,126 +336,6 @@ class _Cursor(NamedTuple):
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Matches:
-    """Places of one source that agree with the context; the arrays have one entry a place."""
-
-    tokens: _Numbers
-    positions: NDArray[np.int64]
-    lengths: NDArray[np.float64]  # tokens that agree, plus LOOSE_AGREEMENT for each beyond the first difference
-    scopes: NDArray[np.int64]
-
-    @classmethod
-    def verified(
-        cls, tokens: _Numbers, positions: NDArray[np.int64], scopes: NDArray[np.int64], context: _Numbers, order: int
-    ) -> _Matches:
-        exact, agreeing = match_lengths(tokens, positions, context)
-        lengths = exact + LOOSE_AGREEMENT * (agreeing - exact)
-        return cls(tokens, positions, lengths, scopes).only((exact >= order) & (scopes != _NOWHERE))
-
-    @property
-    def longest(self) -> float:
-        """0 when there is no match."""
-        return float(self.lengths.max(initial=0.0))
-
-    @property
-    def next_tokens(self) -> _Numbers:
-        return self.tokens[self.positions]
-
-    def only(self, mask: NDArray[np.bool_]) -> _Matches:
-        return _Matches(self.tokens, self.positions[mask], self.lengths[mask], self.scopes[mask])
-
-    def followed_by(self, token: int) -> _Matches:
-        """The places that write `token` next, moved behind it."""
-        same = self.only(self.next_tokens == token)
-        return _Matches(self.tokens, same.positions + 1, same.lengths + 1, same.scopes)
-
-
-class _Source(Protocol):
-    def after(self, context: _Numbers, order: int) -> _Matches:
-        """Near places where the last `order` tokens of `context` stand before."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _OpenFile:
-    """The request's own text: before the cursor, a boundary, after the cursor's line, a boundary."""
-
-    tokens: _Numbers
-    cursor: int
-
-    @classmethod
-    def of(cls, cursor: _Cursor, vocabulary: Vocabulary) -> _OpenFile:
-        before, after = vocabulary.learn_text(cursor.before), vocabulary.learn_text(cursor.after)
-        boundary = np.full(1, BOUNDARY, np.int32)
-        start = np.array([_BEFORE_THE_FILE] * (MAX_ORDER - 1) + [BOUNDARY], np.int32)
-        return cls(np.concatenate([start, before, boundary, after, boundary]), MAX_ORDER + len(before))
-
-    @property
-    def context(self) -> _Numbers:
-        """The last MAX_ORDER tokens before the cursor."""
-        return self.tokens[self.cursor - MAX_ORDER : self.cursor]
-
-    def after(self, context: _Numbers, order: int) -> _Matches:
-        positions = np.flatnonzero(self.tokens[MAX_ORDER - 1 : -1] == context[-1]) + MAX_ORDER
-        positions = _nearest(positions[positions != self.cursor], self.cursor)
-        return _Matches.verified(self.tokens, positions, np.full(len(positions), _OPEN_FILE), context, order)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Indexed:
-    """A layer as seen from one file, without the indexed version of that file."""
-
-    segment: Segment
-    scopes: NDArray[np.int64]  # (n_documents,)
-    own: tuple[int, int]  # the positions of that file; empty, where it would stand, when it is not in the layer
-
-    @classmethod
-    def of(cls, layer: _Layer, path: str) -> _Indexed:
-        segment = layer.segment
-        directory = path[: path.rfind("/") + 1]
-        first, last = bisect_left(segment.paths, directory), bisect_left(segment.paths, directory + "\U0010ffff")
-        scopes = np.full(len(segment.paths), _REPOSITORY)
-        scopes[first:last] = _SAME_DIRECTORY
-        scopes[~layer.alive] = _NOWHERE
-        return cls(segment, scopes, segment.span_of(path))
-
-    def after(self, context: _Numbers, order: int) -> _Matches:
-        start, end = self.own
-        found = self.segment.after(context.tolist(), order)
-        positions = _nearest(found[(found < start) | (found >= end)], start)
-        scopes = self.scopes[self.segment.documents_at(positions)]
-        return _Matches.verified(self.segment.tokens, positions, scopes, context, order)
-
-
-def _nearest(positions: NDArray[np.integer], here: int) -> NDArray[np.int64]:
-    """At most MATCHES_PER_SOURCE of `positions`, those around `here`."""
-    if len(positions) > MATCHES_PER_SOURCE:
-        positions = np.sort(positions[:: len(positions) // CROWD + 1])
-        first = int(np.searchsorted(positions, here)) - MATCHES_PER_SOURCE // 2
-        first = min(max(first, 0), len(positions) - MATCHES_PER_SOURCE)
-        positions = positions[first : first + MATCHES_PER_SOURCE]
-    return positions.astype(np.int64)
-
-
-def _vote(matches: Sequence[_Matches], vocabulary: Vocabulary) -> tuple[int, float]:
-    """The most likely next token and how likely it is: its share of the votes, less when they are few and shallow."""
-    lengths = np.concatenate([found.lengths for found in matches])
-    scopes = np.concatenate([found.scopes for found in matches])
-    evidence = LENGTH_WEIGHT ** (lengths - lengths.max())
-    by_scope = np.bincount(scopes, evidence)
-    # Inside a scope places share out its weight, so a far scope with many places cannot shout down a near one.
-    scope_weight = DISTANCE_WEIGHT ** np.arange(len(by_scope)) / (by_scope + SMALL_SCOPE)
-    choices, which = np.unique(np.concatenate([found.next_tokens for found in matches]), return_inverse=True)
-    votes = np.bincount(which, evidence * scope_weight[scopes])
-    # Among equals the first in the alphabet: the same answer whatever order the files were learnt in.
-    equals = np.flatnonzero(votes >= votes.max() * (1.0 - 1e-9)).tolist()
-    best = min(equals, key=lambda index: vocabulary.text(int(choices[index])))
-    n_places = len(lengths)
-    belief = n_places / (n_places + 1.0 / float(lengths.max()))  # one place after one token is believed by half
-    return int(choices[best]), belief * float(votes[best] / votes.sum())
-
-
 def _up_to(text: str, standing: str) -> str:
     """The part of `text` before the `standing` rest of the line; empty when the two do not join."""
     if not standing:
@@ -405,5 +352,5 @@ def _before_any(text: str, stops: Iterable[str]) -> str:
     return text[: min((at for stop in stops if stop and (at := text.find(stop)) >= 0), default=len(text))]
 
 
-STORED_CLASSES: tuple[type, ...] = (WorkspaceModel, _Layer, Segment, Vocabulary)
+STORED_CLASSES: tuple[type, ...] = (WorkspaceModel, Layer, Segment, Order, Vocabulary)
 """What a pickled `WorkspaceModel` is made of."""

@@ -13,8 +13,11 @@ from ..llm.workspace_model import DocumentTokens, tokenise_document
 from ..retrieval import FileFragments, slice_file
 from .store import FileRecord
 
-ANALYSIS_VERSION = 1
-"""Part of the cache's version: raise it when the same text would give other parts."""
+ANALYSIS_VERSION = 2
+"""Part of the cache's version: raise it when the same text would give other parts.
+
+History: 2, the workspace model finds places by the kinds of their tokens too.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.llm.context_index import MAX_ORDER, Segment, Vocabulary, match_lengths
-from weft.llm.lexer import tokenise_document
+from weft.llm.context_index import KIND_ORDERS, MAX_ORDER, Segment, Vocabulary, match_lengths
+from weft.llm.lexer import kind_of, tokenise_document
 from weft.llm.protocol import CompletionRequest, Piece, PromptFragment
 from weft.llm.streaming import LastPrompts, cut_stream
 
 NUMBERS = st.lists(st.integers(1, 4), max_size=30)
 DOCUMENTS = st.dictionaries(st.sampled_from(["b.py", "a/x.py", "a/y.py", "c.py"]), NUMBERS, min_size=1)
 
+KINDS = np.arange(60, dtype=np.int32) // 2  # two neighbours are of a kind
+
 
 def build(documents: dict[str, list[int]]) -> Segment:
-    return Segment.build([(path, np.array(numbers, np.int32)) for path, numbers in documents.items()])
+    return Segment.build([(path, np.array(numbers, np.int32)) for path, numbers in documents.items()], KINDS)
 
 
 @settings(max_examples=100)
@@ -38,6 +40,22 @@ def test_every_place_after_a_context_is_found(documents: dict[str, list[int]], c
     assert len(set(found.tolist())) == len(found)
 
 
+@settings(max_examples=100)
+@given(
+    documents=DOCUMENTS,
+    context=st.lists(st.integers(0, 4), min_size=12, max_size=12),
+    order=st.sampled_from(KIND_ORDERS),
+)
+def test_every_place_after_tokens_of_the_same_kinds_is_found(
+    documents: dict[str, list[int]], context: list[int], order: int
+):
+    segment = build(documents)
+    kinds = KINDS[segment.tokens].tolist()
+    wanted = KINDS[context].tolist()
+    expected = {at for at in range(MAX_ORDER, len(kinds)) if kinds[at - order : at] == wanted[-order:]}
+    assert expected <= set(segment.alike(wanted, order, KINDS).tolist())
+
+
 @given(DOCUMENTS)
 def test_documents_come_back_in_path_order(documents: dict[str, list[int]]):
     segment = build(documents)
@@ -53,8 +71,8 @@ def test_documents_come_back_in_path_order(documents: dict[str, list[int]]):
 def test_many_tokens_sort_alike_whatever_block_they_are_hashed_in():
     rng = np.random.default_rng(1)
     tokens = rng.integers(1, 50, 200_000).astype(np.int32)
-    segment = Segment.build([("a.py", tokens)])
-    assert sorted(segment.order.tolist()) == list(range(MAX_ORDER, segment.n_tokens))
+    segment = Segment.build([("a.py", tokens)], KINDS)
+    assert sorted(segment.by_tokens.positions.tolist()) == list(range(MAX_ORDER, segment.n_tokens))
     context = tokens[99_994:100_000].tolist()
     assert 100_000 + MAX_ORDER in segment.after(context, 6).tolist()
 
@@ -65,6 +83,21 @@ def test_matches_are_counted_without_a_gap_and_in_all():
     context[-4] = -5
     exact, agreeing = match_lengths(tokens, np.array([50, 51]), context)
     assert (exact.tolist(), agreeing.tolist()) == ([3, 0], [MAX_ORDER - 1, 0])
+
+
+def test_a_word_is_known_with_and_without_a_space_before_it():
+    vocabulary = Vocabulary()
+    spaced = vocabulary.number(" total")
+    assert vocabulary.text(int(vocabulary.bare[spaced])) == "total"
+    assert vocabulary.spaced(int(vocabulary.bare[spaced])) == spaced
+    assert vocabulary.kinds[spaced] == kind_of(" total") != vocabulary.kinds[vocabulary.bare[spaced]]
+    assert len({int(vocabulary.kinds[vocabulary.number(word)]) for word in ("if", "(", ")", "return")}) == 4
+
+
+def test_kinds_say_how_a_name_is_written():
+    assert len({kind_of(token) for token in ("name", "Type", "CONSTANT", "12", "\n    ", " name", " Type")}) == 7
+    assert kind_of("name") == kind_of("_other2") == kind_of("été")
+    assert [kind_of(token) for token in ("if", "(", " ", "", '"""')] == [0] * 5
 
 
 def test_a_number_keeps_its_meaning():
