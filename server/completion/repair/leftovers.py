@@ -22,20 +22,28 @@ def without_leftovers(draft: Draft) -> Draft:
     text = unified(draft.text)
     if not place.language or place.scan.inside:
         return draft.rewritten(text)
-    if "<" in text and (found := _SPECIAL.search(text)):
-        scanned = scan(text, place.language, place.scan.stack)
-        while found and not scanned.in_code(found.start()):
-            found = _SPECIAL.search(text, found.end())
-        if found:
-            text = text[: found.start()]
-    if "```" in text:
-        text = _unfenced(text, place.language, draft)
+    # What is cut may lay bare another fence, or a token that stood in what looked like a string.
+    left = ""
+    while left != text:
+        left = text
+        text = _before_special(_unfenced(text, place.language, draft), place.language, draft)
     return draft.rewritten(text)
+
+
+def _before_special(text: str, language: str, draft: Draft) -> str:
+    """What stands before the first token of a prompt's format."""
+    found = _SPECIAL.search(text) if "<" in text else None
+    if found is None:
+        return text
+    scanned = scan(text, language, draft.place.scan.stack)
+    while found and not scanned.in_code(found.start()):
+        found = _SPECIAL.search(text, found.end())
+    return text[: found.start()] if found else text
 
 
 def _unfenced(text: str, language: str, draft: Draft) -> str:
     """What stands between the first fence and the next; before the only one, when no text begins with it."""
-    first = _FENCE.search(text)
+    first = _FENCE.search(text) if "```" in text else None
     if first is None:
         return text
     if not text[: first.start()].strip():
