@@ -60,12 +60,13 @@ class Store:
 
 @lru_cache(maxsize=1)
 def code_digest() -> str:
-    """Of all code that a row depends on."""
+    """Of all code that a row depends on, and the figures beside it."""
     digest = sha256()
     for part in _CODE:
         path = _ROOT / part
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            if file.name not in _SAID_LATER and "training" not in file.parts:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            counts = file.suffix in (".py", ".json") and file.name not in _SAID_LATER
+            if counts and "training" not in file.parts:
                 digest.update(file.relative_to(_ROOT).as_posix().encode() + file.read_bytes())
     return digest.hexdigest()[:12]
 
