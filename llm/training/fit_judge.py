@@ -1,7 +1,7 @@
 """Fits the weights by which the workspace model judges evidence: `python -m weft.llm.training.fit_judge PACKAGE...`.
 
-Owns the sample of lines, the loss and the form of the weights' file. Each package is a repository of its own; its
-lines are asked for with the text above them alone, as in the benchmark, whose repositories must not be among them.
+Owns the sample of lines, the loss and the form of the weights' file. Each package is a repository of its own, and none
+may be in the benchmark. Lines are asked for with the text above them alone.
 Needs PyTorch; the fitted file does not.
 
 The loss of a line is minus the logarithm of its probability, so that likely means likely, minus its probability,
@@ -49,16 +49,17 @@ class Sample:
     right: NDArray[np.float32]  # (n_rows,): 1 for rows that are right
     step_of: NDArray[np.int64]  # (n_rows,)
     line_of: NDArray[np.int64]  # (n_steps,)
+    is_indentation: NDArray[np.bool_]  # (n_steps,): a line break before the line, which makes no line wrong
     weight_of: NDArray[np.float32]  # (n_lines,)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m weft.llm.training.fit_judge", description=__doc__)
     parser.add_argument("packages", type=Path, nargs="+", help="folders of Python files, a repository each")
-    parser.add_argument("--lines", type=int, default=200, help="of each package")
+    parser.add_argument("--lines", type=int, default=140, help="of each package")
     parser.add_argument("--whole-lines", type=float, default=2.0, help="weight of the expected number of right lines")
-    parser.add_argument("--unique", type=float, default=2.0, help="weight of lines that stand nowhere else")
-    parser.add_argument("--steps", type=int, default=150, help="of the optimiser")
+    parser.add_argument("--unique", type=float, default=3.0, help="weight of lines that stand nowhere else")
+    parser.add_argument("--steps", type=int, default=80, help="of the optimiser")
     parser.add_argument("--output", type=Path, default=WEIGHTS_FILE)
     options = parser.parse_args(arguments)
     sample = sample_packages(options.packages, options.lines, options.unique)
@@ -70,6 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def sample_packages(packages: Sequence[Path], n_lines: int, unique_weight: float) -> Sample:
     rows, right, step_of = [], [], []
     line_of: list[int] = []
+    is_indentation: list[bool] = []
     weight_of: list[float] = []
     for package in packages:
         texts = {
@@ -81,13 +83,14 @@ def sample_packages(packages: Sequence[Path], n_lines: int, unique_weight: float
         for path, number in _draw(texts, n_lines):
             lines = texts[path].split("\n")
             request = CompletionRequest(path, "python", "".join(f"{line}\n" for line in lines[:number]), "")
-            for table, which in model.evidence_along(request, lines[number]):
+            for step, (table, which) in enumerate(model.evidence_along(request, lines[number])):
                 rows.append(table.astype(np.float32))
                 marks = np.zeros(len(table), np.float32)
                 marks[which] = 1.0
                 right.append(marks)
                 step_of.append(np.full(len(table), len(line_of)))
                 line_of.append(len(weight_of))
+                is_indentation.append(step == 0)
             weight_of.append(unique_weight if counts[lines[number].strip()] == 1 else 1.0)
         print(
             f"{package.name}: {len(texts)} files, {len(weight_of)} lines and {len(line_of)} tokens so far", flush=True
@@ -97,6 +100,7 @@ def sample_packages(packages: Sequence[Path], n_lines: int, unique_weight: float
         np.concatenate(right),
         np.concatenate(step_of),
         np.array(line_of),
+        np.array(is_indentation),
         np.array(weight_of, np.float32),
     )
 
@@ -139,7 +143,7 @@ def fit(sample: Sample, whole_lines: float, n_steps: int) -> dict[str, list[floa
 
 
 def _line_logarithms(scores: torch.Tensor, sample: Sample) -> tuple[torch.Tensor, torch.Tensor]:
-    """The logarithm of each line's probability, with and without its first step: indentation makes no line wrong."""
+    """The logarithm of each line's probability, with and without its indentation."""
     import torch
 
     step_of, line_of = torch.from_numpy(sample.step_of), torch.from_numpy(sample.line_of)
@@ -149,9 +153,9 @@ def _line_logarithms(scores: torch.Tensor, sample: Sample) -> tuple[torch.Tensor
     total = torch.zeros(n_steps).index_add(0, step_of, shares)
     right = torch.zeros(n_steps).index_add(0, step_of, shares * torch.from_numpy(sample.right))
     logarithms = torch.log(right + 1e-9) - torch.log(total)
-    later = torch.cat([torch.zeros(1), (line_of[1:] == line_of[:-1]).float()])
+    counts = torch.from_numpy(~sample.is_indentation).float()
     every = torch.zeros(n_lines).index_add(0, line_of, logarithms)
-    return every, torch.zeros(n_lines).index_add(0, line_of, logarithms * later)
+    return every, torch.zeros(n_lines).index_add(0, line_of, logarithms * counts)
 
 
 def _draw(texts: dict[str, str], n_lines: int) -> list[tuple[str, int]]:
