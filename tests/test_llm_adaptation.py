@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
+from pathlib import Path
 
+import numpy as np
 import pytest
+from weft.llm.evidence import EVIDENCE
+from weft.llm.judge import WEIGHTS_FILE, Judge, fitted_judge
 from weft.llm.names import renamed_part
 from weft.llm.protocol import Cancel, CompletionRequest
+from weft.llm.training import fit_judge
 from weft.llm.workspace_model import WorkspaceModel, tokenise_document
 
 OTHER_CLASSES = """
@@ -111,3 +117,20 @@ def test_a_name_of_this_file_is_finished_as_others_are_elsewhere():
 )
 def test_the_part_of_a_name_that_changed_in_another_is_changed(name: str, there: str, here: str, expected: str | None):
     assert renamed_part(name, there, here) == expected
+
+
+def test_the_shipped_weights_are_those_of_the_evidence():
+    names = json.loads(WEIGHTS_FILE.read_text(encoding="utf-8")).keys()
+    assert list(names) == [*EVIDENCE, "bias", "output"]
+    assert fitted_judge().probabilities(np.zeros((3, len(EVIDENCE)))).tolist() == pytest.approx([1 / 3] * 3)
+
+
+def test_weights_can_be_fitted_anew(tmp_path: Path):
+    pytest.importorskip("torch")
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "shapes.py").write_text(textwrap.dedent(OTHER_CLASSES))
+    arguments = [str(tmp_path / "package"), "--lines", "5", "--steps", "2", "--output", str(tmp_path / "judge.json")]
+    assert fit_judge.main(arguments) == 0
+    judge = Judge.of(json.loads((tmp_path / "judge.json").read_text()))
+    assert judge.hidden.shape == (len(EVIDENCE), fit_judge.N_HIDDEN)
+    assert np.abs(judge.linear).sum() > 0
