@@ -93,11 +93,12 @@ def test_a_text_that_is_taken_in_part_goes_on_without_a_new_request_to_the_model
 def test_complete_says_why_there_is_nothing(editing):
     async def story(editor):
         await editor.indexed()
-        editor.open("new.py", NEW + "\n\n\nqqqq zzzz ")
-        uri = editor.uri("new.py")
-        ask = {"textDocument": {"uri": uri}, "position": {"line": 7, "character": 10}}
+        editor.open(".env", "PASSWORD=", language="dotenv")
+        ask = {"textDocument": {"uri": editor.uri(".env")}, "position": {"line": 0, "character": 9}}
         (item,) = (await editor.request("weft/complete", ask)).items
-        assert item.text == "" and item.whyEmpty
+        assert item.text == "" and "secrets" in item.whyEmpty
+        editor.open("new.py", NEW)
+        uri = editor.uri("new.py")
         ask = {"textDocument": {"uri": uri}, "position": {"line": LINE, "character": COLUMN}, "multiLine": False}
         (item,) = (await editor.request("weft/complete", ask)).items
         assert item.text == GHOST and (item.range.start.line, item.range.start.character) == (LINE, COLUMN)

@@ -27,7 +27,7 @@ def test_the_readme_example_runs(tmp_path):
     (tmp_path / "shop.py").write_text("from price import total_price\n\n\ndef pay(items):\n    return total_\n")
     with weft.Workspace([tmp_path], weft.Config(), cache=False) as workspace:
         workspace.index()
-        completion = workspace.complete(tmp_path / "shop.py", line=4, character=17)
+        completion = workspace.complete(tmp_path / "shop.py", line=4, character=17, trigger="invoked")
         assert completion.start == (4, 17)
         assert any("price.py" in place.path for ranked in completion.fragments for place in ranked.fragment.places)
 

@@ -206,15 +206,16 @@ class Engine:
     def _from_workspace_model(
         self, request: Request, basis: Basis, instead_of: Completion, *, keep: bool = True
     ) -> Completion:
-        """From the model that needs no weights, if there may be one; `instead_of` when that has nothing to say either.
+        """From the repository's own model, if there may be one; `instead_of` when that has nothing to say either.
 
-        It takes a millisecond or so, and is asked in the request's own thread.
+        It takes some milliseconds, and is asked in the request's own thread. It reads the index and no fragments:
+        those are for a person who asked, and wants to see what the repository holds.
         """
         if not uses_workspace_model(request.config) or request.cancel.cancelled:
             return instead_of
         least = request.least_confidence
         model = request.snapshot.model.with_threshold(least_probability("workspace", least) if least else 0.0)
-        fragments = self._retrieved(request)
+        fragments = self._retrieved(request) if request.is_invoked else ()
         started = time.monotonic()
         asked = self._asked(request, model, fragments, request.cancel)
         written = write(model, asked, request.stopping(), request.cancel)
