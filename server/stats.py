@@ -98,10 +98,14 @@ class Stats:
             total_ms = completion.timings_ms.get("total")
             if total_ms is not None:
                 day.latency.setdefault(completion.source, Counter())[_bucket(total_ms)] += 1
-            self._items[completion.id] = _Item(completion.text, language, completion.model)
-            while len(self._items) > KEPT_ITEMS:
-                self._items.popitem(last=False)
+            self._know(completion, language)
         self._save_now_and_then()
+
+    def offered_beside(self, completion: Completion, language: str) -> None:
+        """One more text of an answer that was counted."""
+        with self._lock:
+            self._today().n_offered[completion.source] += 1
+            self._know(completion, language)
 
     def text(self, item_id: str) -> str | None:
         """The text of a completion that was answered lately."""
@@ -169,6 +173,11 @@ class Stats:
             os.replace(beside, self._file)
         except OSError as error:
             log.info("The statistics are not kept: %s", error)
+
+    def _know(self, completion: Completion, language: str) -> None:
+        self._items[completion.id] = _Item(completion.text, language, completion.model)
+        while len(self._items) > KEPT_ITEMS:
+            self._items.popitem(last=False)
 
     def _save_now_and_then(self) -> None:
         if time.monotonic() - self._saved_at > SAVE_EVERY_S:

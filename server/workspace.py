@@ -383,6 +383,8 @@ class Workspace:
 
         first = self._complete(path, line, character, cancel or Cancel(), "invoked", multi_line, how)
         self.stats.answered(first, "invoked", language_of(path.name))
+        for other in several[1:]:
+            self.stats.offered_beside(other, language_of(path.name))
         return several or [first]
 
     def shown(self, item_id: str) -> None:

@@ -36,6 +36,14 @@ def test_every_answer_is_counted_with_its_source_or_its_reason():
     assert told["empty"] == {"not sure enough": 1}
 
 
+def test_the_texts_beside_the_first_can_be_taken_too():
+    stats = counted()
+    stats.offered_beside(answer("sum(items)", "a2"), "python")
+    stats.accepted("a2")
+    told = summary_json(stats.summary())
+    assert (told["asked"], told["offered"], told["accepted"]) == ({"automatic": 1}, {"model": 2}, {"python": 1})
+
+
 def test_what_is_accepted_was_shown_and_counts_once():
     stats = counted()
     stats.shown("a1")

@@ -21,6 +21,7 @@ from itertools import groupby
 from random import Random
 from typing import Literal
 
+from ...server.completion.partial import part_length
 from ..histories import FileEdit
 
 Kind = Literal["move", "type", "erase", "delete", "over", "take"]
@@ -367,5 +368,7 @@ def _unit_at(text: str, start: int, end: int) -> str:
 
 def _whole_words(text: str, n: int) -> int:
     """The most of the first `n` characters that are whole words of `text`."""
-    ends = (match.end() for match in re.finditer(r"\s*(?:\w+|[^\w\s]+)", text))
-    return max((end for end in ends if end <= n), default=0)
+    taken = 0
+    while (word := part_length(text[taken:], "word")) and taken + word <= n:
+        taken += word
+    return taken
