@@ -325,18 +325,19 @@ class Workspace:
         multi_line: bool | None = None,
         trigger: Trigger = "automatic",
         iterations: int = 1,
+        style: IndentStyle | None = None,
     ) -> Completion:
         """The completion at a position (0-based, in Python characters; clamped to the text).
 
         `multi_line` None leaves it to the configuration whether there may be several lines. With more than one of
-        `iterations` it is `complete_in_rounds`.
+        `iterations` it is `complete_in_rounds`. `style` is how the editor indents; None reads it from the file.
         Raises OSError for a file that is neither open nor readable on disk, ValueError for one that is no text.
         """
         if iterations > 1:
             return self.complete_in_rounds(path, line, character, iterations, cancel=cancel, multi_line=multi_line)
         path = Path(path)
         how = self._engine.complete
-        completion = self._complete(path, line, character, cancel or Cancel(), trigger, multi_line, how)
+        completion = self._complete(path, line, character, cancel or Cancel(), trigger, multi_line, how, style)
         self.stats.answered(completion, trigger, language_of(path.name))
         return completion
 
@@ -544,13 +545,14 @@ class Workspace:
         trigger: Trigger,
         multi_line: bool | None,
         how: Callable[[Request], Completion],
+        style: IndentStyle | None = None,
     ) -> Completion:
         refusal = self._refusal(path)
         if refusal:
             return Completion("", (line, character), (line, character), why_empty=refusal)
         forget = self._closed.on_cancel(cancel.cancel)
         try:
-            request = self._request(path, line, character, cancel, trigger, multi_line)
+            request = self._request(path, line, character, cancel, trigger, multi_line, style)
             completion = how(request)
             if completion.model not in ("", request.snapshot.model.info.name) and completion.source in _FRESH:
                 self._answered = request.cursor.lines
@@ -566,6 +568,7 @@ class Workspace:
         cancel: Cancel,
         trigger: Trigger = "automatic",
         multi_line: bool | None = None,
+        style: IndentStyle | None = None,
     ) -> Request:
         arrived_s = time.monotonic()
         snapshot, cursor = self._cursor(path, line, character)
@@ -579,6 +582,7 @@ class Workspace:
             cancel,
             trigger,
             multi_line,
+            style=style,
             project_style=self._project_style(cursor),
             arrived_s=arrived_s,
         )

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import pytest
+import weft
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+from weft.llm import ModelInfo, Piece
+from weft.llm.protocol import Speed
+from weft.server.completion.repair import IndentStyle
+from weft.server.lsp.messages import OWN_MESSAGES, converter
+from weft.server.lsp.requests.inline_completion import style_of
 
 FILES = """
     #- price.py
@@ -131,3 +137,46 @@ def test_messages_that_make_no_sense_cost_nothing(editing):
         assert (await editor.complete("new.py", LINE, COLUMN)).insert_text == GHOST
 
     editing(FILES, story)
+
+
+@pytest.mark.parametrize(("options", "unit"), [({}, None), ({"tabSize": 2, "insertSpaces": True}, "  ")])
+def test_how_the_editor_indents_is_read_from_a_request(options, unit):
+    sent = {
+        "id": 1,
+        "params": {
+            "textDocument": {"uri": "file:///a.py"},
+            "position": {"line": 0, "character": 18},
+            "context": {"triggerKind": 1},
+            **({"formattingOptions": options} if options else {}),
+        },
+    }
+    read = converter().structure(sent, OWN_MESSAGES["textDocument/inlineCompletion"])
+    style = style_of(read.params)
+    assert (None if style is None else style.unit) == unit
+
+
+class Writer:
+    """A model that writes a body with four spaces."""
+
+    info, speed = ModelInfo("writer", "test", 4096, True, False, True), Speed()
+
+    def prepare(self, cancel): ...
+
+    def warm(self, request, cancel): ...
+
+    def close(self): ...
+
+    def count_tokens(self, text):
+        return len(text)
+
+    def stream(self, request, cancel):
+        yield Piece("\n    total += item.price\n    count += 1\n", 0.9)
+
+
+def test_a_completion_is_indented_as_the_editor_says(project):
+    folder = project("#- new.py\nfor item in items:")
+    with weft.Workspace([folder], weft.Config(), model=Writer(), cache=False) as workspace:
+        workspace.index()
+        for style, unit in ((None, "    "), (IndentStyle.of(True, 2), "  "), (IndentStyle.of(False, 4), "\t")):
+            shown = workspace.complete(folder / "new.py", 0, 18, trigger="invoked", style=style)
+            assert shown.text == f"\n{unit}total += item.price\n{unit}count += 1"

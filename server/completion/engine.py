@@ -343,6 +343,7 @@ def _worth_showing(
         source=source,
         least_confidence=request.least_confidence,
         invoked=request.is_invoked,
+        style=request.style,
         project_style=request.project_style,
         reason=reason,
     )

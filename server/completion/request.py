@@ -37,6 +37,7 @@ class Request:
     trigger: Trigger = "automatic"
     multi_line: bool | None = None
     is_ahead: bool = False
+    style: IndentStyle | None = None  # how the editor indents; it has the last word
     project_style: IndentStyle | None = None  # how the project's settings want lines indented
     arrived_s: float = field(default_factory=time.monotonic)
     timings_ms: dict[str, float] = field(default_factory=dict)

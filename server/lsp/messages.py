@@ -1,4 +1,4 @@
-"""Weft's own messages: their methods and parameters (docs/protocol.md).
+"""Weft's own messages, and those with fields that the protocol's library does not know (docs/protocol.md).
 
 Owns what the protocol library does not know. Knows no handler.
 """
@@ -38,6 +38,16 @@ class CompleteParams:
 
 
 @attrs.define
+class InlineCompletionParams:
+    """Of `textDocument/inlineCompletion`, with what some editors send beyond the standard."""
+
+    text_document: types.TextDocumentIdentifier
+    position: types.Position
+    context: types.InlineCompletionContext
+    formatting_options: types.FormattingOptions | None = None
+
+
+@attrs.define
 class ItemParams:
     """Of `weft/didShow`, `didAccept` and `didReject`: the completion's id."""
 
@@ -69,6 +79,14 @@ class CompleteRequest:
 
 
 @attrs.define
+class InlineCompletionRequest:
+    id: int | str
+    params: InlineCompletionParams
+    method: str = types.TEXT_DOCUMENT_INLINE_COMPLETION
+    jsonrpc: str = "2.0"
+
+
+@attrs.define
 class ItemNotification:
     params: ItemParams
     method: str
@@ -83,6 +101,7 @@ class PartlyAcceptedNotification:
 
 
 OWN_MESSAGES: dict[str, type[Any]] = {
+    types.TEXT_DOCUMENT_INLINE_COMPLETION: InlineCompletionRequest,
     WEFT_EXPLAIN: ExplainRequest,
     WEFT_COMPLETE: CompleteRequest,
     WEFT_DID_SHOW: ItemNotification,
@@ -98,7 +117,14 @@ def converter() -> Converter:
     complete = make_dict_structure_fn(
         CompleteParams, made, text_document=override(rename="textDocument"), multi_line=override(rename="multiLine")
     )
+    inline = make_dict_structure_fn(
+        InlineCompletionParams,
+        made,
+        text_document=override(rename="textDocument"),
+        formatting_options=override(rename="formattingOptions"),
+    )
     partly = make_dict_structure_fn(PartlyAcceptedParams, made, accepted_length=override(rename="acceptedLength"))
     made.register_structure_hook(CompleteParams, complete)
+    made.register_structure_hook(InlineCompletionParams, inline)
     made.register_structure_hook(PartlyAcceptedParams, partly)
     return made

@@ -6,18 +6,17 @@ from lsprotocol import types
 
 from ....llm import Cancel
 from ...completion import Completion
+from ...completion.repair import IndentStyle
 from ...workspace import Workspace
 from ..documents import Document
-from ..messages import COMMAND_DID_ACCEPT
+from ..messages import COMMAND_DID_ACCEPT, InlineCompletionParams
 from ..session import Cursor, Session
 
 
-async def handle_inline_completion(
-    session: Session, params: types.InlineCompletionParams
-) -> types.InlineCompletionList:
+async def handle_inline_completion(session: Session, params: InlineCompletionParams) -> types.InlineCompletionList:
     cursor = session.cursor(params.text_document.uri, params.position)
     invoked = params.context.trigger_kind == types.InlineCompletionTriggerKind.Invoked
-    completion = await complete(session, cursor, invoked=invoked)
+    completion = await complete(session, cursor, invoked=invoked, style=style_of(params))
     if cursor is None or completion is None:
         return types.InlineCompletionList([])
     item = types.InlineCompletionItem(
@@ -26,7 +25,9 @@ async def handle_inline_completion(
     return types.InlineCompletionList([item])
 
 
-async def complete(session: Session, cursor: Cursor | None, *, invoked: bool) -> Completion | None:
+async def complete(
+    session: Session, cursor: Cursor | None, *, invoked: bool, style: IndentStyle | None = None
+) -> Completion | None:
     """The completion at the cursor; None when there is nothing to show."""
     if cursor is None:
         return None
@@ -34,11 +35,22 @@ async def complete(session: Session, cursor: Cursor | None, *, invoked: bool) ->
 
     def call(workspace: Workspace, cancel: Cancel) -> Completion:
         return workspace.complete(
-            at.document.path, at.line, at.character, cancel=cancel, trigger="invoked" if invoked else "automatic"
+            at.document.path,
+            at.line,
+            at.character,
+            cancel=cancel,
+            trigger="invoked" if invoked else "automatic",
+            style=style,
         )
 
     completion = await session.ask("complete", at, call)
     return completion if completion is not None and completion.text else None
+
+
+def style_of(params: InlineCompletionParams) -> IndentStyle | None:
+    """How the editor indents; None when it does not say."""
+    options = params.formatting_options
+    return None if options is None else IndentStyle.of(options.insert_spaces, options.tab_size)
 
 
 def _told_when_taken(completion: Completion) -> types.Command:
