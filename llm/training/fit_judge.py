@@ -130,10 +130,10 @@ def fit(sample: Sample, whole_lines: float, n_steps: int) -> dict[str, list[floa
         def closure(weight: float = weight, optimiser: torch.optim.LBFGS = optimiser) -> torch.Tensor:
             optimiser.zero_grad()
             value = loss(weight)
-            value.backward()  # type: ignore[no-untyped-call]
+            value.backward()  # type: ignore[no-untyped-call, unused-ignore]  # torch is an extra
             return value
 
-        optimiser.step(closure)  # type: ignore[no-untyped-call]
+        optimiser.step(closure)  # type: ignore[no-untyped-call, unused-ignore]  # torch is an extra
         with torch.no_grad():
             print(f"whole lines weigh {weight}: loss {float(loss(weight)):.4f}", flush=True)
     table = torch.cat([linear[:, None], hidden], dim=1).tolist()
