@@ -224,7 +224,9 @@ def editing(tmp_path: Path) -> Callable[..., None]:
                 if editor.client._server is not None and editor.process.returncode is None:
                     with contextlib.suppress(ProcessLookupError):
                         editor.process.kill()
-                    await editor.process.wait()
+                    # What a failed test has not read keeps asyncio waiting although the process is gone.
+                    with contextlib.suppress(asyncio.TimeoutError):
+                        await editor.within(editor.process.wait())
 
         asyncio.run(tell())
 

@@ -251,9 +251,9 @@ def test_two_processes_train_one_model(written, tmp_path):
     Work(tmp_path, recipe).make_rows(jobs=1)
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     step = ["-m", "weft.llm.training", "train", "--recipe=smoke", "--tokens=5000", f"--out={tmp_path}", "--threads=1"]
-    subprocess.run(
-        [*command, *step], check=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, timeout=300
-    )
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([*command, *step], env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-5000:]
     last = log_of(work.folder)[-1]
     assert last["processes"] == 2 and last["tokens"] == 2 * last["step"] * SMOKE.batch_tokens <= 5000
 
