@@ -36,8 +36,6 @@ KEPT_DAYS = 90
 KEPT_ITEMS = 256
 """Of the completions answered last it is remembered what they were, for the messages that name them."""
 
-SAVE_EVERY_S = 60.0
-
 BUCKET_GROWTH = 1.1
 """Latencies are kept in buckets that grow by this factor: a percentile is off by 5 % at most."""
 
@@ -84,7 +82,6 @@ class Stats:
         self._lock = threading.Lock()
         self._days: dict[str, Day] = {}
         self._items: OrderedDict[str, _Item] = OrderedDict()
-        self._saved_at = time.monotonic()
 
     def answered(self, completion: Completion, trigger: Trigger, language: str) -> None:
         """A request was answered, be it with nothing."""
@@ -99,7 +96,6 @@ class Stats:
             if total_ms is not None:
                 day.latency.setdefault(completion.source, Counter())[_bucket(total_ms)] += 1
             self._know(completion, language)
-        self._save_now_and_then()
 
     def offered_beside(self, completion: Completion, language: str) -> None:
         """One more text of an answer that was counted."""
@@ -162,7 +158,6 @@ class Stats:
         if self._file is None:
             return
         with self._lock:
-            self._saved_at = time.monotonic()
             if not self._days:
                 return
             text = json.dumps({"version": VERSION, "days": {name: _day_json(day) for name, day in self._days.items()}})
@@ -178,10 +173,6 @@ class Stats:
         self._items[completion.id] = _Item(completion.text, language, completion.model)
         while len(self._items) > KEPT_ITEMS:
             self._items.popitem(last=False)
-
-    def _save_now_and_then(self) -> None:
-        if time.monotonic() - self._saved_at > SAVE_EVERY_S:
-            self.save()
 
     def _show(self, item: _Item) -> None:
         """What is taken or refused has been seen, said or not."""

@@ -60,6 +60,9 @@ request from another one brings the edit in at once. After 0.15 s every second k
 (`weft bench latency`, processor time in half a minute: 628 instead of 82 ms at 200k lines, 2.0 instead of 0.3 s at 1M).
 """
 
+COUNTERS_KEPT_AFTER_S = 30.0
+"""What was counted is written to disk when nobody has typed for so long, and at the end."""
+
 LONGEST_WAIT_S = 0.1
 """A request waits no longer for edits of other files to be indexed; while a first index is built they queue."""
 
@@ -147,7 +150,11 @@ class Workspace:
         self._editor_configs: dict[str, EditorConfigs] = {}  # by folder
         self._recent: dict[str, RecentEdits] = {}  # by folder
         self._pending: set[Path] = set()  # edited, and not yet handed to the writer
-        self._pauses = Pauses((READ_AHEAD_AFTER_S, self._warm_again), (INDEX_AFTER_S, self._bring_in_pending))
+        self._pauses = Pauses(
+            (READ_AHEAD_AFTER_S, self._warm_again),
+            (INDEX_AFTER_S, self._bring_in_pending),
+            (COUNTERS_KEPT_AFTER_S, self.stats.save),
+        )
         self._watcher: Watcher | None = None
         self._state: State = "starting"
         self._closed = Cancel()
@@ -335,11 +342,8 @@ class Workspace:
         """
         if iterations > 1:
             return self.complete_in_rounds(path, line, character, iterations, cancel=cancel, multi_line=multi_line)
-        path = Path(path)
         how = self._engine.complete
-        completion = self._complete(path, line, character, cancel or Cancel(), trigger, multi_line, how, style)
-        self.stats.answered(completion, trigger, language_of(path.name))
-        return completion
+        return self._complete(Path(path), line, character, cancel or Cancel(), trigger, multi_line, how, style)
 
     def complete_in_rounds(
         self,
@@ -356,11 +360,8 @@ class Workspace:
 
         Slow: as many answers of the model as rounds. For somebody who asked and waits. Raises as `complete` does.
         """
-        path = Path(path)
         how = partial(self._engine.complete_in_rounds, n_rounds=n_rounds, on_round=on_round)
-        completion = self._complete(path, line, character, cancel or Cancel(), "invoked", multi_line, how)
-        self.stats.answered(completion, "invoked", language_of(path.name))
-        return completion
+        return self._complete(Path(path), line, character, cancel or Cancel(), "invoked", multi_line, how)
 
     def complete_several(
         self,
@@ -383,7 +384,6 @@ class Workspace:
             return several[0]
 
         first = self._complete(path, line, character, cancel or Cancel(), "invoked", multi_line, how)
-        self.stats.answered(first, "invoked", language_of(path.name))
         for other in several[1:]:
             self.stats.offered_beside(other, language_of(path.name))
         return several or [first]
@@ -547,18 +547,21 @@ class Workspace:
         how: Callable[[Request], Completion],
         style: IndentStyle | None = None,
     ) -> Completion:
+        """The answer of `how`, which is counted, or why this file gets none."""
         refusal = self._refusal(path)
         if refusal:
-            return Completion("", (line, character), (line, character), why_empty=refusal)
-        forget = self._closed.on_cancel(cancel.cancel)
-        try:
-            request = self._request(path, line, character, cancel, trigger, multi_line, style)
-            completion = how(request)
+            completion = Completion("", (line, character), (line, character), why_empty=refusal)
+        else:
+            forget = self._closed.on_cancel(cancel.cancel)
+            try:
+                request = self._request(path, line, character, cancel, trigger, multi_line, style)
+                completion = how(request)
+            finally:
+                forget()
             if completion.model not in ("", request.snapshot.model.info.name) and completion.source in _FRESH:
                 self._answered = request.cursor.lines
-            return completion
-        finally:
-            forget()
+        self.stats.answered(completion, trigger, language_of(path.name))
+        return completion
 
     def _request(
         self,

@@ -23,10 +23,10 @@ from ...llm import Cancel, CodeModel, ModelError
 from ...server.analysis import analyse
 from ...server.completion import Cursor
 from ...server.completion.asking import request_for, retrieve_at
-from ...server.completion.engine import write
 from ...server.completion.showing import show
 from ...server.completion.stopping import Stopping
 from ...server.completion.surroundings import look_around
+from ...server.completion.writing import write
 from ...server.config import Config
 from ...server.model_spelling import SPELLINGS, spelled_model
 from ...server.outcome import CANNOT_BE_DONE, UserError

@@ -15,6 +15,7 @@ from pathlib import PurePath
 
 from ... import __version__
 from ...server.config import CompletionOptions
+from ..machine import processor
 from . import figures
 from .answering import Row
 from .figures import Value, edit_similarity, exact_match, mean, percentile
@@ -76,7 +77,7 @@ def machine(words: str = "") -> dict[str, object]:
         "weft": __version__,
         "date": time.strftime("%Y-%m-%d"),
         "python": platform.python_version(),
-        "machine": words or platform.machine(),
+        "machine": words or processor(),
         "cores": os.cpu_count(),
     }
 

@@ -24,6 +24,7 @@ import httpx
 from ...server.model_spelling import SPELLINGS, spelled_model
 from ...server.outcome import CANNOT_BE_DONE, UserError
 from ..histories import OWN_REPOSITORY, FileEdit, commits_between
+from ..machine import processor
 from .client import Client, ServerGone
 from .figures import Figures, figures_of
 from .fixed_speed import READ_PER_S, RIGHT_SHARE, WRITTEN_PER_S, Work
@@ -208,15 +209,7 @@ def _when_ready(client: Client) -> dict[str, Any]:
 
 def machine() -> str:
     """What the figures depend on."""
-    name = platform.processor() or platform.machine()
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                name = line.partition(":")[2].strip()
-                break
-    except OSError:
-        pass
-    return f"{os.cpu_count()} logical cores of {name}, {platform.system()}, Python {platform.python_version()}"
+    return f"{os.cpu_count()} logical cores of {processor()}, {platform.system()}, Python {platform.python_version()}"
 
 
 if __name__ == "__main__":

@@ -33,8 +33,6 @@ from .trigger import why_not
 from .values import Completion, Cursor, Source, Written
 from .writing import write
 
-__all__ = ["Engine", "Request", "write"]
-
 CANCELLED = "cancelled"
 OUTDATED = "the text changed, or a newer request came"
 NOTHING_TO_SAY = "the model had nothing to say"

@@ -69,13 +69,3 @@ def _width(character: str, encoding: Encoding) -> int:
     if code_point < 0x800:
         return 2
     return 4 if code_point > 0xFFFF else 3
-
-
-def characters_of(text: str, utf16_units: int) -> int:
-    """Python characters of `text`, which may have several lines, in its first UTF-16 units."""
-    seen = 0
-    for n_characters, character in enumerate(text):
-        seen += _width(character, "utf-16")
-        if seen > utf16_units:
-            return n_characters
-    return len(text)

@@ -26,7 +26,9 @@ async def handle_complete(session: Session, params: CompleteParams) -> dict[str,
     def call(workspace: Workspace, cancel: Cancel) -> tuple[Completion, ...]:
         if params.candidates > 1:
             n = min(params.candidates, MOST_CANDIDATES)
-            return tuple(workspace.complete_several(path, line, character, n, cancel=cancel))
+            return tuple(
+                workspace.complete_several(path, line, character, n, cancel=cancel, multi_line=params.multi_line)
+            )
         iterations = max(1, min(params.iterations, MOST_ITERATIONS))
         return (
             workspace.complete(
@@ -43,12 +45,5 @@ async def handle_complete(session: Session, params: CompleteParams) -> dict[str,
     completions = await session.ask("complete", at, call)
     if completions is None:
         return None
-    items = []
-    for completion in completions:
-        replaced = replaced_range(at.document, completion)
-        positions = {
-            name: {"line": p.line, "character": p.character}
-            for name, p in (("start", replaced.start), ("end", replaced.end))
-        }
-        items.append({**completion_json(completion), "range": positions})
+    items = [{**completion_json(done), "range": replaced_range(at.document, done)} for done in completions]
     return {"items": items}

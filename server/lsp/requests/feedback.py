@@ -10,7 +10,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from ...stats import summary_json
 from ...workspace import Workspace
 from ..messages import COMMAND_DID_ACCEPT, ItemParams, PartlyAcceptedParams
-from ..positions import characters_of
+from ..positions import from_lsp_column
 from ..session import Session
 
 
@@ -26,7 +26,7 @@ def handle_did_partially_accept(session: Session, params: PartlyAcceptedParams) 
     def news(workspace: Workspace) -> None:
         text = workspace.stats.text(params.id)
         if text is not None:
-            workspace.stats.partially_accepted(params.id, characters_of(text, params.accepted_length))
+            workspace.stats.partially_accepted(params.id, from_lsp_column(text, params.accepted_length, "utf-16"))
 
     session.tell(news)
 
