@@ -99,6 +99,9 @@ class ChatRequest:
     messages: tuple[Message, ...]
     max_new_tokens: int = 512
     stop: tuple[str, ...] = ()
+    temperature: float = 0.0  # 0 writes what is most likely
+    top_p: float = 1.0  # the smallest set of tokens with this much probability is drawn from
+    repetition_penalty: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Do memories find what answers a question, and what does that cost?"""

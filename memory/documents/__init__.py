@@ -1,0 +1,1 @@
+"""Here is a file: what does it say, section by section?"""

@@ -1,0 +1,1 @@
+"""A graph that is made for a question, walked with reflection (QRMeM)."""

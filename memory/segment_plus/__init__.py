@@ -1,0 +1,1 @@
+"""Notes of every segment, filtered and merged (Segment+)."""

@@ -1,0 +1,1 @@
+"""What was said and read, on disk: one SQLite file for a workspace."""
