@@ -31,9 +31,8 @@ def count_words(text: str) -> int:
     return len(_WORD.findall(text))
 
 
-_WORD = re.compile(
-    r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af]|[^\W\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af]+"
-)
+_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_WORD = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
 
 
 def _greedy(size: int, count: Callable[[str], int]) -> Splitter:
