@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -24,6 +25,16 @@ from hypothesis import settings
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 from weft.llm.engines import FloatArray, OutOfMemory
+from weft.llm.protocol import (
+    Cancel,
+    ChatRequest,
+    CompletionRequest,
+    Message,
+    ModelError,
+    ModelInfo,
+    Piece,
+    Speed,
+)
 
 # The same cases every time: a test that passed passes again. `WEFT_FUZZ=1` looks for new ones.
 settings.register_profile("pinned", derandomize=True, deadline=None)
@@ -598,3 +609,100 @@ class ToyEngine:
 def toy_engine() -> type[ToyEngine]:
     """A language model of no weights and exact arithmetic."""
     return ToyEngine
+
+
+Script = Callable[[tuple[Message, ...]], str] | Sequence[tuple[str, "str | Exception | list[str | Exception]"]]
+
+
+class ScriptedChat:
+    """A CodeModel that says what a script tells it, a word at a time, and keeps the requests in `asked`.
+
+    The script is a function of the messages, or pairs: the first whose text is in the prompt answers. An answer may
+    be an error, which is raised, or a list, whose members are used in turn and whose last one stays. What no pair
+    speaks for fails the test. One token is one word. `local` models are asked one at a time.
+    """
+
+    def __init__(
+        self,
+        script: Script,
+        *,
+        context_tokens: int = 4096,
+        local: bool = True,
+        chats: bool = True,
+        name: str = "scripted",
+    ) -> None:
+        self.info = ModelInfo(name, "scripted", context_tokens, False, False, local, chats)
+        self.speed = Speed()
+        self.asked: list[ChatRequest] = []
+        self.completed: list[CompletionRequest] = []  # of `stream`: how models that don't chat are asked
+        self._script = script if callable(script) else [(text, _turns(answer)) for text, answer in script]
+        self._lock = threading.Lock()
+
+    @property
+    def prompts(self) -> list[str]:
+        """The text of each request: its messages one after the other."""
+        return [_text(request.messages) for request in self.asked]
+
+    def prepare(self, cancel: Cancel) -> None:
+        pass
+
+    def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
+        pass
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split())
+
+    def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
+        with self._lock:
+            self.completed.append(request)
+        yield from self._say((Message("user", request.prefix),), cancel)
+
+    def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
+        with self._lock:
+            self.asked.append(request)
+        if not self.info.chats:
+            raise ModelError(f"{self.info.name} cannot chat.")
+        yield from self._say(request.messages, cancel)
+
+    def close(self) -> None:
+        pass
+
+    def _say(self, messages: tuple[Message, ...], cancel: Cancel) -> Iterator[Piece]:
+        with self._lock:  # turns of an answer are taken one at a time, whoever asks at once
+            answer = self._script(messages) if callable(self._script) else self._find(_text(messages))
+        if isinstance(answer, Exception):
+            raise answer
+        for piece in re.findall(r"\s*\S+|\s+$", answer):
+            if cancel.cancelled:
+                return
+            yield Piece(piece)
+
+    def _find(self, prompt: str) -> str | Exception:
+        assert not callable(self._script)
+        for text, turns in self._script:
+            if text in prompt:
+                return turns.pop(0) if len(turns) > 1 else turns[0]
+        raise AssertionError(f"the script has no answer to:\n{prompt}")
+
+
+def _text(messages: tuple[Message, ...]) -> str:
+    return "\n".join(message.text for message in messages)
+
+
+def _turns(answer: str | Exception | list[str | Exception]) -> list[str | Exception]:
+    return list(answer) if isinstance(answer, list) else [answer]
+
+
+@pytest.fixture
+def scripted_chat() -> type[ScriptedChat]:
+    """`scripted_chat([("Which entities", "[]"), …])`: a model that chats as a script says."""
+    return ScriptedChat
+
+
+@pytest.fixture(scope="session")
+def small_chat_model() -> Path:
+    """A small real model that chats, as a transformers directory: `WEFT_SMALL_CHAT_MODEL` names it."""
+    folder = os.environ.get("WEFT_SMALL_CHAT_MODEL", "")
+    if not (Path(folder) / "config.json").is_file():
+        pytest.skip("no small chat model: name a transformers directory in WEFT_SMALL_CHAT_MODEL")
+    return Path(folder)
