@@ -125,6 +125,7 @@ class LocalModel:
             local=True,
             chats=self._chat_tokens is not None,
             notes=(*self._static_notes, *self._memory_notes()),
+            chat_tokens=self._most_context_tokens(),
         )
 
     @property

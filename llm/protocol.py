@@ -127,6 +127,12 @@ class ModelInfo:
     local: bool  # nothing leaves this machine
     chats: bool = False  # `chat` works: the model has a template for conversations
     notes: tuple[str, ...] = field(default=())  # degraded modes and their reason, in words for a user
+    chat_tokens: int = 0  # messages and answer of `chat`, which may take longer than a keystroke; 0 when unknown
+
+    @property
+    def window_tokens(self) -> int:
+        """What a conversation may hold with its answer."""
+        return self.chat_tokens or self.context_tokens
 
 
 @dataclass(frozen=True, slots=True)

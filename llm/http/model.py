@@ -78,7 +78,12 @@ class HttpModel(ABC):
         notes = self._info.notes
         if self._overflow_tokens:
             notes += (f"the server refused longer prompts: at most {self._longest_context()} tokens are sent",)
-        return replace(self._info, context_tokens=self._completion_context(), notes=notes)
+        return replace(
+            self._info,
+            context_tokens=self._completion_context(),
+            notes=notes,
+            chat_tokens=self._longest_context(),
+        )
 
     @property
     def speed(self) -> Speed:
