@@ -99,14 +99,21 @@ def checkout(archive: Archive, work: Path) -> Path:
 
     Raises `ArchiveError` when pip cannot download it or when the file is another one than pinned.
     """
-    tree = work / "trees" / archive.repo
+    return unpack(archive, work, work / "trees" / archive.repo, (".py",))
+
+
+def unpack(archive: Archive, work: Path, tree: Path, suffixes: tuple[str, ...]) -> Path:
+    """`tree` with the archive's files of these suffixes, downloaded and unpacked when it is not there yet.
+
+    Raises `ArchiveError` as `checkout` does.
+    """
     if tree.is_dir():
         return tree
     source = download(archive, work / "downloads")
     # Unpacked beside and renamed, so an interrupted run leaves no half tree behind.
     half = tree.with_name(tree.name + ".part")
     shutil.rmtree(half, ignore_errors=True)
-    for path, content in _python_files(source, archive.is_wheel):
+    for path, content in _files(source, archive.is_wheel, suffixes):
         target = half / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
@@ -151,17 +158,17 @@ def _run_pip(archive: Archive, folder: Path) -> None:
         )
 
 
-def _python_files(source: Path, is_wheel: bool) -> Iterator[tuple[PurePosixPath, bytes]]:
-    """Relative path and content of every Python file; names that would leave the folder are refused."""
+def _files(source: Path, is_wheel: bool, suffixes: tuple[str, ...]) -> Iterator[tuple[PurePosixPath, bytes]]:
+    """Relative path and content of every file of these suffixes; names that would leave the folder are refused."""
     if is_wheel:
         with zipfile.ZipFile(source) as wheel:
             for name in wheel.namelist():
-                if name.endswith(".py"):
+                if name.endswith(suffixes):
                     yield _inside(PurePosixPath(name), source), wheel.read(name)
         return
     with tarfile.open(source) as sdist:
         for member in sdist:
-            content = sdist.extractfile(member) if member.isfile() and member.name.endswith(".py") else None
+            content = sdist.extractfile(member) if member.isfile() and member.name.endswith(suffixes) else None
             if content is not None:
                 # The first folder is the release's own name, which is no part of the repository.
                 yield _inside(PurePosixPath(*PurePosixPath(member.name).parts[1:]), source), content.read()

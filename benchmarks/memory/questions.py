@@ -1,0 +1,277 @@
+"""Questions about three repositories: does the evidence hold the lines that answer them?
+
+The questions in `questions/` were written by reading the sources, before the search for them was built: where is
+something decided, what calls it, what is it, how does one place reach another, which file documents it; and twelve
+that these repositories do not answer. Each names spans of lines of a pinned archive. A question can need several
+spans, and a span can have alternatives that say the same.
+
+An exhibit finds a span when they share a line. Exhibits of more than `LONGEST_EXHIBIT_LINES` lines find nothing: whoever
+has to read that much has not been told the place.
+
+    python -m weft.benchmarks.memory questions --work DIR
+"""
+
+from __future__ import annotations
+
+import argparse
+import email
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ...codegraph import language_of
+from ...retrieval.terms import count_terms
+from ...server.chat.extractive import extractive
+from ...server.chat.values import Case, Citation, Exhibit
+from ...server.config import Config
+from ...server.workspace import Workspace
+from ..machine import processor
+from ..repoeval.archives import ARCHIVES, Archive, download, unpack
+
+LONGEST_EXHIBIT_LINES = 60
+DEPTHS = (1, 3, 5, 10)
+SUFFIXES = (".py", ".md", ".rst", ".txt", ".toml", ".cfg")
+
+_HERE = Path(__file__).with_name("questions")
+
+SCRAPY = Archive(
+    "scrapy",
+    "Scrapy==2.11.0",
+    "Scrapy-2.11.0.tar.gz",
+    "3cbdedce0c3f0e0482d61be2d7458683be7cd7cf14b0ee6adfbaddb80f5b36a5",
+)
+REPOSITORIES = {
+    "diffusers": next(archive for archive in ARCHIVES if archive.repo == "huggingface_diffusers"),
+    "nerfstudio": next(archive for archive in ARCHIVES if archive.repo == "nerfstudio-project_nerfstudio"),
+    "scrapy": SCRAPY,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Lines that answer a question: 1-based and closed, as people write them. `says` stands in the first of them."""
+
+    path: str
+    first: int
+    last: int
+    says: str
+
+    def is_found_by(self, path: str, start_line: int, end_line: int) -> bool:
+        """Whether lines `start_line` (0-based) to before `end_line` share one with the span, and are not too many."""
+        is_short = end_line - start_line <= LONGEST_EXHIBIT_LINES
+        return is_short and path == self.path and start_line < self.last and end_line >= self.first
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryQuestion:
+    """A question with the spans that it needs, each with its alternatives; none when nothing answers it."""
+
+    id: str
+    kind: str
+    text: str
+    gold: tuple[tuple[Span, ...], ...]
+
+    @property
+    def is_answerable(self) -> bool:
+        return bool(self.gold)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """How one question fared. Shares are of its spans; `rank` is that of the first exhibit that finds one, 0 for none."""
+
+    id: str
+    kind: str
+    rank: int
+    recall: dict[int, float]  # by depth
+    confidence: float
+    says_not_found: bool
+    n_citations: int
+    n_valid: int  # citations whose lines exist and say what is quoted
+    n_right: int  # citations that find a span
+    milliseconds: float
+
+
+def load(repository: str) -> list[RepositoryQuestion]:
+    """The questions about a repository."""
+    lines = (_HERE / f"{repository}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [_question(json.loads(line)) for line in lines]
+
+
+def checkout(repository: str, work: Path) -> Path:
+    """The repository's files in `work`. Raises ArchiveError as the other benchmarks do."""
+    archive = REPOSITORIES[repository]
+    tree = work / "questions" / repository
+    if tree.is_dir():
+        return tree
+    unpack(archive, work, tree, SUFFIXES)
+    if archive.is_wheel:
+        _write_readme(download(archive, work / "downloads"), tree)
+    return tree
+
+
+def misplaced(questions: Iterable[RepositoryQuestion], tree: Path) -> list[str]:
+    """Spans that do not stand where they should; none in the pinned archives."""
+    wrong = []
+    for question in questions:
+        for span in (span for alternatives in question.gold for span in alternatives):
+            lines = (tree / span.path).read_text(encoding="utf-8").splitlines()
+            if not (0 < span.first <= span.last <= len(lines)) or span.says not in lines[span.first - 1]:
+                wrong.append(f"{question.id}: {span.path}:{span.first}")
+    return wrong
+
+
+def score(question: RepositoryQuestion, case: Case, citations: Sequence[Citation], texts: Callable[[str], str]) -> Row:
+    """A row of the table. `texts` gives a file's text; `citations` are those of the reply, [] for "not found"."""
+    found = [
+        [any(span.is_found_by(e.path, e.start_line, e.end_line) for span in spans) for e in case.exhibits]
+        for spans in question.gold
+    ]
+    at = [i + 1 for i in range(len(case.exhibits)) if any(row[i] for row in found)]
+    recall = {k: statistics.fmean(any(row[:k]) for row in found) if found else 0.0 for k in DEPTHS}
+    spans = [span for alternatives in question.gold for span in alternatives]
+    return Row(
+        question.id,
+        question.kind,
+        at[0] if at else 0,
+        recall,
+        case.confidence,
+        False,
+        len(citations),
+        sum(_holds(citation, texts) for citation in citations),
+        sum(any(span.is_found_by(c.path, c.start_line, c.end_line) for span in spans) for c in citations),
+        sum(case.timings_ms.values()),
+    )
+
+
+def words_alone(workspace: Workspace, question: str) -> Case:
+    """What plain BM25 over windows of 20 lines finds with the question's words: the row to beat."""
+    index = workspace.snapshot.index
+    scores = index.lexical.bm25(count_terms(question))
+    best = sorted(range(len(scores)), key=lambda i: -scores[i])[: max(DEPTHS)]
+    exhibits = []
+    for fragment in (i for i in best if scores[i] > 0):
+        place = index.place(fragment)
+        kind = "code" if language_of(place.path) else "document"
+        text = index.text(place)
+        exhibits.append(Exhibit(kind, place.path, place.start_line, place.end_line, text, float(scores[fragment])))  # type: ignore[arg-type]
+    return Case(question, tuple(exhibits))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="weft bench memory questions", description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--work", type=Path, required=True, help="folder for the archives; they are fetched with pip")
+    parser.add_argument("--repository", choices=REPOSITORIES, action="append", help="default: all three")
+    parser.add_argument("--show", action="store_true", help="every question with what was found")
+    options = parser.parse_args(arguments)
+    rows: dict[str, list[Row]] = {"words alone": [], "weft": []}
+    for repository in options.repository or REPOSITORIES:
+        tree, questions = checkout(repository, options.work), load(repository)
+        if wrong := misplaced(questions, tree):
+            print(f"{tree} is not the pinned archive: {wrong[0]}. Remove the folder and run again.")
+            return 2
+        with Workspace([tree], Config(), cache=False) as workspace:
+            workspace.index()
+            for question in questions:
+                rows["words alone"].append(score(question, words_alone(workspace, question.text), [], str))
+                rows["weft"].append(_ask(workspace, question, tree))
+                if options.show:
+                    _show(question, rows["weft"][-1])
+    print(table(rows))
+    print(json.dumps({"benchmark": "memory questions", "machine": processor(), "rows": _summary(rows)}))
+    return 0
+
+
+def table(rows: dict[str, list[Row]]) -> str:
+    """Markdown: recall of the spans by depth, and what the reply cites."""
+    head = "| | questions | " + " | ".join(f"recall@{k}" for k in DEPTHS) + " | first exhibit right | MRR |"
+    lines = [head, "|---" * (len(DEPTHS) + 4) + "|"]
+    for name, all_rows in rows.items():
+        answerable = [row for row in all_rows if row.kind != "unanswerable"]
+        for kind in ("", *dict.fromkeys(row.kind for row in answerable)):
+            some = [row for row in answerable if not kind or row.kind == kind]
+            if some:
+                lines.append(_line(f"{name}{', ' + kind if kind else ''}", some))
+    asked = rows["weft"]
+    answerable = [row for row in asked if row.kind != "unanswerable"]
+    others = [row for row in asked if row.kind == "unanswerable"]
+    shown = [row for row in answerable if not row.says_not_found]
+    n_citations = sum(row.n_citations for row in shown)
+    lines += [
+        "",
+        f"- Citations of the replies to answerable questions: {n_citations}, of which the lines exist and hold what is "
+        f"cited {_percent(sum(row.n_valid for row in shown), n_citations)}, "
+        f"and stand in an expected span {_percent(sum(row.n_right for row in shown), n_citations)}.",
+        f"- Replies that cite an expected span: {_percent(sum(row.n_right > 0 for row in shown), len(answerable))}.",
+        f"- “Not found” of {len(others)} that nothing answers: "
+        f"{_percent(sum(row.says_not_found for row in others), len(others))}; "
+        f"of {len(answerable)} answerable: {_percent(len(answerable) - len(shown), len(answerable))}.",
+        f"- Milliseconds for the evidence, p50 / p95: {_quantile(asked, 0.5):.0f} / {_quantile(asked, 0.95):.0f}.",
+    ]
+    return "\n".join(lines)
+
+
+def _ask(workspace: Workspace, question: RepositoryQuestion, tree: Path) -> Row:
+    started = time.perf_counter()
+    case = workspace.gather(question.text)
+    milliseconds = 1e3 * (time.perf_counter() - started)
+    reply = extractive(case)
+    row = score(question, case, reply.citations, lambda path: (tree / path).read_text(encoding="utf-8"))
+    values = {name: getattr(row, name) for name in Row.__slots__}
+    return Row(**{**values, "says_not_found": not reply.found, "milliseconds": milliseconds})
+
+
+def _holds(citation: Citation, texts: Callable[[str], str]) -> bool:
+    try:
+        lines = texts(citation.path).splitlines()
+    except OSError:
+        return False
+    cited = "\n".join(lines[citation.start_line : citation.end_line])
+    return citation.end_line <= len(lines) and citation.text.strip("\n") in cited
+
+
+def _line(name: str, rows: Sequence[Row]) -> str:
+    recall = " | ".join(f"{100 * statistics.fmean(row.recall[k] for row in rows):.1f}" for k in DEPTHS)
+    first = _percent(sum(row.rank == 1 for row in rows), len(rows))
+    reciprocal = statistics.fmean(1 / row.rank if row.rank else 0.0 for row in rows)
+    return f"| {name} | {len(rows)} | {recall} | {first} | {reciprocal:.2f} |"
+
+
+def _summary(rows: dict[str, list[Row]]) -> dict[str, Any]:
+    return {name: [asdict(row) for row in all_rows] for name, all_rows in rows.items()}
+
+
+def _show(question: RepositoryQuestion, row: Row) -> None:
+    verdict = f"rank {row.rank}" if question.is_answerable else "not answerable"
+    said = "not found" if row.says_not_found else f"{row.n_right} of {row.n_citations} citations right"
+    print(f"{question.id} {question.kind}: {question.text}\n    {verdict}, {said}, confidence {row.confidence:.2f}")
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "none"
+
+
+def _quantile(rows: Sequence[Row], share: float) -> float:
+    times = sorted(row.milliseconds for row in rows)
+    return times[min(len(times) - 1, int(share * len(times)))] if times else 0.0
+
+
+def _question(record: dict[str, Any]) -> RepositoryQuestion:
+    gold = tuple(
+        tuple(Span(span["path"], *span["lines"], span["says"]) for span in alternatives) for alternatives in record["gold"]
+    )
+    return RepositoryQuestion(record["id"], record["kind"], record["question"], gold)
+
+
+def _write_readme(wheel: Path, tree: Path) -> None:
+    """A wheel keeps its repository's README in its metadata."""
+    import zipfile
+
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        message = email.message_from_bytes(archive.read(name))
+    (tree / "README.md").write_text(str(message.get_payload()), encoding="utf-8")
