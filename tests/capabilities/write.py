@@ -23,7 +23,8 @@ DOCUMENT = ROOT / "docs" / "capabilities.md"
 HEAD = """\
 # Capabilities
 
-Every capability of the papers that Weft implements, by the numbers of the specification: where it is done, and the tests that would fail without it.
+Every capability of the papers that Weft implements, by the numbers of the specification.
+Each names where it is done, and the tests that would fail without it.
 This page is written by `python tests/capabilities/write.py`; a test holds that the places and the tests exist.
 """
 
