@@ -1,7 +1,7 @@
 """From a prompt's tokens to text: read what is missing, check drafts, hand out whole characters.
 
-Owns the greedy loop, the repair of a prompt that ends within a token, and the way from bytes to text. Knows no
-prompt format, no request and no stop rule but the tokens that end everything.
+Owns the loop, greedy unless it is told how to draw, the repair of a prompt that ends within a token, and the way from
+bytes to text. Knows no prompt format, no request and no stop rule but the tokens that end everything.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from .engines import FloatArray
 from .protocol import Piece
 from .slots import Reader, count_equal
 from .speed import PassTimes
@@ -40,6 +41,10 @@ class Drafts(Protocol):
     def wrote(self, tokens: Sequence[int]) -> None: ...
 
 
+Draw = Callable[[FloatArray, Sequence[int]], tuple[int, float]]
+"""From the logits of one place and all tokens before it to the next token, and its probability."""
+
+
 def read_prompt(reader: Reader, tokens: Sequence[int], block_tokens: int, n_left: int) -> None:
     """Read all of `tokens` but the last ones, at least one and at most `n_left`; a block at a time.
 
@@ -60,10 +65,12 @@ def write_tokens(
     block_tokens: int,
     times: PassTimes,
     report: Callable[[Report], None],
+    draw: Draw | None = None,
 ) -> Iterator[tuple[int, float]]:
     """The most likely tokens and their probabilities: `n_new` of them (at least one), or those before an end.
 
-    Drafts change how many passes that takes, never the tokens. `report` is called when all is over, for whatever
+    Drafts change how many passes that takes, never the tokens. With `draw` it decides each token, and there may be no
+    drafts: what is drawn can't be checked. `report` is called when all is over, for whatever
     reason, unless that is before the first token.
     """
     tokens = list(prompt)
@@ -76,7 +83,11 @@ def write_tokens(
             read_prompt(reader, tokens, block_tokens, n_left=block_tokens)
             unread = tokens[reader.n_tokens :]
             draft = drafts.next(n_end - len(tokens) - 1) if drafts else []
-            best, probabilities = reader.best_after([*unread, *draft], len(draft) + 1)
+            if draw is None:
+                best, probabilities = reader.best_after([*unread, *draft], len(draft) + 1)
+            else:
+                drawn, probability = draw(reader.logits_after(unread), tokens)
+                best, probabilities = [drawn], [probability]
             if len(unread) == 1:
                 times.measured(1 + len(draft), reader.last_s)
             n_right = count_equal(draft, best)

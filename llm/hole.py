@@ -89,7 +89,7 @@ def read_answer(answer: Iterable[Piece], request: CompletionRequest) -> Iterator
     """
     prefix, suffix = plain_line_breaks(request.prefix), plain_line_breaks(request.suffix)
     lines = replace(request, single_line=False, stop=())
-    code = _without_repetition(_fenced(_without_thoughts(answer), lines), prefix)
+    code = _without_repetition(_fenced(without_thoughts(answer), lines), prefix)
     begun = prefix[prefix.rfind("\n") + 1 :]
     # A line break before and after, so that a stop at a whole line also holds for the first one and the last.
     lead = "" if begun.strip() else "\n" + begun
@@ -135,7 +135,7 @@ def _closable(pieces: Iterator[Piece]) -> Generator[Piece, None, None]:
             close()
 
 
-def _without_thoughts(pieces: Iterable[Piece]) -> Iterator[Piece]:
+def without_thoughts(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """`pieces` without the thoughts that some models write first."""
     held, thinking = "", None
     for piece in pieces:

@@ -3,8 +3,8 @@
 Owns the course of a request on local weights: prompt, reuse of what was read, drafts, decoding, the measured budget.
 Knows no library that computes: engines are in `engines/`.
 
-Greedy. Neither reuse nor drafts change what is written, as far as an engine computes the same for one token and for
-several; only how long it takes.
+Greedy, but for conversations that ask for something else. Neither reuse nor drafts change what is written, as far as
+an engine computes the same for one token and for several; only how long it takes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
+
+import numpy as np
 
 from .decoding import Report, Spellings, heal_end, read_prompt, write_text, write_tokens
 from .drafts import Drafter, DraftWorth, Lookup, continue_text
@@ -32,6 +34,7 @@ from .protocol import (
     Piece,
     Speed,
 )
+from .sampling import Sampling, draw
 from .slots import GaveWay, Reader, Slots
 from .speed import FEWEST_TOKENS, SHORTEST_CONTEXT_TOKENS, PassTimes, SpeedMeter
 from .streaming import LastPrompts, cut_stream
@@ -62,6 +65,7 @@ class LocalSettings:
     cache_bytes: int = 512_000_000
     speculate: bool = True
     reuse: bool = True  # off, to measure what it is worth
+    draw_seed: int = 0  # of what is drawn, where an answer is not to be the most likely one
 
 
 class LocalModel:
@@ -94,6 +98,7 @@ class LocalModel:
         self._times = PassTimes()
         self._worth = DraftWorth(self._times)
         self._last_prompts = LastPrompts()
+        self._generator = np.random.default_rng(settings.draw_seed)
         self._preparing = threading.Lock()
         self._is_tuned = self._is_prepared = False
         self._report: Report | None = None
@@ -295,7 +300,7 @@ class LocalModel:
                 prompt.append(token)
                 n_new -= 1
                 yield token, probability
-        has_drafts = self._settings.speculate and self._slots.crops
+        has_drafts = self._settings.speculate and self._slots.crops and reading.sampling is None
         yield from write_tokens(
             reader,
             prompt,
@@ -305,6 +310,9 @@ class LocalModel:
             block_tokens=block_tokens,
             times=self._times,
             report=self._learn,
+            draw=partial(draw, sampling=sampling, generator=self._generator)
+            if (sampling := reading.sampling)
+            else None,
         )
 
     def _drafter(self, reading: _Reading, first_tokens: Sequence[int], single_line: bool) -> Drafter:
@@ -384,7 +392,7 @@ class LocalModel:
                     "conversation takes more. Raise context_tokens, or shorten the system message."
                 )
             messages = shorter
-        return _Reading(tokens, n_new, history=tokens)
+        return _Reading(tokens, n_new, history=tokens, sampling=Sampling.of(request))
 
     @cached_property
     def _spellings(self) -> Spellings:
@@ -435,6 +443,7 @@ class _Reading:
     before: str = ""  # what is continued, as text
     guess: Callable[[str], str] | None = None
     is_healed: bool = False  # the last token is taken back and written anew
+    sampling: Sampling | None = None  # None takes the most likely token
 
     @property
     def n_reserved(self) -> int:

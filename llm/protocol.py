@@ -101,6 +101,8 @@ class ChatRequest:
     stop: tuple[str, ...] = ()
     temperature: float = 0.0  # 0 writes what is most likely
     top_p: float = 1.0  # the smallest set of tokens with this much probability is drawn from
+    # Logits of tokens that stand before are divided by it, the prompt's too. Not everywhere: OpenAI's protocol has no
+    # such field, and it is sent only to servers that have one of their own.
     repetition_penalty: float = 1.0
 
 

@@ -17,7 +17,7 @@ from time import monotonic, perf_counter
 from types import TracebackType
 from typing import Any, TypeVar
 
-from .engines import Engine, OutOfMemory, Scores
+from .engines import Engine, FloatArray, OutOfMemory, Scores
 from .protocol import Cancel
 
 MOST_SLOTS = 4
@@ -237,6 +237,10 @@ class Reader:
     def best_of_after(self, tokens: Sequence[int], allowed: Sequence[int]) -> tuple[int, float]:
         """Append `tokens`; the best among `allowed` after the last, and its probability among all."""
         return self._read(tokens, 1, lambda scores: scores.best_of(0, allowed))
+
+    def logits_after(self, tokens: Sequence[int]) -> FloatArray:
+        """Append `tokens`; the logits of what follows the last, (n_vocabulary,)."""
+        return self._read(tokens, 1, lambda scores: scores.logits()[0])
 
     def crop(self, n_tokens: int) -> None:
         """Forget all but the first `n_tokens`; where the engine can't, everything: `n_tokens` says what is left."""

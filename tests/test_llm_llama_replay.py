@@ -238,6 +238,24 @@ def test_a_conversation_is_answered_as_it_is_written(replaying: Serve):
     assert (body["max_tokens"], body["stop"]) == (20, ["\n\n"])
 
 
+@pytest.mark.parametrize(
+    ("drawn", "samplers"),
+    [
+        ({}, ["top_k"]),
+        ({"temperature": 0.7, "top_p": 0.9}, ["penalties", "temperature", "top_p"]),
+        ({"repetition_penalty": 1.2}, ["penalties", "top_k"]),
+    ],
+)
+def test_an_answer_is_drawn_as_it_is_asked(replaying: Serve, drawn: dict[str, float], samplers: list[str]):
+    llama = Llama(*QWEN, PAD, "<|im_start|>", chat_template="<|im_start|>")
+    said = {"choices": [{"delta": {"content": "yes"}}]}
+    server = replaying({**llama.routes, "POST /v1/chat/completions": lambda reply: reply.events(said, "data: [DONE]")})
+    list(open_at(server.url).chat(ChatRequest((Message("user", "hello"),), **drawn), Cancel()))
+    (body,) = server.asked_for("/v1/chat/completions")
+    assert (body["samplers"], body["temperature"]) == (samplers, drawn.get("temperature", 0))
+    assert body.get("repeat_penalty") == (drawn.get("repetition_penalty", 1.0) if drawn else None)
+
+
 def test_a_special_token_ends_the_completion_though_the_server_goes_on(replaying: Serve):
     llama = Llama(*QWEN, PAD)
     end = {"content": "", "tokens": [llama.special["<|file_sep|>"]], "stop": False}

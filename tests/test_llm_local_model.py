@@ -564,6 +564,19 @@ def test_a_chat_stops_where_it_is_told_to(local_model: Make):
     assert cut == whole[: whole.index(stop)]
 
 
+def test_a_chat_with_a_temperature_is_drawn_and_a_seed_repeats_it(local_model: Make):
+    hot = replace(conversation("hello"), temperature=1.5, max_new_tokens=12)
+    texts = [[piece.text for piece in local_model(draw_seed=seed).chat(hot, Cancel())] for seed in (1, 1, 2)]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_what_is_drawn_is_never_drafted(local_model: Make):
+    model = local_model()
+    hot = replace(conversation("aaaaaaaaaaaaaaaaaaaaaaa"), temperature=1.0, max_new_tokens=12)
+    list(model.chat(hot, Cancel()))
+    assert model.last_report.drafted_tokens == 0
+
+
 def test_a_closed_model_has_freed_everything_and_says_nothing_more(local_model: Make):
     model = local_model()
     written(model)

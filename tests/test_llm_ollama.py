@@ -476,3 +476,12 @@ def test_chat_streams_the_answer(replaying: Replaying):
     (body,) = server.asked_for("/api/chat")
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
     assert (body["options"]["num_predict"], body["options"]["stop"]) == (512, ["END", "<|endoftext|>"])
+
+
+def test_an_answer_that_is_drawn_says_how(replaying: Replaying):
+    server = replaying(ollama())
+    drawn = ChatRequest((Message("user", "?"),), temperature=0.7, top_p=0.9, repetition_penalty=1.2)
+    list(open_at(server.url).chat(drawn, Cancel()))
+    options = server.asked_for("/api/chat")[0]["options"]
+    names = ("temperature", "top_p", "repeat_penalty", "repeat_last_n")
+    assert [options[name] for name in names] == [0.7, 0.9, 1.2, -1]

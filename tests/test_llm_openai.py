@@ -586,6 +586,30 @@ def test_a_long_conversation_loses_its_oldest_turns(replaying: Replaying):
     assert 2 < len(messages) < 10
 
 
+def chat_body(replaying: Replaying, routes: Any, **drawn: float) -> Any:
+    server = replaying(routes | {"POST /v1/chat/completions": chatting("yes")})
+    list(open_at(server.url).chat(replace(QUESTION, **drawn), Cancel()))
+    return server.asked_for("/v1/chat/completions")[-1]
+
+
+def test_an_answer_that_is_drawn_says_how(replaying: Replaying):
+    body = chat_body(replaying, tgi(), temperature=0.7, top_p=0.9)
+    assert (body["temperature"], body["top_p"]) == (0.7, 0.9)
+    greedy = chat_body(replaying, tgi(), top_p=0.9)
+    assert (greedy["temperature"], "top_p" in greedy) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("routes", "name"),
+    [(vllm, "repetition_penalty"), (llama_cpp_python, "repeat_penalty"), (tgi, None), (company, None)],
+)
+def test_a_penalty_is_sent_by_the_server_s_own_name_for_it(
+    replaying: Replaying, routes: Callable[[], Any], name: str | None
+):
+    body = chat_body(replaying, routes(), repetition_penalty=1.2)
+    assert {key: body[key] for key in body if "penalty" in key} == ({name: 1.2} if name else {})
+
+
 def test_a_model_that_does_not_chat_says_so(replaying: Replaying):
     with pytest.raises(ModelError, match="does not chat"):
         list(open_at(replaying(vllm()).url).chat(QUESTION, Cancel()))

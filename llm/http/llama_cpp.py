@@ -44,7 +44,7 @@ from ..protocol import (
 )
 from .endpoint import Endpoint, Refused
 from .llama_tokens import ServerTokens, split_tokenize
-from .model import Ask, Fragments, HttpModel, T, number_of, numbers_of, stops_of, string_of
+from .model import Ask, Fragments, HttpModel, T, is_sampled, number_of, numbers_of, stops_of, string_of
 
 _TEMPLATE_TOKENS = re.compile(r"<\|\w+\|>|<\w+_of_turn>|<｜\w+｜>")
 _LAST_FIELDS = ["content", "stop", "stop_type", "truncated", "timings"]  # the prompt is not sent back
@@ -140,6 +140,7 @@ class LlamaCppServer(HttpModel):
             "max_tokens": request.max_new_tokens,
             "stop": list(request.stop),
             **_ALWAYS,
+            **_sampled(request),
         }
         return Ask("/v1/chat/completions", body)
 
@@ -279,6 +280,20 @@ _ALWAYS: dict[str, object] = {
     # after each batch of the prompt: with batches of 256 the next request waits 60 ms for a cancelled one, not 1 s.
     "return_progress": True,
 }
+
+
+def _sampled(request: ChatRequest) -> dict[str, object]:
+    """What replaces the sampler that takes the best, where something else is wanted. Temperature comes before top-p."""
+    if not is_sampled(request):
+        return {}
+    chosen = ["temperature", "top_p"] if request.temperature > 0 else ["top_k"]
+    return {
+        "samplers": ["penalties", *chosen],
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        "repeat_penalty": request.repetition_penalty,
+        "repeat_last_n": -1,  # looks back over everything, not over 64 tokens
+    }
 
 
 def _options(request: CompletionRequest) -> dict[str, object]:

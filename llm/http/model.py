@@ -268,5 +268,10 @@ def plain_text(prompt: Prompt, fim: FimTokens | None) -> str:
     return "".join(part.text if part.special else plain(part.text) for part in prompt.parts)
 
 
+def is_sampled(request: ChatRequest) -> bool:
+    """Whether something else than the most likely token is wanted."""
+    return request.temperature > 0 or request.repetition_penalty != 1
+
+
 def stops_of(request: CompletionRequest) -> list[str]:
     return [*(["\n"] if request.single_line else []), *request.stop]

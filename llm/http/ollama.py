@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -22,7 +22,7 @@ from ..lexer import plain_line_breaks
 from ..prompts import SUFFIX_SHARE, build_prompt, fit_suffix
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
 from .endpoint import Endpoint, Refused
-from .model import Ask, Fragments, HttpModel, number_of, plain_text, stops_of, string_of
+from .model import Ask, Fragments, HttpModel, is_sampled, number_of, plain_text, stops_of, string_of
 
 GENERATE, CHAT, SHOW = "/api/generate", "/api/chat", "/api/show"
 
@@ -119,7 +119,7 @@ class OllamaModel(HttpModel):
     def _chat_ask(self, request: ChatRequest, context_tokens: int, cancel: Cancel) -> Ask:
         messages = [{"role": message.role, "content": message.text} for message in request.messages]
         stops = (*request.stop, *self._stops) if request.stop else ()
-        return Ask(CHAT, {**self._body(request.max_new_tokens, stops), "messages": messages})
+        return Ask(CHAT, {**self._body(request.max_new_tokens, stops, _sampled(request)), "messages": messages})
 
     def _piece(self, event: dict[str, Any]) -> Piece | None:
         if event.get("done"):
@@ -132,12 +132,15 @@ class OllamaModel(HttpModel):
         message = event.get("message")
         return Piece(string_of(message.get("content"))) if isinstance(message, dict) else None
 
-    def _body(self, max_new_tokens: int, stops: tuple[str, ...]) -> dict[str, object]:
+    def _body(
+        self, max_new_tokens: int, stops: tuple[str, ...], sampled: Mapping[str, object] | None = None
+    ) -> dict[str, object]:
         options: dict[str, object] = {
             "num_predict": max_new_tokens,
             "temperature": 0,
             "repeat_penalty": 1.0,  # the server's default keeps a model from writing code twice
             "num_ctx": self._num_ctx,
+            **(sampled or {}),
         }
         if stops:
             options["stop"] = list(dict.fromkeys(stops))
@@ -220,6 +223,18 @@ class OllamaModel(HttpModel):
         if host := string_of(about.get("remote_host")):
             notes.append(f"Ollama sends what this model reads to {host}")
         return tuple(notes)
+
+
+def _sampled(request: ChatRequest) -> dict[str, object]:
+    """What replaces the best token, where something else is wanted."""
+    if not is_sampled(request):
+        return {}
+    return {
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        "repeat_penalty": request.repetition_penalty,
+        "repeat_last_n": -1,  # looks back over everything, not over 64 tokens
+    }
 
 
 def fim_of_template(template: str, vocabulary: Container[str]) -> FimTokens | None:

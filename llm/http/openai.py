@@ -24,6 +24,9 @@ from .model import Ask, Fragments, HttpModel, number_of, plain_text, stops_of, s
 
 COMPLETIONS, CHAT, MISTRAL_FIM = "/v1/completions", "/v1/chat/completions", "/v1/fim/completions"
 
+EXTRAS_TOKENIZE = "/extras/tokenize"
+"""Of llama-cpp-python's server alone."""
+
 MOST_STOPS = 4
 """The most stop texts that the protocol allows; the others are cut here."""
 
@@ -50,6 +53,7 @@ class OpenAIModel(HttpModel):
         self._suffix_path = ""  # where the server fills the middle by its own `suffix`
         self._options: dict[str, object] = {}  # what this server takes besides the protocol
         self._keeps_prompts = False
+        self._penalty = ""  # the server's name for a penalty of repetition: the protocol has none
         self._identity: tuple[object, ...] = ()
 
     def _probe(self, cancel: Cancel) -> ModelInfo:
@@ -72,6 +76,7 @@ class OpenAIModel(HttpModel):
             raise ModelMissing(f'{self._model} at {self._endpoint.url} does not chat, so fim = "chat" can\'t be used.')
         self._suffix_path = self._path_for_suffix(cancel) if self._choice.way == "suffix" else ""
         self._keeps_prompts = bool(vocabulary.path)
+        self._penalty = "repetition_penalty" if is_vllm else "repeat_penalty" if _is_llama_cpp(card, vocabulary) else ""
         self._identity = _identity(cards, self._model)
         self._options = {}
         if is_vllm:
@@ -129,9 +134,13 @@ class OpenAIModel(HttpModel):
             "model": self._model,
             "messages": [{"role": message.role, "content": message.text} for message in request.messages],
             "max_tokens": request.max_new_tokens,
-            "temperature": 0,
+            "temperature": request.temperature or 0,
             "stream": True,
         }
+        if request.temperature > 0 and request.top_p < 1:
+            body["top_p"] = request.top_p
+        if request.repetition_penalty != 1 and self._penalty:
+            body[self._penalty] = request.repetition_penalty
         if request.stop:
             body["stop"] = list(request.stop[:MOST_STOPS])
         return Ask(CHAT, body)
@@ -205,6 +214,11 @@ class OpenAIModel(HttpModel):
         return tuple(notes)
 
 
+def _is_llama_cpp(card: dict[str, Any], vocabulary: _Vocabulary) -> bool:
+    """Its own server, or llama-cpp-python's."""
+    return card.get("owned_by") == "llamacpp" or vocabulary.path == EXTRAS_TOKENIZE
+
+
 def _identity(cards: list[dict[str, Any]], model: str) -> tuple[object, ...]:
     """What the server says of the model, but for what changes with every answer."""
     card = next((card for card in cards if card.get("id") == model), {})
@@ -230,7 +244,7 @@ class _Vocabulary:
         self.numbers: dict[str, int | None] = {}
         self.max_model_len = 0  # vLLM says it with every answer
         self.is_tgi = False
-        self.path = next((path for path in ("/tokenize", "/extras/tokenize") if self._tokens(path, "a")), "")
+        self.path = next((path for path in ("/tokenize", EXTRAS_TOKENIZE) if self._tokens(path, "a")), "")
 
     def __contains__(self, token: object) -> bool:
         return isinstance(token, str) and self._number(token) is not None
