@@ -1,0 +1,92 @@
+"""What FragRel asks a model, in our own words: a story and a question, and a chat that remembers.
+
+Owns the wording. Knows no score and no model. A change of a prompt changes what is kept: the whole prompt is the key.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..values import Question
+
+STORY = """\
+You are given a story, or parts of one, and a question about it. Answer with as few words as possible: a single phrase \
+where that is enough. Explain nothing.
+
+Story:
+{context}
+
+Answer the question from the story above with a single phrase, and explain nothing.
+
+Question: {question}
+Answer:"""
+
+CHOICES = """\
+You are given a story, or parts of one, and a question about it with several answers to choose from.
+
+Story:
+{context}
+
+Question: {question}
+{choices}
+
+Write the letter of the right answer and nothing else.
+Answer:"""
+
+CHAT_SYSTEM = """\
+You are a thoughtful chat partner. You are shown related evidence: earlier rounds of this conversation that may help \
+with what the user says now. You are also shown the recent dialog between the user and you. Read all of it, keep it in \
+mind, then write one short, coherent and helpful reply."""
+
+CHAT_BODY = """\
+```
+Related evidence:
+{evidence}
+
+Recent dialog:
+{recent}
+```
+User input:
+user: {prompt} ### bot: """
+
+NO_EVIDENCE = "(none)"
+
+WRITE_MEMO = """\
+Below are {n} numbered rounds of a conversation between a user and a bot. Divide them into topics, in their order.
+For each topic write its name, a summary of one sentence, and the numbers of its first and last round. Every round \
+belongs to one topic.
+
+Rounds:
+{rounds}
+
+Answer with a JSON list and nothing else: [{{"topic": "...", "summary": "...", "start": 1, "end": 2}}]"""
+
+CHOOSE_TOPICS = """\
+Below are what a user says now and a numbered list of topics that were talked about earlier, each with a summary.
+Choose the topics that help to reply. Choose none when none helps.
+
+User: {prompt}
+
+Topics:
+{topics}
+
+Answer with a JSON list of numbers and nothing else, for example [2, 5] or []."""
+
+_FIELD = re.compile(r"\{(context|question|choices)\}")
+
+
+def story_prompt(question: Question, context: str) -> str:
+    """The question's own template, or the one that suits it, with everything put in."""
+    template = question.template or (CHOICES if question.choices else STORY)
+    fields = {"context": context, "question": question.text, "choices": lettered(question.choices)}
+    # In one pass: braces in a story are no fields.
+    return _FIELD.sub(lambda match: fields[match[1]], template)
+
+
+def lettered(choices: tuple[str, ...]) -> str:
+    return "\n".join(f"{chr(ord('A') + i)}. {choice}" for i, choice in enumerate(choices))
+
+
+def flattened(text: str) -> str:
+    """A round in one line, as dialogs are shown: utterances joined by ` ### `."""
+    return " ### ".join(line for line in map(str.strip, text.splitlines()) if line)

@@ -1,0 +1,158 @@
+"""How segments belong together: by what they say, by where they stand, or by anything else (FragRel, Eq. 5 to 7).
+
+Owns the interface `Relation` and the relations of stories and dialogues. Knows no question. The relation of code
+(Eq. 8) is in `code`. Any class with a `name` and `weights` is a relation; `CustomRelation` makes one of a function.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..embedding import Embedder
+from ..values import Segment
+from .weights import CosineWeights, DecayingWeights, Floats, MixedWeights, SparseWeights, Weights
+
+ROUNDING = 1e-9
+"""A smaller weight of two vectors is what rounding left of 0: two equal texts, two that share nothing."""
+
+
+class Relation(Protocol):
+    @property
+    def name(self) -> str:
+        """As it stands in tables: `none`, `context 0.8`."""
+        ...
+
+    def weights(self, segments: Sequence[Segment]) -> Weights:
+        """How strongly each is related to each. Raises ModelError where an embedder does."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NoRelation:
+    """Every segment for itself: the plain retriever."""
+
+    @property
+    def name(self) -> str:
+        return "none"
+
+    def weights(self, segments: Sequence[Segment]) -> Weights:
+        return SparseWeights(len(segments))
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRelation:
+    """B, Eq. 7: w_rel^|loc_i - loc_j|, the location being the segment's number in its source; 0 across sources.
+
+    With w_rel 0 no segment has a neighbour, and the scores are the plain ones. Papers' safe range: 0.1 to 0.7.
+    """
+
+    w_rel: float = 0.3
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.w_rel <= 1:
+            raise ValueError(f"w_rel is {self.w_rel}; it must be from 0 to 1.")
+
+    @property
+    def name(self) -> str:
+        return f"context {self.w_rel:g}"
+
+    def weights(self, segments: Sequence[Segment]) -> Weights:
+        return DecayingWeights(segments, self.w_rel)
+
+
+@dataclass(frozen=True, slots=True)
+class SemanticRelation:
+    """A, Eq. 6: the cosine of two segments' vectors, 0 where it is negative.
+
+    `literal_distance` takes the equation as it is printed, 1 - cosine, which relates what has least in common (papers'
+    spec 1.2 and F1). The cosines of one book are nearly equal; three ways to tell them apart, all off by default:
+    `temperature` makes exp((w - 1) / temperature) of a weight, `power` raises it, and `top_m` keeps the strongest
+    neighbours of a segment alone.
+    """
+
+    embedder: Embedder
+    literal_distance: bool = False
+    power: float = 1.0
+    temperature: float | None = None
+    top_m: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.power <= 0 or (self.temperature is not None and self.temperature <= 0):
+            raise ValueError("power and temperature of a semantic relation must be above 0.")
+        if self.top_m is not None and self.top_m < 1:
+            raise ValueError(f"top_m is {self.top_m}; at least one neighbour must be kept.")
+
+    @property
+    def name(self) -> str:
+        parts = ["distance" if self.literal_distance else "semantic"]
+        parts += [f"temperature {self.temperature:g}"] if self.temperature is not None else []
+        parts += [f"power {self.power:g}"] if self.power != 1 else []
+        parts += [f"top {self.top_m}"] if self.top_m is not None else []
+        return " ".join(parts)
+
+    def weights(self, segments: Sequence[Segment]) -> Weights:
+        vectors = self.embedder.embed([segment.text for segment in segments]).astype(np.float64)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        np.divide(vectors, lengths, out=vectors, where=lengths > 0)
+        weights = CosineWeights(vectors, self._weigh)
+        return weights if self.top_m is None else weights.strongest(self.top_m)
+
+    def _weigh(self, cosines: Floats) -> Floats:
+        weights = 1 - cosines if self.literal_distance else cosines
+        weights = np.where(weights < ROUNDING, 0.0, weights)
+        if self.temperature is not None:
+            weights = np.where(weights > 0, np.exp((weights - 1) / self.temperature), 0.0)
+        return weights**self.power
+
+
+@dataclass(frozen=True, slots=True)
+class CustomRelation:
+    """Any relation: `row(segments, i)` gives the neighbours of a segment by their index, with their weights.
+
+    Citations, shared authors, links between pages: what it leaves out weighs 0.
+    """
+
+    name: str
+    row: Callable[[Sequence[Segment], int], Mapping[int, float]]
+
+    def weights(self, segments: Sequence[Segment]) -> Weights:
+        return SparseWeights(len(segments), list(self._rows(segments)))
+
+    def _rows(self, segments: Sequence[Segment]) -> Iterator[Mapping[int, float]]:
+        for i in range(len(segments)):
+            row = self.row(segments, i)
+            for j, weight in row.items():
+                if not 0 <= j < len(segments):
+                    raise ValueError(f"{self.name}: segment {i} has a neighbour {j}; there are {len(segments)}.")
+                if not (math.isfinite(weight) and weight >= 0):
+                    raise ValueError(f"{self.name}: the weight of {i} and {j} is {weight}; it must be 0 or more.")
+            yield row
+
+
+def by_pairs(name: str, weight: Callable[[Segment, Segment], float]) -> CustomRelation:
+    """The relation that a function of two segments makes; it is asked for every pair."""
+    return CustomRelation(name, lambda segments, i: {j: weight(segments[i], other) for j, other in enumerate(segments)})
+
+
+@dataclass(frozen=True, slots=True)
+class MixedRelation:
+    """Several relations, each with its share; the shares are 0 or more and add up to 1."""
+
+    parts: tuple[tuple[float, Relation], ...]
+
+    def __post_init__(self) -> None:
+        shares = [share for share, _ in self.parts]
+        if any(share < 0 for share in shares) or not math.isclose(sum(shares), 1, abs_tol=1e-6):
+            raise ValueError(f"the shares of a mixture are {shares}; they must be 0 or more and add up to 1.")
+
+    @property
+    def name(self) -> str:
+        return " + ".join(f"{share:g} {relation.name}" for share, relation in self.parts)
+
+    def weights(self, segments: Sequence[Segment]) -> Weights:
+        return MixedWeights([(share, relation.weights(segments)) for share, relation in self.parts])

@@ -1,0 +1,102 @@
+"""A segment's own score and that of the segments around it (FragRel, Eq. 9 to 11), as an index like any other.
+
+Owns the two equations and their explanation. Knows no way to compare texts: the independent scores are those of the
+index below, so FragRel stands on BM25, on vectors or on both, and inside every other strategy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...retrieval import ScorePart
+from ..scoring import Indexer, SegmentIndex
+from ..values import Evidence, Segment
+from .relations import Relation
+from .weights import Floats, Weights
+
+N_NEIGHBOURS = 3
+"""How many neighbours an explanation names."""
+
+
+def related(indexer: Indexer, relation: Relation, alpha: float = 0.5, *, include_self: bool = False) -> Indexer:
+    """The indexer with FragRel's scores in the place of its own."""
+    return lambda segments: RelatedIndex(indexer(segments), relation, alpha, include_self=include_self)
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedScores:
+    """The scores of all segments for one question: their own, and those around them before alpha. Each (n,)."""
+
+    own: Floats
+    around: Floats
+    alpha: float
+
+    @property
+    def total(self) -> Floats:
+        """Eq. 10. With alpha 0 they are the own scores, bit by bit."""
+        return self.own if self.alpha == 0 else self.own + self.alpha * self.around
+
+
+class RelatedIndex:
+    """Segments with the scores of an index and of a relation between them."""
+
+    def __init__(
+        self, base: SegmentIndex, relation: Relation, alpha: float = 0.5, *, include_self: bool = False
+    ) -> None:
+        if alpha < 0:
+            raise ValueError(f"alpha is {alpha}; it must be 0 or more.")
+        self._base, self._alpha, self._include_self = base, alpha, include_self
+        # Without alpha nobody looks at the neighbours, so nothing is embedded for them.
+        self._weights = relation.weights(base.segments) if alpha and base.segments else None
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        return self._base.segments
+
+    def scores(self, question: str) -> Floats:
+        return self.related_scores(question).total
+
+    def related_scores(self, question: str) -> RelatedScores:
+        own = self._base.scores(question)
+        if self._weights is None:
+            return RelatedScores(own, np.zeros(len(own)), 0.0)
+        return RelatedScores(own, environment(self._weights, own, include_self=self._include_self), self._alpha)
+
+    def evidence(self, scores: RelatedScores, i: int) -> Evidence:
+        """A segment with its score, the parts that add up to it, and the neighbours that give most."""
+        own, around = float(scores.own[i]), float(scores.alpha * scores.around[i])
+        neighbours = self._neighbours(scores, i)
+        detail = ", ".join(f"{self.segments[j].place} ({weight:.2g} * {scores.own[j]:.3g})" for j, weight in neighbours)
+        parts = (ScorePart("own", own), *((ScorePart("around", around, detail),) if scores.alpha else ()))
+        return Evidence(self.segments[i], float(scores.total[i]), _why(own, around), parts)
+
+    def _neighbours(self, scores: RelatedScores, i: int) -> list[tuple[int, float]]:
+        if self._weights is None:
+            return []
+        weights = self._weights.row(i)
+        if not self._include_self:
+            weights[i] = 0
+        given = weights * scores.own
+        return [
+            (j, float(weights[j])) for j in np.argsort(-given, kind="stable")[:N_NEIGHBOURS].tolist() if given[j] > 0
+        ]
+
+
+def environment(weights: Weights, scores: Floats, *, include_self: bool = False) -> Floats:
+    """Eq. 9: the mean score of the others, by their weights; 0 for a segment that has no neighbour."""
+    sums, mass = (_sums(weights, values, include_self) for values in (scores, np.ones(len(scores))))
+    return np.divide(sums, mass, out=np.zeros(len(scores)), where=mass > 0)
+
+
+def _sums(weights: Weights, values: Floats, include_self: bool) -> Floats:
+    others = weights.sum_over_others(values)
+    return others + weights.own * values if include_self else others
+
+
+def _why(own: float, around: float) -> str:
+    if own > 0 and around > 0:
+        return "fits the question, and so do its neighbours"
+    return "fits the question" if own > 0 else "stands beside what fits the question"

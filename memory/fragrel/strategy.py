@@ -1,0 +1,169 @@
+"""Questions about stories and documents: segments by their own score and that of the segments around them.
+
+Owns what is remembered, how a question becomes evidence, and the prompt of the story task (papers' spec 1.5 and 1.7).
+Knows no formula: those are in `scores` and `relations`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+
+from ...llm.conversation import FRAME_TOKENS
+from ...llm.protocol import Cancel
+from ..accountant import Accountant, Call
+from ..budgets import cut, fit
+from ..scoring import Indexer, indexer
+from ..splitters import by_words
+from ..strategy import Kit
+from ..values import Answer, Budget, Cost, Evidence, Item, Order, Question, Recalled, Segment, Step
+from .prompts import story_prompt
+from .relations import ContextRelation, NoRelation, Relation
+from .scores import RelatedIndex
+
+NO_MODEL = "No model is configured: this is the evidence alone."
+CANCELLED = "Cancelled before the model answered."
+JOINED_BY = "\n\n"
+"""What stands between two segments in a prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class FragRelOptions:
+    """How FragRel works; the defaults are the paper's, but for the order and the temperature (papers' spec 1.5)."""
+
+    relation: Relation = ContextRelation(0.3)  # noqa: RUF009 - frozen
+    alpha: float = 0.5
+    include_self: bool = False
+    segment_words: int = 500
+    order: Order = "document"
+    budget: Budget = Budget(words=4000)  # noqa: RUF009 - frozen; of `answer` without a model's window to fill
+    max_new_tokens: int = 128
+    temperature: float = 0.0  # 1.0 in the paper
+
+
+class FragRel:
+    """FragRel as a strategy. Documents are split by words; a turn is one segment."""
+
+    def __init__(self, kit: Kit, options: FragRelOptions = FragRelOptions(), score: Indexer | None = None) -> None:
+        self._kit, self._options = kit, options
+        self._score = score or indexer()
+        self._split = by_words(options.segment_words)
+        self._lock = threading.Lock()
+        # Replaced whole by each `remember`, so that a running `recall` keeps what it took.
+        self._segments: dict[str, tuple[Segment, ...]] = {}
+        self._index: RelatedIndex | None = None
+
+    @property
+    def name(self) -> str:
+        return "no relation" if isinstance(self._options.relation, NoRelation) else "fragrel"
+
+    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
+        segments = dict(self._segments)
+        for item in items:
+            if cancel is not None and cancel.cancelled:
+                return
+            if item.kind == "turn":
+                turn = Segment(item.source, item.number, item.text, 0, item.first_line, item.said_at)
+                others = [each for each in segments.get(item.source, ()) if each.number != item.number]
+                segments[item.source] = tuple(sorted([*others, turn], key=lambda each: each.number))
+            else:
+                segments[item.source] = tuple(self._split(item))
+        self._replace(segments)
+
+    def forget(self, source: str) -> None:
+        self._replace({name: segments for name, segments in self._segments.items() if name != source})
+
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+        index = self._ready()
+        if index is None or (cancel is not None and cancel.cancelled):
+            return Recalled(())
+        scores = index.related_scores(question.text)
+        totals = scores.total
+        found = [Evidence(index.segments[i], float(totals[i])) for i in np.flatnonzero(totals > 0).tolist()]
+        chosen = fit(found, self._counted(budget), self._kit.count_tokens, self._options.order)
+        at = {(segment.source, segment.number): i for i, segment in enumerate(index.segments)}
+        explained = []
+        for each in chosen:
+            reasons = index.evidence(scores, at[each.segment.source, each.segment.number])
+            explained.append(replace(each, why=reasons.why, parts=reasons.parts))
+        step = Step(
+            "score",
+            {
+                "relation": self._options.relation.name,
+                "alpha": self._options.alpha,
+                "n_segments": len(index.segments),
+                "n_scored": len(found),
+                "chosen": [each.segment.place for each in explained],
+            },
+        )
+        return Recalled(tuple(explained), (step,))
+
+    def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
+        accountant = self._kit.accountant
+        if accountant is None:
+            recalled = self.recall(question, budget or self._options.budget, cancel)
+            return Answer("", recalled, self.name, notes=(NO_MODEL,))
+        room = self._room(accountant, question)
+        recalled = self.recall(question, budget or Budget(tokens=room), cancel)
+        model = accountant.model.info.name
+        if cancel is not None and cancel.cancelled:
+            return Answer("", recalled, self.name, model, notes=(CANCELLED,))
+        shown = JOINED_BY.join(each.segment.text for each in recalled.evidence)
+        context = cut(shown, room, accountant.model.count_tokens)
+        before = accountant.ledger.total
+        text = accountant.speaking_for(self.name).ask(self._call(question, context), cancel)
+        return Answer(text, recalled, self.name, model, spent(before, accountant.ledger.total))
+
+    def estimate(self, question: Question) -> Cost:
+        accountant = self._kit.accountant
+        if accountant is None:
+            return Cost()
+        texts = (each.text for segments in self._segments.values() for each in segments)
+        held = sum(accountant.model.count_tokens(text + JOINED_BY) for text in texts)
+        frame = accountant.model.count_tokens(story_prompt(question, ""))
+        return Cost(1, frame + min(held, self._room(accountant, question)), self._options.max_new_tokens)
+
+    def _room(self, accountant: Accountant, question: Question) -> int:
+        """Tokens that the model's window leaves for the story."""
+        model, options = accountant.model, self._options
+        frame = model.count_tokens(story_prompt(question, "")) + FRAME_TOKENS
+        return max(0, model.info.window_tokens - options.max_new_tokens - frame)
+
+    def _call(self, question: Question, context: str) -> Call:
+        call = Call.of("answer", story_prompt(question, context), max_new_tokens=self._options.max_new_tokens)
+        return replace(call, temperature=self._options.temperature)
+
+    def _counted(self, budget: Budget) -> Budget:
+        """The budget with K: as many segments as its words hold segments of full size (papers' spec 1.5)."""
+        if not budget.words:
+            return budget
+        n = max(1, budget.words // self._options.segment_words)
+        return replace(budget, n=n if budget.n is None else min(n, budget.n))
+
+    def _ready(self) -> RelatedIndex | None:
+        """The index of what is remembered now, made when it is first asked; None when nothing is."""
+        with self._lock:
+            if self._index is None and (all_segments := list(chain.from_iterable(self._segments.values()))):
+                options = self._options
+                base = self._score(all_segments)
+                self._index = RelatedIndex(base, options.relation, options.alpha, include_self=options.include_self)
+            return self._index
+
+    def _replace(self, segments: dict[str, tuple[Segment, ...]]) -> None:
+        with self._lock:
+            self._segments, self._index = segments, None
+
+
+def spent(before: Cost, after: Cost) -> Cost:
+    """What a ledger counted in between; with answers side by side it is theirs together."""
+    return Cost(
+        after.n_calls - before.n_calls,
+        after.tokens_in - before.tokens_in,
+        after.tokens_out - before.tokens_out,
+        after.seconds - before.seconds,
+        after.n_kept - before.n_kept,
+    )

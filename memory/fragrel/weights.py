@@ -1,0 +1,169 @@
+"""The weights w_ij of a relation over one list of segments (FragRel, Eq. 5), in the form that computes fastest.
+
+Owns the sums over neighbours: a band with geometric decay, sparse rows, blocks of cosines, mixtures. Knows no
+question and no score's meaning. A sum never counts the segment itself: its own weight is kept apart, so that leaving
+it out costs no rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..values import Segment
+
+Floats = NDArray[np.float64]
+
+N_KEPT = 2048
+"""Up to so many segments a dense matrix is kept (32 MB); beyond, its blocks are made again for each question."""
+
+ROWS_AT_ONCE = 512
+
+
+class Weights(Protocol):
+    """Immutable. Row i holds how strongly segment i is related to each; larger is stronger, none is negative."""
+
+    @property
+    def own(self) -> Floats:
+        """The weight of each segment to itself, (n,)."""
+        ...
+
+    def sum_over_others(self, values: Floats) -> Floats:
+        """sum_j w_ij values_j over all j but i, (n,)."""
+        ...
+
+    def row(self, i: int) -> Floats:
+        """The weights of one segment to all, its own among them, (n,)."""
+        ...
+
+
+class SparseWeights:
+    """Rows that name their neighbours."""
+
+    def __init__(self, n: int, rows: Sequence[Mapping[int, float]] = ()) -> None:
+        self.own = np.zeros(n)
+        i, j, values = list[int](), list[int](), list[float]()
+        for number, row in enumerate(rows):
+            for other, weight in row.items():
+                if other == number:
+                    self.own[number] = weight
+                elif weight:
+                    i.append(number)
+                    j.append(other)
+                    values.append(weight)
+        self._rows, self._others, self._values = np.array(i, np.int64), np.array(j, np.int64), np.array(values)
+
+    def sum_over_others(self, values: Floats) -> Floats:
+        return np.bincount(self._rows, self._values * values[self._others], len(self.own)).astype(np.float64)
+
+    def row(self, i: int) -> Floats:
+        row = np.zeros(len(self.own))
+        mine = self._rows == i
+        row[self._others[mine]] = self._values[mine]
+        row[i] = self.own[i]
+        return row
+
+
+class DecayingWeights:
+    """w_rel^|loc_i - loc_j| inside one source, 0 across (Eq. 7); 0^0 is 1.
+
+    Two passes along each source instead of a matrix: what comes from the left of a segment is what came from the left
+    of its neighbour, and the neighbour itself, both weaker by the distance.
+    """
+
+    def __init__(self, segments: Sequence[Segment], w_rel: float) -> None:
+        self._segments, self._w_rel = segments, w_rel
+        self.own = np.ones(len(segments))
+        places: dict[str, list[tuple[int, int]]] = {}
+        for i, segment in enumerate(segments):
+            places.setdefault(segment.source, []).append((segment.number, i))
+        self._chains = [_chain(sorted(place), w_rel) for place in places.values()]
+
+    def sum_over_others(self, values: Floats) -> Floats:
+        sums = np.zeros(len(values))
+        for ids, decays in self._chains:
+            along = values[ids].tolist()
+            forward = _carried(along, decays)
+            backward = _carried(along[::-1], decays[::-1])[::-1]
+            sums[ids] = np.add(forward, backward)
+        return sums
+
+    def row(self, i: int) -> Floats:
+        here = self._segments[i]
+        return np.array(
+            [
+                self._w_rel ** abs(segment.number - here.number) if segment.source == here.source else 0.0
+                for segment in self._segments
+            ]
+        )
+
+
+def _chain(places: list[tuple[int, int]], w_rel: float) -> tuple[NDArray[np.int64], list[float]]:
+    """The segments of a source in their order, and how much is left from each to the next."""
+    numbers = [number for number, _ in places]
+    decays = [w_rel ** (after - before) for before, after in pairwise(numbers)]
+    return np.array([i for _, i in places], np.int64), decays
+
+
+def _carried(values: list[float], decays: list[float]) -> list[float]:
+    carried, sums = 0.0, [0.0]
+    for value, decay in zip(values, decays, strict=False):
+        carried = decay * (carried + value)
+        sums.append(carried)
+    return sums
+
+
+class CosineWeights:
+    """A function of the cosines between all pairs of vectors, in blocks of rows."""
+
+    def __init__(self, vectors: Floats, weigh: Callable[[Floats], Floats]) -> None:
+        """`vectors` is (n, n_dimensions) with rows of length 1 or 0."""
+        self._vectors, self._weigh = vectors, weigh
+        self.own = weigh((vectors * vectors).sum(1))
+        n = len(vectors)
+        self._blocks = [self._block(start) for start in range(0, n, ROWS_AT_ONCE)] if n <= N_KEPT else None
+
+    def sum_over_others(self, values: Floats) -> Floats:
+        blocks = self._blocks or (self._block(start) for start in range(0, len(values), ROWS_AT_ONCE))
+        return np.concatenate([np.zeros(0), *(block @ values for block in blocks)])
+
+    def row(self, i: int) -> Floats:
+        row = self._weigh(self._vectors @ self._vectors[i])
+        row[i] = self.own[i]
+        return row
+
+    def strongest(self, n: int) -> SparseWeights:
+        """Every row with its `n` largest weights to others, ties in their order, and its own."""
+        rows = list[dict[int, float]]()
+        for start in range(0, len(self._vectors), ROWS_AT_ONCE):
+            block = self._block(start)
+            for row, neighbours in zip(block, np.argsort(-block, axis=1, kind="stable")[:, :n], strict=True):
+                i = len(rows)
+                kept = {j: float(row[j]) for j in neighbours.tolist() if j != i}
+                rows.append({**kept, i: float(self.own[i])})
+        return SparseWeights(len(rows), rows)
+
+    def _block(self, start: int) -> Floats:
+        """Some rows without what they weigh to themselves, (up to ROWS_AT_ONCE, n)."""
+        rows = self._vectors[start : start + ROWS_AT_ONCE]
+        block = self._weigh(rows @ self._vectors.T)
+        block[np.arange(len(rows)), np.arange(start, start + len(rows))] = 0
+        return block
+
+
+class MixedWeights:
+    """Several at once, each with its share."""
+
+    def __init__(self, parts: Sequence[tuple[float, Weights]]) -> None:
+        self._parts = parts
+        self.own: Floats = sum((share * weights.own for share, weights in parts), np.zeros(1))
+
+    def sum_over_others(self, values: Floats) -> Floats:
+        return sum((share * weights.sum_over_others(values) for share, weights in self._parts), np.zeros(len(values)))
+
+    def row(self, i: int) -> Floats:
+        return sum((share * weights.row(i) for share, weights in self._parts), np.zeros(len(self.own)))
