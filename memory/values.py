@@ -47,6 +47,7 @@ class Segment:
     start: int = 0
     first_line: int = 0
     said_at: float | None = None
+    title: str = ""  # the headings it stands below, outermost first: "Guide > Install"
 
     @property
     def end_line(self) -> int:

@@ -1,1 +1,29 @@
-"""What was said and read, on disk: one SQLite file for a workspace."""
+"""What was said and read, on disk: one SQLite file for a workspace.
+
+Begin with `MemoryStore`. Knows no workspace, no editor and no strategy: whoever opens a store says where it stands.
+"""
+
+from .conversations import Conversation, Conversations, Turn
+from .documents import Documents, StoredDocument
+from .errors import NoConversation, NotAnExport, StoreBusy, StoreError, StoreTooNew
+from .exchange import export_conversations, import_conversations
+from .kept import KeptOnDisk, Vectors
+from .store import MemoryStore
+
+__all__ = [
+    "Conversation",
+    "Conversations",
+    "Documents",
+    "KeptOnDisk",
+    "MemoryStore",
+    "NoConversation",
+    "NotAnExport",
+    "StoreBusy",
+    "StoreError",
+    "StoreTooNew",
+    "StoredDocument",
+    "Turn",
+    "Vectors",
+    "export_conversations",
+    "import_conversations",
+]

@@ -1,0 +1,193 @@
+"""What was asked and answered, conversation by conversation.
+
+Owns conversations and their turns. A question is on disk before it is answered, so that nothing that was said is lost.
+Citations and evidence are kept as the JSON that they are given as. Knows no folder and no prompt.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .database import Database
+from .errors import NoConversation
+from .text import holding, storable
+
+TITLE_CHARACTERS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation without its turns. Times are seconds since the epoch."""
+
+    id: str
+    title: str  # the first question where nobody gave one
+    folder: str
+    created_at: float
+    changed_at: float
+    n_turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question and its answer. `answer` is None where none came: the process ended, or the request was cancelled."""
+
+    conversation: str
+    number: int  # from 0
+    question: str
+    asked_at: float
+    answer: str | None = None
+    answered_at: float | None = None
+    model: str = ""
+    citations: tuple[Any, ...] = ()
+    evidence: tuple[Any, ...] = ()
+
+
+class Conversations:
+    """All conversations of one workspace. Thread-safe."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def begin(self, folder: str = "", title: str = "") -> str:
+        """The id of a new conversation."""
+        id, now = secrets.token_hex(6), time.time()
+        self._database.write(
+            lambda to: to.execute(
+                "INSERT INTO conversations VALUES (?, ?, ?, ?, ?)", (id, storable(title), storable(folder), now, now)
+            )
+        )
+        return id
+
+    def ask(self, id: str, question: str) -> int:
+        """The number of a new turn, which is on disk now. Raises NoConversation."""
+        question, now = storable(question), time.time()
+
+        def add(to: sqlite3.Connection) -> int:
+            title = " ".join(question.split())[:TITLE_CHARACTERS]
+            _expect(to.execute("UPDATE conversations SET changed_at = ? WHERE id = ?", (now, id)), id)
+            to.execute("UPDATE conversations SET title = ? WHERE id = ? AND title = ''", (title, id))
+            last = to.execute("SELECT max(number) FROM turns WHERE conversation = ?", (id,)).fetchone()[0]
+            number = 0 if last is None else int(last) + 1
+            to.execute(
+                "INSERT INTO turns (conversation, number, question, asked_at) VALUES (?, ?, ?, ?)",
+                (id, number, question, now),
+            )
+            return number
+
+        return self._database.write(add)
+
+    def answer(
+        self,
+        id: str,
+        number: int,
+        text: str,
+        *,
+        citations: Sequence[Any] = (),
+        model: str = "",
+        evidence: Sequence[Any] = (),
+    ) -> None:
+        """Keep the answer of a turn, in the place of an earlier one. Raises NoConversation."""
+        now = time.time()
+        row = (storable(text), now, storable(model), json.dumps(list(citations)), json.dumps(list(evidence)))
+
+        def put(to: sqlite3.Connection) -> None:
+            sql = "UPDATE turns SET answer = ?, answered_at = ?, model = ?, citations = ?, evidence = ?"
+            _expect(to.execute(f"{sql} WHERE conversation = ? AND number = ?", (*row, id, number)), id)
+            to.execute("UPDATE conversations SET changed_at = ? WHERE id = ?", (now, id))
+
+        self._database.write(put)
+
+    def get(self, id: str) -> Conversation | None:
+        found = self._database.read(lambda of: of.execute(f"{_CONVERSATIONS} WHERE id = ?", (id,)).fetchone())
+        return None if found is None else Conversation(*found)
+
+    def turns(self, id: str) -> tuple[Turn, ...]:
+        """Oldest first; empty for an unknown conversation."""
+        return self._turns(f"{_TURNS} WHERE conversation = ? ORDER BY number", id)
+
+    def list(self, limit: int = 20, text: str = "") -> tuple[Conversation, ...]:
+        """The last that were spoken in first; with `text`, those whose title or one of whose turns holds its words."""
+        holds, words = holding(text)
+        where = f"{holds('title')} OR id IN (SELECT conversation FROM turns WHERE {holds(_SAID)})"
+        sql = f"{_CONVERSATIONS} WHERE {where} ORDER BY changed_at DESC, id LIMIT ?"
+        rows = self._database.read(lambda of: of.execute(sql, (*words, *words, limit)).fetchall())
+        return tuple(Conversation(*row) for row in rows)
+
+    def search(self, text: str, limit: int = 20) -> tuple[Turn, ...]:
+        """Turns that hold each word of `text`, in any case and inside of longer words too; newest first."""
+        holds, words = holding(text)
+        order = "ORDER BY asked_at DESC, conversation, number DESC LIMIT ?"
+        return self._turns(f"{_TURNS} WHERE {holds(_SAID)} {order}", *words, limit)
+
+    def rename(self, id: str, title: str) -> None:
+        """Raises NoConversation."""
+        row = (storable(title), id)
+        self._database.write(lambda to: _expect(to.execute("UPDATE conversations SET title = ? WHERE id = ?", row), id))
+
+    def delete(self, id: str) -> None:
+        """Forget a conversation; its bytes are overwritten. Nothing happens when there is none."""
+        self._database.write(lambda to: to.execute("DELETE FROM conversations WHERE id = ?", (id,)))
+        self._database.tidy()
+
+    def delete_all(self) -> None:
+        self._database.write(lambda to: to.execute("DELETE FROM conversations"))
+        self._database.tidy()
+
+    def all(self) -> tuple[tuple[Conversation, tuple[Turn, ...]], ...]:
+        """Every conversation with its turns, the oldest first, all of one moment."""
+
+        def read(of: sqlite3.Connection) -> tuple[tuple[Conversation, tuple[Turn, ...]], ...]:
+            turns: dict[str, list[Turn]] = {}
+            for row in of.execute(f"{_TURNS} ORDER BY conversation, number"):
+                turn = _turn(row)
+                turns.setdefault(turn.conversation, []).append(turn)
+            rows = of.execute(f"{_CONVERSATIONS} ORDER BY created_at, id").fetchall()
+            return tuple((c, tuple(turns.get(c.id, ()))) for c in (Conversation(*row) for row in rows))
+
+        return self._database.read(read)
+
+    def add(self, conversations: Iterable[tuple[Conversation, Sequence[Turn]]]) -> int:
+        """Take in what was exported, wholly or not at all; what is there already stays. How many turns are new."""
+        heads, turns = [], []
+        for c, said in conversations:
+            heads.append((c.id, storable(c.title), storable(c.folder), c.created_at, c.changed_at))
+            for t in said:
+                answer = None if t.answer is None else storable(t.answer)
+                when_and_what = (storable(t.question), t.asked_at, answer, t.answered_at, storable(t.model))
+                turns.append(
+                    (t.conversation, t.number, *when_and_what, json.dumps(t.citations), json.dumps(t.evidence))
+                )
+
+        def put(to: sqlite3.Connection) -> int:
+            to.executemany("INSERT OR IGNORE INTO conversations VALUES (?, ?, ?, ?, ?)", heads)
+            return to.executemany("INSERT OR IGNORE INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", turns).rowcount
+
+        return max(0, self._database.write(put))
+
+    def _turns(self, sql: str, *values: Any) -> tuple[Turn, ...]:
+        return tuple(map(_turn, self._database.read(lambda of: of.execute(sql, values).fetchall())))
+
+
+_CONVERSATIONS = """
+    SELECT id, title, folder, created_at, changed_at, (SELECT count(*) FROM turns WHERE conversation = id)
+    FROM conversations"""
+_TURNS = """
+    SELECT conversation, number, question, asked_at, answer, answered_at, model, citations, evidence FROM turns"""
+_SAID = "question || ' ' || coalesce(answer, '')"
+
+
+def _turn(row: tuple[Any, ...]) -> Turn:
+    return Turn(*row[:7], tuple(json.loads(row[7])), tuple(json.loads(row[8])))
+
+
+def _expect(changed: sqlite3.Cursor, id: str) -> None:
+    if not changed.rowcount:
+        raise NoConversation(
+            f"No conversation {id}, or no such turn of it. It may have been forgotten; begin a new one."
+        )

@@ -1,0 +1,111 @@
+"""What documents say, segment by segment, under the content they were read from.
+
+Owns documents and their segments; the text of a segment is stored once, whichever documents hold it. Knows no file:
+whoever reads one says what it is called and what its content is.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..values import Segment
+from .database import Database
+from .text import holding, storable
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as it was read. `hash` stands for its content and for how it was read; `read_at` is in seconds."""
+
+    source: str
+    hash: str
+    kind: str
+    read_at: float
+    segments: tuple[Segment, ...]
+
+
+class Documents:
+    """All documents of one workspace. Thread-safe."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, source: str, hash: str, segments: Sequence[Segment], kind: str = "") -> None:
+        """Keep a document in the place of what its source held."""
+        self.put_all([StoredDocument(source, hash, kind, time.time(), tuple(segments))])
+
+    def put_all(self, documents: Sequence[StoredDocument]) -> None:
+        """Keep many in one transaction."""
+
+        def write(to: sqlite3.Connection) -> None:
+            for document in documents:
+                segments = document.segments
+                to.execute("DELETE FROM documents WHERE source = ?", (document.source,))
+                head = (document.source, document.hash, document.kind, document.read_at)
+                to.execute("INSERT INTO documents VALUES (?, ?, ?, ?)", head)
+                to.executemany(
+                    "INSERT OR IGNORE INTO segments VALUES (?, ?)", [(s.key, storable(s.text)) for s in segments]
+                )
+                to.executemany(
+                    "INSERT INTO places VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    [
+                        (document.source, i, s.source, s.number, storable(s.title), s.key, s.start, s.first_line)
+                        for i, s in enumerate(segments)
+                    ],
+                )
+            to.execute(_FORGET_UNUSED)
+
+        if documents:
+            self._database.write(write)
+
+    def get(self, source: str) -> StoredDocument | None:
+        return next(iter(self._read("WHERE document = ?", "WHERE source = ?", source)), None)
+
+    def all(self) -> tuple[StoredDocument, ...]:
+        """Every document, by source."""
+        return self._read("", "")
+
+    def sources(self) -> tuple[str, ...]:
+        rows = self._database.read(lambda of: of.execute("SELECT source FROM documents ORDER BY source").fetchall())
+        return tuple(source for (source,) in rows)
+
+    def search(self, text: str, limit: int = 20) -> tuple[Segment, ...]:
+        """Segments that hold each word of `text`, in any case and inside of longer words too; in their order."""
+        holds, words = holding(text)
+        sql = f"{_SEGMENTS} WHERE {holds('text')} ORDER BY document, position LIMIT ?"
+        rows = self._database.read(lambda of: of.execute(sql, (*words, limit)).fetchall())
+        return tuple(_segment(row) for row in rows)
+
+    def drop(self, *sources: str) -> None:
+        """Forget documents; their bytes are overwritten."""
+
+        def write(to: sqlite3.Connection) -> None:
+            to.executemany("DELETE FROM documents WHERE source = ?", [(source,) for source in sources])
+            to.execute(_FORGET_UNUSED)
+
+        self._database.write(write)
+        self._database.tidy()
+
+    def _read(self, of_document: str, of_source: str, *values: str) -> tuple[StoredDocument, ...]:
+        def read(of: sqlite3.Connection) -> tuple[StoredDocument, ...]:
+            segments: dict[str, list[Segment]] = {}
+            for row in of.execute(f"{_SEGMENTS} {of_document} ORDER BY document, position", values):
+                segments.setdefault(row[0], []).append(_segment(row))
+            heads = of.execute(f"SELECT source, hash, kind, read_at FROM documents {of_source} ORDER BY source", values)
+            return tuple(StoredDocument(*head[:4], tuple(segments.get(head[0], ()))) for head in heads.fetchall())
+
+        return self._database.read(read)
+
+
+_SEGMENTS = """
+    SELECT document, source, number, text, start, first_line, title FROM places JOIN segments ON key = segment"""
+_FORGET_UNUSED = "DELETE FROM segments WHERE key NOT IN (SELECT segment FROM places)"
+
+
+def _segment(row: tuple[Any, ...]) -> Segment:
+    _, source, number, text, start, first_line, title = row
+    return Segment(source, number, text, start, first_line, title=title)

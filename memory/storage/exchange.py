@@ -1,0 +1,95 @@
+"""Conversations as a text file, to be read by people and programs and taken in again.
+
+JSON lines in UTF-8. The first is `{"weft": "conversations", "version": 1}`. Each other one is a conversation (`id`,
+`title`, `folder`, `created_at`, `changed_at`, `turns`), and a turn is `number`, `question`, `asked_at`, `answer`,
+`answered_at`, `model`, `citations`, `evidence`; times are seconds since the epoch. Documents and what was computed of
+them are left out: they are made again from the files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from .conversations import Conversation, Conversations, Turn
+from .errors import NotAnExport
+
+_HEAD = {"weft": "conversations", "version": 1}
+_KINDS: dict[str, tuple[type, ...]] = {
+    "id": (str,),
+    "title": (str,),
+    "folder": (str,),
+    "created_at": (int, float),
+    "changed_at": (int, float),
+    "number": (int,),
+    "question": (str,),
+    "asked_at": (int, float),
+    "answer": (str, type(None)),
+    "answered_at": (int, float, type(None)),
+    "model": (str,),
+    "citations": (list,),
+    "evidence": (list,),
+}
+_WORDS = {str: "text", int: "a number", float: "a number", list: "a list", type(None): "null"}
+_OF_A_CONVERSATION = ("id", "title", "folder", "created_at", "changed_at")
+_OF_A_TURN = ("number", "question", "asked_at", "answer", "answered_at", "model", "citations", "evidence")
+
+
+def export_conversations(conversations: Conversations, file: Path) -> int:
+    """Write all conversations to `file`, readable by its owner alone; how many there were. Raises OSError."""
+    everything = conversations.all()
+    lines: list[dict[str, Any]] = [_HEAD]
+    for conversation, turns in everything:
+        head: dict[str, Any] = {name: getattr(conversation, name) for name in _OF_A_CONVERSATION}
+        lines.append({**head, "turns": [{name: getattr(turn, name) for name in _OF_A_TURN} for turn in turns]})
+    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8", newline="\n") as out:
+        out.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+    return len(everything)
+
+
+def import_conversations(conversations: Conversations, file: Path) -> int:
+    """Take in what was exported; what is there already stays. How many turns are new.
+
+    Raises NotAnExport, and then nothing was taken in; OSError for a file that cannot be read.
+    """
+    read, line_number = [], 0
+    try:
+        with open(file, encoding="utf-8-sig") as lines:
+            for line_number, line in enumerate(lines, 1):
+                value = json.loads(line, parse_constant=_no_constant)
+                if line_number > 1:
+                    read.append(_conversation(value))
+                elif value != _HEAD:
+                    raise ValueError(f"expected {json.dumps(_HEAD)}")
+        if not line_number:
+            raise ValueError("the file is empty")
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise NotAnExport(f"{file}:{line_number}: {error}. Give a file that Weft exported.") from error
+    return conversations.add(read)
+
+
+def _conversation(value: Any) -> tuple[Conversation, list[Turn]]:
+    head = _checked(value, _OF_A_CONVERSATION)
+    turns = value.get("turns")
+    if not isinstance(turns, list):
+        raise ValueError("turns should be a list")
+    said = [Turn(head["id"], **_checked(turn, _OF_A_TURN)) for turn in turns]
+    return Conversation(**head, n_turns=len(said)), said
+
+
+def _checked(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("expected an object")
+    for name in names:
+        kinds = _KINDS[name]
+        if name not in value or not isinstance(value[name], kinds) or isinstance(value[name], bool):
+            raise ValueError(f"{name} should be {' or '.join(dict.fromkeys(_WORDS[kind] for kind in kinds))}")
+        if isinstance(value[name], int) and not 0 <= value[name] < 2**53:
+            raise ValueError(f"{name} is out of range")
+    return {name: tuple(value[name]) if isinstance(value[name], list) else value[name] for name in names}
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")

@@ -1,0 +1,111 @@
+"""What was computed of a text, under the content it was made of, so that nothing is paid for twice.
+
+Owns the results of models (notes, graphs, questions: JSON under a kind and a key) and the vectors of embedders, and
+how much room they take: the least recently used go first. `Kept` is the one of `memory/strategy.py`, on disk.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .database import Database
+
+LIMIT_BYTES = 500_000_000
+_USED_AGAIN_AFTER_S = 3600.0  # when something was used last is written this rarely: reading should not write
+_CHECKED_AFTER_SHARE = 1 / 16  # the room is measured when so much of it was written since
+_ROOM_LEFT_SHARE = 7 / 8  # and then so much is kept
+_MOST_KEYS = 500  # in one statement; old builds of SQLite take 999 values
+
+
+class Room:
+    """The table that all results share, and its limit. Thread-safe."""
+
+    def __init__(self, database: Database, limit_bytes: int = LIMIT_BYTES) -> None:
+        self.limit_bytes = limit_bytes
+        self._database = database
+        self._lock = threading.Lock()
+        self._unchecked_bytes = limit_bytes  # what others have written before is not known
+
+    def get(self, kind: str, keys: Iterable[str]) -> dict[str, bytes]:
+        """What is there of these keys."""
+        found: dict[str, bytes] = {}
+        old: list[str] = []
+        wanted, now = list(dict.fromkeys(keys)), time.time()
+        for at in range(0, len(wanted), _MOST_KEYS):
+            for key, value, used_at in self._rows(kind, wanted[at : at + _MOST_KEYS]):
+                found[key] = value
+                if now - used_at > _USED_AGAIN_AFTER_S:
+                    old.append(key)
+        if old:
+            rows = [(now, kind, key) for key in old]
+            self._database.write(
+                lambda to: to.executemany("UPDATE kept SET used_at = ? WHERE kind = ? AND key = ?", rows)
+            )
+        return found
+
+    def put(self, kind: str, values: Mapping[str, bytes]) -> None:
+        now = time.time()
+        rows = [(kind, key, value, now) for key, value in values.items()]
+        self._database.write(lambda to: to.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)", rows))
+        with self._lock:
+            self._unchecked_bytes += sum(map(len, values.values()))
+            is_due = self._unchecked_bytes > self.limit_bytes * _CHECKED_AFTER_SHARE
+            if is_due:
+                self._unchecked_bytes = 0
+        if is_due:
+            self._database.write(self._make_room)
+
+    def clear(self) -> None:
+        self._database.write(lambda to: to.execute("DELETE FROM kept"))
+        self._database.tidy()
+
+    def _rows(self, kind: str, keys: Sequence[str]) -> list[tuple[str, bytes, float]]:
+        marks = ", ".join("?" * len(keys))
+        sql = f"SELECT key, value, used_at FROM kept WHERE kind = ? AND key IN ({marks})"
+        return self._database.read(lambda of: of.execute(sql, (kind, *keys)).fetchall())
+
+    def _make_room(self, to: sqlite3.Connection) -> None:
+        (total,) = to.execute("SELECT coalesce(sum(length(value)), 0) FROM kept").fetchone()
+        if total <= self.limit_bytes:
+            return
+        gone = []
+        for row, size in to.execute("SELECT rowid, length(value) FROM kept ORDER BY used_at, rowid"):
+            if total <= self.limit_bytes * _ROOM_LEFT_SHARE:
+                break
+            gone.append((row,))
+            total -= size
+        to.executemany("DELETE FROM kept WHERE rowid = ?", gone)
+
+
+class KeptOnDisk:
+    """`Kept`, in the store."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    def get(self, kind: str, key: str) -> Any | None:
+        """What was put there; None when nothing was, or it had to make room."""
+        value = self._room.get(kind, [key]).get(key)
+        return None if value is None else json.loads(value)
+
+    def put(self, kind: str, key: str, value: Any) -> None:
+        self._room.put(kind, {key: json.dumps(value).encode()})
+
+
+class Vectors:
+    """Vectors of texts, as bytes, by the embedder that made them."""
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    def get(self, embedder: str, keys: Iterable[str]) -> dict[str, bytes]:
+        """What is there of these keys."""
+        return self._room.get(f"vector {embedder}", keys)
+
+    def put(self, embedder: str, vectors: Mapping[str, bytes]) -> None:
+        self._room.put(f"vector {embedder}", vectors)
