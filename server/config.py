@@ -207,18 +207,43 @@ class ModelOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryOptions:
+    """What is remembered of conversations and documents. It stays on this machine, in `data_dir`."""
+
+    documents: bool = _setting(
+        True, "Read documents of the workspace for questions: prose, notebooks, docstrings, PDF files."
+    )
+    max_document_bytes: int = _setting(
+        20_000_000, "Larger notebooks and PDF files are not read.", low=1, high=1_000_000_000
+    )
+    keep_conversations: bool = _setting(
+        True, "Keep what was asked and answered on disk; else until Weft ends.", outside=True
+    )
+    kept_mb: int = _setting(
+        500,
+        "Room for what models and embedders made of texts; the least recently used goes first.",
+        low=1,
+        outside=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Everything that can be set."""
 
     index: IndexOptions = field(default_factory=IndexOptions)
     completion: CompletionOptions = field(default_factory=CompletionOptions)
     retrieval: RankingOptions = field(default_factory=RankingOptions)
+    memory: MemoryOptions = field(default_factory=MemoryOptions)
     model: tuple[ModelOptions, ...] = _setting(
         (ModelOptions(),), "Models in order of preference, each a `[[model]]` table.", outside=True
     )
     cache_dir: str = _setting("", "Folder of the kept indexes; empty is the user's cache folder.", outside=True)
     cache_limit_mb: int = _setting(
         2000, "Room for kept indexes; the least recently used go first.", low=0, outside=True
+    )
+    data_dir: str = _setting(
+        "", "Folder of conversations and what is known of documents; empty is the user's data folder.", outside=True
     )
     log_level: str = _setting("info", "What is logged.", choices=("debug", "info", "warning", "error"))
 

@@ -87,10 +87,7 @@ class Store:
 
     def location(self, folder: Path) -> Path:
         """Where the index of `folder` is kept. Two names of one folder have one place."""
-        real = os.path.normcase(os.path.realpath(folder))
-        digest = blake2b(os.fsencode(real), digest_size=12).hexdigest()
-        name = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(real))[:40].strip("-.")
-        return (self.directory or cache_folder()) / "indexes" / f"{name or 'folder'}-{digest}{_SUFFIX}"
+        return (self.directory or cache_folder()) / "indexes" / f"{file_name(folder)}{_SUFFIX}"
 
     def save(self, folder: Path, state: object, files: Sequence[FileRecord]) -> bool:
         """Keep `state` as the index of `folder`. False, with a line in the log, when the disk refuses it.
@@ -170,6 +167,14 @@ class Store:
             if total > self.limit_bytes:
                 with suppress(OSError):
                     path.unlink()
+
+
+def file_name(folder: Path) -> str:
+    """What a file about `folder` is called, without a suffix. Two names of one folder give one."""
+    real = os.path.normcase(os.path.realpath(folder))
+    digest = blake2b(os.fsencode(real), digest_size=12).hexdigest()
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(real))[:40].strip("-.")
+    return f"{name or 'folder'}-{digest}"
 
 
 def cache_folder() -> Path:

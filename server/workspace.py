@@ -28,6 +28,7 @@ from typing import Literal
 
 from ..codegraph import SyntaxTree, language_of
 from ..llm import Cancel, CodeModel
+from ..memory.storage import MemoryStore
 from ..retrieval import RankedFragment, RetrievalOptions, Retrieved
 from .analysis import analyse
 from .completion import Completion, Cursor, Engine, Request, Round, Trigger, retrieve_at
@@ -38,6 +39,7 @@ from .files import decode
 from .folder import Folder, IndexReport, Progress
 from .idle import Idle
 from .ignore import matches
+from .memories import open_memory
 from .models import ModelChain, ModelState
 from .pauses import Pauses
 from .recent_edits import RecentEdits
@@ -136,6 +138,8 @@ class Workspace:
         self.config = config
         self._model = model
         self._store = kept_indexes(config) if cache and config.index.keep_on_disk else None
+        self._memory: MemoryStore | None = None
+        self._memory_root = roots[0] if cache and roots else None
         self.stats = Stats(stats_folder(config.cache_dir) if cache else None)
         self._models = self._new_chain()
         self._tell: Callable[[str], None] | None = None
@@ -227,6 +231,9 @@ class Workspace:
             folder.save()
         self._models.close()
         self.stats.save()
+        with self._lock:
+            if self._memory is not None:
+                self._memory.close()
 
     def add_folder(
         self,
@@ -445,6 +452,14 @@ class Workspace:
             self._models.notes,
             memory_mb(),
         )
+
+    @property
+    def memory(self) -> MemoryStore:
+        """What was said here and is known of documents: the store of the first folder, opened when first needed."""
+        with self._lock:
+            if self._memory is None:
+                self._memory = open_memory(self._memory_root, self.config)
+            return self._memory
 
     @property
     def skipped(self) -> dict[str, str]:

@@ -59,7 +59,7 @@ def write_files(folder: Path, text: str) -> None:
 
 def environment(home: Path) -> dict[str, str]:
     """With a home of its own: no settings of this machine's user, no cache of another test."""
-    homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "WEFT_CACHE_DIR")
+    homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "WEFT_CACHE_DIR", "WEFT_DATA_DIR")
     return {**os.environ, **dict.fromkeys(homes, str(home))}
 
 

@@ -182,8 +182,10 @@ _TURNS = """
 _SAID = "question || ' ' || coalesce(answer, '')"
 
 
-def _turn(row: tuple[Any, ...]) -> Turn:
-    return Turn(*row[:7], tuple(json.loads(row[7])), tuple(json.loads(row[8])))
+def _turn(row: Any) -> Turn:
+    id, number, question, asked_at, answer, answered_at, model, citations, evidence = row
+    made = (tuple(json.loads(citations)), tuple(json.loads(evidence)))
+    return Turn(id, number, question, asked_at, answer, answered_at, model, *made)
 
 
 def _expect(changed: sqlite3.Cursor, id: str) -> None:

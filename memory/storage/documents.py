@@ -96,7 +96,10 @@ class Documents:
             for row in of.execute(f"{_SEGMENTS} {of_document} ORDER BY document, position", values):
                 segments.setdefault(row[0], []).append(_segment(row))
             heads = of.execute(f"SELECT source, hash, kind, read_at FROM documents {of_source} ORDER BY source", values)
-            return tuple(StoredDocument(*head[:4], tuple(segments.get(head[0], ()))) for head in heads.fetchall())
+            return tuple(
+                StoredDocument(source, hash, kind, read_at, tuple(segments.get(source, ())))
+                for source, hash, kind, read_at in heads.fetchall()
+            )
 
         return self._database.read(read)
 

@@ -17,14 +17,24 @@ from .kept import LIMIT_BYTES, KeptOnDisk, Room, Vectors
 class MemoryStore:
     """Conversations, documents and what was computed of them. Thread-safe, and several processes may share a file."""
 
-    def __init__(self, path: Path | None, *, limit_bytes: int = LIMIT_BYTES) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        *,
+        limit_bytes: int = LIMIT_BYTES,
+        keep_conversations: bool = True,
+        note: str = "",
+    ) -> None:
         """Open the store at `path`, made when there is none; None keeps everything in this process alone.
 
-        `limit_bytes` is the room for what was computed. Raises StoreTooNew and StoreBusy.
+        `limit_bytes` is the room for what was computed. Without `keep_conversations` those alone stay in this process.
+        `note` is said with the other notes. Raises StoreTooNew and StoreBusy.
         """
         self._database = Database(path)
+        self._spoken = self._database if keep_conversations else Database(None)
         self._room = Room(self._database, limit_bytes)
-        self.conversations = Conversations(self._database)
+        self._note = (note,) if note else ()
+        self.conversations = Conversations(self._spoken)
         self.documents = Documents(self._database)
         self.kept = KeptOnDisk(self._room)
         self.vectors = Vectors(self._room)
@@ -32,7 +42,7 @@ class MemoryStore:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know: a file that was moved aside, a disk that cannot be written."""
-        return self._database.notes
+        return (*self._note, *self._database.notes)
 
     @property
     def path(self) -> Path | None:
@@ -47,3 +57,4 @@ class MemoryStore:
 
     def close(self) -> None:
         self._database.close()
+        self._spoken.close()
