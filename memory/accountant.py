@@ -1,21 +1,42 @@
 """Every call to a model goes through here: counted, kept, repeated where that helps, and stopped at a limit.
 
-Owns the ledger, the limits, and the rule for answers that cannot be read (QRMeM: temperature 0, then 0.7 up to four
-times). Knows no strategy and no prompt.
+Owns how a model is asked: what is kept, when a server is asked again, and the rule for answers that cannot be read
+(QRMeM: temperature 0, then 0.7 up to four times). Knows no strategy and no prompt.
+
+An answer is kept under the words of its call, so another prompt is another answer, and only where it is the same each
+time: at temperature 0. What was cut off by a cancel is never kept.
 """
 
 from __future__ import annotations
 
 import json
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import closing
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..llm.protocol import Cancel, ChatRequest, CodeModel, Message, ModelError, Piece
+from ..llm.conversation import FRAME_TOKENS, fit_messages
+from ..llm.hole import without_thoughts
+from ..llm.protocol import (
+    Cancel,
+    ChatRequest,
+    CodeModel,
+    CompletionRequest,
+    Message,
+    ModelError,
+    ModelInfo,
+    ModelUnreachable,
+    Piece,
+)
+from .flights import Flights
 from .json_text import read_json
+from .ledger import NO_LIMITS
+from .ledger import Ledger as Ledger
+from .ledger import LimitReached as LimitReached
+from .ledger import Limits as Limits
 from .values import Cost, content_key
 
 if TYPE_CHECKING:
@@ -26,21 +47,20 @@ T = TypeVar("T")
 MOST_RETRIES = 4
 RETRY_TEMPERATURE = 0.7
 
-
-class LimitReached(ModelError):
-    """The next call would go over the limit. The message says what was spent and how to allow more."""
+SERVER_WAITS_S = (0.5, 1.0, 2.0)
+"""Before each further try of a server that was not reached or was too busy."""
 
 
 class Unreadable(ModelError):
     """A model answered, every time in a form that cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What may be spent; None is no limit."""
+class Stopped(Unreadable):
+    """The caller cancelled before there was a whole answer. No user sees it."""
 
-    n_calls: int | None = None
-    tokens: int | None = None  # in and out
+
+class TooLong(ModelError):
+    """The messages and the answer are more than the model's window holds. The message names both numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +74,7 @@ class Call:
     top_p: float = 1.0
     repetition_penalty: float = 1.0
     stop: tuple[str, ...] = ()
+    may_be_cut: bool = False  # what does not fit the window goes, oldest turns first; else that is an error
 
     @staticmethod
     def of(purpose: str, prompt: str, system: str = "", *, max_new_tokens: int = 256) -> Call:
@@ -62,18 +83,27 @@ class Call:
         return Call(purpose, messages, max_new_tokens)
 
 
+def can_answer(info: ModelInfo) -> bool:
+    """Whether a model can be asked in words. One without a template for chats can, as text to be continued."""
+    return info.chats or info.backend != "workspace"
+
+
 class Accountant:
-    """Asks one model on behalf of one strategy. Thread-safe."""
+    """Asks one model on behalf of one strategy. Thread-safe.
+
+    `pause` waits for a server: true when cancelled meanwhile.
+    """
 
     def __init__(
         self,
         model: CodeModel,
         strategy: str = "",
         kept: Kept | None = None,
-        limits: Limits = Limits(),
+        limits: Limits = NO_LIMITS,
         *,
         ledger: Ledger | None = None,
         n_workers: int = 8,
+        pause: Callable[[Cancel, float], bool] = Cancel.wait,
     ) -> None:
         self.model = model
         self.strategy = strategy
@@ -81,31 +111,184 @@ class Accountant:
         self._kept = kept
         self._limits = limits
         self._n_workers = n_workers
+        self._pause = pause
+        self._flights = Flights()
+        self._is_prepared = False
 
     def speaking_for(self, strategy: str) -> Accountant:
-        """The same model, ledger and limits for another strategy."""
-        return Accountant(self.model, strategy, self._kept, self._limits, ledger=self.ledger, n_workers=self._n_workers)
+        """The same model, ledger, limits and kept answers for another strategy."""
+        other = copy(self)
+        other.strategy = strategy
+        return other
+
+    @property
+    def window_tokens(self) -> int:
+        """What one call may hold: messages with `FRAME_TOKENS` for each, and the answer."""
+        info = self.model.info
+        return info.window_tokens if info.chats else info.context_tokens
+
+    def prepare(self, cancel: Cancel | None = None) -> None:
+        """Find out what the model can do, so that `window_tokens` is right. Once. Raises ModelError."""
+        wanted = cancel or Cancel()
+        self._patiently(lambda: self._prepare(wanted), wanted)
 
     def ask(self, call: Call, cancel: Cancel | None = None) -> str:
         """The whole answer, stripped; "" when cancelled before one came. Kept answers cost nothing.
 
-        Raises ModelError, `LimitReached` before a call that may not be made.
+        Raises ModelError, `LimitReached` before a call that may not be made, `TooLong` where it does not fit.
         """
-        key = self._key(call)
-        if self._kept is not None and call.temperature == 0 and (kept := self._kept.get("answer", key)) is not None:
-            self.ledger.add(self.strategy, call.purpose, Cost(n_kept=1))
-            return str(kept)
         cancel = cancel or Cancel()
-        text = "".join(piece.text for piece in self.stream(call, cancel)).strip()
-        if self._kept is not None and call.temperature == 0 and not cancel.cancelled:
-            self._kept.put("answer", key, text)
-        return text
+        if (text := self._find(call)) is None and not cancel.cancelled:
+            text = self._ask_once(call, cancel)
+            self._keep(call, text, cancel)
+        return text or ""
 
     def stream(self, call: Call, cancel: Cancel) -> Iterator[Piece]:
-        """The answer as it is made; never from what was kept. Raises as `ask` does."""
-        tokens_in = sum(self.model.count_tokens(message.text) for message in call.messages)
-        self._check(tokens_in + call.max_new_tokens)
-        started, written = time.perf_counter(), ""
+        """The answer as it is made, a kept one in one piece. Raises as `ask` does."""
+        if (text := self._find(call)) is not None:
+            yield Piece(text)
+            return
+        written = ""
+        with closing(self._begun(call, cancel)) as pieces:
+            for piece in pieces:
+                written += piece.text
+                yield piece
+        self._keep(call, written.strip(), cancel)
+
+    def ask_for(self, call: Call, read: Callable[[str], T], cancel: Cancel | None = None) -> T:
+        """What `read` makes of the answer. While it raises ValueError, ask again at 0.7, four times at most.
+
+        What was read in the end is kept for the next time. Raises `Unreadable` after the last try, `Stopped` when
+        cancelled, and ModelError as `ask` does.
+        """
+        cancel = cancel or Cancel()
+        text = self._find(call)
+        for attempt in range(MOST_RETRIES + 1):
+            if text is None and not cancel.cancelled:
+                text = self._ask_once(call if attempt == 0 else replace(call, temperature=RETRY_TEMPERATURE), cancel)
+            if cancel.cancelled:
+                raise Stopped(f"“{call.purpose}” was cancelled.")
+            try:
+                value = read(text or "")
+            except ValueError as error:
+                reason, text = error, None
+            else:
+                self._keep(call, text or "", cancel)
+                return value
+        raise Unreadable(f"{self.model.info.name} gave no readable answer to “{call.purpose}”: {reason}.")
+
+    def ask_for_json(self, call: Call, read: Callable[[Any], T], cancel: Cancel | None = None) -> T:
+        """`ask_for` of an answer in JSON, which is mended before it counts as unreadable.
+
+        A value of another shape may make `read` stumble: LookupError, TypeError and AttributeError are unreadable too.
+        """
+
+        def read_text(text: str) -> T:
+            value = read_json(text)
+            try:
+                return read(value)
+            except (LookupError, TypeError, AttributeError) as error:
+                raise ValueError(f"not the shape that was asked for: {text[:80]!r}") from error
+
+        return self.ask_for(call, read_text, cancel)
+
+    def ask_all(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
+        """What the tasks give, in their order; as many at once as the model serves.
+
+        After an error no further task begins, and the first in order is raised. What runs is ended by its own cancel.
+        """
+        # A model on this machine has no more hands than one call takes.
+        if len(tasks) <= 1 or self.model.info.local:
+            return [task() for task in tasks]
+        with ThreadPoolExecutor(min(self._n_workers, len(tasks)), "weft-memory") as pool:
+            futures = [pool.submit(task) for task in tasks]
+            for future in wait(futures, return_when=FIRST_EXCEPTION).not_done:
+                future.cancel()
+        for future in futures:
+            if not future.cancelled() and (error := future.exception()) is not None:
+                raise error
+        return [future.result() for future in futures]
+
+    def _ask_once(self, call: Call, cancel: Cancel) -> str:
+        """The answer of the model, not of what is kept. Who asks the same while it is on its way gets it too."""
+
+        def ask() -> str:
+            text = self._patiently(lambda: "".join(piece.text for piece in self._pieces(call, cancel)), cancel)
+            return (text or "").strip()
+
+        if call.temperature > 0:
+            return ask()
+        text, is_mine = self._flights.share(self._key(call), ask, cancel)
+        if not is_mine:
+            self.ledger.add(self.strategy, call.purpose, Cost(n_kept=1))
+        return text
+
+    def _begun(self, call: Call, cancel: Cancel) -> Generator[Piece, None, None]:
+        """The pieces of an answer. Until the first one came, a server may be asked again."""
+
+        def begin() -> tuple[Generator[Piece, None, None], Piece | None]:
+            pieces = self._pieces(call, cancel)
+            return pieces, next(pieces, None)
+
+        begun = self._patiently(begin, cancel)
+        if begun is not None:
+            pieces, first = begun
+            with closing(pieces):
+                if first is not None:
+                    yield first
+                yield from pieces
+
+    def _patiently(self, work: Callable[[], T], cancel: Cancel) -> T | None:
+        """What `work` gives. A server elsewhere that is not reached is tried again; None when cancelled."""
+        waits = () if self.model.info.local else SERVER_WAITS_S
+        for seconds in (*waits, None):
+            if cancel.cancelled:
+                return None
+            try:
+                return work()
+            except ModelUnreachable as error:
+                if seconds is None or not _may_pass(error):
+                    raise
+                self._pause(cancel, seconds)
+        return None
+
+    def _pieces(self, call: Call, cancel: Cancel) -> Generator[Piece, None, None]:
+        """One call, in the ledger even when it fails or is left early."""
+        self._prepare(cancel)
+        call = self._fitted(call)
+        tokens_in = self._count(call.messages)
+        with self.ledger.reserved(tokens_in + call.max_new_tokens, self._limits):
+            started, written = time.perf_counter(), ""
+            try:
+                for piece in without_thoughts(self._said(call, cancel)):
+                    written += piece.text
+                    yield piece
+            except ModelUnreachable:
+                tokens_in = tokens_in if written else 0  # nothing was read where nobody was there
+                raise
+            finally:
+                spent = Cost(1, tokens_in, self.model.count_tokens(written), time.perf_counter() - started)
+                self.ledger.add(self.strategy, call.purpose, spent)
+
+    def _prepare(self, cancel: Cancel) -> None:
+        if self._is_prepared:
+            return
+        self.model.prepare(cancel)
+        if not can_answer(self.model.info):
+            raise ModelError(
+                f"{self.model.info.name} completes code and cannot answer in words. Configure a model that chats: a "
+                "[[model]] table with another backend."
+            )
+        self._is_prepared = not cancel.cancelled
+
+    def _said(self, call: Call, cancel: Cancel) -> Iterator[Piece]:
+        if not self.model.info.chats:
+            prompt, stop = _as_text(call.messages), (*call.stop, "\nQuestion:")
+            yield from self.model.stream(
+                CompletionRequest("", "", prompt, "", max_new_tokens=call.max_new_tokens, single_line=False, stop=stop),
+                cancel,
+            )
+            return
         request = ChatRequest(
             call.messages,
             call.max_new_tokens,
@@ -114,70 +297,49 @@ class Accountant:
             top_p=call.top_p,
             repetition_penalty=call.repetition_penalty,
         )
-        try:
-            for piece in self.model.chat(request, cancel):
-                written += piece.text
-                yield piece
-        finally:
-            spent = Cost(1, tokens_in, self.model.count_tokens(written), time.perf_counter() - started)
-            self.ledger.add(self.strategy, call.purpose, spent)
+        yield from self.model.chat(request, cancel)
 
-    def ask_for(self, call: Call, read: Callable[[str], T], cancel: Cancel | None = None) -> T:
-        """What `read` makes of the answer. While it raises ValueError, ask again at 0.7, four times at most.
+    def _fitted(self, call: Call) -> Call:
+        needed = self._count(call.messages) + FRAME_TOKENS * len(call.messages) + call.max_new_tokens
+        window = self.window_tokens
+        if needed <= window:
+            return call
+        if call.may_be_cut:
+            room = window - call.max_new_tokens
+            return replace(call, messages=fit_messages(call.messages, self.model.count_tokens, room))
+        raise TooLong(
+            f"“{call.purpose}” needs {needed} tokens with its answer, and {self.model.info.name} holds {window}. Ask "
+            "with less, or raise context_tokens of the model."
+        )
 
-        Raises `Unreadable` then, and ModelError as `ask` does.
-        """
-        for attempt in range(MOST_RETRIES + 1):
-            text = self.ask(call if attempt == 0 else replace(call, temperature=RETRY_TEMPERATURE), cancel)
-            try:
-                return read(text)
-            except ValueError as error:
-                reason = error
-                if cancel is not None and cancel.cancelled:
-                    break
-        raise Unreadable(f"{self.model.info.name} gave no readable answer to “{call.purpose}”: {reason}.")
+    def _count(self, messages: Sequence[Message]) -> int:
+        return sum(self.model.count_tokens(message.text) for message in messages)
 
-    def ask_for_json(self, call: Call, read: Callable[[Any], T], cancel: Cancel | None = None) -> T:
-        """`ask_for` of an answer in JSON, which is mended once before it counts as unreadable."""
-        return self.ask_for(call, lambda text: read(read_json(text)), cancel)
+    def _find(self, call: Call) -> str | None:
+        if self._kept is None or call.temperature > 0 or (text := self._kept.get("answer", self._key(call))) is None:
+            return None
+        self.ledger.add(self.strategy, call.purpose, Cost(n_kept=1))
+        return str(text)
 
-    def ask_all(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
-        """What the tasks give, in their order; as many at once as the model serves. The first error is raised."""
-        if len(tasks) <= 1 or self.model.info.local:
-            return [task() for task in tasks]
-        with ThreadPoolExecutor(self._n_workers, "weft-memory") as pool:
-            return list(pool.map(lambda task: task(), tasks))
-
-    def _check(self, tokens: int) -> None:
-        spent, limits = self.ledger.total, self._limits
-        if limits.n_calls is not None and spent.n_calls + 1 > limits.n_calls:
-            raise LimitReached(f"{spent.n_calls} calls were made, and no more are allowed. Raise the limit to go on.")
-        used = spent.tokens_in + spent.tokens_out
-        if limits.tokens is not None and used + tokens > limits.tokens:
-            raise LimitReached(f"{used} tokens of {limits.tokens} were used, too many for the next call. Raise it.")
+    def _keep(self, call: Call, text: str, cancel: Cancel) -> None:
+        # An empty answer is more often a server's bad moment than what a model has to say.
+        if self._kept is not None and text and call.temperature == 0 and not cancel.cancelled:
+            self._kept.put("answer", self._key(call), text)
 
     def _key(self, call: Call) -> str:
+        info = self.model.info
         settings = (call.max_new_tokens, call.temperature, call.top_p, call.repetition_penalty, call.stop)
         said = [[message.role, message.text] for message in call.messages]
-        return content_key(self.model.info.name, json.dumps([settings, said]))
+        return content_key(info.name, info.backend, json.dumps([settings, said]))
 
 
-class Ledger:
-    """What was spent, by strategy and purpose. Thread-safe."""
+def _as_text(messages: Sequence[Message]) -> str:
+    """A conversation as text to be continued, for models that were never taught another form."""
+    openings = {"system": "", "user": "Question: ", "assistant": "Answer: "}
+    return "\n\n".join(openings[message.role] + message.text for message in messages) + "\n\nAnswer:"
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._rows: dict[tuple[str, str], Cost] = {}
 
-    def add(self, strategy: str, purpose: str, cost: Cost) -> None:
-        with self._lock:
-            self._rows[strategy, purpose] = self._rows.get((strategy, purpose), Cost()) + cost
-
-    @property
-    def rows(self) -> dict[tuple[str, str], Cost]:
-        with self._lock:
-            return dict(self._rows)
-
-    @property
-    def total(self) -> Cost:
-        return sum(self.rows.values(), Cost())
+def _may_pass(error: ModelUnreachable) -> bool:
+    """Whether the same request may be answered in a moment: not where the server understood and said no."""
+    status = getattr(error, "status", None)
+    return status is None or status in (408, 429) or status >= 500

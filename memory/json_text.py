@@ -1,6 +1,6 @@
-"""JSON as models write it: in a fence, with words around it, with a comma too many.
+"""JSON as models write it: in a fence, with words around it, with a comma too many, cut off before its end.
 
-Owns the mending. Knows no model and no schema.
+Owns the mending. Knows no model and no schema. What is JSON already is never changed.
 """
 
 from __future__ import annotations
@@ -9,23 +9,142 @@ import json
 import re
 from typing import Any
 
-_FENCE = re.compile(r"```(?:json)?\s*\n?(.*?)```", re.DOTALL)
-_COMMA_TOO_MANY = re.compile(r",(\s*[}\]])")
+_THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_FENCE = re.compile(r"```[a-zA-Z]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
+
+_MOST_CHARACTERS = 1 << 20
+"""A longer text is no answer, and mending it would take long."""
+
+_MOST_VALUES = 20
+"""So many brackets in prose are tried before the one that opens the value."""
 
 
 def read_json(text: str) -> Any:
-    """The value that a text holds, after mending it where that is needed. Raises ValueError when there is none."""
-    inside = [match.group(1) for match in _FENCE.finditer(text)]
-    for candidate in (text, *inside, *_outermost(text)):
-        for version in (candidate, _COMMA_TOO_MANY.sub(r"\1", candidate)):
-            try:
-                return json.loads(version, strict=False)
-            except ValueError:
-                continue
+    """The value that a text holds, after mending it where that is needed. Raises ValueError when there is none.
+
+    Of several values one after the other the first counts that can be read.
+    """
+    try:
+        return _parsed(text)
+    except ValueError:
+        pass
+    if len(text) > _MOST_CHARACTERS:
+        raise ValueError(f"{len(text)} characters are no answer")
+    text = _THOUGHTS.sub("", text)
+    for fence in _FENCE.finditer(text):
+        try:
+            return _parsed(fence.group(1))
+        except ValueError:
+            continue
+    for candidate in (*(match.group(1) for match in _FENCE.finditer(text)), text):
+        at = 0
+        for _ in range(_MOST_VALUES):
+            if (opening := _OPENING.search(candidate, at)) is None:
+                break
+            mended, at = _mended(candidate, opening.start())
+            for version in (candidate[opening.start() :], mended):
+                try:
+                    return _first_value(version)
+                except ValueError:
+                    continue
     raise ValueError(f"no JSON in {text[:80]!r}")
 
 
-def _outermost(text: str) -> list[str]:
-    """From the first opening bracket to the last closing one, of either kind, whichever opens first."""
-    spans = [(text.find(opening), text.rfind(closing)) for opening, closing in ("{}", "[]")]
-    return [text[start : end + 1] for start, end in sorted(spans) if 0 <= start < end]
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text, strict=False)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _first_value(text: str) -> Any:
+    """The value that the text begins with; what comes after it does not matter."""
+    try:
+        return json.JSONDecoder(strict=False).raw_decode(text)[0]
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+_OPENING = re.compile(r"[\[{]")
+_CLOSING = {"{": "}", "[": "]"}
+
+# A quote ends a string where JSON could go on behind it; any other stands inside: "He said "yes" to her".
+_GOES_ON = r"""(?=\s*(?:[:\]}]|\Z|//|\n\s*["']|,\s*(?:["'\[\]{}\d-]|true|false|null|[A-Za-z_]\w*\s*:|\Z)))"""
+_TOKEN = re.compile(
+    rf"""(?P<string>"(?:[^"\\]|\\(?:.|\Z)|"(?!{_GOES_ON}))*(?P<end>"?))"""
+    rf"""|(?P<single>'(?:[^'\\]|\\(?:.|\Z)|'(?!{_GOES_ON}))*'?)"""
+    r"""|(?P<open>[\[{])|(?P<close>[\]}])|(?P<comma>,)|(?P<colon>:)|(?P<comment>//[^\n]*)"""
+    r"""|(?P<name>[A-Za-z_]\w*(?=\s*:))|(?P<other>[^\s"'\[\]{},:]+)""",
+    re.DOTALL,
+)
+_CONSTANTS = {"True": "true", "False": "false", "None": "null"}
+_ESCAPED = re.compile(
+    r"""(?P<known>\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|(?P<half>\\(?:u[0-9a-fA-F]{0,3})?\Z)|\\(?P<other>.)|\"""",
+    re.DOTALL,
+)
+
+
+def _mended(text: str, start: int) -> tuple[str, int]:
+    """The value that opens at `start`, written as JSON, and where it ends.
+
+    Quotes become double, names quoted, commas are added and taken away, and what is open at the end is closed.
+    """
+    out: list[str] = []
+    brackets: list[str] = []
+    end = len(text)
+    for match in _TOKEN.finditer(text, start):
+        kind, token = match.lastgroup, match.group()
+        if kind == "comment" or (kind == "close" and token != _CLOSING[brackets[-1]]):
+            continue
+        if kind == "close":
+            _drop_hanging(out)
+            out.append(token)
+            brackets.pop()
+            if not brackets:
+                end = match.end()
+                break
+            continue
+        if kind not in ("comma", "colon") and out and out[-1][-1] in '"]}':
+            out.append(",")
+        out.append(_written(match))
+        if kind == "open":
+            brackets.append(token)
+    for bracket in reversed(brackets):
+        _drop_hanging(out)
+        if bracket == "{" and len(out) > 1 and out[-1][0] == '"' and out[-2] in ("{", ","):
+            out.pop()  # a name whose value did not come
+            _drop_hanging(out)
+        out.append(_CLOSING[bracket])
+    return "".join(out), end
+
+
+def _written(match: re.Match[str]) -> str:
+    token = match.group()
+    if match["string"] is not None:
+        return _string(token[1:-1] if len(token) > 1 and match["end"] else token[1:])
+    if match["single"] is not None:
+        is_closed = len(token) > 1 and token.endswith("'")
+        return _string((token[1:-1] if is_closed else token[1:]).replace("\\'", "'"))
+    if match["name"] is not None:
+        return _string(token)
+    return _CONSTANTS.get(token, token)
+
+
+def _string(inside: str) -> str:
+    """A string of JSON: escapes that there are stay, and a backslash or quote that is none is escaped."""
+
+    def escape(match: re.Match[str]) -> str:
+        if match["known"] is not None:
+            return match.group()
+        if match["half"] is not None:
+            return ""
+        return '\\"' if match["other"] is None else "\\\\" + match["other"]
+
+    return f'"{_ESCAPED.sub(escape, inside)}"'
+
+
+def _drop_hanging(out: list[str]) -> None:
+    """Take back a comma or a colon after which nothing came, and the name before such a colon."""
+    while out and out[-1] in (",", ":"):
+        if out.pop() == ":" and out:
+            out.pop()

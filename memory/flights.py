@@ -1,0 +1,64 @@
+"""The same work asked for by several threads at once is done by one of them.
+
+Knows nothing of the work.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from ..llm.protocol import Cancel
+
+
+class Flights:
+    """Work that is on its way, by key. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._flights: dict[str, Future[str | None]] = {}
+
+    def share(self, key: str, work: Callable[[], str], cancel: Cancel) -> tuple[str, bool]:
+        """What `work` gives, and whether it was done here. Who waits gets the result or the error of who works.
+
+        When the one who works is cancelled, another takes over; who is cancelled while waiting gets "".
+        """
+        while True:
+            with self._lock:
+                flight = self._flights.get(key)
+                if is_mine := flight is None:
+                    flight = self._flights[key] = Future()
+            if is_mine:
+                return self._work(key, work, cancel, flight), True
+            _wait(flight, cancel)
+            if not flight.done():
+                return "", False
+            if (text := flight.result()) is not None:
+                return text, False
+
+    def _work(self, key: str, work: Callable[[], str], cancel: Cancel, flight: Future[str | None]) -> str:
+        text: str | None = None
+        error: BaseException | None = None
+        try:
+            text = work()
+            return text
+        except BaseException as reason:
+            error = reason
+            raise
+        finally:
+            with self._lock:
+                del self._flights[key]
+            if error is not None:
+                flight.set_exception(error)
+            else:
+                flight.set_result(None if cancel.cancelled else text)
+
+
+def _wait(flight: Future[str | None], cancel: Cancel) -> None:
+    """Until the flight has landed or its passenger is cancelled."""
+    woken = threading.Event()
+    flight.add_done_callback(lambda _: woken.set())
+    forget = cancel.on_cancel(woken.set)
+    woken.wait()
+    forget()

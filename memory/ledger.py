@@ -1,0 +1,131 @@
+"""What calls to a model have cost, what they may cost, and both in words.
+
+Owns the sums by strategy and purpose, and the limits. Knows no model and no call.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from ..llm.protocol import ModelError, Speed
+from .values import Cost
+
+
+class LimitReached(ModelError):
+    """The next call would go over the limit. The message says what was spent and how to allow more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What may be spent; None is no limit."""
+
+    n_calls: int | None = None
+    tokens: int | None = None  # in and out
+
+
+NO_LIMITS = Limits()
+
+
+class Ledger:
+    """What was spent, by strategy and purpose. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._rows: dict[tuple[str, str], Cost] = {}
+        self._n_open = 0
+        self._open_tokens = 0
+
+    def add(self, strategy: str, purpose: str, cost: Cost) -> None:
+        with self._lock:
+            self._rows[strategy, purpose] = self._rows.get((strategy, purpose), Cost()) + cost
+
+    @contextmanager
+    def reserved(self, tokens: int, limits: Limits) -> Iterator[None]:
+        """Room for one call of at most `tokens`, while it runs: calls at the same time count each other.
+
+        Raises LimitReached.
+        """
+        with self._lock:
+            spent = sum(self._rows.values(), Cost())
+            n_calls, used = spent.n_calls + self._n_open, spent.tokens_in + spent.tokens_out + self._open_tokens
+            if limits.n_calls is not None and n_calls >= limits.n_calls:
+                raise LimitReached(f"{n_calls} calls were made, and no more are allowed. Raise the limit to go on.")
+            if limits.tokens is not None and used + tokens > limits.tokens:
+                raise LimitReached(
+                    f"{used} of {limits.tokens} tokens are used, and the next call may take {tokens}. "
+                    "Raise the limit to go on."
+                )
+            self._n_open += 1
+            self._open_tokens += tokens
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._n_open -= 1
+                self._open_tokens -= tokens
+
+    @property
+    def rows(self) -> dict[tuple[str, str], Cost]:
+        with self._lock:
+            return dict(self._rows)
+
+    @property
+    def total(self) -> Cost:
+        return sum(self.rows.values(), Cost())
+
+    def of(self, strategy: str) -> Cost:
+        """What one strategy has spent."""
+        return sum((cost for (name, _), cost in self.rows.items() if name == strategy), Cost())
+
+    def describe(self) -> str:
+        """A table for a terminal: a row for each strategy and purpose, and their sum."""
+        rows = [(*key, cost) for key, cost in self.rows.items()]
+        lines: list[tuple[str, ...]] = [("strategy", "purpose", "calls", "kept", "tokens in", "tokens out", "seconds")]
+        for strategy, purpose, cost in (*rows, ("all", "", self.total)):
+            numbers = (cost.n_calls, cost.n_kept, cost.tokens_in, cost.tokens_out)
+            lines.append((strategy, purpose, *(f"{number:,}" for number in numbers), f"{cost.seconds:.1f}"))
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(_row(line, widths) for line in lines)
+
+    def to_json(self) -> list[dict[str, str | int | float]]:
+        """The same rows without the sum, as plain values."""
+        return [
+            {
+                "strategy": strategy,
+                "purpose": purpose,
+                "calls": cost.n_calls,
+                "kept": cost.n_kept,
+                "tokens_in": cost.tokens_in,
+                "tokens_out": cost.tokens_out,
+                "seconds": round(cost.seconds, 3),
+            }
+            for (strategy, purpose), cost in self.rows.items()
+        ]
+
+
+def expected(cost: Cost, speed: Speed) -> Cost:
+    """The cost with the seconds that its tokens take at a model's measured speed; 0 where that is unknown."""
+    if not (speed.prefill and speed.decode):
+        return cost
+    return replace(cost, seconds=cost.tokens_in / speed.prefill + cost.tokens_out / speed.decode)
+
+
+def in_words(cost: Cost) -> str:
+    """A cost as a sentence says it: "4 calls, 12,000 tokens in, 900 out, 31 s"."""
+    calls = f"{cost.n_calls:,} call{'s' if cost.n_calls != 1 else ''}"
+    parts = [calls, f"{cost.tokens_in:,} tokens in", f"{cost.tokens_out:,} out"]
+    if cost.n_kept:
+        parts.append(f"{cost.n_kept:,} kept from before")
+    if cost.seconds >= 0.5:
+        parts.append(f"{cost.seconds:,.0f} s")
+    return ", ".join(parts)
+
+
+def _row(cells: tuple[str, ...], widths: list[int]) -> str:
+    """Words to the left, numbers to the right."""
+    left = [cell.ljust(width) for cell, width in zip(cells[:2], widths[:2], strict=True)]
+    right = [cell.rjust(width) for cell, width in zip(cells[2:], widths[2:], strict=True)]
+    return "  ".join((*left, *right)).rstrip()
