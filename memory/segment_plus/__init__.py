@@ -1,1 +1,6 @@
-"""Notes of every segment, filtered and merged (Segment+)."""
+"""Notes of every segment, filtered and merged, and an answer from the notes alone (Segment+)."""
+
+from .settings import SegmentPlusSettings
+from .strategy import SegmentPlus
+
+__all__ = ["SegmentPlus", "SegmentPlusSettings"]

@@ -1,0 +1,32 @@
+"""Which notes stay: a model labels each, and an empty one goes without being asked about.
+
+Owns the label. Knows no other stage.
+"""
+
+from __future__ import annotations
+
+from ...llm.protocol import Cancel
+from ..accountant import Accountant, Call
+from ..json_text import read_json
+from .notes import Note
+from .prompts import FILTER
+
+LABEL_TOKENS = 32
+
+
+def is_kept(accountant: Accountant, question: str, note: Note, shown: str, cancel: Cancel | None = None) -> bool:
+    """What the model says of a note, which its prompt has as `shown`; a label of no sense keeps. Raises ModelError."""
+    if note.is_empty:
+        return False
+    prompt = FILTER.format(question=question, note=shown)
+    return _label(accountant.ask(Call.of("filter", prompt, max_new_tokens=LABEL_TOKENS), cancel)) != "remove"
+
+
+def _label(text: str) -> str:
+    try:
+        value = read_json(text)
+    except ValueError:
+        value = text
+    if isinstance(value, dict):
+        value = next((said for name, said in value.items() if str(name).lower() == "label"), "")
+    return str(value).strip().strip(".").lower()

@@ -1,0 +1,140 @@
+"""Notes become fewer until they fit: batches in the order of the text, round by round, and a cut at the very end.
+
+Owns the rounds, their end, and what is cut when merging does not help. Knows no prompt: who merges a batch is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from .notes import Note, without_repeats
+
+How = Literal["concat", "llm"]
+"""What becomes of the evidence of a batch: joined as it is, or chosen by a model. Reasoning is rewritten in both."""
+
+MOST_ROUNDS = 6
+"""A model's note is a tenth of what it was made of: six rounds would do for a million notes."""
+
+MergeAll = Callable[[Sequence[Sequence[Note]], How], list[Note]]
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    how: How
+    n_notes: int
+    n_merged: int
+    tokens: int
+    tokens_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    notes: tuple[Note, ...]
+    rounds: tuple[Round, ...] = ()
+    n_cut: int = 0  # reasonings and quotes that had to go
+
+
+def merge_until_fit(
+    notes: Sequence[Note],
+    merge_all: MergeAll,
+    size: Callable[[Note], int],
+    *,
+    room: int,
+    batch_room: int,
+    how: How = "concat",
+) -> Merged:
+    """Notes of at most `room` tokens, by `size`. `merge_all` makes one note of each batch of `batch_room` tokens.
+
+    A round that makes nothing smaller is done again with the model choosing; when that does not help either, or after
+    `MOST_ROUNDS`, what is too much is cut: the oldest reasoning first, then the quotes that fit worst.
+    """
+    now, rounds = tuple(notes), list[Round]()
+    while (tokens := sum(map(size, now))) > room and len(rounds) < MOST_ROUNDS:
+        merged = merge_all(_batches(now, size, batch_room), how)
+        after = sum(map(size, merged))
+        rounds.append(Round(how, len(now), len(merged), tokens, after))
+        if after < tokens:
+            now = tuple(merged)
+        elif how == "llm":
+            break
+        else:
+            how = "llm"
+    return replace(cut_to_fit(now, size, room), rounds=tuple(rounds))
+
+
+def cut_to_fit(notes: Sequence[Note], size: Callable[[Note], int], room: int) -> Merged:
+    """The notes without what is too much, and without asking anybody."""
+    cut = _cut(notes, size, room)
+    return Merged(cut, n_cut=_n_parts(notes) - _n_parts(cut))
+
+
+def joined(notes: Sequence[Note]) -> Note:
+    """One note with everything of several, each sentence once."""
+    return Note(
+        tuple(dict.fromkeys(segment for note in notes for segment in note.segments)),
+        without_repeats([quote for note in notes for quote in note.quotes]),
+        " ".join(note.reasoning for note in notes if note.reasoning),
+        tuple(text for note in notes for text in note.unfound),
+        is_free=any(note.is_free for note in notes),
+    )
+
+
+def _batches(notes: Sequence[Note], size: Callable[[Note], int], room: int) -> list[list[Note]]:
+    """In order, as many notes in each as fit; one that fits nowhere stands alone."""
+    batches: list[list[Note]] = []
+    left = 0
+    for note in notes:
+        tokens = size(note)
+        if batches and tokens <= left:
+            batches[-1].append(note)
+        else:
+            batches.append([note])
+            left = room
+        left -= tokens
+    return batches
+
+
+def _cut(notes: Sequence[Note], size: Callable[[Note], int], room: int) -> tuple[Note, ...]:
+    now, over = list(notes), sum(map(size, notes)) - room
+
+    def put(place: int, note: Note) -> None:
+        nonlocal over
+        over -= size(now[place]) - size(note)
+        now[place] = note
+
+    for place, note in enumerate(notes):
+        if over > 0:
+            put(place, replace(note, reasoning=""))
+    # The worst first; of equals the later, as what is told first is often what the rest stands on.
+    quotes = [(place, quote) for place, note in enumerate(notes) for quote in note.quotes]
+    for place, quote in sorted(reversed(quotes), key=lambda at: at[1].score):
+        if over > 0:
+            put(place, replace(now[place], quotes=tuple(each for each in now[place].quotes if each is not quote)))
+    left = tuple(note for note in now if not note.is_empty)
+    return left or _beginning(notes, size, room)
+
+
+def _beginning(notes: Sequence[Note], size: Callable[[Note], int], room: int) -> tuple[Note, ...]:
+    """As much of the best quote as fits, or of the newest reasoning: half of it, a quarter, … Nothing fits at last."""
+    quotes = [(note, quote) for note in notes for quote in note.quotes]
+    note, quote = max(quotes, key=lambda at: at[1].score, default=(None, None))
+    if note is None:
+        note = next((each for each in reversed(notes) if each.reasoning), None)
+    if note is None:
+        return ()
+    text = quote.text if quote else note.reasoning
+    while text:
+        if quote:
+            short = replace(note, quotes=(replace(quote, text=text),), reasoning="")
+        else:
+            short = replace(note, reasoning=text)
+        if size(short) <= room:
+            return (short,)
+        text = text[: len(text) // 2].rstrip()
+    return ()
+
+
+def _n_parts(notes: Sequence[Note]) -> int:
+    return sum(len(note.quotes) + bool(note.reasoning) for note in notes)

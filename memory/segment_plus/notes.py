@@ -1,0 +1,169 @@
+"""What one segment gives for a question: sentences copied from it, each found in it, and a short reasoning.
+
+Owns `Note`, the reading of what a model wrote, the check of quotes, and notes without a model. Knows no filter and
+no merge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..scoring import Indexer
+from ..values import Segment
+
+SENTENCES_OF_A_NOTE = 3
+"""The most that a note without a model quotes of one segment: as many as a model quotes where it has something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A sentence as its segment has it, line breaks and spaces aside, and how well it fits the question."""
+
+    segment: Segment
+    text: str
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Of one segment, or merged of several, which come in the order of the text.
+
+    `unfound` holds what was given as a quote and stands in none of the segments: shown in the trace alone."""
+
+    segments: tuple[Segment, ...]
+    quotes: tuple[Quote, ...] = ()
+    reasoning: str = ""
+    unfound: tuple[str, ...] = ()
+    is_free: bool = False  # in free text: no quotes, all reasoning
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.quotes and not self.reasoning
+
+
+def read_note(value: Any, segments: Sequence[Segment]) -> Note:
+    """The note in a model's JSON, its quotes checked. Raises ValueError for another form."""
+    if not isinstance(value, dict):
+        raise ValueError('a note is a JSON object with "Evidence" and "Reasoning"')
+    fields = {str(name).lower(): content for name, content in value.items()}
+    if not {"evidence", "reasoning"} & set(fields):
+        raise ValueError('a note has "Evidence" and "Reasoning"')
+    quotes: list[Quote] = []
+    unfound: list[str] = []
+    for given in _texts(fields.get("evidence")):
+        found, missing = _checked(given, segments)
+        quotes += found
+        unfound += missing
+    reasoning = squeezed(" ".join(_texts(fields.get("reasoning"))))
+    return Note(tuple(segments), without_repeats(quotes), reasoning, tuple(unfound))
+
+
+def free_note(text: str, segments: Sequence[Segment]) -> Note:
+    """A note in plain sentences: the ablation without structure."""
+    return Note(tuple(segments), reasoning=squeezed(text), is_free=True)
+
+
+def extracted_notes(segments: Sequence[Segment], question: str, indexer: Indexer) -> list[Note]:
+    """A note for each segment without a model: its best sentences by score, in their order; empty where none fits."""
+    sentences = [piece for segment in segments for piece in sentences_of(segment)]
+    scores = indexer([sentence for sentence, _ in sentences]).scores(question)
+    quotes: dict[Segment, list[tuple[int, Quote]]] = {}
+    for place, (sentence, of) in enumerate(sentences):
+        if scores[place] > 0:
+            quote = Quote(of, squeezed(sentence.text), float(scores[place]))
+            quotes.setdefault(of, []).append((place, quote))
+    notes = []
+    for segment in segments:
+        best = sorted(quotes.get(segment, ()), key=lambda at: (-at[1].score, at[0]))[:SENTENCES_OF_A_NOTE]
+        notes.append(Note((segment,), without_repeats([quote for _, quote in sorted(best, key=lambda at: at[0])])))
+    return notes
+
+
+def shown(note: Note, *, with_reasoning: bool = True) -> str:
+    """A note as prompts show it: each quote with the place of its segment, as order matters, and the reasoning."""
+    lines = [f"[{_place(quote.segment)}] {quote.text}" for quote in note.quotes]
+    if note.reasoning and note.is_free:
+        lines.append(f"[{_place(note.segments[0])}] {note.reasoning}" if note.segments else note.reasoning)
+    elif note.reasoning and with_reasoning:
+        lines.append(f"Reasoning: {note.reasoning}")
+    return "\n".join(lines)
+
+
+def sentences_of(segment: Segment) -> Iterator[tuple[Segment, Segment]]:
+    """Each sentence as a segment of its own, and the segment that it stands in."""
+    line, upto = segment.first_line, 0
+    for start, text in _sentences(segment.text):
+        line += segment.text.count("\n", upto, start)
+        upto = start
+        yield Segment(segment.source, segment.number, text, segment.start + start, line, segment.said_at), segment
+
+
+def without_repeats(quotes: Sequence[Quote]) -> tuple[Quote, ...]:
+    """Each sentence once, where it came first."""
+    first: dict[str, Quote] = {}
+    for quote in quotes:
+        first.setdefault(quote.text, quote)
+    return tuple(first.values())
+
+
+def squeezed(text: str) -> str:
+    """Every run of white space as one space."""
+    return " ".join(text.split())
+
+
+# A line that goes on with a small letter is in the middle of its sentence.
+_END = re.compile(r"[.!?][\"”’')\]]*(?=\s)|[。！？；][”’」』]*|\n(?=\s{0,80}[^a-z\s]|\n)")
+_AROUND = " \t\r\n\"“”«»„'"
+
+
+def _sentences(text: str) -> Iterator[tuple[int, str]]:
+    """Where each begins, and its text without the space around it."""
+    start = 0
+    for end in (*(match.end() for match in _END.finditer(text)), len(text)):
+        if piece := text[start:end].strip():
+            yield text.index(piece[0], start), piece
+        start = end
+
+
+def _place(segment: Segment) -> str:
+    return f"{segment.source}, part {segment.number + 1}"
+
+
+def _texts(value: Any) -> list[str]:
+    """The texts in a value: of a text itself, of a list, of numbers as they are written."""
+    if value is None:
+        return []
+    if isinstance(value, list | tuple):
+        return [text for each in value for text in _texts(each)]
+    if isinstance(value, dict):
+        return [text for each in value.values() for text in _texts(each)]
+    return [str(value)] if str(value).strip() else []
+
+
+def _checked(given: str, segments: Sequence[Segment]) -> tuple[list[Quote], list[str]]:
+    """The given text as a quote where it stands in a segment; else its sentences that do, and those that do not."""
+    if quote := _found(given, segments):
+        return [quote], []
+    pieces = [piece for _, piece in _sentences(given)]
+    if len(pieces) < 2:
+        return [], [squeezed(given)]
+    found, missing = [], []
+    for piece in pieces:
+        if quote := _found(piece, segments):
+            found.append(quote)
+        else:
+            missing.append(squeezed(piece))
+    return found, missing
+
+
+def _found(text: str, segments: Sequence[Segment]) -> Quote | None:
+    for wanted in (squeezed(text), squeezed(text.strip(_AROUND))):
+        # A letter or two stands anywhere and proves nothing.
+        if len(wanted) > 2:
+            for segment in segments:
+                if wanted in squeezed(segment.text):
+                    return Quote(segment, wanted)
+    return None

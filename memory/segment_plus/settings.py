@@ -1,0 +1,34 @@
+"""The settings of Segment+, with the paper's values.
+
+Owns them. Knows no stage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .merge import How
+
+OnEmpty = Literal["answer_from_all_notes", "unanswerable", "retrieval_fallback"]
+"""When the filter leaves nothing: the notes as they were, an answer that says so, or segments found by words."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentPlusSettings:
+    """The ablations: *No Label* is `filtered` false, *No Structure* is `structured` false, *Normal* is both."""
+
+    segment_tokens: int = 3000
+    window_tokens: int = 4096  # of the prompt and the answer; less where the model has less
+    note_tokens: int = 400
+    answer_tokens: int = 256
+    structured: bool = True
+    filtered: bool = True
+    merge_evidence: How = "concat"
+    evidence_only: bool = False  # no reasoning in the last prompt: for facts that only have to be found (BABILong)
+    on_empty: OnEmpty = "answer_from_all_notes"
+    n_prefiltered: int | None = None  # notes are taken of the segments that fit best; None is of all
+
+    def __post_init__(self) -> None:
+        if min(self.segment_tokens, self.window_tokens, self.note_tokens, self.answer_tokens) < 1:
+            raise ValueError("segment_tokens, window_tokens, note_tokens and answer_tokens are at least 1.")

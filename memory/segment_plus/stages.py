@@ -1,0 +1,119 @@
+"""The stages that ask a model, for one question: a note of each segment, a label of each note, merged notes.
+
+Owns the prompts' calls and what stands in for an answer that cannot be read. Knows no budget and no last answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from ...llm.protocol import Cancel
+from ..accountant import Accountant, Call, Unreadable
+from ..budgets import cut
+from ..scoring import Indexer
+from ..values import Segment
+from . import prompts
+from .filter import is_kept
+from .merge import How, joined
+from .notes import Note, Quote, extracted_notes, free_note, read_note, shown
+from .settings import SegmentPlusSettings
+
+
+class Stages:
+    """`unreadable` are the numbers of the segments whose notes a model wrote in no readable form."""
+
+    def __init__(
+        self,
+        settings: SegmentPlusSettings,
+        accountant: Accountant,
+        indexer: Indexer,
+        question: str,
+        *,
+        batch_room: int,
+        count_tokens: Callable[[str], int],
+        cancel: Cancel | None = None,
+    ) -> None:
+        self._settings, self._accountant, self._indexer, self._question = settings, accountant, indexer, question
+        self._batch_room, self._count_tokens = batch_room, count_tokens
+        self._cancel = cancel or Cancel()
+        self.unreadable: list[int] = []
+
+    def gather(self, segments: Sequence[Segment]) -> list[Note]:
+        """A note for each segment, in order, with scores of its quotes. Segments after a cancel are left out."""
+        tasks = [partial(self._note_of, piece, number, len(segments)) for number, piece in enumerate(segments, 1)]
+        return self._scored([note for note in self._accountant.ask_all(tasks) if note is not None])
+
+    def filter(self, notes: Sequence[Note]) -> list[Note]:
+        """The notes that stay. Those that were not labelled before a cancel do."""
+
+        def keeps(note: Note) -> bool:
+            if self._cancel.cancelled or not self._settings.filtered:
+                return not note.is_empty
+            return is_kept(self._accountant, self._question, note, shown(note), self._cancel)
+
+        kept = self._accountant.ask_all([partial(keeps, note) for note in notes])
+        return [note for note, stays in zip(notes, kept, strict=True) if stays]
+
+    def merge_all(self, batches: Sequence[Sequence[Note]], how: How) -> list[Note]:
+        """One note for each batch."""
+        return self._accountant.ask_all([partial(self._merged, batch, how) for batch in batches])
+
+    def _note_of(self, segment: Segment, number: int, total: int) -> Note | None:
+        if self._cancel.cancelled:
+            return None
+        template = prompts.GATHER if self._settings.structured else prompts.GATHER_FREELY
+        prompt = template.format(number=number, total=total, segment=segment.text, question=self._question)
+        call = Call.of("note", prompt, max_new_tokens=self._settings.note_tokens)
+        if not self._settings.structured:
+            return free_note(self._accountant.ask(call, self._cancel), (segment,))
+        try:
+            return self._accountant.ask_for_json(call, lambda value: read_note(value, (segment,)), self._cancel)
+        except Unreadable:
+            if self._cancel.cancelled:
+                return None
+            self.unreadable.append(number)
+            return extracted_notes([segment], self._question, self._indexer)[0]
+
+    def _scored(self, notes: Sequence[Note]) -> list[Note]:
+        """What has to go first, should not all of it fit, is what fits the question worst."""
+        quotes = [quote for note in notes for quote in note.quotes]
+        if not quotes:
+            return list(notes)
+        pieces = [replace(quote.segment, text=quote.text, number=number) for number, quote in enumerate(quotes)]
+        scores = iter(self._indexer(pieces).scores(self._question))
+        return [
+            replace(note, quotes=tuple(replace(quote, score=float(next(scores))) for quote in note.quotes))
+            for note in notes
+        ]
+
+    def _merged(self, batch: Sequence[Note], how: How) -> Note:
+        joint = joined(batch)
+        if self._cancel.cancelled or (how == "concat" and len(batch) == 1):
+            return joint
+        text = cut("\n".join(map(shown, batch)), self._batch_room, self._count_tokens, "left")
+        if not self._settings.structured:
+            written = self._accountant.ask(self._merge_call(prompts.MERGE_FREELY, text), self._cancel)
+            return free_note(written, joint.segments) if written else joint
+        call = self._merge_call(prompts.MERGE_REASONING if how == "concat" else prompts.MERGE_ALL, text)
+        try:
+            note = self._accountant.ask_for_json(call, lambda value: read_note(value, joint.segments), self._cancel)
+        except Unreadable:
+            return joint
+        if how == "concat":
+            return replace(joint, reasoning=note.reasoning)
+        # A model that chose nothing of what there was lost it: better the old quotes, and a cut in the end.
+        return replace(joint, reasoning=note.reasoning, quotes=_chosen(note, joint) or joint.quotes)
+
+    def _merge_call(self, template: str, notes: str) -> Call:
+        prompt = template.format(notes=notes, question=self._question)
+        return Call.of("merge", prompt, max_new_tokens=self._settings.note_tokens)
+
+
+def _chosen(note: Note, joint: Note) -> tuple[Quote, ...]:
+    """The quotes that a merge left, with the scores that they had, in the order of the text."""
+    scores = {quote.text: quote.score for quote in joint.quotes}
+    order = {segment: number for number, segment in enumerate(joint.segments)}
+    again = [replace(quote, score=scores.get(quote.text, 0.0)) for quote in note.quotes]
+    return tuple(sorted(again, key=lambda quote: order[quote.segment]))

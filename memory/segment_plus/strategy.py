@@ -1,0 +1,262 @@
+"""Segment+: a note of every segment, those that say something, merged until they fit, and an answer from them.
+
+Owns the order of the stages and their settings. What a note is, is in `notes`; what stays, in `filter`; how notes
+become fewer, in `merge`. The model that answers never sees a segment again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+from ...llm.conversation import FRAME_TOKENS
+from ...llm.protocol import Cancel
+from ..accountant import Call
+from ..budgets import fit
+from ..scoring import Bm25Index, Indexer, best
+from ..splitters import by_tokens
+from ..strategy import Kit
+from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
+from . import prompts
+from .filter import LABEL_TOKENS
+from .merge import MOST_ROUNDS, Merged, cut_to_fit, merge_until_fit
+from .notes import Note, Quote, extracted_notes, shown
+from .settings import SegmentPlusSettings
+from .stages import Stages
+
+UNANSWERABLE = "unanswerable"
+
+
+class SegmentPlus:
+    """Notes are kept by the accountant under their whole prompt: the same question of the same segment is free."""
+
+    def __init__(self, kit: Kit, settings: SegmentPlusSettings | None = None, indexer: Indexer = Bm25Index) -> None:
+        self._kit = kit
+        self._settings = settings or SegmentPlusSettings()
+        self._indexer = indexer
+        self._accountant = None if kit.accountant is None else kit.accountant.speaking_for(self.name)
+        self._items: dict[str, dict[int, Item]] = {}
+        self._split: tuple[int, list[Segment]] | None = None
+
+    @property
+    def name(self) -> str:
+        return "segment_plus"
+
+    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
+        """Nothing is read before a question is asked."""
+        replaced = set[str]()
+        for item in items:
+            if item.kind == "document" and item.source not in replaced:
+                self._items.pop(item.source, None)
+                replaced.add(item.source)
+            held = self._items.setdefault(item.source, {})
+            held[item.number if item.kind == "turn" else len(held)] = item
+        self._split = None
+
+    def forget(self, source: str) -> None:
+        self._items.pop(source, None)
+        self._split = None
+
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+        """The merged notes as `context`, and the segments that they quote, in the order of the text."""
+        if self._accountant is not None:
+            self._accountant.prepare(cancel)
+        segments, room = self._chosen(question), self._room(question)
+        room = room if budget.tokens is None else min(room, budget.tokens)
+        if self._accountant is None:
+            notes = extracted_notes(segments, question.text, self._indexer)
+            step = Step("notes", {"segments": len(segments), "by": "score, as no model is configured"})
+            return self._recalled(cut_to_fit(notes, self._size, room), budget, [step])
+        batch_room = max(1, self._free(question, self._settings.note_tokens))
+        stages = Stages(
+            self._settings,
+            self._accountant,
+            self._indexer,
+            _with_choices(question),
+            batch_room=batch_room,
+            count_tokens=self._kit.count_tokens,
+            cancel=cancel,
+        )
+        notes = stages.gather(segments)
+        steps = [_gathered(notes, len(segments), len(stages.unreadable))]
+        kept = stages.filter(notes)
+        steps.append(Step("filter", {"kept": [_number(note) for note in kept], "of": len(notes)}))
+        if not kept and not (cancel and cancel.cancelled):
+            if self._settings.on_empty == "retrieval_fallback":
+                return self._found_by_words(segments, question, replace(budget, tokens=room), steps)
+            if self._settings.on_empty == "answer_from_all_notes":
+                kept = [note for note in notes if not note.is_empty]
+                steps.append(Step("all notes", {"note": "The filter left no note, so all of them are used."}))
+        how = self._settings.merge_evidence
+        merged = merge_until_fit(kept, stages.merge_all, self._size, room=room, batch_room=batch_room, how=how)
+        return self._recalled(merged, budget, steps)
+
+    def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
+        before = self._spent()
+        recalled = self.recall(question, budget or Budget(), cancel)
+        if self._accountant is None:
+            return Answer("", recalled, self.name, notes=("No model is configured: these are the sentences that fit.",))
+        model = self._accountant.model.info.name
+        notes = tuple(str(step.detail["note"]) for step in recalled.trace if "note" in step.detail)
+        if cancel is not None and cancel.cancelled:
+            return Answer("", recalled, self.name, model, _difference(self._spent(), before), (*notes, "Cancelled."))
+        if not recalled.context and (self._settings.on_empty == "unanswerable" or not recalled.evidence):
+            said = "Nothing was noted for this question, so the model was not asked."
+            return Answer(UNANSWERABLE, recalled, self.name, model, _difference(self._spent(), before), (*notes, said))
+        text = self._accountant.ask(self._last_call(question, recalled.context or ""), cancel)
+        return Answer(text, recalled, self.name, model, _difference(self._spent(), before), notes)
+
+    def estimate(self, question: Question) -> Cost:
+        """A note and a label of each segment, notes as long as they may be, merged in as many rounds as there may be.
+
+        Answers that cannot be read are asked for again, which is not counted.
+        """
+        if self._accountant is None:
+            return Cost()
+        settings, segments = self._settings, self._chosen(question)
+        n, count = len(segments), self._kit.count_tokens
+        words = self._words(question)
+        written = n * settings.note_tokens
+        cost = Cost(n + 1, sum(count(each.text) for each in segments) + (n + 1) * words, written)
+        if settings.filtered:
+            cost += Cost(n, written + n * words, n * LABEL_TOKENS)
+        if written > self._room(question):
+            # Two batches next to each other are more than one holds, so that there are at most twice as many.
+            merges = min(n, 2 * written // max(1, self._free(question, settings.note_tokens)) + 1)
+            cost += Cost(
+                MOST_ROUNDS * merges,
+                MOST_ROUNDS * (written + merges * words),
+                MOST_ROUNDS * merges * settings.note_tokens,
+            )
+        return cost + Cost(0, min(written, self._room(question)), settings.answer_tokens)
+
+    # What the stages share.
+
+    def _chosen(self, question: Question) -> list[Segment]:
+        """All segments, or those that fit best, in the order of the text."""
+        size = max(1, min(self._settings.segment_tokens, self._free(question, self._settings.note_tokens)))
+        segments, n = self._segments(size), self._settings.n_prefiltered
+        if n is None or n >= len(segments):
+            return segments
+        chosen = {segment for segment, _ in best(self._indexer(segments), question.text, n)}
+        return [segment for segment in segments if segment in chosen]
+
+    def _segments(self, size: int) -> list[Segment]:
+        if self._split is None or self._split[0] != size:
+            split = by_tokens(size, self._kit.count_tokens)
+            pieces = [piece for held in self._items.values() for piece in split(_whole(held))]
+            self._split = size, [piece for piece in pieces if piece.text.strip()]
+        return self._split[1]
+
+    def _room(self, question: Question) -> int:
+        """Tokens that the notes may have in the last prompt."""
+        return max(0, self._free(question, self._settings.answer_tokens))
+
+    def _free(self, question: Question, for_answer: int) -> int:
+        """Tokens of the window for a segment or for notes, beside the words of a prompt and the answer."""
+        window = self._settings.window_tokens
+        if self._accountant is not None:
+            window = min(window, self._accountant.window_tokens)
+        return window - for_answer - self._words(question)
+
+    def _words(self, question: Question) -> int:
+        """Tokens of a prompt without its segment or notes, at most."""
+        count, templates = self._kit.count_tokens, (*prompts.TEMPLATES, question.template)
+        return max(map(count, templates)) + count(_with_choices(question)) + 2 * FRAME_TOKENS
+
+    def _size(self, note: Note) -> int:
+        """An upper bound of the tokens of a note as it is shown."""
+        lines = shown(note, with_reasoning=not self._settings.evidence_only).split("\n")
+        return sum(self._kit.count_tokens(line) + 1 for line in lines if line)
+
+    def _recalled(self, merged: Merged, budget: Budget, steps: Sequence[Step]) -> Recalled:
+        texts = (shown(note, with_reasoning=not self._settings.evidence_only) for note in merged.notes)
+        # What the prompt shows is the notes, so the tokens of their segments count nothing.
+        evidence = fit(_evidence(merged.notes), replace(budget, tokens=None), self._kit.count_tokens, "document")
+        rounds = [asdict(each) for each in merged.rounds]
+        tokens = sum(map(self._size, merged.notes))
+        last = Step("merge", {"rounds": rounds, "parts_cut": merged.n_cut, "tokens": tokens})
+        return Recalled(evidence, (*steps, last), "\n".join(filter(None, texts)))
+
+    def _found_by_words(
+        self, segments: Sequence[Segment], question: Question, budget: Budget, steps: Sequence[Step]
+    ) -> Recalled:
+        found = best(self._indexer(segments), question.text, len(segments))
+        pieces = [Evidence(segment, score, "shares words with the question") for segment, score in found]
+        evidence = fit(pieces, budget, self._kit.count_tokens, "document")
+        said = "The filter left no note, so segments that share words with the question are used."
+        text = "\n\n".join(each.segment.text.strip() for each in evidence)
+        return Recalled(evidence, (*steps, Step("found by words", {"note": said})), text)
+
+    def _last_call(self, question: Question, context: str) -> Call:
+        form = prompts.FORMS["choice" if question.choices else question.task if question.task in prompts.FORMS else ""]
+        template = question.template or prompts.ANSWER.replace("{form}", form)
+        prompt = template.replace("{question}", _with_choices(question)).replace("{context}", context)
+        return Call.of("answer", prompt, max_new_tokens=self._settings.answer_tokens)
+
+    def _spent(self) -> Cost:
+        return Cost() if self._accountant is None else self._accountant.ledger.of(self.name)
+
+
+def _whole(held: dict[int, Item]) -> Item:
+    """A document as it is; the rounds of a conversation as one text, as a note of every round would cost too much."""
+    items = [held[number] for number in sorted(held)]
+    if len(items) == 1:
+        return items[0]
+    return replace(items[0], text="\n".join(item.text for item in items))
+
+
+def _evidence(notes: Sequence[Note]) -> list[Evidence]:
+    """Each segment once, with what is quoted of it; of notes without quotes the segments that they speak of."""
+    quotes: dict[Segment, list[Quote]] = {}
+    for note in notes:
+        for quote in note.quotes:
+            quotes.setdefault(quote.segment, []).append(quote)
+        if not note.quotes:
+            for segment in note.segments:
+                quotes.setdefault(segment, [])
+    return [
+        Evidence(
+            segment,
+            max((quote.score for quote in of), default=0.0),
+            f"{len(of)} sentence{'' if len(of) == 1 else 's'} noted" if of else "a note speaks of it",
+            quotes=tuple(quote.text for quote in of),
+        )
+        for segment, of in quotes.items()
+    ]
+
+
+def _gathered(notes: Sequence[Note], n_segments: int, n_unreadable: int) -> Step:
+    unfound = [text for note in notes for text in note.unfound]
+    detail: dict[str, object] = {
+        "segments": n_segments,
+        "quotes": sum(len(note.quotes) for note in notes),
+        "not_in_the_text": unfound,
+    }
+    said = []
+    if n_unreadable:
+        said.append(f"{n_unreadable} of {n_segments} notes could not be read; the best sentences by score stand in.")
+    if unfound:
+        said.append(f"{len(unfound)} quotes were left out, as they do not stand in the text.")
+    return Step("notes", {**detail, "note": " ".join(said)} if said else detail)
+
+
+def _number(note: Note) -> str:
+    return f"{note.segments[0].source}, part {note.segments[0].number + 1}"
+
+
+def _with_choices(question: Question) -> str:
+    if not question.choices:
+        return question.text
+    letters = (f"{chr(ord('A') + number)}. {choice}" for number, choice in enumerate(question.choices))
+    return "\n".join((question.text, *letters))
+
+
+def _difference(after: Cost, before: Cost) -> Cost:
+    return Cost(
+        after.n_calls - before.n_calls,
+        after.tokens_in - before.tokens_in,
+        after.tokens_out - before.tokens_out,
+        after.seconds - before.seconds,
+        after.n_kept - before.n_kept,
+    )
