@@ -422,9 +422,9 @@ def test_a_merge_that_cannot_be_read_loses_nothing(scripted_chat):
     model = scripted_chat(script(note=first_sentence, merge=lambda prompt: "no"), context_tokens=700)
     plus = strategy(model, segment_tokens=26, note_tokens=60, answer_tokens=20, filtered=False)
     plus.remember([many(40)])
-    recalled = plus.recall(Question("Was Cy Cy Cy an owner?"), Budget(tokens=100))
+    recalled = plus.recall(Question("Was Bo Bo Bo an owner?"), Budget(tokens=100))
     assert 0 < words(recalled.context) <= 100
-    assert "Cy Cy Cy" in recalled.context, "what fits the question best is cut last"
+    assert "Bo Bo Bo" in recalled.context, "what fits the question best is cut last"
 
 
 def test_the_pre_filter_reads_the_segments_that_fit_best_in_their_order(scripted_chat):
