@@ -12,6 +12,7 @@ from .engines import OutOfMemory
 from .engines.llama_engine import LlamaEngine, LlamaTokenizer
 from .formats import PROBE, FimChoice
 from .gguf import fim_of_gguf, read_gguf
+from .kept_prefix import files_hash
 from .local_model import LocalModel, LocalSettings
 from .protocol import ModelError
 
@@ -44,4 +45,5 @@ def open_gguf(path: str | Path, *, settings: LocalSettings, fim: FimChoice = PRO
         settings=settings,
         chat_tokens=chat_tokens,
         notes=notes,
+        weights=lambda: files_hash([path]),
     )

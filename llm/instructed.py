@@ -41,6 +41,11 @@ class InstructedModel:
         return replace(info, fills_middle=True, repository_level=False, notes=notes)
 
     @property
+    def inner(self) -> CodeModel:
+        """The model that is asked: it may be able to keep a beginning (see `kept_prefix`)."""
+        return self._model
+
+    @property
     def speed(self) -> Speed:
         return self._model.speed
 

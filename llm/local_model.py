@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
+from pathlib import Path
 
 import numpy as np
 
@@ -21,6 +22,15 @@ from .decoding import Report, Spellings, heal_end, read_prompt, write_text, writ
 from .drafts import Drafter, DraftWorth, Lookup, continue_text
 from .engines import Engine, OutOfMemory
 from .formats import FimTokens
+from .kept_prefix import (
+    ROOM_TOKENS,
+    Identity,
+    KeptPrefix,
+    PrefixTooLong,
+    read_saved,
+    shared_tokens,
+    tokenizer_hash,
+)
 from .lexer import plain_line_breaks
 from .prompts import Prompt, PromptPart, build_prompt
 from .protocol import (
@@ -35,7 +45,7 @@ from .protocol import (
     Speed,
 )
 from .sampling import Sampling, draw
-from .slots import GaveWay, Reader, Slots
+from .slots import GaveWay, KeptSlot, Reader, Slots
 from .speed import FEWEST_TOKENS, SHORTEST_CONTEXT_TOKENS, PassTimes, SpeedMeter
 from .streaming import LastPrompts, cut_stream
 from .tokenizer import CodeTokenizer
@@ -82,8 +92,10 @@ class LocalModel:
         settings: LocalSettings,
         chat_tokens: Callable[[Sequence[Message]], list[int]] | None = None,
         notes: tuple[str, ...] = (),
+        weights: Callable[[], str] = str,
     ) -> None:
         """Takes over `engine`, and frees it in `close`. `chat_tokens` is the model's template, up to the answer.
+        `weights` gives what stands for them, see `kept_prefix`.
 
         Raises ModelMissing when the tokenizer lacks a token of `fim`.
         """
@@ -93,6 +105,7 @@ class LocalModel:
         self._fim = fim
         self._settings = settings
         self._chat_tokens = chat_tokens
+        self._weights = weights
         self._slots = Slots(engine, settings.cache_bytes, reuse=settings.reuse)
         self._meter = SpeedMeter()
         self._times = PassTimes()
@@ -181,16 +194,84 @@ class LocalModel:
             yield from self._answer(request, partial(self._read_request, request), self._context_tokens, cancel)
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
-        if self._chat_tokens is None:
-            raise ModelError(f"{self._name} has no template for conversations. Choose a model that was made for chat.")
+        template = self._template
         with self._failures():
             self._prepare(cancel)
             # A conversation may take longer to read than a keystroke allows.
-            read = partial(self._read_conversation, request, self._chat_tokens)
+            read = partial(self._read_conversation, request, template)
             yield from self._answer(request, read, self._most_context_tokens, cancel)
+
+    def keep(self, messages: Sequence[Message], cancel: Cancel | None = None) -> KeptPrefix:
+        tokens = shared_tokens(self._template, messages)
+        return KeptPrefix(self, messages, tokens, self.hold(tokens, cancel or Cancel()))
+
+    def load_kept(self, folder: Path, cancel: Cancel | None = None) -> KeptPrefix:
+        saved = read_saved(folder, self.identity)
+        tokens = shared_tokens(self._template, saved.messages)
+        if len(tokens) != saved.n_tokens:
+            raise ModelError(f"{self._name} reads the text in {folder} as other tokens. Let it read the text again.")
+        self._check_room(tokens)
+        with self._failures():
+            try:
+                self._prepare(cancel or Cancel())
+                slot = self._slots.restore(tokens, saved.arrays)
+            except ValueError as error:
+                raise ModelError(f"{folder} can't be used: {error}. Let the model read the text again.") from error
+            except OutOfMemory as error:
+                raise PrefixTooLong(self._no_memory_for(tokens)) from error
+            return KeptPrefix(self, saved.messages, tokens, slot)
+        raise ModelError("Loading was cancelled, or the model closed.")
+
+    def hold(self, tokens: Sequence[int], cancel: Cancel) -> KeptSlot:
+        """Read `tokens` and keep them. Raises PrefixTooLong, and ModelError also when cancelled."""
+        with self._failures():
+            self._prepare(cancel)
+            self._check_room(tokens)
+            try:
+                with self._slots.take(tokens, ROOM_TOKENS, cancel) as reader:
+                    read_prompt(reader, tokens, self._block_tokens(), n_left=1)
+                    reader.read(tokens[reader.n_tokens :])
+                    # What can't forget a question can't keep what stands before it.
+                    reader.crop(len(tokens) - 1)
+                    if not self._slots.crops:
+                        raise ModelError(f"{self._name} can't forget a part of what it read, so it can keep nothing.")
+                    reader.read(tokens[-1:])
+                    return reader.keep()
+            except OutOfMemory as error:
+                raise PrefixTooLong(self._no_memory_for(tokens)) from error
+        raise ModelError("Reading was cancelled, or the model closed.")
+
+    def conversation_tokens(self, messages: Sequence[Message]) -> Sequence[int]:
+        """What is read of `messages` before the answer, nothing cut. Raises ModelError without a template."""
+        return self._template(messages)
+
+    @property
+    def identity(self) -> Identity:
+        """What keys and values depend on; takes a moment."""
+        tokenizer = tokenizer_hash(self._tokenizer.n_vocabulary, self._bytes_of)
+        return Identity(self._name, self._weights(), tokenizer, self._slots.cache_kind)
 
     def close(self) -> None:
         self._slots.close()
+
+    @property
+    def _template(self) -> Callable[[Sequence[Message]], list[int]]:
+        if self._chat_tokens is None:
+            raise ModelError(f"{self._name} has no template for conversations. Choose a model that was made for chat.")
+        return self._chat_tokens
+
+    def _check_room(self, tokens: Sequence[int]) -> None:
+        if len(tokens) + ROOM_TOKENS > (room := self._most_context_tokens()):
+            raise PrefixTooLong(
+                f"The text takes {len(tokens)} tokens, and {self._name} has room for {room} with a question and its "
+                "answer. Raise context_tokens and cache_mb where the model and the memory allow it, or keep less."
+            )
+
+    def _no_memory_for(self, tokens: Sequence[int]) -> str:
+        return (
+            f"{self._name} has no memory to keep {len(tokens)} tokens beside anything else. Raise cache_mb, or keep "
+            "less."
+        )
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
@@ -385,6 +466,11 @@ class LocalModel:
         n_new = min(request.max_new_tokens, context_tokens // 2)
         messages: Sequence[Message] = request.messages
         while len(tokens := chat_tokens(messages)) + n_new > context_tokens:
+            if n_kept := self._slots.kept_tokens_of(tokens):
+                raise ModelError(
+                    f"{self._name} has room for {context_tokens} tokens; {n_kept} are kept, and {len(tokens) - n_kept} "
+                    f"of the question and {n_new} of its answer are too many behind them. Ask with less."
+                )
             shorter = _without_oldest(messages, (context_tokens - n_new) / len(tokens))
             if shorter is None:
                 raise ModelError(

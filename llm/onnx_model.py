@@ -13,6 +13,7 @@ from typing import Any
 from .chat_template import read_conversations, template_in
 from .engines.onnx_engine import OnnxEngine
 from .formats import PROBE, FimChoice
+from .kept_prefix import files_hash
 from .local_model import LocalModel, LocalSettings
 from .protocol import ModelMissing
 from .tokenizer import HfTokenizer
@@ -43,6 +44,7 @@ def open_onnx(path: str | Path, *, settings: LocalSettings, fim: FimChoice = PRO
         settings=settings,
         chat_tokens=chat_tokens,
         notes=notes if engine.is_exact() else (*notes, ROUNDED),
+        weights=lambda: files_hash(list(file.parent.glob(f"{file.name}*"))),
     )
 
 

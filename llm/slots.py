@@ -4,7 +4,8 @@ Owns the caches of an engine, who uses which, their bound in memory, and the ord
 Knows no text, no prompt format and no drafts: only token numbers.
 
 A slot is a cache and the tokens that it holds. Both change together, under one lock, so a stream may be given up
-between any two calls and leaves a slot that the next one can continue.
+between any two calls and leaves a slot that the next one can continue. A slot can be kept: then only prompts that
+begin with its tokens continue it, one at a time, and it is cropped back to them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from time import monotonic, perf_counter
 from types import TracebackType
 from typing import Any, TypeVar
 
-from .engines import Engine, FloatArray, OutOfMemory, Scores
+from .engines import Arrays, Engine, FloatArray, OutOfMemory, Scores
 from .protocol import Cancel
 
 MOST_SLOTS = 4
@@ -25,6 +26,9 @@ MOST_SLOTS = 4
 
 LONGEST_WAIT_S = 10.0
 """For a cache that another stream uses. Only engines with a fixed number of caches come to that."""
+
+LONGEST_ANSWER_S = 600.0
+"""For one that continues the same kept tokens: it is over when its answer is."""
 
 _Result = TypeVar("_Result")
 
@@ -59,6 +63,11 @@ class Slots:
         """Tokens in each cache, the least recently used first."""
         return tuple(len(slot.tokens) for slot in list(self._slots))
 
+    @property
+    def cache_kind(self) -> str:
+        """The engine's form of keys and values."""
+        return self._engine.cache_kind
+
     def tune(self) -> None:
         """Let the engine tune itself; before the first stream."""
         with self._turns:
@@ -68,21 +77,45 @@ class Slots:
         """A reader whose slot begins like `tokens` as far as can be, at least one token short of them.
 
         There is room for all of `tokens` and `n_new` more. Waits for a stream to end where there is memory for no
-        further cache. Raises GaveWay; OutOfMemory when there is none although no stream runs; TimeoutError.
+        further cache, or where it continues the same kept slot. Raises GaveWay; OutOfMemory when there is none although
+        no stream runs; TimeoutError.
         """
         waited_until = monotonic() + LONGEST_WAIT_S
         while True:
             with self._turns:
                 if self._closed or cancel.cancelled:
                     raise GaveWay
-                try:
-                    return self._take(tokens, n_new, cancel)
-                except OutOfMemory:
-                    if all(slot.is_free for slot in self._slots):
-                        raise
-            if monotonic() > waited_until:
+                kept = self._kept_for(tokens)
+                if kept is None or kept.is_idle:
+                    try:
+                        return self._take(tokens, n_new, cancel)
+                    except OutOfMemory:
+                        if all(slot.is_idle for slot in self._slots):
+                            raise
+            if monotonic() > (waited_until if kept is None else waited_until + LONGEST_ANSWER_S):
                 raise TimeoutError("other streams had all its caches for too long")
             cancel.wait(0.01)
+
+    def restore(self, tokens: Sequence[int], arrays: Arrays) -> KeptSlot:
+        """A kept slot that holds `tokens`, out of what `KeptSlot.arrays` gave. Raises ValueError, OutOfMemory."""
+        with self._turns:
+            if self._closed:
+                raise GaveWay
+            try:
+                cache = self._engine.cache_of(arrays, len(tokens))
+            except OutOfMemory:
+                if not self._free_unused():
+                    raise
+                cache = self._engine.cache_of(arrays, len(tokens))
+            slot = _Slot(cache, list(tokens))
+            self._slots.append(slot)
+            return self._keep(slot)
+
+    def kept_tokens_of(self, tokens: Sequence[int]) -> int:
+        """Of the longest kept slot that `tokens` continue; 0 when there is none."""
+        with self._turns:
+            slot = self._kept_for(tokens)
+            return slot.n_kept if slot else 0
 
     def free_unused(self) -> bool:
         """Free every cache that no stream uses; whether there was one."""
@@ -117,18 +150,38 @@ class Slots:
 
     def _choose(self, tokens: Sequence[int], n_needed: int) -> tuple[_Slot, int]:
         """The slot for `tokens`, and how many of its own it may keep."""
+        if (own := self._kept_for(tokens)) is not None:
+            return own, self._continued(own, tokens)
         free = [slot for slot in self._slots if slot.is_free] if self._reuse else []
         kept = {id(slot): self._continued(slot, tokens) for slot in free}
         best = max(reversed(free), key=lambda slot: kept[id(slot)], default=None)
         if best is not None and 2 * kept[id(best)] >= min(len(best.tokens), len(tokens)):
             return best, kept[id(best)]
         # Little in common: another file's slot is left alone as long as there is room.
-        has_room = len(self._slots) < MOST_SLOTS and self._n_held() + n_needed <= self._most_tokens
+        n_slots = sum(not slot.n_kept for slot in self._slots)
+        has_room = n_slots < MOST_SLOTS and self._n_held() + n_needed <= self._most_tokens
         if free and not has_room:
             return free[0], kept[id(free[0])]
         slot = _Slot(self._new_cache())
         self._slots.append(slot)
         return slot, 0
+
+    def _kept_for(self, tokens: Sequence[int]) -> _Slot | None:
+        """The kept slot with the most tokens of those that `tokens` continue."""
+        kept = (slot for slot in self._slots if 0 < slot.n_kept < len(tokens))
+        fitting = [slot for slot in kept if slot.tokens[: slot.n_kept] == list(tokens[: slot.n_kept])]
+        return max(fitting, key=lambda slot: slot.n_kept, default=None)
+
+    def _keep(self, slot: _Slot) -> KeptSlot:
+        slot.n_kept = len(slot.tokens)
+        try:
+            # Where caches are few there must be another one, or nothing else could be asked any more.
+            self._engine.free(self._new_cache())
+        except OutOfMemory:
+            slot.n_kept = 0
+            self._drop(slot)
+            raise
+        return KeptSlot(self, slot)
 
     def _continued(self, slot: _Slot, tokens: Sequence[int]) -> int:
         """How many tokens of `slot` a reader of `tokens` can use. The last of them is read again, for its scores."""
@@ -176,7 +229,8 @@ class Slots:
     def _free_until_bounded(self, keep: _Slot | None = None) -> None:
         """Free the least recently used until number and memory are within bounds, or the others are all in use."""
         for slot in list(self._slots):
-            if self._n_held() <= self._most_tokens and len(self._slots) <= MOST_SLOTS:
+            n_slots = sum(not slot.n_kept for slot in self._slots)
+            if self._n_held() <= self._most_tokens and n_slots <= MOST_SLOTS:
                 return
             if slot.is_free and slot is not keep:
                 self._drop(slot)
@@ -197,7 +251,12 @@ class Slots:
         if slot.user is not reader:  # dropped, or already another's
             return
         slot.user = None
-        if self._reuse:
+        if slot.n_kept:
+            try:
+                self._crop(slot, slot.n_kept)
+            except OutOfMemory:
+                self._drop(slot)
+        elif self._reuse:
             self._free_until_bounded()
         else:
             self._drop(slot)
@@ -246,6 +305,10 @@ class Reader:
         """Forget all but the first `n_tokens`; where the engine can't, everything: `n_tokens` says what is left."""
         self._compute(lambda: self._slots._crop(self._slot, n_tokens))
 
+    def keep(self) -> KeptSlot:
+        """What was read stays until it is let go. Raises OutOfMemory where there is no cache for anything else."""
+        return self._compute(lambda: self._slots._keep(self._slot))
+
     def _read(self, tokens: Sequence[int], n_scored: int, pick: Callable[[Scores], _Result]) -> _Result:
         # Scores are valid until the engine's next call, so what is wanted of them is taken within the same turn.
         return self._compute(lambda: pick(self._slots._append(self._slot, tokens, n_scored)))
@@ -268,21 +331,60 @@ class Reader:
                 self.total_s += self.last_s
 
 
+class KeptSlot:
+    """A slot that nobody takes but those who continue its tokens, one at a time, and that is cropped back to them."""
+
+    def __init__(self, slots: Slots, slot: _Slot) -> None:
+        self._slots = slots
+        self._slot = slot
+
+    @property
+    def is_held(self) -> bool:
+        """False after it was let go, or lost with a call that failed."""
+        return any(self._slot is slot for slot in list(self._slots._slots)) and self._slot.n_kept > 0
+
+    def read_arrays(self, use: Callable[[Arrays], None], cancel: Cancel) -> bool:
+        """Call `use` with what the cache holds, while nobody computes; False when cancelled, or when it was lost."""
+        slots, slot = self._slots, self._slot
+        while not cancel.cancelled:
+            with slots._turns:
+                if slots._closed or not self.is_held:
+                    return False
+                if slot.is_idle:
+                    slots._crop(slot, slot.n_kept)
+                    use(slots._engine.arrays_of(slot.cache))
+                    return True
+            cancel.wait(0.01)
+        return False
+
+    def let_go(self) -> None:
+        """The slot is one like others again; twice does nothing."""
+        with self._slots._turns:
+            self._slot.n_kept = 0
+            if not self._slots._closed:
+                self._slots._free_until_bounded()
+
+
 @dataclass(eq=False, slots=True)
 class _Slot:
     cache: Any
     tokens: list[int] = field(default_factory=list)
     user: Reader | None = None
     n_reserved: int = 0  # tokens that its user may come to hold
+    n_kept: int = 0  # tokens that stay, whoever used it: 0 in a slot that anybody may take
 
     @property
-    def is_free(self) -> bool:
+    def is_idle(self) -> bool:
         # A cancelled user makes no further call, so the next keystroke need not wait until it has noticed.
         return self.user is None or self.user.cancel.cancelled
 
     @property
+    def is_free(self) -> bool:
+        return not self.n_kept and self.is_idle
+
+    @property
     def n_tokens_bound(self) -> int:
-        return len(self.tokens) if self.is_free else max(self.n_reserved, len(self.tokens))
+        return len(self.tokens) if self.is_idle else max(self.n_reserved, len(self.tokens))
 
 
 class _Turns:

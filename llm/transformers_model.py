@@ -19,6 +19,7 @@ from .chat_template import read_conversations, template_in
 from .engines import OutOfMemory
 from .fetch import fetch_model
 from .formats import PROBE, FimChoice
+from .kept_prefix import files_hash
 from .local_model import LocalModel, LocalSettings
 from .protocol import ModelError, ModelMissing
 from .tokenizer import HfTokenizer
@@ -72,6 +73,8 @@ def open_transformers(
         settings=settings,
         chat_tokens=chat_tokens,
         notes=(*notes, *chat_notes),
+        # Products with 8 bits make other keys and values of the same weights.
+        weights=lambda: files_hash(list(directory.glob("*.safetensors"))) + (" int8" if quantise == "int8" else ""),
     )
 
 

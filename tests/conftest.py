@@ -596,6 +596,20 @@ class ToyEngine:
         with self._call(cache):
             self.caches = [known for known in self.caches if known is not cache]
 
+    cache_kind = "toy"
+
+    def arrays_of(self, cache: list[int]) -> dict[str, Any]:
+        with self._call(cache):
+            return {"tokens": np.array(cache)}
+
+    def cache_of(self, arrays: dict[str, Any], n_tokens: int) -> list[int]:
+        cache = self.new_cache()
+        cache.extend(arrays["tokens"].tolist())
+        if len(cache) != n_tokens:
+            self.free(cache)
+            raise ValueError("keys and values have another shape")
+        return cache
+
     def tune(self) -> None:
         assert not self.caches, "before the first cache"
         self.is_tuned = True

@@ -6,13 +6,14 @@ no prompt, no stop rule and no draft. Libraries are imported when an engine is o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float32]
+Arrays = Mapping[str, NDArray[Any]]
 
 
 class Scores(Protocol):
@@ -64,6 +65,19 @@ class Engine(Protocol):
 
     def free(self, cache: Any) -> None:
         """The cache is not used any more."""
+        ...
+
+    @property
+    def cache_kind(self) -> str:
+        """Stands for what the arrays of a cache mean: only a cache of the same kind can be made of them."""
+        ...
+
+    def arrays_of(self, cache: Any) -> Arrays:
+        """What a cache holds, to be kept on disk. Views where that can be: valid until the next call."""
+        ...
+
+    def cache_of(self, arrays: Arrays, n_tokens: int) -> Any:
+        """A cache with what `arrays_of` gave for `n_tokens`. Raises ValueError when they don't fit, OutOfMemory."""
         ...
 
     def tune(self) -> None:

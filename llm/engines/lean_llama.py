@@ -79,6 +79,30 @@ class LeanLlama:
         cache.n_tokens = min(cache.n_tokens, n_tokens)
         return True
 
+    @property
+    def cache_kind(self) -> str:
+        return f"lean llama {self._embedding.dtype}"
+
+    def tensors_of(self, cache: LeanCache) -> dict[str, Any]:
+        return {
+            f"{i}.{name}": tensor.narrow(2, 0, cache.n_tokens)
+            for i, pair in enumerate(cache.layers)
+            for name, tensor in zip(("keys", "values"), pair, strict=True)
+        }
+
+    def cache_of(self, tensors: dict[str, Any], n_tokens: int) -> LeanCache:
+        cache = LeanCache()
+        self._grow(cache, n_tokens)
+        cache.n_tokens = n_tokens
+        own = self.tensors_of(cache)
+        if {name: (tensor.dtype, tensor.shape) for name, tensor in tensors.items()} != {
+            name: (tensor.dtype, tensor.shape) for name, tensor in own.items()
+        }:
+            raise ValueError("keys and values have another shape")
+        for name, tensor in own.items():
+            tensor.copy_(tensors[name])
+        return cache
+
     def int8(self) -> LeanLlama:
         """The same with 8 bits for a weight of a product, on a CPU: less to read for a token, and a little less exact.
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..protocol import ModelMissing
-from . import FloatArray, OutOfMemory
+from . import Arrays, FloatArray, OutOfMemory
 from .scores import ArrayScores
 from .threads import Step, fastest_threads
 
@@ -116,6 +116,26 @@ class LlamaEngine:
             return
         self._lib.llama_memory_seq_rm(self._memory, cache.sequence, -1, -1)
         self._free.append(cache.sequence)
+
+    @property
+    def cache_kind(self) -> str:
+        return "llama.cpp"
+
+    def arrays_of(self, cache: LlamaCache) -> Arrays:
+        """One array: llama.cpp's own form of a sequence, which only the same version of it reads for certain."""
+        size = int(self._lib.llama_state_seq_get_size(self._context, cache.sequence))
+        state = np.zeros(size, np.uint8)
+        written = self._lib.llama_state_seq_get_data(self._context, _bytes_at(state), size, cache.sequence)
+        return {"state": state[: int(written)]}
+
+    def cache_of(self, arrays: Arrays, n_tokens: int) -> LlamaCache:
+        state = np.ascontiguousarray(arrays["state"], np.uint8)
+        cache = self.new_cache()
+        if not self._lib.llama_state_seq_set_data(self._context, _bytes_at(state), len(state), cache.sequence):
+            self.free(cache)
+            raise ValueError(f"llama.cpp does not take it{_reason()}")
+        cache.n_tokens = n_tokens
+        return cache
 
     def tune(self) -> None:
         """One number of threads for single tokens, one for blocks. Does nothing where the user gave a number."""
@@ -325,6 +345,10 @@ class LlamaTokenizer:
             if count >= 0:
                 return buffer.raw[:count]
         return b""
+
+
+def _bytes_at(array: Any) -> Any:
+    return array.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
 
 
 @cache

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..protocol import ModelMissing
-from . import OutOfMemory
+from . import Arrays, OutOfMemory
 from .scores import ArrayScores
 from .threads import Step, available_cores, fastest_threads
 
@@ -108,6 +108,21 @@ class OnnxEngine:
 
     def free(self, cache: OnnxCache) -> None:
         cache.past, cache.n_tokens = [], 0
+
+    @property
+    def cache_kind(self) -> str:
+        return "onnx"
+
+    def arrays_of(self, cache: OnnxCache) -> Arrays:
+        return {name: value.numpy() for name, value in zip(self._past_names, cache.past, strict=False)}
+
+    def cache_of(self, arrays: Arrays, n_tokens: int) -> OnnxCache:
+        wanted = [(1, n_heads, n_tokens, width) for n_heads, width, _ in self._shapes]
+        kinds = [np.dtype(kind) for _, _, kind in self._shapes]
+        if [(array.shape, array.dtype) for array in arrays.values()] != list(zip(wanted, kinds, strict=True)):
+            raise ValueError("keys and values have another shape")
+        values = [self._value(np.ascontiguousarray(arrays[name])) for name in self._past_names]
+        return OnnxCache(n_tokens, values)
 
     def tune(self) -> None:
         """Open the file once for each number of threads and measure a token; a large file is opened for all cores.

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import torch
 
-from . import FloatArray, OutOfMemory
+from . import Arrays, FloatArray, OutOfMemory
 from .threads import Step, fastest_threads
 
 DEFAULT_THREADS: int = torch.get_num_threads()
@@ -52,6 +52,17 @@ class Decoder(Protocol):
         ...
 
     def crop(self, cache: Any, n_tokens: int) -> bool: ...
+
+    @property
+    def cache_kind(self) -> str: ...
+
+    def tensors_of(self, cache: Any) -> dict[str, Any]:
+        """Views of what the cache holds, of the tokens that it holds only."""
+        ...
+
+    def cache_of(self, tensors: dict[str, Any], n_tokens: int) -> Any:
+        """A cache of such tensors, which it copies. Raises ValueError when they don't fit."""
+        ...
 
 
 class TorchEngine:
@@ -99,6 +110,19 @@ class TorchEngine:
 
     def free(self, cache: Any) -> None:
         """Nothing to do: the tensors go with the last reference."""
+
+    @property
+    def cache_kind(self) -> str:
+        return self._decoder.cache_kind
+
+    def arrays_of(self, cache: Any) -> Arrays:
+        with torch.inference_mode():
+            return {name: _to_array(tensor) for name, tensor in self._decoder.tensors_of(cache).items()}
+
+    def cache_of(self, arrays: Arrays, n_tokens: int) -> Any:
+        with mapped_memory_errors(), torch.inference_mode():
+            tensors = {name: _to_tensor(array).to(self._device) for name, array in arrays.items()}
+            return self._decoder.cache_of(tensors, n_tokens)
 
     def tune(self) -> None:
         """Take the numbers of threads with which a token and a block of a prompt are fastest; on a CPU only."""
@@ -197,6 +221,34 @@ class HfDecoder:
             cache.n_tokens = n_tokens
         return True
 
+    @property
+    def cache_kind(self) -> str:
+        return f"transformers {self._model.dtype}"
+
+    def tensors_of(self, cache: HfCache) -> dict[str, Any]:
+        layers = enumerate(getattr(cache.past, "layers", ()))
+        return {
+            f"{i}.{name}": tensor
+            for i, layer in layers
+            for name in ("keys", "values")
+            if isinstance(tensor := getattr(layer, name, None), torch.Tensor) and tensor.numel()
+        }
+
+    def cache_of(self, tensors: dict[str, Any], n_tokens: int) -> HfCache:
+        cache = HfCache()
+        self.forward(cache, torch.zeros(1, dtype=torch.long, device=self._model.device), 1)  # makes the layers
+        own = self.tensors_of(cache)
+        if not self._crops or {name: _one_token(tensor) for name, tensor in tensors.items()} != {
+            name: _one_token(tensor) for name, tensor in own.items()
+        }:
+            raise ValueError("keys and values have another shape")
+        for i, layer in enumerate(cache.past.layers):
+            if f"{i}.keys" in own:
+                layer.reset()
+                layer.update(tensors[f"{i}.keys"], tensors[f"{i}.values"])
+        cache.n_tokens = n_tokens
+        return cache
+
 
 @dataclass(slots=True)
 class HfCache:
@@ -204,6 +256,22 @@ class HfCache:
 
     n_tokens: int = 0
     past: Any = field(default=None, repr=False)
+
+
+def _to_array(tensor: Any) -> Any:
+    """A numpy array of the tensor, for bfloat16 of its bits: numpy has no such number."""
+    tensor = tensor.cpu()
+    return tensor.view(torch.uint16).numpy() if tensor.dtype == torch.bfloat16 else tensor.numpy()
+
+
+def _to_tensor(array: Any) -> Any:
+    tensor = torch.from_numpy(array.copy())  # a mapped file can't be written to
+    return tensor.view(torch.bfloat16) if tensor.dtype == torch.uint16 else tensor
+
+
+def _one_token(tensor: Any) -> tuple[Any, ...]:
+    """Type and shape but for the number of tokens."""
+    return tensor.dtype, tensor.shape[:-2], tensor.shape[-1]
 
 
 def _keeps_tokens(past: Any) -> bool:
