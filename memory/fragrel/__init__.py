@@ -1,1 +1,38 @@
-"""Segments help each other: a score of its own, and those of its neighbours (FragRel)."""
+"""Which pieces of a story or a chat belong together, and what of them answers this? FragRel for all but code.
+
+Start with `scores` (the equations) and `relations`; `strategy` answers questions, `chat` remembers a conversation.
+"""
+
+from .chat import ChatMemory, ChatPolicy
+from .presets import chat_memory, mem_retrieval, memo_chat, truncated_history
+from .relations import (
+    ContextRelation,
+    CustomRelation,
+    MixedRelation,
+    NoRelation,
+    Relation,
+    SemanticRelation,
+    by_pairs,
+)
+from .scores import RelatedIndex, related
+from .strategy import FragRel, FragRelOptions
+
+__all__ = [
+    "ChatMemory",
+    "ChatPolicy",
+    "ContextRelation",
+    "CustomRelation",
+    "FragRel",
+    "FragRelOptions",
+    "MixedRelation",
+    "NoRelation",
+    "RelatedIndex",
+    "Relation",
+    "SemanticRelation",
+    "by_pairs",
+    "chat_memory",
+    "mem_retrieval",
+    "memo_chat",
+    "related",
+    "truncated_history",
+]

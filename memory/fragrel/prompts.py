@@ -73,6 +73,7 @@ Topics:
 Answer with a JSON list of numbers and nothing else, for example [2, 5] or []."""
 
 _FIELD = re.compile(r"\{(context|question|choices)\}")
+_UTTERANCE = re.compile(r"\n(?=(?:user|bot): )")
 
 
 def story_prompt(question: Question, context: str) -> str:
@@ -87,6 +88,6 @@ def lettered(choices: tuple[str, ...]) -> str:
     return "\n".join(f"{chr(ord('A') + i)}. {choice}" for i, choice in enumerate(choices))
 
 
-def flattened(text: str) -> str:
-    """A round in one line, as dialogs are shown: utterances joined by ` ### `."""
-    return " ### ".join(line for line in map(str.strip, text.splitlines()) if line)
+def flattened(round_text: str) -> str:
+    """A round in one line, as dialogs are shown: `user: … ### bot: …`."""
+    return " ".join(_UTTERANCE.sub(" ### ", round_text).split())

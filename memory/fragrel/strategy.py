@@ -7,7 +7,7 @@ Knows no formula: those are in `scores` and `relations`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -22,7 +22,7 @@ from ..splitters import by_words
 from ..strategy import Kit
 from ..values import Answer, Budget, Cost, Evidence, Item, Order, Question, Recalled, Segment, Step
 from .prompts import story_prompt
-from .relations import ContextRelation, NoRelation, Relation
+from .relations import ContextRelation, Relation
 from .scores import RelatedIndex
 
 NO_MODEL = "No model is configured: this is the evidence alone."
@@ -48,7 +48,10 @@ class FragRelOptions:
 class FragRel:
     """FragRel as a strategy. Documents are split by words; a turn is one segment."""
 
-    def __init__(self, kit: Kit, options: FragRelOptions = FragRelOptions(), score: Indexer | None = None) -> None:
+    def __init__(
+        self, kit: Kit, options: FragRelOptions = FragRelOptions(), score: Indexer | None = None, name: str = "fragrel"
+    ) -> None:
+        self.name = name
         self._kit, self._options = kit, options
         self._score = score or indexer()
         self._split = by_words(options.segment_words)
@@ -56,10 +59,6 @@ class FragRel:
         # Replaced whole by each `remember`, so that a running `recall` keeps what it took.
         self._segments: dict[str, tuple[Segment, ...]] = {}
         self._index: RelatedIndex | None = None
-
-    @property
-    def name(self) -> str:
-        return "no relation" if isinstance(self._options.relation, NoRelation) else "fragrel"
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
         segments = dict(self._segments)
@@ -84,7 +83,7 @@ class FragRel:
         scores = index.related_scores(question.text)
         totals = scores.total
         found = [Evidence(index.segments[i], float(totals[i])) for i in np.flatnonzero(totals > 0).tolist()]
-        chosen = fit(found, self._counted(budget), self._kit.count_tokens, self._options.order)
+        chosen = fit(found, self._counted(budget), token_count(self._kit), self._options.order)
         at = {(segment.source, segment.number): i for i, segment in enumerate(index.segments)}
         explained = []
         for each in chosen:
@@ -107,6 +106,7 @@ class FragRel:
         if accountant is None:
             recalled = self.recall(question, budget or self._options.budget, cancel)
             return Answer("", recalled, self.name, notes=(NO_MODEL,))
+        accountant.prepare(cancel)
         room = self._room(accountant, question)
         recalled = self.recall(question, budget or Budget(tokens=room), cancel)
         model = accountant.model.info.name
@@ -131,7 +131,7 @@ class FragRel:
         """Tokens that the model's window leaves for the story."""
         model, options = accountant.model, self._options
         frame = model.count_tokens(story_prompt(question, "")) + FRAME_TOKENS
-        return max(0, model.info.window_tokens - options.max_new_tokens - frame)
+        return max(0, accountant.window_tokens - options.max_new_tokens - frame)
 
     def _call(self, question: Question, context: str) -> Call:
         call = Call.of("answer", story_prompt(question, context), max_new_tokens=self._options.max_new_tokens)
@@ -156,6 +156,11 @@ class FragRel:
     def _replace(self, segments: dict[str, tuple[Segment, ...]]) -> None:
         with self._lock:
             self._segments, self._index = segments, None
+
+
+def token_count(kit: Kit) -> Callable[[str], int]:
+    """How tokens are counted: by the model that will read them where there is one."""
+    return kit.count_tokens if kit.accountant is None else kit.accountant.model.count_tokens
 
 
 def spent(before: Cost, after: Cost) -> Cost:

@@ -1,0 +1,251 @@
+"""A chat that outgrows its window: the whole history while it is short, then what of it matters now.
+
+Owns when history moves to the memory behind the chat, what is asked of that memory, and what goes when the window is
+full (papers' spec 1.5 and 1.7). Knows no score: the memory is any strategy that takes rounds, FragRel by default.
+A round that is shown is never in the memory, so it is never shown twice.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+from ...llm.protocol import Cancel, Message, ModelError
+from ..accountant import Call
+from ..budgets import fit
+from ..strategy import Kit
+from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
+from .chat_prompt import Parts, lay_out
+from .strategy import CANCELLED, NO_MODEL, spent, token_count
+
+Conversation = Sequence[Segment]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatPolicy:
+    """When and how much. The defaults are the paper's; `count` says what `trigger_size` and the window are counted in.
+
+    `refills` lets the window fill up to the trigger again after each move; without it only the last rounds stay.
+    """
+
+    trigger_size: int | None = 1000  # more than so many tokens or words, or …
+    trigger_rounds: int | None = 10  # … more than so many rounds; None never
+    count: Literal["tokens", "words"] = "tokens"
+    n_recent: int = 1
+    refills: bool = False
+    n_evidence: int = 8
+    window: int = 2048
+    reserved: int = 512  # of the window, for the reply
+    over: Literal["evidence", "left"] = "evidence"  # what goes first: the lowest-scored evidence, or the beginning
+    single_system_message: bool = False
+    temperature: float = 0.2  # MemoChat's, whose setup the paper takes over
+
+
+PAPER = ChatPolicy()
+MEMOCHAT = ChatPolicy(
+    # Words between blanks, and 10 utterances of which a greeting has 2.
+    trigger_size=1024,
+    trigger_rounds=3,
+    count="words",
+    refills=True,
+    over="left",
+    single_system_message=True,
+)
+"""As MemoChat's code does it: tokens approximated by words, the prompt cut from the left, instruction and all."""
+
+TRUNCATED = ChatPolicy(trigger_size=None, trigger_rounds=None)
+"""Nothing is moved: the oldest rounds fall out of the window."""
+
+
+class Behind(Protocol):
+    """What a chat needs of the memory behind it; every strategy is one."""
+
+    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None: ...
+
+    def forget(self, source: str) -> None: ...
+
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a model is sent for a prompt, and where it came from."""
+
+    messages: tuple[Message, ...]
+    recalled: Recalled
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """Replaced whole by each round, so that a running answer keeps what it took."""
+
+    shown: tuple[Item, ...] = ()  # the rounds that are not moved yet, oldest first
+    sizes: tuple[int, ...] = ()  # theirs
+    n_moved: int = 0
+    has_others: bool = False  # the memory holds other conversations too
+
+
+class ChatMemory:
+    """One conversation, named by `source`. Items of other sources go to the memory at once."""
+
+    def __init__(
+        self,
+        kit: Kit,
+        behind: Behind,
+        policy: ChatPolicy = PAPER,
+        *,
+        name: str = "chat",
+        source: str = "conversation",
+        recall_cost: Callable[[Question], Cost] = lambda question: Cost(),
+    ) -> None:
+        self.name = name
+        self._kit, self._behind, self._policy, self._source = kit, behind, policy, source
+        self._recall_cost = recall_cost
+        self._count = token_count(kit) if policy.count == "tokens" else lambda text: len(text.split())
+        self._state = _State()
+        self._lock = threading.Lock()
+
+    def add(self, user: str, bot: str, said_at: float | None = None, cancel: Cancel | None = None) -> None:
+        """Take in the next round of the conversation."""
+        state = self._state
+        number = state.shown[-1].number + 1 if state.shown else state.n_moved
+        self.remember([Item(self._source, round_text(user, bot), "turn", number, said_at)], cancel)
+
+    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
+        """Take in rounds, oldest first, and move what the window is too small for. Raises ModelError as the memory."""
+        with self._lock:
+            for item in items:
+                if cancel is not None and cancel.cancelled:
+                    return
+                if item.source != self._source or item.kind != "turn":
+                    self._behind.remember([item], cancel)
+                    self._state = replace(self._state, has_others=True)
+                else:
+                    self._take(item, cancel)
+
+    def forget(self, source: str) -> None:
+        with self._lock:
+            self._behind.forget(source)
+            if source == self._source:
+                self._state = _State(has_others=self._state.has_others)
+
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+        """The rounds that matter, in the order in which they were said; of a short history, all."""
+        state = self._state
+        if not (state.n_moved or state.has_others):
+            found = [Evidence(_segment(item), 1.0, "the conversation is short: all of it") for item in state.shown]
+            return Recalled(fit(found, budget, token_count(self._kit), "time"))
+        recent = _last(state, question, self._policy.n_recent)
+        query = "\n".join([*recent[-1:], question.text])
+        n = self._policy.n_evidence if budget.n is None else min(budget.n, self._policy.n_evidence)
+        recalled = self._behind.recall(replace(question, text=query), replace(budget, n=n), cancel)
+        return replace(recalled, trace=(Step("query", {"text": query}), *recalled.trace))
+
+    def messages(self, question: Question, cancel: Cancel | None = None) -> Prepared:
+        """What the model is to read: instruction, evidence, recent dialog and the prompt, within the window."""
+        policy, state = self._policy, self._state
+        # All of a short history stands in the recent dialog, so it is no evidence besides.
+        has_moved = bool(state.n_moved or state.has_others)
+        recalled = self.recall(question, Budget(), cancel) if has_moved else Recalled(())
+        recent = _last(state, question, max(len(state.shown), self._policy.n_recent))
+        parts = Parts(question.text, tuple(recent), recalled.evidence)
+        room = policy.window - policy.reserved
+        messages, shown = lay_out(
+            parts, room, self._count, cut_left=policy.over == "left", as_one=policy.single_system_message
+        )
+        step = Step(
+            "window",
+            {
+                "n_moved": state.n_moved,
+                "n_recent": len(shown.recent),
+                "n_evidence": len(shown.evidence),
+                "n_dropped": len(recalled.evidence) - len(shown.evidence),
+                "room": room,
+                "counted_in": policy.count,
+            },
+        )
+        return Prepared(messages, Recalled(shown.evidence, (*recalled.trace, step)))
+
+    def chat(self, prompt: str, said_at: float | None = None, cancel: Cancel | None = None) -> Answer:
+        """The reply to a prompt, and both of them remembered. Raises ModelError; nothing is remembered then."""
+        answer = self.answer(Question(prompt), cancel=cancel)
+        if answer.text and not (cancel is not None and cancel.cancelled):
+            try:
+                self.add(prompt, answer.text, said_at, cancel)
+            except ModelError as error:  # a memory that reads with a model: the round itself stays in the window
+                return replace(answer, notes=(f"The older history was not moved: {error}",))
+        return answer
+
+    def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
+        """The reply, which is not remembered. The window of the policy is the budget."""
+        accountant = self._kit.accountant
+        if accountant is None:
+            return Answer("", self.recall(question, budget or Budget(), cancel), self.name, notes=(NO_MODEL,))
+        before, model = accountant.ledger.total, accountant.model.info.name
+        prepared = self.messages(question, cancel)
+        if cancel is not None and cancel.cancelled:
+            return Answer("", prepared.recalled, self.name, model, notes=(CANCELLED,))
+        call = Call("reply", prepared.messages, self._policy.reserved, self._policy.temperature, may_be_cut=True)
+        text = accountant.speaking_for(self.name).ask(call, cancel)
+        return Answer(text, prepared.recalled, self.name, model, spent(before, accountant.ledger.total))
+
+    def estimate(self, question: Question) -> Cost:
+        if self._kit.accountant is None:
+            return Cost()
+        policy = self._policy
+        return Cost(1, policy.window - policy.reserved, policy.reserved) + self._recall_cost(question)
+
+    def _take(self, item: Item, cancel: Cancel | None) -> None:
+        state, size = self._state, self._count(item.text)
+        numbers = [each.number for each in state.shown]
+        if item.number in numbers:
+            i = numbers.index(item.number)
+            shown = (*state.shown[:i], item, *state.shown[i + 1 :])
+            self._state = replace(state, shown=shown, sizes=(*state.sizes[:i], size, *state.sizes[i + 1 :]))
+        elif numbers and item.number < numbers[0]:
+            self._behind.remember([item], cancel)
+        else:
+            self._state = replace(state, shown=(*state.shown, item), sizes=(*state.sizes, size))
+            self._move(cancel)
+
+    def _move(self, cancel: Cancel | None) -> None:
+        state, policy = self._state, self._policy
+        is_full = (policy.trigger_size is not None and sum(state.sizes) > policy.trigger_size) or (
+            policy.trigger_rounds is not None and len(state.shown) > policy.trigger_rounds
+        )
+        if is_full or (state.n_moved and not policy.refills):
+            leaving = len(state.shown) - policy.n_recent
+            if leaving > 0:
+                self._behind.remember(state.shown[:leaving], cancel)
+                self._state = replace(
+                    state,
+                    shown=state.shown[leaving:],
+                    sizes=state.sizes[leaving:],
+                    n_moved=state.n_moved + leaving,
+                )
+
+
+def round_text(user: str, bot: str) -> str:
+    return f"user: {user}\nbot: {bot}"
+
+
+def _segment(item: Item) -> Segment:
+    return Segment(item.source, item.number, item.text, 0, item.first_line, item.said_at)
+
+
+def _last(state: _State, question: Question, n: int) -> list[str]:
+    """The last rounds as text: those of the question's own history where it has one."""
+    rounds = _rounds(question.history) or [item.text for item in state.shown]
+    return rounds[max(0, len(rounds) - n) :]
+
+
+def _rounds(history: Sequence[Message]) -> list[str]:
+    rounds = list[str]()
+    for message in history:
+        if message.role == "user" or not rounds:
+            rounds.append("")
+        line = f"{'user' if message.role == 'user' else 'bot'}: {message.text}"
+        rounds[-1] += f"\n{line}" if rounds[-1] else line
+    return rounds

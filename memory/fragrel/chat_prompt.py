@@ -1,0 +1,92 @@
+"""The prompt of a chat that remembers: evidence, recent dialog and what the user says, within a window.
+
+Owns the layout (papers' spec 1.7) and what goes when there is too much. Knows no memory and no trigger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from ...llm.conversation import FRAME_TOKENS
+from ...llm.protocol import Message
+from ..budgets import cut
+from ..values import Evidence
+from .prompts import CHAT_BODY, CHAT_SYSTEM, NO_EVIDENCE, flattened
+
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What may stand in a prompt: rounds oldest first, evidence in its order."""
+
+    prompt: str
+    recent: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+
+def lay_out(
+    parts: Parts, room: int, count: Count, *, cut_left: bool = False, as_one: bool = False
+) -> tuple[tuple[Message, ...], Parts]:
+    """The messages, `room` by `count` at most, and what of the parts is in them.
+
+    The lowest-scored evidence goes first, then the oldest rounds, then the middle of the last round and of the prompt;
+    the instruction stays. With `cut_left` the beginning goes instead, whatever stands there. `as_one` writes a
+    single system message, as MemoChat does.
+    """
+    if cut_left:
+        instruction, body = CHAT_SYSTEM, cut(_body(parts), max(1, room - count(CHAT_SYSTEM)), count, "right")
+        if as_one:
+            instruction, body = "", cut(f"{CHAT_SYSTEM}\n{_body(parts)}", room, count, "right")
+        return _messages(instruction, body, as_one=as_one), parts
+    left = room - _size(Parts(""), count)
+    shown = _without_evidence(parts, left, count)
+    # Tokens of a whole are not exactly those of its parts.
+    while (over := _size(shown, count) - room) > 0 and left > 0:
+        left -= over
+        shown = _without_evidence(parts, left, count)
+    shown = replace(shown, evidence=parts.evidence)
+    while shown.evidence and _size(shown, count) > room:
+        lowest = min(reversed(shown.evidence), key=lambda each: each.score)
+        shown = replace(shown, evidence=tuple(each for each in shown.evidence if each is not lowest))
+    return _messages(CHAT_SYSTEM, _body(shown), as_one=as_one), shown
+
+
+def _without_evidence(parts: Parts, room: int, count: Count) -> Parts:
+    prompt = cut(parts.prompt, room, count)
+    return Parts(prompt, _newest(parts.recent, room - count(prompt), count))
+
+
+def _newest(rounds: Sequence[str], room: int, count: Count) -> tuple[str, ...]:
+    """The last rounds that fit; when not even one does, its beginning and end."""
+    kept = list[str]()
+    for text in reversed(rounds):
+        room -= count(flattened(text)) + 1
+        if room < 0:
+            break
+        kept.insert(0, text)
+    if rounds and not kept:
+        shortened = cut(flattened(rounds[-1]), max(0, room + count(flattened(rounds[-1]))), count)
+        kept = [shortened] if shortened else []
+    return tuple(kept)
+
+
+def _size(parts: Parts, count: Count) -> int:
+    return count(CHAT_SYSTEM) + count(_body(parts)) + 2 * FRAME_TOKENS
+
+
+def _messages(instruction: str, body: str, *, as_one: bool) -> tuple[Message, ...]:
+    if as_one:
+        return (Message("system", f"{instruction}\n{body}" if instruction else body),)
+    return Message("system", instruction), Message("user", body)
+
+
+def _body(parts: Parts) -> str:
+    evidence = [f"({i}) {flattened(each.segment.text)}" for i, each in enumerate(parts.evidence, 1)]
+    recent = [flattened(text) for text in parts.recent]
+    return CHAT_BODY.format(
+        evidence="\n".join(evidence) or NO_EVIDENCE,
+        recent=" ### ".join(recent) or NO_EVIDENCE,
+        prompt=parts.prompt,
+    )

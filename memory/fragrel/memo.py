@@ -1,0 +1,122 @@
+"""MemoChat's memory: a model writes memos of what was talked about, and chooses the ones that matter now.
+
+Owns the memos: topic, summary, and the range of rounds they stand for. The baseline of the chat task (papers' spec
+1.5, row 24). Knows no window: it stands behind `chat.ChatMemory`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...llm.protocol import Cancel
+from ..accountant import Call, TooLong, Unreadable
+from ..budgets import fit
+from ..strategy import Kit
+from ..values import Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
+from .prompts import CHOOSE_TOPICS, WRITE_MEMO, flattened
+from .strategy import token_count
+
+MEMO_TOKENS = 512  # of an answer with memos
+CHOICE_TOKENS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Memo:
+    """Rounds of a conversation under one topic, oldest first; the summary is the model's."""
+
+    topic: str
+    summary: str
+    rounds: tuple[Item, ...]
+
+    @property
+    def segment(self) -> Segment:
+        """The memo and its rounds as one piece of evidence, in the place of its first round."""
+        first = self.rounds[0]
+        text = "\n".join([f"{self.topic}: {self.summary}", *(item.text for item in self.rounds)])
+        return Segment(first.source, first.number, text, 0, first.first_line, first.said_at)
+
+
+class Memos:
+    """Rounds that leave the window in one batch are written up together. Thread-safe for readers."""
+
+    name = "memochat"
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._memos: tuple[Memo, ...] = ()  # replaced whole
+
+    @property
+    def memos(self) -> tuple[Memo, ...]:
+        return self._memos
+
+    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
+        """Memos of the rounds, by the model. Without one, or when it writes nonsense, one memo holds them all."""
+        if items:
+            self._memos = (*self._memos, *self._written(items, cancel))
+
+    def forget(self, source: str) -> None:
+        self._memos = tuple(memo for memo in self._memos if memo.rounds[0].source != source)
+
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+        """The memos that the model chooses, with their rounds, in the order in which they were said."""
+        memos, accountant = self._memos, self._kit.accountant
+        if accountant is None or not memos:
+            return Recalled(())
+        topics = "\n".join(f"{i}. {memo.topic}: {memo.summary}" for i, memo in enumerate(memos, 1))
+        call = Call.of(
+            "topics", CHOOSE_TOPICS.format(prompt=question.text, topics=topics), max_new_tokens=CHOICE_TOKENS
+        )
+        try:
+            chosen = accountant.speaking_for(self.name).ask_for_json(call, _read_numbers, cancel)
+        except (TooLong, Unreadable) as error:
+            return Recalled((), (Step("topics", {"failed": str(error)}),))
+        valid = [i for i in chosen if 1 <= i <= len(memos)]
+        evidence = [
+            Evidence(memos[i - 1].segment, 1 / rank, f"about “{memos[i - 1].topic}”") for rank, i in enumerate(valid, 1)
+        ]
+        step = Step("topics", {"offered": [memo.topic for memo in memos], "chosen": valid})
+        return Recalled(fit(evidence, budget, token_count(self._kit), "time"), (step,))
+
+    def recall_cost(self, question: Question) -> Cost:
+        """What the choice of topics costs at most."""
+        count = token_count(self._kit)
+        tokens = sum(count(f"{memo.topic}: {memo.summary}") + 4 for memo in self._memos)
+        return Cost(1, tokens + count(CHOOSE_TOPICS) + count(question.text), CHOICE_TOKENS) if self._memos else Cost()
+
+    def _written(self, items: Sequence[Item], cancel: Cancel | None) -> list[Memo]:
+        whole = [Memo("conversation", flattened(items[0].text)[:80], tuple(items))]
+        if self._kit.accountant is None or (cancel is not None and cancel.cancelled):
+            return whole
+        accountant = self._kit.accountant.speaking_for(self.name)
+        rounds = "\n".join(f"{i}. {flattened(item.text)}" for i, item in enumerate(items, 1))
+        call = Call.of("memo", WRITE_MEMO.format(n=len(items), rounds=rounds), max_new_tokens=MEMO_TOKENS)
+        try:
+            return accountant.ask_for_json(call, lambda value: _read_memos(value, items), cancel)
+        except (TooLong, Unreadable):
+            return whole
+
+
+def _read_memos(value: Any, items: Sequence[Item]) -> list[Memo]:
+    """Memos as the model wrote them. Raises ValueError when no round would be in any."""
+    memos = list[Memo]()
+    for entry in value if isinstance(value, list) else [value]:
+        if not isinstance(entry, dict):
+            raise ValueError(f"a memo is {entry!r}, not an object")
+        try:
+            first, last = int(entry["start"]), int(entry["end"])
+        except (KeyError, TypeError, ValueError):
+            raise ValueError("a memo has no start and end") from None
+        if rounds := tuple(items[max(0, first - 1) : max(0, last)]):
+            memos.append(Memo(str(entry.get("topic") or "conversation"), str(entry.get("summary") or ""), rounds))
+    if not memos:
+        raise ValueError("no memo holds a round")
+    return memos
+
+
+def _read_numbers(value: Any) -> list[int]:
+    """Each number once, in the order chosen. Raises ValueError for anything else."""
+    if not isinstance(value, list):
+        raise ValueError(f"{value!r} is no list")
+    return list(dict.fromkeys(int(each) for each in value))

@@ -1,0 +1,49 @@
+"""The chat memories by name: FragRel's, and the baselines of its chat task (papers' spec, rows 22 and 24).
+
+Owns which memory stands behind which policy. Knows no formula and no prompt.
+"""
+
+from __future__ import annotations
+
+from ..scoring import Indexer
+from ..strategy import Kit
+from .chat import MEMOCHAT, PAPER, TRUNCATED, ChatMemory, ChatPolicy
+from .memo import Memos
+from .relations import ContextRelation, NoRelation, Relation
+from .strategy import FragRel, FragRelOptions
+
+CONVERSATION = ContextRelation(0.8)
+"""What belongs together in a chat stands near each other (papers' spec 1.5)."""
+
+
+def chat_memory(
+    kit: Kit,
+    policy: ChatPolicy = PAPER,
+    *,
+    relation: Relation = CONVERSATION,
+    alpha: float = 0.5,
+    score: Indexer | None = None,
+    source: str = "conversation",
+) -> ChatMemory:
+    """FragRel behind a chat."""
+    behind = FragRel(kit, FragRelOptions(relation, alpha, order="time"), score)
+    return ChatMemory(kit, behind, policy, name="chat fragrel", source=source)
+
+
+def mem_retrieval(
+    kit: Kit, policy: ChatPolicy = PAPER, *, score: Indexer | None = None, source: str = "conversation"
+) -> ChatMemory:
+    """The same retrieval without a relation."""
+    behind = FragRel(kit, FragRelOptions(NoRelation(), order="time"), score)
+    return ChatMemory(kit, behind, policy, name="chat retrieval", source=source)
+
+
+def truncated_history(kit: Kit, *, source: str = "conversation") -> ChatMemory:
+    """The newest rounds that the window holds, and nothing of the older ones."""
+    return ChatMemory(kit, FragRel(kit), TRUNCATED, name="chat truncated", source=source)
+
+
+def memo_chat(kit: Kit, policy: ChatPolicy = MEMOCHAT, *, source: str = "conversation") -> ChatMemory:
+    """MemoChat: memos of what left the window, chosen by the model."""
+    memos = Memos(kit)
+    return ChatMemory(kit, memos, policy, name="chat memo", source=source, recall_cost=memos.recall_cost)
