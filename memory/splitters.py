@@ -1,29 +1,67 @@
-"""Items in pieces: whole sentences up to a number of words or tokens, rounds of a conversation, sections, windows.
+"""Items in pieces: whole sentences up to a number of words or tokens, windows of lines, rounds of a conversation.
 
 Owns where a segment begins and ends. Knows no question and no score. Segments of one item follow each other without
-a gap and without an overlap, except windows of lines.
+a gap and without an overlap, except windows of lines. Sections are cut by `documents.by_headings`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
+from ..retrieval.fragments import Slicing
 from .values import Item, Segment
 
 Splitter = Callable[[Item], list[Segment]]
 
-_SENTENCE_ENDS = re.compile(r"(?<=[。？！；.!?;\n])")
-
 
 def by_words(n_words: int) -> Splitter:
     """Whole sentences up to `n_words` words, as LongBench splits (papers' spec 1.5); a longer sentence stays whole."""
-    return _greedy(n_words, count_words)
+    _positive(n_words)
+    return lambda item: segments_of(item, pack(sentences(item.text), n_words, count_words))
 
 
-def by_tokens(n_tokens: int, count_tokens: Callable[[str], int]) -> Splitter:
-    """Whole sentences up to `n_tokens` tokens."""
-    return _greedy(n_tokens, count_tokens)
+def by_tokens(n_tokens: int, count_tokens: Callable[[str], int], *, hard: bool = False) -> Splitter:
+    """Whole sentences up to `n_tokens` tokens, counted of the segment as a whole.
+
+    A longer sentence stays whole; when `hard`, it is cut between words, and a longer word between characters, so that
+    no segment has more, but for one character that has.
+    """
+    _positive(n_tokens)
+
+    def split(item: Item) -> list[Segment]:
+        return segments_of(item, fill(sentences(item.text), n_tokens, count_tokens, _HARDER if hard else ()))
+
+    return split
+
+
+def by_lines(n_lines: int = 20, stride: int = 10, kind: str = "centered") -> Splitter:
+    """Windows of lines, which overlap: `centered` as RepoCoder cuts files, `plain` as FragRel does (spec 2.1)."""
+    slicing = Slicing(kind, n_lines, stride)
+
+    def split(item: Item) -> list[Segment]:
+        lines = lines_of(item.text)
+        offsets = [0]
+        for line in lines:
+            offsets.append(offsets[-1] + len(line))
+        return [
+            Segment(
+                item.source,
+                number,
+                item.text[offsets[first] : offsets[end]],
+                offsets[first],
+                item.first_line + first,
+                item.said_at,
+            )
+            for number, (first, end) in enumerate(zip(*(a.tolist() for a in slicing.windows(len(lines))), strict=True))
+        ]
+
+    return split
+
+
+def by_turns() -> Splitter:
+    """Every item as it is: a round of a conversation is one segment, numbered as the round is."""
+    return lambda item: [Segment(item.source, item.number, item.text, 0, item.first_line, item.said_at)]
 
 
 def count_words(text: str) -> int:
@@ -31,31 +69,98 @@ def count_words(text: str) -> int:
     return len(_WORD.findall(text))
 
 
-_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_WORD = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
+def sentences(text: str) -> list[str]:
+    """The text in sentences, each with its mark and the blanks that follow; together they are the text."""
+    return _SENTENCE.findall(text)
 
 
-def _greedy(size: int, count: Callable[[str], int]) -> Splitter:
-    def split(item: Item) -> list[Segment]:
-        pieces: list[str] = []
-        room = 0
-        for sentence in filter(None, _SENTENCE_ENDS.split(item.text)):
-            n = count(sentence)
-            if pieces and n <= room:
-                pieces[-1] += sentence
-                room -= n
-            else:
-                pieces.append(sentence)
-                room = size - n
-        return _segments(item, pieces)
-
-    return split
+def lines_of(text: str) -> list[str]:
+    """The text in lines, each with its break."""
+    return _LINE.findall(text)
 
 
-def _segments(item: Item, pieces: list[str]) -> list[Segment]:
+def pack(pieces: Iterable[str], size: int, count: Callable[[str], int]) -> list[str]:
+    """Neighbouring pieces joined while their counts add up to `size` at most; a larger piece stays whole."""
+    packed: list[str] = []
+    room = -1
+    for piece in pieces:
+        n = count(piece)
+        if 0 <= n <= room:
+            packed[-1] += piece
+            room -= n
+        else:
+            packed.append(piece)
+            room = size - n
+    return packed
+
+
+def fill(
+    pieces: Sequence[str],
+    size: int,
+    count: Callable[[str], int],
+    cuts: Sequence[Callable[[str], list[str]]] = (),
+) -> list[str]:
+    """Neighbouring pieces joined while the whole counts `size` at most.
+
+    A larger piece is cut by the first of `cuts`, then by the next; what no cut makes smaller stays whole. Counts of
+    parts need not add up to that of the whole, as tokens do not, so wholes are counted: a few times for each.
+    """
+    filled: list[str] = []
+    start, n_characters = 0, 4 * size  # of the last piece that was filled: the next will have about as many
+    while start < len(pieces):
+        n = _most_that_fit(pieces, start, n_characters, size, count)
+        if n:
+            filled.append("".join(pieces[start : start + n]))
+            n_characters = len(filled[-1])
+        elif cuts:
+            filled += fill(cuts[0](pieces[start]), size, count, cuts[1:])
+        else:
+            filled.append(pieces[start])
+        start += max(1, n)
+    return filled
+
+
+def segments_of(item: Item, pieces: Iterable[str]) -> list[Segment]:
+    """The segments of an item from the pieces that it was cut into."""
     segments, start, line = list[Segment](), 0, item.first_line
     for number, text in enumerate(pieces):
         segments.append(Segment(item.source, number, text, start, line, item.said_at))
         start += len(text)
         line += text.count("\n")
     return segments
+
+
+def _most_that_fit(pieces: Sequence[str], start: int, n_characters: int, size: int, count: Callable[[str], int]) -> int:
+    """How many pieces from `start` on fit together, 0 for none; looked for around a guess."""
+    most, guess = len(pieces) - start, 0
+    while guess < most and n_characters > 0:
+        n_characters -= len(pieces[start + guess])
+        guess += 1
+    fitting, too_many, step = 0, most + 1, 1
+    while too_many - fitting > 1:
+        if count("".join(pieces[start : start + guess])) <= size:
+            fitting = guess
+        else:
+            too_many = guess
+        if too_many > most:
+            guess = min(fitting + step, most)
+        elif fitting == 0:
+            guess = max(too_many - step, 1)
+        else:
+            guess = (fitting + too_many) // 2
+        step *= 2
+    return fitting
+
+
+def _positive(size: int) -> None:
+    if size < 1:
+        raise ValueError(f"a segment cannot hold {size}; give at least 1.")
+
+
+_SENTENCE = re.compile(r"[^。？！；.!?;\n]*[。？！；.!?;\n]\s*|[^。？！；.!?;\n]+")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_WORD = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
+
+_HARDER: tuple[Callable[[str], list[str]], ...] = (re.compile(r"\s*\S+\s*|\s+").findall, list)
+"""How a sentence is cut that is too long: between words, then between characters."""
