@@ -23,6 +23,7 @@ from ..codegraph.relations import Relations
 from ..codegraph.weights import Weights
 from .fragments import FileFragments, Slicing, count_lines, lines_between, normalise, slice_file, split_lines
 from .lexical import FloatArray, LexicalIndex, grown
+from .names import NameTable
 from .terms import count_terms, encode
 from .values import Place, Query, QueryLines
 
@@ -44,7 +45,10 @@ class RepositoryIndex:
     Arrays over fragments have one place per fragment id, see `LexicalIndex`; dead ids hold anything.
     """
 
-    __slots__ = ("_owners", "ends", "graph", "hashes", "lexical", "n_lines", "relations", "settings", "starts", "texts")
+    __slots__ = (
+        *("_names", "_owners", "ends", "graph", "hashes", "lexical", "n_lines", "relations", "settings", "starts"),
+        "texts",
+    )
 
     def __init__(self, settings: RetrievalSettings = RetrievalSettings()) -> None:
         self.settings = settings
@@ -57,6 +61,7 @@ class RepositoryIndex:
         self.hashes: NDArray[np.uint64] = np.zeros(0, np.uint64)  # equal for identical windows
         self.n_lines = 0
         self._owners: NDArray[np.object_] = np.zeros(0, object)  # paths
+        self._names: NameTable | None = None  # of this snapshot or one before
 
     @classmethod
     def build(
@@ -108,7 +113,16 @@ class RepositoryIndex:
             following.n_lines += following.n_lines_of(path)
         spans = {path: following._spans(path) for path in pairs}
         following.relations = self.relations.with_changes(following.graph, spans, gone)
+        following._names = self._names
         return following
+
+    @property
+    def names(self) -> NameTable:
+        """Where each name is defined. Made when somebody asks, from an earlier snapshot's table where there is one."""
+        names = self._names
+        if names is None or names.graph is not self.graph:
+            names = self._names = NameTable(self.graph, names)
+        return names
 
     def place(self, fragment: int) -> Place:
         """Where a live fragment stands."""
@@ -144,6 +158,7 @@ class RepositoryIndex:
         names = ("settings", "graph", "relations", "lexical", "texts", "starts", "ends", "hashes", "n_lines")
         for name, value in zip(names, state, strict=True):
             setattr(self, name, value)
+        self._names = None
         self._owners = np.zeros(self.lexical.n_ids, object)
         for path in self.lexical.paths:
             ids = self.lexical.ids(path)

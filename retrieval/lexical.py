@@ -120,6 +120,27 @@ class LexicalIndex:
         postings = self._postings(query)
         return self._sum(postings.ids, self._bm25_parts(postings, list(query.values())))
 
+    def bm25_of_groups(self, groups: Sequence[Mapping[str, float]], weights: Sequence[float]) -> GroupScores:
+        """BM25 in which a group of terms counts as one term: the forms of a word, each with its weight.
+
+        A fragment says a group as often as it says its terms, weights included; `df` counts the live fragments that
+        have any of them.
+        """
+        n_live = self.n_fragments
+        lengths = self._lengths.astype(np.float64)
+        average = float((lengths * self.live).sum()) / n_live if n_live else 0.0
+        norm = K1 * (1 - B + B * lengths / (average or 1.0))
+        scores, frequencies = np.zeros(self.n_ids), []
+        for group, weight in zip(groups, weights, strict=True):
+            postings = self._postings(group)
+            each = np.repeat(np.array(list(group.values()), np.float64)[postings.terms], postings.sizes)
+            counts = self._sum(postings.ids, postings.counts * each)
+            here = np.flatnonzero(counts)
+            frequencies.append(len(here))
+            idf = float(np.log1p((n_live - len(here) + 0.5) / (len(here) + 0.5)))
+            scores[here] += weight * idf * (K1 + 1) * counts[here] / (counts[here] + norm[here])
+        return GroupScores(scores, tuple(frequencies))
+
     def jaccard(self, query: Iterable[str]) -> FloatArray:
         """Shared terms over all terms of query and fragment, (n_ids,): RepoCoder's similarity on our terms."""
         terms = dict.fromkeys(query)
@@ -178,6 +199,13 @@ class LexicalIndex:
     def _sum(self, ids: IntArray, weights: FloatArray | None) -> FloatArray:
         """Sum per fragment, 0 for dead ones."""
         return np.bincount(ids, weights, self.n_ids).astype(np.float64, copy=False) * self.live
+
+
+class GroupScores(NamedTuple):
+    """What `LexicalIndex.bm25_of_groups` finds."""
+
+    scores: FloatArray  # (n_ids,)
+    df: tuple[int, ...]  # of each group
 
 
 class _Postings(NamedTuple):

@@ -35,7 +35,7 @@ LINE_BREAK = 0
 
 def terms_of(text: str) -> list[str]:
     """Every term of `text` in order of its words, repeats included."""
-    return list(chain.from_iterable(map(terms_of_word, _words(encode(text).replace(b"\n", b" ")))))
+    return list(chain.from_iterable(map(terms_of_word, words_in(encode(text).replace(b"\n", b" ")))))
 
 
 def count_terms(text: str) -> Counter[str]:
@@ -79,7 +79,7 @@ class Vocabulary:
 
     def numbers(self, text: bytes) -> NDArray[np.int64]:
         """The term numbers of `text` in order, with `LINE_BREAK` for every line break."""
-        words = _words(text.replace(b"\n", b" \n "))
+        words = words_in(text.replace(b"\n", b" \n "))
         return np.fromiter(chain.from_iterable(map(self._numbers_of_word.__getitem__, words)), np.int64)
 
     def keys(self, numbers: Iterable[int]) -> NDArray[np.uint64]:
@@ -133,7 +133,8 @@ _TO_WORDS = bytes(
 )
 
 
-def _words(text: bytes) -> list[bytes]:
+def words_in(text: bytes) -> list[bytes]:
+    """The words of a text in order, repeats included; a NUL for every line break that stands between blanks."""
     return text.translate(_TO_WORDS).split()
 
 

@@ -31,6 +31,8 @@ from ..llm import Cancel, CodeModel
 from ..memory.storage import MemoryStore
 from ..retrieval import RankedFragment, RetrievalOptions, Retrieved
 from .analysis import analyse
+from .chat.evidence import GatherOptions, gather
+from .chat.values import Case, Exhibit
 from .completion import Completion, Cursor, Engine, Request, Round, Trigger, retrieve_at
 from .completion.repair import IndentStyle, style_of_properties
 from .config import Config, load_config
@@ -438,6 +440,22 @@ class Workspace:
             notes,
         )
 
+    def gather(
+        self,
+        question: str,
+        folder: Path | str | None = None,
+        *,
+        options: GatherOptions | None = None,
+        turns: Sequence[Exhibit] = (),
+    ) -> Case:
+        """Everything that speaks to a question, of one folder or of all. Unsaved edits count."""
+        self._wait_for(self._bring_in_pending())
+        root = None if folder is None else Path(folder).resolve()
+        indexes = {str(f.path): f.snapshot.index for f in self._folders if root in (None, f.path)}
+        if root is not None and not indexes:
+            raise ValueError(f"{folder} is no folder of this workspace. Add it, or ask about one that is.")
+        return gather(indexes, question, options or GatherOptions(), turns)
+
     def status(self) -> Status:
         snapshots = [folder.snapshot.index for folder in self._folders]
         return Status(
@@ -528,16 +546,18 @@ class Workspace:
 
     def _cursor(self, path: Path, line: int, character: int) -> tuple[FolderSnapshot, Cursor]:
         # The file at the cursor counts as it is now anyway; what was edited in others before must be seen too.
-        edits = self._bring_in_pending(but=path)
-        if edits is not None:
-            with suppress(FutureTimeoutError, CancelledError):
-                edits.result(timeout=LONGEST_WAIT_S)
+        self._wait_for(self._bring_in_pending(but=path))
         buffer = self._buffers.get(path)
         lines = buffer.lines if buffer is not None else TextLines(_text_on_disk(path))
         line, character = lines.clamp(line, character)
         root, key = self._file(path)
         recent = self._recent.get(root) if self.config.completion.recent_edits else None
         return self._snapshot_of(root), Cursor(key, lines, line, character, root, recent or RecentEdits())
+
+    def _wait_for(self, edits: Future[None] | None) -> None:
+        if edits is not None:
+            with suppress(FutureTimeoutError, CancelledError):
+                edits.result(timeout=LONGEST_WAIT_S)
 
     def _editor_config(self, root: str) -> EditorConfigs:
         return self._editor_configs.setdefault(root, EditorConfigs(Path(root)))

@@ -41,6 +41,18 @@ class Exhibit:
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """A sentence that the code graph gives by itself ("`pay` is called in 3 places."), and the lines it stands on.
+
+    With `complete` there are no further ones: a list of callers that was cut, or that names alone made, is not.
+    """
+
+    text: str
+    exhibits: tuple[Exhibit, ...]
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """Everything that was found for a question, best first, and how sure it is that this answers it."""
 
@@ -48,6 +60,9 @@ class Case:
     exhibits: tuple[Exhibit, ...]
     confidence: float = 0.0  # 0 to 1; below the threshold the answer is "not found in this repository"
     names: tuple[str, ...] = ()  # symbols of the repository that the question speaks of
+    findings: tuple[Finding, ...] = ()  # direct answers of the code graph, where the question asks for them
+    looked_for: tuple[str, ...] = ()  # words of the question that carry meaning, the rarest first
+    missing: tuple[str, ...] = ()  # those of them that no file says in any form
     notes: tuple[str, ...] = ()
     timings_ms: dict[str, float] = field(default_factory=dict)
 

@@ -1,0 +1,197 @@
+"""The other forms in which a word of a question may stand in code: "decides" as `decided`, "directory" as `dir`.
+
+Owns the rules for English words and the two small tables of words that programmers use for each other. Knows no
+repository: a form that nobody writes finds nothing and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+# Weights of a form against the word itself. Benchmarks: benchmarks/results/memory-log.md, "Questions about the code".
+INFLECTED = 0.95  # step, steps, stepping
+DERIVED = 0.75  # schedule, scheduler; configure, configuration
+SHORTENED = 0.8  # directory, dir
+RELATED = 0.5  # delete, remove
+
+_SHORTENED = """
+    address addr | argument arg args kwargs | attribute attr attrs | authentication auth | average avg |
+    buffer buf | character char chars | column col cols | command cmd | configuration config cfg conf |
+    context ctx | coordinate coord coords | database db | default defaults | dependency dep deps | deduplicate dedupe |
+    destination dest dst | development dev | dictionary dict | difference diff | directory dir dirs |
+    distribution dist | documentation doc docs | duplicate dedupe dup | environment env envs | error err |
+    evaluate eval | execute exec | expression expr | extension ext | feature feat | function func fn |
+    generator gen | heterogeneous heterogenous | identifier id ids | image img | implementation impl | index idx |
+    information info | initialise init initializer | integer int | language lang | length len | library lib |
+    maximum max | memory mem | message msg | minimum min | multiply mul | number num n | object obj |
+    observation obs | operation op ops | optimizer optim opt | package pkg | parameter param params |
+    password passwd pwd | pointer ptr | position pos | previous prev | process proc | property prop props |
+    random rng rand | reference ref refs | regular reg | repository repo | request req | response resp |
+    sequence seq | source src | specification spec specs | standard std | statistic stats stat | string str |
+    synchronise sync | temperature temp | temporary tmp temp | utility util utils | value val | variable var vars |
+    vector vec | vocabulary vocab | statement stmt | transaction txn | unique uniq | version ver |
+    generalized generalised | learning_rate lr
+"""
+_RELATED = """
+    remove delete erase drop discard purge | error exception fail failure | save store write dump persist keep |
+    load read restore open | create make build construct | compute calculate evaluate derive | begin start |
+    stop end finish abort | option setting argument parameter flag | folder directory | average mean |
+    send post submit emit | receive fetch get | check verify validate ensure assert | choose select pick decide |
+    convert transform cast parse | limit bound clip clamp cap max | print show display render draw plot |
+    count number amount many | size length width | wait sleep pause delay block | retry again repeat attempt |
+    log trace record | skip ignore exclude | combine merge join concatenate concat | reset clear empty |
+    duplicate same identical twice | random seed shuffle sample | cache memo keep | thread worker process |
+    interrupt cancel abort | negative minus | allowed permitted valid | subclass inherit derive | big large huge |
+    small short tiny | fast speed quick | test check | list enumerate | split divide cut | order sort rank |
+    file path | run execute call invoke | update refresh | find search lookup locate | wrong invalid bad incorrect
+"""
+_IRREGULAR = """
+    write writes writing written wrote | choose chooses choosing chosen chose choice | build builds building built |
+    send sends sending sent | run runs running ran | keep keeps keeping kept | give gives giving given gave |
+    take takes taking taken took | draw draws drawing drawn drew | make makes making made | hide hides hidden |
+    throw throws throwing thrown threw | hold holds holding held | lose loses losing lost loss |
+    break breaks breaking broken broke | get gets getting got | find finds finding found | begin begins began begun |
+    freeze freezes freezing frozen | know known knows | think thought | read reads reading |
+    decide decides decided deciding decision | split splits splitting | index indices indexes indexed indexing |
+    vertex vertices | matrix matrices | axis axes | datum data | criterion criteria | leaf leaves | child children |
+    bind binds binding bound | spend spends spent | leave leaves left | fall falls fell fallen | grow grows grown grew |
+    derive derives derived derivation | analyse analyze analysis analyses analysed
+"""
+
+
+@lru_cache(maxsize=4096)
+def forms_of(word: str) -> dict[str, float]:
+    """The forms of a lower-case word with their weights, itself first with 1."""
+    found: dict[str, float] = {}
+
+    def add(form: str, weight: float) -> None:
+        for spelled in _spellings(form):
+            if len(spelled) > 1 or spelled == word:
+                found[spelled] = max(weight, found.get(spelled, 0.0))
+
+    add(word, 1.0)
+    bases = list(dict.fromkeys(_bases(word)))
+    # A word that is inflected itself is not inflected once more.
+    for base in bases[1:] or bases:
+        add(base, INFLECTED)
+        for form in _inflected(base):
+            add(form, INFLECTED)
+    for root in dict.fromkeys(root for base in bases[1:] or bases for root in _roots(base)):
+        for form in (*_inflected(root), *_derived(root)):
+            add(form, DERIVED)
+    for form, weight in list(found.items()):
+        for table, factor in ((_SHORT_FORMS, SHORTENED), (_RELATED_FORMS, RELATED)):
+            for other in table.get(form, ()):
+                for inflected in _inflected(other) if factor == RELATED else (other,):
+                    add(inflected, weight * factor)
+    return found
+
+
+def _bases(word: str) -> Iterator[str]:
+    """What a word may be an inflection of, and it itself: `stopping` of stop, `queries` of query."""
+    yield word
+    yield from _IRREGULAR_FORMS.get(word, ())
+    if len(word) < 4:
+        return
+    if word.endswith("ies"):
+        yield word[:-3] + "y"
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        yield word[:-1]
+        if word.endswith(("ses", "xes", "zes", "ches", "shes")):
+            yield word[:-2]
+    if word.endswith("ied"):
+        yield word[:-3] + "y"
+    for ending in ("ing", "ed"):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) > 1:
+            yield stem
+            yield stem + "e"
+            if (len(stem) > 2 and stem[-1] == stem[-2] and stem[-1] not in "ls") or stem.endswith("ll"):
+                yield stem[:-1]
+
+
+def _roots(word: str) -> Iterator[str]:
+    """The verbs that a word may be made of, or the word as such a verb."""
+    if len(word) < 4:
+        return
+    is_derived = False
+    for ending, others in _ENDINGS:
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) > 2:
+            is_derived = True
+            yield from (stem + other for other in others)
+            if len(stem) > 3 and stem[-1] == stem[-2] and ending in ("er", "or"):
+                yield stem[:-1]
+    if not is_derived:
+        yield word
+
+
+# Derivations of verbs that code is full of: initialization, scheduler, measurement, rejection.
+_ENDINGS = (
+    ("ization", ("ize",)),
+    ("isation", ("ise",)),
+    ("ification", ("ify",)),
+    ("ation", ("ate", "e", "")),
+    ("ition", ("ite", "e", "")),
+    ("ision", ("ide", "ise")),
+    ("sion", ("d", "se")),
+    ("ion", ("", "e")),
+    ("er", ("", "e")),
+    ("or", ("", "e")),
+    ("ment", ("",)),
+    ("al", ("e", "")),
+)
+
+
+def _inflected(base: str) -> Iterator[str]:
+    yield base
+    yield from _IRREGULAR_FORMS.get(base, ())
+    if len(base) < 2:
+        return
+    if base.endswith("y") and base[-2] not in "aeiou":
+        yield from (base[:-1] + "ies", base[:-1] + "ied", base + "ing")
+        return
+    yield base + ("es" if base.endswith(("s", "x", "z", "ch", "sh")) else "s")
+    stem = base.removesuffix("e")
+    yield from (stem + "ing", stem + "ed")
+    if base[-1] not in "aeiouywx" and base[-2] in "aeiou":
+        yield from (base + base[-1] + "ing", base + base[-1] + "ed")
+
+
+def _derived(base: str) -> Iterator[str]:
+    stem = base.removesuffix("e")
+    yield from (stem + "er", stem + "or", stem + "ers", stem + "ion", stem + "ation", base + "ment", base + "ments")
+    if base[-1] not in "aeiouywx" and base[-2] in "aeiou":
+        yield base + base[-1] + "er"
+    if base.endswith("ify"):
+        yield base[:-1] + "ication"
+
+
+def _spellings(word: str) -> Iterator[str]:
+    """A word as British and as American English write it."""
+    yield word
+    for british, american in _ACROSS_THE_OCEAN:
+        for here, there in ((british, american), (american, british)):
+            if here in word[2:]:
+                yield word[:2] + word[2:].replace(here, there)
+
+
+_ACROSS_THE_OCEAN = (
+    *(("ise", "ize"), ("isi", "izi"), ("isa", "iza"), ("yse", "yze"), ("centre", "center"), ("ence", "ense")),
+    *(("avour", "avor"), ("aviour", "avior"), ("lour", "lor"), ("ghbour", "ghbor"), ("elled", "eled"), ("ogue", "og")),
+)
+
+
+def _table(text: str) -> dict[str, tuple[str, ...]]:
+    """Each word of a group with the others of it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for group in text.split("|"):
+        words = group.split()
+        for word in words:
+            others = [other for other in words if other != word]
+            found[word] = tuple(dict.fromkeys((*found.get(word, ()), *others)))
+    return found
+
+
+_SHORT_FORMS, _RELATED_FORMS, _IRREGULAR_FORMS = _table(_SHORTENED), _table(_RELATED), _table(_IRREGULAR)

@@ -1,0 +1,197 @@
+"""What a question says: the names in it as written, the words that carry meaning, and what kind of answer it wants.
+
+Owns how a question is read. Knows no repository, so it cannot tell a rare word from a frequent one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from ..terms import encode, terms_of_word
+from .forms import SHORTENED, forms_of
+
+Kind = Literal["callers", "callees", "definition", "decision", "documentation", "path", "subclasses", "raisers"]
+"""What an answer is, as far as the words of a question tell; each adds evidence to the general search."""
+
+INTENT_WEIGHT = 0.2
+"""Of words that say what is asked about a thing ("decided", "defined"), against 1 of words that name the thing."""
+
+PART_WEIGHT = 0.3
+"""Of a part of a name, against 1 of the whole: `step` of `step_mdp`."""
+
+MAX_CHARACTERS = 4000
+"""A longer question is read up to here."""
+
+MAX_CONCEPTS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """One word or name of the question, with the terms under which an index may have it, each with a weight."""
+
+    word: str  # as asked
+    forms: dict[str, float]
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A question, read."""
+
+    text: str
+    concepts: tuple[Concept, ...]
+    names: tuple[str, ...]  # identifiers, dotted ones and paths, as written; in the order of the question
+    kinds: frozenset[Kind]
+    words: tuple[str, ...]  # all plain words in lower case, the small ones included
+    about_tests: bool = False
+
+
+def read_question(text: str) -> Wording:
+    """The reading of any text; one without words has no concepts."""
+    text = text[:MAX_CHARACTERS]
+    names = tuple(dict.fromkeys(_names(text)))
+    rest = _NAME.sub(" ", _QUOTED.sub(" ", text))
+    as_written = _WORD.findall(rest)
+    words = tuple(word.lower() for word in as_written)
+    concepts: dict[str, Concept] = {}
+
+    def add(concept: Concept) -> None:
+        known = concepts.get(concept.word.lower())
+        if known is None or known.weight < concept.weight:
+            concepts[concept.word.lower()] = concept
+
+    for name in names:
+        for concept in _concepts_of_name(name):
+            add(concept)
+    together = _joined(words)
+    for written, word in zip(as_written, words, strict=True):
+        if word not in SMALL_WORDS:
+            forms = _forms_as_written(written) | together.get(word, {})
+            add(Concept(word, forms, INTENT_WEIGHT if word in INTENT_WORDS else 1.0))
+    kinds = frozenset(kind for kind, pattern in _KINDS if pattern.search(text))
+    about_tests = any(word in ("test", "tests", "tested", "testing") for word in words)
+    chosen = list(concepts.values())
+    if not any(concept.weight == 1.0 for concept in chosen):
+        # "Where is the default set?" has nothing but intent words: they are all there is to go by.
+        chosen = [Concept(concept.word, concept.forms) for concept in chosen]
+    return Wording(text, tuple(chosen[:MAX_CONCEPTS]), names, kinds, words, about_tests)
+
+
+_SMALL = """
+    a about actually after again all also am an and any anyone anything are as ask at be back because been before
+    being between but by can could current currently did do does doing done each else ever every everything exactly
+    find for from get gets give given gives goes had happen happens has have having he her here how i if in inside
+    into is it its just kind know let like look made make makes many may me might mine more most much must my need
+    no not now of off on once one only onto or other our out over per own part parts place places please point
+    question same say says see shall she should show so some somebody someone something somewhere still such tell
+    than that the their them then there these they thing things this those to too under until up us use used uses
+    using very want was way we well were what whatever when where whether which while who whom whose why will with
+    within without would you your code codebase repo repository project program source
+"""
+SMALL_WORDS = frozenset(_SMALL.split())
+"""Words that a question is built with. They say nothing of what is asked about."""
+
+_INTENT = """
+    called calling calls call caller callers callee callees invoke invoked invokes class classes compute computed
+    computes constant decide decided decides decision default defaults define defined defines definition determine
+    determined determines describe described describes description document documentation documented documents error
+    exception file files function functions handle handled handles implement implementation implemented implements
+    inherit inherits subclass subclasses derive derives located location long max maximum method methods module
+    parameter parameters raise raised raises raising reach reaches responsible result results return returned
+    returns set sets setting take takes value values variable work works written choose chosen chooses
+"""
+INTENT_WORDS = frozenset(_INTENT.split())
+"""Words that say what is asked about a thing rather than which thing."""
+
+# `quoted`, "quoted" and 'quoted' parts are taken as they stand; an apostrophe inside a word quotes nothing.
+_QUOTED = re.compile(r"`+([^`\n]+)`+|\"([^\"\n]+)\"|(?<!\w)'([^'\n]+)'(?!\w)|“([^”\n]+)”")
+_EXTENSIONS = "py|pyi|md|rst|txt|toml|json|ya?ml|cfg|ini|ipynb|js|jsx|ts|tsx|go|rs|java|c|h|cc|cpp|hpp|cs|rb|php"
+_FILE_NAME = re.compile(rf"\.(?:{_EXTENSIONS})$")
+_NAME = re.compile(
+    r"(?:[\w.-]+/)+[\w.-]*\w"  # a path
+    rf"|\b\w+\.(?:{_EXTENSIONS})\b"
+    r"|(?<![\w.])[^\W\d]\w*(?:(?:\.|::|->|#)[^\W\d]\w*)+(?:\(\))?"  # dotted
+    r"|\b\w*[^\W_]_\w+(?:\(\))?|(?<!\w)_\w+(?:\(\))?"  # snake_case, _private
+    r"|\b[^\W\d_]*[^\W\d_A-Z][A-Z]\w*(?:\(\))?"  # camelCase, CamelCase
+    r"|\b[A-Z][A-Z0-9]+[a-z]\w*"  # HTTPServer
+    r"|\b[^\W\d]\w*\(\)",  # called()
+)
+_WORD = re.compile(r"[^\W_]+")
+
+# A dotted word is a name only when its parts look like names: "e.g." and "sentence.Next" do not.
+_ABBREVIATIONS = frozenset({"e.g", "i.e", "etc", "vs"})
+
+
+def _names(text: str) -> Iterator[str]:
+    for match in _QUOTED.finditer(text):
+        yield from _NAME_IN_QUOTES.findall(next(filter(None, match.groups())))
+    for match in _NAME.finditer(_QUOTED.sub(" ", text)):
+        name = match.group().removesuffix("()").replace("::", ".").replace("->", ".").replace("#", ".")
+        if name.lower() not in _ABBREVIATIONS:
+            yield name
+
+
+_NAME_IN_QUOTES = re.compile(r"[\w./-]*\w")
+
+
+def _concepts_of_name(name: str) -> Iterator[Concept]:
+    """The name as a term, and its parts with less weight. Of a dotted name or a path the last part counts most."""
+    *outer, last = [part for part in re.split(r"[./]", name) if part] or [name]
+    if outer and _FILE_NAME.search(name):  # its stem says more than its extension
+        *outer, last = outer
+    for part, weight in ((last, 1.0), *((part, 0.5) for part in outer)):
+        terms = terms_of_word(encode(part))
+        if not terms:
+            continue
+        forms = {term: 1.0 for term in dict.fromkeys((part, part.lower()))}
+        if len(terms) == 1 or (len(terms) == 2 and terms[0].lower() == terms[1]):
+            forms = dict(forms_of(part.lower())) | forms
+        yield Concept(part, forms, weight)
+        if len(terms) > 2:
+            for term in terms[1:]:
+                yield Concept(term, forms_of(term), PART_WEIGHT * weight)
+
+
+def _forms_as_written(word: str) -> dict[str, float]:
+    """The forms of a plain word, and of what an index has instead of a word with digits: `nsga` for NSGA2."""
+    terms = terms_of_word(encode(word))
+    parts = {term: SHORTENED for term in terms[1:] if term != word.lower()}
+    return {**parts, **forms_of(word.lower()), **dict.fromkeys((word, word.upper(), word.capitalize()), 1.0)}
+
+
+def _joined(words: tuple[str, ...]) -> dict[str, dict[str, float]]:
+    """For each word the compounds with its neighbours: "data loader" may be written `dataloader`."""
+    found: dict[str, dict[str, float]] = {}
+    for first, second in pairwise(words):
+        if first not in SMALL_WORDS and second not in SMALL_WORDS:
+            for word in (first, second):
+                found.setdefault(word, {})[first + second] = 0.8
+    return found
+
+
+_CALLERS = r"""\b(what|who|which|where|how)\b.*\b(calls?|uses?|used|using|called|invokes?|invoked|imports?|imported
+|usages?|callers?|instantiate[sd]?|constructed|referenced|depends?\ on)\b|^\s*(usages?|uses|callers?)\ of\b"""
+_CALLEES = r"\bwhat\ (?:does|do)\ .*\ (?:call|use|depend\ on|invoke)\b|\bcallees?\b"
+_DEFINITION = r"\bdefin(?:ed|es?|ition)\b|\bwhat\ is\b|\bimplement(?:ed|s|ation)?\b|\bwhere\ (?:is|are)\b"
+_DECISION = r"""\b(decid\w+|decision|determin\w+|chosen|chooses?|select\w*|set|computed?|calculated|handled|checked
+|defaults?|condition|happens?|when|why)\b"""
+_DOCUMENTATION = r"\b(document(?:s|ed|ation)?|describe[sd]?|explain(?:s|ed)?|readme|docs?|guide|tutorial|changelog)\b"
+_PATH = r"\b(?:reach(?:es)?|get\ from|path\ (?:from|between)|leads?\ to|end\ up\ (?:in|at)|way\ from)\b"
+_SUBCLASSES = r"""\b(inherit\w*|subclass\w*|deriv(?:e|es|ed)\ from|extends?|children\ of|implementations?\ of
+|implement)\b"""
+_RAISERS = r"\b(rais(?:e|es|ed|ing)|throws?|thrown)\b"
+
+_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    ("callers", re.compile(_CALLERS, re.IGNORECASE | re.VERBOSE)),
+    ("callees", re.compile(_CALLEES, re.IGNORECASE | re.VERBOSE)),
+    ("definition", re.compile(_DEFINITION, re.IGNORECASE | re.VERBOSE)),
+    ("decision", re.compile(_DECISION, re.IGNORECASE | re.VERBOSE)),
+    ("documentation", re.compile(_DOCUMENTATION, re.IGNORECASE)),
+    ("path", re.compile(_PATH, re.IGNORECASE | re.VERBOSE)),
+    ("subclasses", re.compile(_SUBCLASSES, re.IGNORECASE | re.VERBOSE)),
+    ("raisers", re.compile(_RAISERS, re.IGNORECASE)),
+)

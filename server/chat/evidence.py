@@ -1,0 +1,101 @@
+"""Everything that speaks to a question: code, definitions, documents and past turns, in one budget.
+
+Owns how these are fused and ordered. What ranks them is in `retrieval/questions`, what the code graph says by itself in
+`findings`, how sure it is in `certainty`. Knows no model.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ...memory.strategy import estimate_tokens
+from ...retrieval import RepositoryIndex
+from ...retrieval.questions import Found, SearchOptions, search
+from .certainty import certainty
+from .exhibits import exhibits_of, without_repeats
+from .findings import findings
+from .values import Case, Exhibit
+
+TURN_SHARE = 0.25
+"""Past turns take at most this share of the budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatherOptions:
+    """How much evidence, and what it is searched with."""
+
+    max_tokens: int = 3000
+    max_exhibits: int = 12
+    search: SearchOptions = field(default_factory=SearchOptions)
+
+
+def gather(
+    indexes: Mapping[str, RepositoryIndex],
+    question: str,
+    options: GatherOptions = GatherOptions(),
+    turns: Sequence[Exhibit] = (),
+) -> Case:
+    """The case of a question, best exhibit first, in at most the tokens of the options.
+
+    `indexes` are the snapshots by workspace folder; with a single one exhibits name no folder. `turns` are past turns
+    that may matter, best first. Raises nothing: a question without words gives an empty case.
+    """
+    started = time.perf_counter()
+    founds = {folder: search(index, question, options.search) for folder, index in indexes.items()}
+    searched = time.perf_counter()
+    single = len(indexes) == 1
+    ranked: list[Exhibit] = []
+    said = []
+    for folder, found in founds.items():
+        shown = "" if single else folder
+        said += findings(found, indexes[folder], shown)
+        for weighed in found.units:
+            ranked += exhibits_of(found, weighed, indexes[folder], shown)
+    ranked.sort(key=lambda exhibit: -exhibit.score)
+    first = [exhibit for finding in said for exhibit in finding.exhibits]
+    # What the graph says comes first and keeps its order; the search goes on below it.
+    top = ranked[0].score if ranked else 1.0
+    first = [replace(exhibit, score=top * 1.01 ** (len(first) - rank)) for rank, exhibit in enumerate(first)]
+    room = options.max_tokens
+    past = _within(turns, int(room * TURN_SHARE), options.max_exhibits // 3)
+    room -= sum(_tokens(turn) for turn in past)
+    exhibits = _within(without_repeats([*first, *ranked]), room, options.max_exhibits)
+    best = max(founds.values(), key=certainty, default=None)
+    done = time.perf_counter()
+    return Case(
+        question,
+        (*exhibits, *past),
+        0.0 if best is None else (max(0.9, certainty(best)) if said and first else certainty(best)),
+        tuple(dict.fromkeys(name for found in founds.values() for name, _ in found.named)),
+        tuple(said),
+        *_words(list(founds.values())),
+        timings_ms={"search": 1e3 * (searched - started), "exhibits": 1e3 * (done - searched)},
+    )
+
+
+def _words(founds: Sequence[Found]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words that carry meaning, the rarest first, and those of them that no folder has."""
+    if not founds:
+        return (), ()
+    concepts = founds[0].wording.concepts
+    df = [sum(found.df[number] for found in founds) for number in range(len(concepts))]
+    order = sorted((number for number in range(len(concepts)) if concepts[number].weight >= 0.5), key=lambda n: df[n])
+    return tuple(concepts[n].word for n in order), tuple(concepts[n].word for n in order if not df[n])
+
+
+def _within(exhibits: Sequence[Exhibit], tokens: int, n: int) -> list[Exhibit]:
+    kept: list[Exhibit] = []
+    for exhibit in exhibits:
+        cost = _tokens(exhibit)
+        if len(kept) == n:
+            break
+        if cost <= tokens:
+            tokens -= cost
+            kept.append(exhibit)
+    return kept
+
+
+def _tokens(exhibit: Exhibit) -> int:
+    return estimate_tokens(f"{exhibit.place}\n{exhibit.text}")

@@ -1,0 +1,104 @@
+"""The answer without a model: the evidence itself, said plainly.
+
+Owns the wording. Knows the case alone: no index, no model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .certainty import FOUND_ABOVE
+from .values import Case, Citation, Exhibit, Finding, Reply
+
+NO_MODEL = "No model wrote this answer: these are lines of the repository, best first."
+
+N_SHOWN = 6
+"""So many exhibits are shown beside what the code graph says."""
+
+MOST_LINES = 8
+"""Of each so many lines."""
+
+
+def extractive(case: Case, found_above: float = FOUND_ABOVE) -> Reply:
+    """A reply whose every line stands in the evidence."""
+    if not case.exhibits or case.confidence < found_above:
+        return _not_found(case)
+    blocks = [_finding(finding) for finding in case.findings]
+    stood = {exhibit.place for finding in case.findings for exhibit in finding.exhibits}
+    others = [exhibit for exhibit in case.exhibits if exhibit.place not in stood and exhibit.kind != "turn"][:N_SHOWN]
+    words = _words(case)
+    blocks += [_exhibit(exhibit, words) for exhibit in others]
+    shown = [exhibit for finding in case.findings for exhibit in finding.exhibits] + others
+    return Reply("\n\n".join((*blocks, NO_MODEL)), _citations(shown), case)
+
+
+def _not_found(case: Case) -> Reply:
+    lines = ["Not found in this repository."]
+    if case.looked_for:
+        lines.append("Looked for " + ", ".join(f"“{word}”" for word in case.looked_for[:8]) + ".")
+    if case.missing:
+        lines.append("No file says " + " or ".join(f"“{word}”" for word in case.missing[:5]) + ".")
+    near = [exhibit for exhibit in case.exhibits if exhibit.kind != "turn"][:3]
+    if near:
+        lines += ["Nearest:", *(f"- {_head(exhibit)}" for exhibit in near)]
+    return Reply("\n".join(lines), _citations(near), case, found=False)
+
+
+def _finding(finding: Finding) -> str:
+    lines = [finding.text]
+    for exhibit in finding.exhibits:
+        lines.append(f"- {exhibit.place}: {exhibit.why}")
+        lines += _numbered(exhibit, exhibit.text.split("\n"), range(min(4, exhibit.end_line - exhibit.start_line)))
+    if not finding.complete and finding.exhibits:
+        lines.append("  There may be more.")
+    return "\n".join(lines)
+
+
+def _exhibit(exhibit: Exhibit, words: Sequence[re.Pattern[str]]) -> str:
+    lines = exhibit.text.split("\n")
+    return "\n".join((f"{_head(exhibit)}", *_numbered(exhibit, lines, _best_lines(lines, words))))
+
+
+def _head(exhibit: Exhibit) -> str:
+    symbol = f" `{exhibit.symbol}`" if exhibit.symbol else ""
+    folder = f"{exhibit.folder}: " if exhibit.folder else ""
+    return f"{folder}{exhibit.place}{symbol}" + (f" ({exhibit.why})" if exhibit.why else "")
+
+
+def _numbered(exhibit: Exhibit, lines: Sequence[str], chosen: Sequence[int]) -> list[str]:
+    width = len(str(exhibit.end_line))
+    indent = min((len(lines[n]) - len(lines[n].lstrip()) for n in chosen if lines[n].strip()), default=0)
+    shown, last = [], None
+    for number in chosen:
+        if last is not None and number > last + 1:
+            shown.append(f"    {'':>{width}}  ...")
+        shown.append(f"    {exhibit.start_line + number + 1:>{width}}  {lines[number][indent:]}".rstrip())
+        last = number
+    return shown
+
+
+def _best_lines(lines: Sequence[str], words: Sequence[re.Pattern[str]]) -> list[int]:
+    """The first line and those that say most words, in the order of the text."""
+    scores = {
+        number: sum(1 for word in words if word.search(line)) for number, line in enumerate(lines) if line.strip()
+    }
+    best = sorted(scores, key=lambda number: (-scores[number], number))
+    chosen = set([*sorted(scores)[:2], *(number for number in best if scores[number])][:MOST_LINES])
+    for number in sorted(scores):
+        if len(chosen) < 3:
+            chosen.add(number)
+    return sorted(chosen)
+
+
+def _words(case: Case) -> list[re.Pattern[str]]:
+    return [re.compile(re.escape(word[: max(4, len(word) - 3)]), re.IGNORECASE) for word in case.looked_for]
+
+
+def _citations(exhibits: Sequence[Exhibit]) -> tuple[Citation, ...]:
+    found = {
+        (e.folder, e.path, e.start_line, e.end_line): Citation(e.path, e.start_line, e.end_line, e.text, e.folder)
+        for e in exhibits
+        if e.kind != "turn"
+    }
+    return tuple(found.values())

@@ -1,0 +1,178 @@
+"""What a person asks of names: where is it defined, who uses it, what does it call, how does one reach the other?
+
+Owns the reading of the code graph for such questions, and tells what is resolved from what only has the same name.
+Knows no question text and no score. Lines are 0-based, as everywhere inside.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from math import log
+from typing import Literal
+
+from ...codegraph import Call, CallEdge
+from ...codegraph.facts import MODULE_SCOPE
+from ...retrieval import RepositoryIndex
+from ...retrieval.names import Named
+
+MAX_FILES = 300
+"""So many files are read for what only has the same name."""
+
+MAX_VISITED = 20_000
+"""A way is looked for through so many definitions."""
+
+BY_CALL, BY_UNIQUE_NAME, BY_OVERRIDE = 0.9, 0.6, 0.5
+"""How sure a step is: a resolved call, one that only its name leads somewhere, a method of the base that stands for
+that of a subclass. The surest way is the shortest among equally sure ones."""
+
+SiteKind = Literal["call", "call by name", "import", "subclass"]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A line that uses a definition."""
+
+    path: str
+    line: int
+    kind: SiteKind
+    inside: str = ""  # the qualified name of the definition around it, "" at the top of a file
+    how: str = ""  # of a resolved call: one of codegraph.HOW
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a way through calls: from a definition, by a line, to a definition."""
+
+    source: Named
+    target: Named
+    line: int  # of the call in the source's file; the target's own first line when it overrides
+    how: str  # one of codegraph.HOW, or "override"
+
+
+def callers(index: RepositoryIndex, named: Named) -> list[Site]:
+    """The calls that the graph resolves to a definition, by path and line. A class is called where it is made."""
+    graph = index.graph
+    found = {
+        (caller.path, graph.files[caller.path].calls[caller.call].line): caller
+        for caller in graph.callers(named.path, named.definition.qualified_name)
+    }
+    return [
+        Site(path, line, "call", _scope_name(index, path, graph.files[path].calls[caller.call].scope), caller.how)
+        for (path, line), caller in sorted(found.items())
+    ]
+
+
+def callers_by_name(index: RepositoryIndex, name: str) -> list[Site]:
+    """The calls of something of this name that lead nowhere in the graph: its receiver is not known."""
+    found = []
+    for path in _files_with(index, name):
+        resolved = {edge.call for edge in index.graph.call_edges(path)}
+        for number, call in enumerate(index.graph.files[path].calls):
+            if number not in resolved and call.callee.rpartition(".")[2] == name:
+                found.append(Site(path, call.line, "call by name", _scope_name(index, path, call.scope)))
+    return found
+
+
+def importers(index: RepositoryIndex, name: str) -> list[Site]:
+    """The lines that import something of this name."""
+    return [
+        Site(path, item.line, "import", _scope_name(index, path, item.scope))
+        for path in _files_with(index, name)
+        for item in index.graph.files[path].imports
+        if item.name == name
+    ]
+
+
+def subclasses(index: RepositoryIndex, name: str) -> list[Named]:
+    """The classes that name it as a base, and theirs in turn; by path and line, direct ones first."""
+    found: dict[tuple[str, str], Named] = {}
+    level = [name]
+    while level:
+        found_here = [named for base in level for named in index.names.subclasses(base)]
+        new = [named for named in found_here if _key(named) not in found]
+        found.update((_key(named), named) for named in new)
+        level = list(dict.fromkeys(named.definition.name for named in new))
+    return list(found.values())
+
+
+def callees(index: RepositoryIndex, named: Named) -> list[tuple[int, Named]]:
+    """What a definition calls in this repository: line of the first call and definition, in the order of the lines."""
+    found: dict[tuple[str, str], tuple[int, Named]] = {}
+    for call, edge in _calls_inside(index, named):
+        target = _target(index, edge)
+        if target is not None:
+            found.setdefault(_key(target), (call.line, target))
+    return sorted(found.values(), key=lambda item: item[0])
+
+
+def call_way(index: RepositoryIndex, sources: Sequence[Named], targets: Sequence[Named]) -> tuple[Step, ...]:
+    """The surest way along calls from one of the sources to one of the targets; empty when none leads there.
+
+    A class is left through any of its methods, and reached when it is made or when one of its methods is called.
+    """
+    wanted = {_key(target) for target in targets}
+    classes = {_key(target) for target in targets if target.definition.kind == "class"}
+    heap: list[tuple[float, int, Named, tuple[Step, ...]]] = []
+    order = count()
+    for source in sources:
+        heapq.heappush(heap, (0.0, next(order), source, ()))
+    done: set[tuple[str, str]] = set()
+    while heap and len(done) < MAX_VISITED:
+        cost, _, named, way = heapq.heappop(heap)
+        path, name = key = _key(named)
+        if way and (key in wanted or (path, name.rpartition(".")[0]) in classes):
+            return way
+        if key in done:
+            continue
+        done.add(key)
+        for step, strength in _steps(index, named):
+            if _key(step.target) not in done:
+                heapq.heappush(heap, (cost - log(strength), next(order), step.target, (*way, step)))
+    return ()
+
+
+def _steps(index: RepositoryIndex, named: Named) -> Iterator[tuple[Step, float]]:
+    for call, edge in _calls_inside(index, named):
+        target = _target(index, edge)
+        if target is not None:
+            strength = BY_UNIQUE_NAME if edge.how == "unique name" else BY_CALL
+            yield Step(named, target, call.line, edge.how), strength
+    outer, _, method = named.definition.qualified_name.rpartition(".")
+    if outer and named.definition.kind != "class":
+        for sub in index.names.subclasses(outer.rpartition(".")[2]):
+            override = index.graph.definition(sub.path, f"{sub.definition.qualified_name}.{method}")
+            if override is not None:
+                yield Step(named, Named(sub.path, override), override.header_line, "override"), BY_OVERRIDE
+
+
+def _calls_inside(index: RepositoryIndex, named: Named) -> Iterator[tuple[Call, CallEdge]]:
+    """The resolved calls in the lines of a definition."""
+    path, definition = named
+    calls = index.graph.files[path].calls
+    for edge in index.graph.call_edges(path):
+        call = calls[edge.call]
+        if definition.header_line <= call.line < definition.end_line:
+            yield call, edge
+
+
+def _target(index: RepositoryIndex, edge: CallEdge) -> Named | None:
+    definition = index.graph.definition(edge.path, edge.qualified_name)
+    return None if definition is None else Named(edge.path, definition)
+
+
+def _files_with(index: RepositoryIndex, name: str) -> Iterable[str]:
+    """The code files in which a name stands as a word, in order."""
+    scores = index.lexical.bm25_of_groups([{name: 1.0}], [1.0]).scores
+    paths = {index.place(fragment).path for fragment in scores.nonzero()[0].tolist()}
+    return sorted(paths)[:MAX_FILES]
+
+
+def _scope_name(index: RepositoryIndex, path: str, scope: int) -> str:
+    return "" if scope == MODULE_SCOPE else index.graph.files[path].definitions[scope].qualified_name
+
+
+def _key(named: Named) -> tuple[str, str]:
+    return named.path, named.definition.qualified_name
