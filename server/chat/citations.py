@@ -1,0 +1,313 @@
+"""Citations that are checked: of the places that a model names only those come through that hold what is cited.
+
+Owns what becomes of each mention of lines: kept, put right or dropped. Knows no model. How mentions are written is in
+`places.py`, whether lines hold a claim in `support.py`, what is left where one is dropped in `omission.py`.
+
+A mention is kept when its lines exist in the snapshot and hold its claim: the sentence that it stands in, or the one
+before where the mention stands alone, with the fenced code that it stands above or in. One that is off by a few lines
+is put right where quoted code or a name says where it belongs. What is kept is written `path:first-last`. All others
+are taken out of the text. So no place comes out that was not looked up.
+
+The check needs whole sentences, and a text that is still being written is shown as soon as it can be: word by word up
+to something that a citation may begin with, and on from there at the end of its sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from .omission import lead_start, stands_alone, without_mention
+from .places import MAY_BEGIN, Mention, find_mentions, looks_like_a_file
+from .sources import Source, Sources
+from .support import Claim, holds, lines_with, read_claim
+from .values import Case, Citation
+
+NEAR_LINES = 12
+"""A citation is put right when what it quotes or names stands no further away."""
+
+LONGEST_SPAN = 120
+"""More lines than this hold nearly any claim: they are cited only from the beginning of a definition on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A text without places that do not hold."""
+
+    text: str
+    citations: tuple[Citation, ...] = ()  # each once, in the order of the text
+    n_dropped: int = 0
+    n_corrected: int = 0
+    unknown_files: tuple[str, ...] = ()  # that the text names, and no folder holds
+
+
+def check(text: str, sources: Sources, case: Case) -> Checked:
+    """The text with checked citations. Any text in; nothing is raised."""
+    checking = CheckedStream(sources, case)
+    written = checking.feed(text) + checking.finish()
+    return replace(checking.checked, text=written)
+
+
+class CheckedStream:
+    """A text piece by piece. What `feed` and `finish` return, joined, is what `check` gives for the whole."""
+
+    def __init__(self, sources: Sources, case: Case) -> None:
+        self._sources = sources
+        self._case = case
+        self._pending = ""  # of the unit that is being written
+        self._n_shown = 0  # characters of it that are out
+        self._written: list[str] = []
+        self._said = read_claim(case.question, "")  # the last sentence that said something; at first, what was asked
+        self._last: Source | None = None  # of the last citation that was kept
+        self._citations: dict[tuple[str, str, int, int], Citation] = {}
+        self._n_dropped = self._n_corrected = 0
+        self._unknown: dict[str, None] = {}
+
+    @property
+    def checked(self) -> Checked:
+        """Of what was returned so far."""
+        citations = tuple(self._citations.values())
+        return Checked("".join(self._written), citations, self._n_dropped, self._n_corrected, tuple(self._unknown))
+
+    def feed(self, piece: str) -> str:
+        """What may be shown after these further characters."""
+        self._pending += piece.replace("\r", "")  # a lone one would write over its line in a terminal
+        out = ""
+        while (end := self._unit_end()) is not None:
+            out += self._unit(end)
+        return self._shown(out + self._part())
+
+    def finish(self) -> str:
+        """The rest."""
+        return self._shown(self._unit(len(self._pending)) if self._pending else "")
+
+    def _shown(self, text: str) -> str:
+        if text:
+            self._written.append(text)
+        return text
+
+    # Units: a sentence, a fenced block, or a sentence that ends its line with a citation and the block below it.
+
+    def _unit_end(self) -> int | None:
+        """Where the unit that is being written ends; None while that is not known."""
+        text = self._pending
+        if not text.strip() or _may_open_fence(text):
+            return text.find("\n") + 1 or None if not text.strip() else None
+        if _FENCE.match(text):
+            return _block_end(text, 0)
+        for found in _SENTENCE_END.finditer(text):
+            if not _NO_END.search(text[: found.end()]):
+                break
+        else:
+            return None
+        end = found.end()
+        if not found[0].endswith("\n") or next(self._mentions(text[:end]), None) is None:
+            return end
+        below = _BLANK_LINES.match(text, end)
+        start = below.end() if below else end
+        if not text[start:] or _may_open_fence(text[start:]):
+            return None
+        return _block_end(text, start) if _FENCE.match(text, start) else end
+
+    def _part(self) -> str:
+        """Of a unit that is not complete, what no citation can change."""
+        text = self._pending
+        if _FENCE.match(text) or _may_open_fence(text):
+            lines = text.splitlines(keepends=True)
+            end = 0
+            for line in lines:
+                if not line.endswith("\n") or next(self._mentions(line), None) is not None:
+                    break
+                end += len(line)
+        else:
+            found = MAY_BEGIN.search(text)
+            end = text.rfind(" ", 0, len(text) if found is None else found.start())
+            end = lead_start(text, max(end, 0))
+        start, self._n_shown = self._n_shown, max(end, self._n_shown)
+        return text[start : self._n_shown]
+
+    def _unit(self, end: int) -> str:
+        """The first `end` characters, checked, without what was shown of them."""
+        unit, self._pending = self._pending[:end], self._pending[end:]
+        n_shown, self._n_shown = self._n_shown, 0
+        return self._checked(unit)[n_shown:]
+
+    # What becomes of one unit.
+
+    def _checked(self, unit: str) -> str:
+        mentions = list(self._mentions(unit))
+        fence = _FENCE_ANYWHERE.search(unit)
+        end = len(unit) if fence is None else fence.start()
+        decided = [self._places(mention, self._claims(unit, end, mentions, n)) for n, mention in enumerate(mentions)]
+        text = unit
+        for mention, places in zip(reversed(mentions), reversed(decided), strict=True):
+            if places is None:
+                continue
+            text = _with_places(text, mention, places) if places else without_mention(text, mention)
+        kept = {place for places in decided for place in places or ()}
+        # What stands together now may look like a place that nobody checked.
+        while (made := self._unchecked(text, kept)) is not None:
+            self._n_dropped += 1
+            text = without_mention(text, made)
+        said = read_claim(_outside(unit[:end], mentions), "")
+        if said.says_something:
+            self._said = said
+        self._note_unknown_files(text)
+        return text
+
+    def _claims(self, unit: str, end: int, mentions: Sequence[Mention], number: int) -> list[Claim]:
+        """What may be said of the lines of one mention: any of these will do. The sentence ends at `end`."""
+        mention = mentions[number]
+        block = "" if end == len(unit) else _code_of(unit[end:], [_moved(other, -end) for other in mentions])
+        if mention.start >= end:  # in a fenced block
+            return [read_claim("", "", block)] if block.strip() else [self._said]
+        others = [other for other in mentions if other.start < end]
+        before = unit[others[number - 1].end if number else 0 : mention.start]
+        after = unit[mention.end : others[number + 1].start if number + 1 < len(others) else end]
+        parts = [(before, after)] if len(others) == 1 else [(before, ""), ("", after)]
+        claims = [claim for part in parts if (claim := read_claim(*part, block)).says_something]
+        whole = read_claim(_outside(unit[:end], others), "", block)
+        return claims or [whole if whole.says_something else self._said]
+
+    def _places(self, mention: Mention, claims: Sequence[Claim]) -> list[str] | None:
+        """The places of a mention that hold one of the claims; None for words that name no place after all."""
+        if mention.exhibits:
+            wanted = [exhibit for n in mention.exhibits for exhibit in self._case.exhibits[n - 1 : n]]
+            spans = [(self._sources.of(exhibit), exhibit.start_line, exhibit.end_line) for exhibit in wanted]
+            if wanted and all(exhibit.kind == "turn" for exhibit in wanted):
+                return ["said earlier"]
+        elif mention.path:
+            source = self._sources.find(mention.path)
+            spans = [(source, first - 1, last) for first, last in mention.spans]
+        elif self._last is not None:
+            spans = [(self._last, first - 1, last) for first, last in mention.spans]
+        else:
+            return None
+        kept = [place for source, start, end in spans if (place := self._place(source, start, end, claims))]
+        self._n_dropped += max(len(spans), len(mention.exhibits)) - len(kept)
+        return kept
+
+    def _place(self, source: Source | None, start: int, end: int, claims: Sequence[Claim]) -> str:
+        """`path:first-last` of lines that hold one of the claims, those named or others near by; "" for none."""
+        found = None if source is None else _held_span(source, start, end, claims)
+        if source is None or found is None:
+            return ""
+        self._n_corrected += found != (start, end)
+        self._last = source
+        citation = Citation(source.path, *found, "\n".join(source.between(*found)), source.folder)
+        self._citations.setdefault((source.folder, source.path, *found), citation)
+        return citation.place
+
+    def _mentions(self, text: str) -> Iterator[Mention]:
+        spans = [found.span() for found in _CODE.finditer(text)]
+        return find_mentions(text, self._sources.is_file, lambda at: any(start < at < end for start, end in spans))
+
+    def _unchecked(self, text: str, kept: set[str]) -> Mention | None:
+        for mention in self._mentions(text):
+            places = {f"{mention.path}:{first}-{last}" for first, last in mention.spans}
+            if mention.exhibits or (mention.path and not places <= kept):
+                return mention
+        return None
+
+    def _note_unknown_files(self, text: str) -> None:
+        for found in _FILE_WORD.finditer(text):
+            name = found["quoted"] or found["path"]
+            if "." in name.rpartition("/")[2] and looks_like_a_file(name) and not self._sources.knows(name):
+                self._unknown[name] = None
+
+
+def _held_span(source: Source, start: int, end: int, claims: Sequence[Claim]) -> tuple[int, int] | None:
+    """The lines, or the nearest ones, that hold one of the claims; 0-based and half-open."""
+    start, end = min(start, end - 1), max(start + 1, end)
+    if end <= source.first_line or start >= source.end_line or end - source.end_line > NEAR_LINES:
+        return None
+    start, end = max(start, source.first_line), min(end, source.end_line)
+    if end - start > LONGEST_SPAN and not source.begins_definition(start):
+        return None
+    for claim in claims:
+        if holds(claim, source.between(start, end), source.around(start, end)):
+            return start, end
+    first = max(source.first_line, start - NEAR_LINES)
+    near = source.between(first, min(source.end_line, end + NEAR_LINES))
+    for claim in claims:
+        hits = [first + number for number in lines_with(claim, near)]
+        if not hits:
+            continue
+        if claim.quote:
+            moved = (min(hits), max(hits) + 1)
+        else:
+            nearest = min(hits, key=lambda line: max(start - line, line - end + 1))
+            moved = (min(start, nearest), max(end, nearest + 1))
+        if holds(claim, source.between(*moved), source.around(*moved)):
+            return moved
+    return None
+
+
+def _with_places(text: str, mention: Mention, places: Sequence[str]) -> str:
+    """The text with a mention written as checked places."""
+    before, after = text[: mention.start], text[mention.end :]
+    marks = mention.marks
+    written = ", ".join(f"{marks}{place}{marks[::-1].replace('<', '>')}" for place in places)
+    if mention.label:
+        written = f"{mention.label} ({written})"
+    elif mention.exhibits and stands_alone(text, mention):
+        written = f"{'' if before[-1:].isspace() or not before else ' '}({written})"
+    # Digits and signs behind a number would make it another one.
+    joins = (after[:1].isalnum() and after[:1].isascii()) or (
+        after[:1] in ("_", "-", ":", "#", ".") and after[1:2].isalnum()
+    )
+    return f"{before}{written}{' ' if joins else ''}{after}"
+
+
+def _moved(mention: Mention, by: int) -> Mention:
+    return replace(mention, start=mention.start + by, end=mention.end + by)
+
+
+def _outside(text: str, mentions: Sequence[Mention]) -> str:
+    """The text with a blank for each mention in it."""
+    for mention in reversed(mentions):
+        if mention.start < len(text):
+            text = f"{text[: mention.start]} {text[mention.end :]}"
+    return text
+
+
+def _code_of(block: str, mentions: Sequence[Mention]) -> str:
+    """The lines inside a fenced block that name no place."""
+    kept, at = [], 0
+    for line in block.split("\n"):
+        named = any(at <= mention.start < at + len(line) + 1 for mention in mentions)
+        if not named and not _FENCE_ANYWHERE.match(line):
+            kept.append(line)
+        at += len(line) + 1
+    return "\n".join(kept)
+
+
+def _may_open_fence(text: str) -> bool:
+    """Whether this is the beginning of a fence, of which it can't be said yet whether it is one."""
+    begun = text.lstrip(" ")
+    return len(begun) < 3 and len(text) - len(begun) <= 3 and (begun in ("`", "``", "~", "~~"))
+
+
+def _block_end(text: str, start: int) -> int | None:
+    """Where the fenced block that begins at `start` ends; None while it is open."""
+    opened = _FENCE.match(text, start)
+    assert opened is not None
+    mark = opened["mark"]
+    closing = re.compile(rf"^ {{0,3}}{re.escape(mark)}{re.escape(mark[0])}*[ \t]*\n", re.MULTILINE)
+    first_line = text.find("\n", start)
+    closed = None if first_line < 0 else closing.search(text, first_line + 1)
+    return None if closed is None else closed.end()
+
+
+_FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})")
+_FENCE_ANYWHERE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})", re.MULTILINE)
+_BLANK_LINES = re.compile(r"(?:[ \t]*\n)*")
+_SENTENCE_END = re.compile(r"\n|[.!?][\"')\]`*_]*[ \t]|[\u3002\uff01\uff1f]")
+_NO_END = re.compile(r"(?:^[ \t]*\d+|\b(?:e\.g|i\.e|cf|vs|etc|resp|approx|no))\.[ \t]$", re.IGNORECASE)
+_CODE = re.compile(
+    r"(?:^ {0,3}(?P<fence>`{3,}|~{3,}).*?(?:^ {0,3}(?P=fence)|\Z))|(?P<ticks>`+)[^`\n]+(?P=ticks)", re.M | re.S
+)
+_FILE_WORD = re.compile(
+    r"`(?P<quoted>[\w./@+-]+\.\w+)`|(?<![\w/:.@])(?P<path>[\w.@+-]+(?:/[\w.@+-]+)*/[\w.@+-]+\.\w+)(?![\w/])"
+)
