@@ -9,13 +9,13 @@ from weft.llm import Cancel, ModelError
 from weft.llm.conversation import FRAME_TOKENS
 from weft.llm.protocol import Message
 from weft.memory import Accountant, Budget, Evidence, Item, Kit, Question, Segment, Strategy
-from weft.memory.fragrel import ChatPolicy, chat_memory, mem_retrieval, memo_chat, truncated_history
+from weft.memory.fragrel import ChatPolicy, chat_memory, mem_retrieval, memo_chat, returning_chat, truncated_history
 from weft.memory.fragrel.chat import MEMOCHAT, PAPER
 from weft.memory.fragrel.chat_prompt import Parts, lay_out
 from weft.memory.fragrel.memo import Memos
 
 TOPICS = ["tomatoes in the garden", "a trip to Lisbon", "the sonata in b minor", "tax forms for bakers"]
-KINDS = [chat_memory, mem_retrieval, truncated_history, memo_chat]
+KINDS = [chat_memory, returning_chat, mem_retrieval, truncated_history, memo_chat]
 
 
 def count(text):
@@ -88,6 +88,15 @@ def test_the_query_is_the_last_round_and_the_prompt():
     prepared = memory.messages(Question("and the sonata?"))
     query = prepared.recalled.trace[0].detail["text"]
     assert query.startswith("user: round 11 about tax forms for bakers\nbot: reply11") and "and the sonata?" in query
+
+
+def test_a_prompt_that_says_it_all_can_be_the_query_by_itself():
+    memory = talked(returning_chat(words_kit()), 12)
+    short, long = (
+        memory.messages(Question(text)).recalled.trace[0].detail["text"]
+        for text in ("and the sonata of before, again, please", "what was it that I said about the sonata")
+    )
+    assert short.startswith("user: round 11") and long == "what was it that I said about the sonata"
 
 
 def test_at_most_8_rounds_come_back_in_the_order_they_were_said_and_never_the_one_shown():

@@ -4,7 +4,7 @@ Start with `scores` (the equations) and `relations`; `strategy` answers question
 """
 
 from .chat import ChatMemory, ChatPolicy
-from .presets import chat_memory, mem_retrieval, memo_chat, truncated_history
+from .presets import chat_memory, mem_retrieval, memo_chat, returning_chat, truncated_history
 from .relations import (
     ContextRelation,
     CustomRelation,
@@ -34,5 +34,6 @@ __all__ = [
     "mem_retrieval",
     "memo_chat",
     "related",
+    "returning_chat",
     "truncated_history",
 ]

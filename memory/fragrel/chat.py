@@ -15,6 +15,7 @@ from typing import Literal, Protocol
 from ...llm.protocol import Cancel, Message, ModelError
 from ..accountant import Call
 from ..budgets import fit
+from ..splitters import count_words
 from ..strategy import Kit
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
 from .chat_prompt import Parts, lay_out
@@ -36,6 +37,7 @@ class ChatPolicy:
     n_recent: int = 1
     refills: bool = False
     n_evidence: int = 8
+    alone_words: int | None = None  # a prompt of more words is the query by itself; None always adds the last round
     window: int = 2048
     reserved: int = 512  # of the window, for the reply
     over: Literal["evidence", "left"] = "evidence"  # what goes first: the lowest-scored evidence, or the beginning
@@ -54,6 +56,10 @@ MEMOCHAT = ChatPolicy(
     single_system_message=True,
 )
 """As MemoChat's code does it: tokens approximated by words, the prompt cut from the left, instruction and all."""
+
+RETURNING = ChatPolicy(alone_words=8)
+"""For a prompt that comes back to an older topic: the last round helps to find what a short prompt means, and only
+leads astray where the prompt says it all. The figures are in `benchmarks/results/memory-log.md`."""
 
 TRUNCATED = ChatPolicy(trigger_size=None, trigger_rounds=None)
 """Nothing is moved: the oldest rounds fall out of the window."""
@@ -138,7 +144,9 @@ class ChatMemory:
             found = [Evidence(_segment(item), 1.0, "the conversation is short: all of it") for item in state.shown]
             return Recalled(fit(found, budget, token_count(self._kit), "time"))
         recent = _last(state, question, self._policy.n_recent)
-        query = "\n".join([*recent[-1:], question.text])
+        alone = self._policy.alone_words
+        stands_alone = alone is not None and count_words(question.text) > alone
+        query = question.text if stands_alone else "\n".join([*recent[-1:], question.text])
         n = self._policy.n_evidence if budget.n is None else min(budget.n, self._policy.n_evidence)
         recalled = self._behind.recall(replace(question, text=query), replace(budget, n=n), cancel)
         return replace(recalled, trace=(Step("query", {"text": query}), *recalled.trace))
