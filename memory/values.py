@@ -145,6 +145,9 @@ class Cost:
             self.n_kept + other.n_kept,
         )
 
+    def __sub__(self, other: Cost) -> Cost:
+        return self + Cost(-other.n_calls, -other.tokens_in, -other.tokens_out, -other.seconds, -other.n_kept)
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

@@ -1,0 +1,104 @@
+"""What QRMeM will cost before it begins (the count of papers' spec 3.3). Asks no model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil
+from string import Template
+
+from ..values import Cost, Question
+from . import prompts
+from .asking import ANSWER_TOKENS, LIST_TOKENS, SENTENCE_TOKENS, with_choices
+from .building import MOST_FUSED_SEGMENTS, MOST_NAMES, Builder
+from .merging import MOST_CANDIDATES
+from .navigation import MOST_OFFERED
+
+NAME_TOKENS = 12  # of a name in a list, at most
+
+
+def most_prompt_tokens(count: Callable[[str], int]) -> int:
+    """Tokens of the longest prompt that shows segments, without them."""
+    forms = (prompts.AS_LETTER, prompts.AS_PHRASE, prompts.AS_SENTENCES)
+    return max(_words(prompts.ENOUGH, count), _words(prompts.ANSWER, count) + max(map(count, forms)))
+
+
+def estimate(builder: Builder, question: Question, count: Callable[[str], int], room_tokens: int) -> Cost:
+    """Of graph, walk and answer; `room_tokens` is what segments may have of a prompt."""
+    asked = count(with_choices(question))
+    cost = _walking(builder, asked, count, room_tokens)
+    if not builder.index.segments or builder.is_built(question.text):
+        return cost
+    return cost + _building(builder, question.text, count)
+
+
+def _building(builder: Builder, question: str, count: Callable[[str], int]) -> Cost:
+    settings, segments = builder.settings, builder.index.segments
+    sizes = [count(segment.text) for segment in segments]
+    asked = count(question)
+    wanted = [(i, builder.part(question)) for i in range(len(segments))]
+    cost = Cost()
+    if settings.graph_update:
+        raised = builder.raised(question)
+        if raised is not None:
+            wanted += builder.matching(raised)
+        else:
+            if builder.summary() is None:
+                cost += _summing_up(sizes, builder.summary_room, count)
+            n, again = settings.n_questions, settings.n_questions * min(settings.update_segments, len(segments))
+            # A question may be refused once before each that is new.
+            known = ANSWER_TOKENS + asked + n * SENTENCE_TOKENS
+            cost += _calls(2 * n, _words(prompts.NEW_QUESTION, count) + known, SENTENCE_TOKENS)
+            cost += _reading(builder, [max(sizes)] * again, SENTENCE_TOKENS, count)
+    unread = [sizes[i] for i, part in wanted if not builder.is_read(segments[i], part)]
+    cost += _reading(builder, unread, max([asked, *map(count, builder.raised(question) or [])]), count)
+    cost += _calls(1, _words(prompts.SAME, count) + 2 * MOST_CANDIDATES * NAME_TOKENS, SENTENCE_TOKENS)
+    if settings.fuse_relations:
+        shown = MOST_FUSED_SEGMENTS * (max(sizes) + SENTENCE_TOKENS)
+        cost += _calls(settings.most_fusions, _words(prompts.FUSED, count) + shown, SENTENCE_TOKENS)
+    return cost
+
+
+def _reading(builder: Builder, sizes: Sequence[int], asked: int, count: Callable[[str], int]) -> Cost:
+    """P1 and P2 of segments of these sizes, for a question of `asked` tokens."""
+    frames = [_words(prompts.RELATIONS, count) + MOST_NAMES * NAME_TOKENS]
+    if builder.settings.open_entity:
+        frames.append(_words(prompts.ENTITIES, count) + _words(prompts.FOCUS, count) + asked)
+    n = len(sizes)
+    return sum((Cost(n, sum(sizes) + n * frame, n * LIST_TOKENS) for frame in frames), Cost())
+
+
+def _summing_up(sizes: Sequence[int], room: int, count: Callable[[str], int]) -> Cost:
+    """P3 of each segment, and P3b in as many rounds as full-length summaries would take."""
+    n, written = len(sizes), SENTENCE_TOKENS
+    cost = Cost(n, sum(sizes) + n * _words(prompts.SUMMARY, count), n * written)
+    while n > 1:
+        n = ceil(n / max(2, room // (written + 1)))
+        cost += _calls(n, _words(prompts.WHOLE_SUMMARY, count) + max(room, 2 * written), ANSWER_TOKENS)
+        written = ANSWER_TOKENS
+    return cost
+
+
+def _walking(builder: Builder, asked: int, count: Callable[[str], int], room: int) -> Cost:
+    settings, segments = builder.settings, builder.index.segments
+    if not segments:
+        return Cost()
+    evidence = min(room, sum(count(segment.text) + NAME_TOKENS for segment in segments))
+    cost = _calls(1, _words(prompts.QUESTION_ENTITIES, count) + asked, SENTENCE_TOKENS)
+    judged = _calls(settings.max_updates + 1, _words(prompts.ENOUGH, count) + asked + evidence, SENTENCE_TOKENS)
+    if settings.navigate and settings.navigation == "expansion":
+        cost += _calls(1, _words(prompts.ELABORATED, count) + asked + room, SENTENCE_TOKENS)
+    elif settings.navigate:
+        cost += judged
+        if settings.navigation == "trial":
+            offered = 2 * MOST_OFFERED * NAME_TOKENS + SENTENCE_TOKENS
+            each = _words(prompts.OTHER_ENTITIES, count) + asked + offered
+            cost += _calls(settings.max_updates, each, SENTENCE_TOKENS)
+    return cost + _calls(1, most_prompt_tokens(count) + asked + evidence, ANSWER_TOKENS)
+
+
+def _calls(n: int, tokens_in: int, tokens_out: int) -> Cost:
+    return Cost(n, n * tokens_in, n * tokens_out)
+
+
+def _words(template: Template, count: Callable[[str], int]) -> int:
+    return count(template.template)

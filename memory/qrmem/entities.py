@@ -1,0 +1,120 @@
+"""Entities of a text without a language model: names, quoted and marked terms, identifiers, years.
+
+Owns the patterns, and the option to ask spaCy instead. They stand in for the NER tool of the paper (CoreNLP). Where a
+script has no capitals, only what is quoted is found. Knows no graph and no question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ...llm.protocol import ModelMissing
+from .graph import normalise
+
+EntityTool = Callable[[str], list[str]]
+"""The entities of a text as it writes them, in order, each once."""
+
+
+def entity_tool(name: str) -> EntityTool:
+    """The tool of a name: `patterns`, `none`, or `spacy:` and the name of a pipeline.
+
+    Raises ValueError for another name, ModelMissing where spaCy or its pipeline is not on this machine.
+    """
+    kind, _, model = name.partition(":")
+    if kind == "spacy" and model:
+        return spacy_entities(model)
+    if name not in _TOOLS:
+        raise ValueError(f"no tool that finds entities is called {name!r}; there are patterns, none and spacy:MODEL.")
+    return _TOOLS[name]
+
+
+def pattern_entities(text: str) -> list[str]:
+    """What is written as a name: runs of capitalised words, quoted or marked terms, identifiers of code, years."""
+    small = set(_SMALL_WORD.findall(text))
+    found = [(match.start(), inside) for match in _MARKED.finditer(text) for inside in [_inside(match)] if inside]
+    if heading := _HEADING.match(text):
+        found.append((0, heading.group(1)))
+    found += [(match.start(), match.group()) for match in _IDENTIFIER.finditer(text)]
+    found += [(match.start(), match.group()) for match in _YEAR.finditer(text)]
+    for match in _NAME.finditer(text):
+        start, name = _without_opening(text, match.start(), match.group(), small)
+        if name:
+            found.append((start, name))
+    found.sort(key=lambda each: each[0])
+    once: dict[str, str] = {}
+    for _, name in found:
+        once.setdefault(normalise(name), name.strip())
+    return [name for key, name in once.items() if len(key) > 1]
+
+
+def spacy_entities(model: str) -> EntityTool:
+    """The named entities that a spaCy pipeline on this machine finds. Raises ModelMissing where it is not there."""
+    try:
+        import spacy  # type: ignore[import-not-found, unused-ignore]
+
+        pipeline: Any = spacy.load(model)
+    except (ImportError, OSError) as error:
+        steps = f"pip install spacy, then python -m spacy download {model}"
+        raise ModelMissing(f"spaCy's {model} finds no entities here: {error} To have it: {steps}.") from error
+
+    def find(text: str) -> list[str]:
+        once: dict[str, str] = {}
+        for entity in pipeline(text).ents:
+            once.setdefault(normalise(entity.text), entity.text.strip())
+        return [name for key, name in once.items() if key]
+
+    return find
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a text, without the blanks around them."""
+    return [sentence.strip() for sentence in _SENTENCE_ENDS.split(text) if sentence.strip()]
+
+
+_CAPITAL = r"[A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĒĖĘĚĞĢĪĮİĶĻŁŃŅŇŌŐŒŘŚŞŠŢŤŪŮŰŲŹŻŽА-ЯЁΑ-Ω]"
+_JOIN = r"(?:of|the|de|la|le|du|del|der|den|van|von|da|di|al|bin|&)"
+# A letter with a full stop may stand inside a name; another word with one ends it.
+_PART = rf"(?:(?:{_CAPITAL}\.)+|{_CAPITAL}[\w’'-]*)"
+_NAME = re.compile(rf"(?<![\w.]){_PART}(?:[ ](?:{_JOIN}[ ]){{0,2}}{_PART})*")
+_MARKED = re.compile(r"“([^”\n]{2,60})”|\"([^\"\n]{2,60})\"|`([^`\n]{2,60})`|《([^》\n]{1,40})》|「([^」\n]{1,40})」")
+_IDENTIFIER = re.compile(r"\b(?:[a-z]\w*_\w+|[a-z]+[a-z0-9]*[A-Z]\w*|\w+(?:\.[a-zA-Z_]\w+)+(?:\(\))?)")
+_YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
+_SMALL_WORD = re.compile(r"\b[^\W\d_A-Z][\w’'-]*")
+# Only what is marked as one, or stands alone: in prose of short lines the first line is no heading.
+_HEADING = re.compile(r"(?:#+ *)?([^\W_][^\n]{0,70}[^\s.!?:;,。！？；：#=*]) *#*\n(?:(?<=\n)[=~*-]{3,} *\n|\n)")
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?。！？])[”\"’')\]]*\s+|(?<=[。！？])|\n+")
+_SENTENCE_STARTS = re.compile(r"(?:^|[.!?:。！？\n][”\"’')\]]*\s*|[“\"(*•-]\s*)$")
+
+# Words that open sentences and questions or stand in dates, and name nothing.
+_OPENING_WORDS = """
+a about after all also although among an and another any are as at because before between both but by can did do does
+during each either every few for from had has have he her here his how however i if in into is it its later many more
+most my no nor not now of on once one only or other our over she since so some such than that the their then there
+these they this those though through thus to two under until upon was we were what when where whether which while who
+whom whose why will with within without would yes you your
+january february march april may june july august september october november december
+monday tuesday wednesday thursday friday saturday sunday
+"""
+_OPENING = frozenset(_OPENING_WORDS.split())
+
+
+def _inside(match: re.Match[str]) -> str:
+    return str(next(filter(None, match.groups()))).strip(" ,.;:!?")
+
+
+def _without_opening(text: str, start: int, name: str, small: set[str]) -> tuple[int, str]:
+    """A name without the words before it that are large only because a sentence begins there."""
+    name = name.rstrip(".'’-")
+    while name:
+        first, _, rest = name.partition(" ")
+        word = first.lower().partition("’")[0].partition("'")[0]
+        opens = _SENTENCE_STARTS.search(text[max(0, start - 6) : start]) is not None
+        if word not in _OPENING and not (opens and not rest and word in small):
+            break
+        start, name = start + len(first) + 1, rest
+    return start, re.sub(r"['’]s$", "", name)
+
+
+_TOOLS: dict[str, EntityTool] = {"patterns": pattern_entities, "none": lambda text: []}

@@ -1,0 +1,136 @@
+"""The structured memory of QRMeM: which entities stand in which segments, and how they are related.
+
+Owns the graph as a value, its JSON, and looking entities up by name. It only guides the search: answers come from
+segments (papers' spec 3.1). Knows no model, and of segments nothing but their numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """The triple of the paper: an entity, the ways it is written, and the numbers of the segments that name it."""
+
+    name: str
+    mentions: tuple[str, ...]  # the name among them
+    segments: tuple[int, ...]  # ascending
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What a text says about two entities, given by number, and in which segments. It has no direction."""
+
+    first: int
+    second: int
+    text: str
+    segments: tuple[int, ...]
+
+    def other(self, entity: int) -> int:
+        return self.second if entity == self.first else self.first
+
+
+@dataclass(frozen=True)
+class MemoryGraph:
+    """Entities and relations, numbered by their place. Two entities may have several relations."""
+
+    entities: tuple[Entity, ...] = ()
+    relations: tuple[Relation, ...] = ()
+
+    @cached_property
+    def relations_of(self) -> tuple[tuple[Relation, ...], ...]:
+        """For each entity its relations, in their order."""
+        found: list[list[Relation]] = [[] for _ in self.entities]
+        for relation in self.relations:
+            found[relation.first].append(relation)
+            found[relation.second].append(relation)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def in_segment(self) -> Mapping[int, tuple[int, ...]]:
+        """The entities of each segment that has any."""
+        found: dict[int, list[int]] = {}
+        for number, entity in enumerate(self.entities):
+            for segment in entity.segments:
+                found.setdefault(segment, []).append(number)
+        return {segment: tuple(entities) for segment, entities in found.items()}
+
+    @cached_property
+    def _by_mention(self) -> Mapping[str, tuple[int, ...]]:
+        found: dict[str, list[int]] = {}
+        for number, entity in enumerate(self.entities):
+            for mention in dict.fromkeys(map(normalise, entity.mentions)):
+                found.setdefault(mention, []).append(number)
+        return {mention: tuple(numbers) for mention, numbers in found.items() if mention}
+
+    @cached_property
+    def _longest_mention(self) -> int:
+        return max((len(mention.split()) for mention in self._by_mention), default=0)
+
+    def named(self, name: str) -> tuple[int, ...]:
+        """The entities that are written like this, case and punctuation aside; none when none is."""
+        return self._by_mention.get(normalise(name), ())
+
+    def named_in(self, text: str) -> tuple[int, ...]:
+        """The entities whose mentions stand in the text, the longest where several begin at one word."""
+        words, found, i = normalise(text).split(), dict[int, None](), 0
+        while i < len(words):
+            for length in range(min(self._longest_mention, len(words) - i), 0, -1):
+                if numbers := self._by_mention.get(" ".join(words[i : i + length])):
+                    found.update(dict.fromkeys(numbers))
+                    i += length - 1
+                    break
+            i += 1
+        return tuple(found)
+
+    def edge_text(self, entity: int, relation: Relation) -> str:
+        """An edge in words, as it is compared with a question: from `entity` to the other one."""
+        return f"{self.entities[entity].name}: {relation.text} {self.entities[relation.other(entity)].name}"
+
+    def to_json(self) -> dict[str, Any]:
+        entities = [[e.name, list(e.mentions), list(e.segments), e.kind] for e in self.entities]
+        relations = [[r.first, r.second, r.text, list(r.segments)] for r in self.relations]
+        return {"format": FORMAT, "entities": entities, "relations": relations}
+
+    @staticmethod
+    def from_json(value: Any) -> MemoryGraph:
+        """The graph again. Raises ValueError for what `to_json` did not make."""
+        try:
+            if value["format"] != FORMAT:
+                raise ValueError(f"this graph has format {value['format']}; this Weft reads {FORMAT}.")
+            entities = tuple(
+                Entity(str(name), tuple(map(str, mentions)), tuple(map(int, segments)), str(kind))
+                for name, mentions, segments, kind in value["entities"]
+            )
+            relations = tuple(
+                Relation(int(first), int(second), str(text), tuple(map(int, segments)))
+                for first, second, text, segments in value["relations"]
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"this is no graph: {error}") from error
+        if any(not 0 <= end < len(entities) for relation in relations for end in (relation.first, relation.second)):
+            raise ValueError("this is no graph: a relation names an entity that is not there.")
+        return MemoryGraph(entities, relations)
+
+
+def normalise(name: str) -> str:
+    """A name as it is compared: words in lower case, without punctuation, possessive and article."""
+    words = _WORD.findall(_POSSESSIVE.sub("", name.lower()))
+    return " ".join(words[1:] if len(words) > 1 and words[0] in ("the", "a", "an") else words)
+
+
+def numbers_of(found: Iterable[int]) -> tuple[int, ...]:
+    """Numbers once, ascending."""
+    return tuple(sorted(set(found)))
+
+
+_WORD = re.compile(r"[^\W_]+(?:[_.][^\W_]+)*")
+_POSSESSIVE = re.compile(r"['’]s\b")

@@ -1,0 +1,210 @@
+"""From the entities of a question to the segments that answer it: three ways to walk the graph (papers' spec 3.2).
+
+Owns the walks: which edge comes next, which segments stay in the window, and the record of each step. Whether segments
+suffice is said by a judge that is given; without one a walk goes on until the window is full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from ..values import Segment
+from .asking import Verdict
+from .graph import Relation
+from .walking import Ground, Walk, close, link
+
+LEAST_EXPANSION = 0.5  # of the best edge so far, for an edge to be followed by expansion (papers' spec 3.3)
+MOST_PER_EXPANSION = 10  # edges in one round, so that one common name does not take all in
+MOST_OFFERED = 100  # names to choose from, in Entity Trial
+
+
+class Judge(Protocol):
+    """What a walk asks a model."""
+
+    def enough(self, segments: Sequence[Segment]) -> Verdict: ...
+
+    def other_entities(self, tried: Sequence[str], missing: str, names: Sequence[str]) -> list[str]: ...
+
+    def elaborated(self, relations: Sequence[str]) -> str: ...
+
+
+def reflect(
+    ground: Ground,
+    walk: Walk,
+    judge: Judge | None,
+    *,
+    max_updates: int,
+    with_reason: bool = True,
+    segments_per_update: int | None = 1,
+    common_penalty: float = 0.0,
+) -> None:
+    """Algorithm 1: as long as the judge misses something, take in the neighbour whose edge lies nearest to question,
+    reason and entities; without `with_reason` nearest to the question alone.
+
+    Of a neighbour's segments the best `segments_per_update` come in (None is all), and the worst of those added go
+    where the window is too small. A segment that went does not come back.
+    """
+    verdict, changed = Verdict(False), True
+    for update in range(max_updates + 1):
+        if judge is None:
+            if ground.is_full(walk):
+                return
+        elif changed:
+            verdict = _judged(ground, walk, judge)
+        if verdict.answerable or update == max_updates:
+            return
+        names = [ground.graph.entities[entity].name for entity in walk.entities]
+        guided = with_reason and judge is not None
+        guide = " ".join([ground.question, verdict.missing, *names]) if guided else ground.question
+        edge = _next_edge(ground, walk, guide, common_penalty)
+        if edge is None:
+            walk.note("no further edge")
+            return
+        changed = _follow(ground, walk, *edge, segments_per_update)
+
+
+def expand(
+    ground: Ground,
+    walk: Walk,
+    judge: Judge | None,
+    search: Callable[[str], Sequence[float]],
+    *,
+    max_rounds: int,
+) -> None:
+    """Graph Expansion Search: take in neighbours over near edges, then search with all that their relations say.
+
+    `search` gives each segment's score for a longer question. An edge is near with half the cosine of the best so far.
+    """
+    relations, best = dict[tuple[int, int, str], str](), 0.0
+    for _ in range(max_rounds):
+        edges = ground.edges_from(walk.entities)
+        texts = [ground.graph.edge_text(entity, relation) for entity, relation in edges]
+        nearness = ground.nearness(ground.question, texts)
+        best = max([best, *nearness])
+        order = np.argsort(-np.array(nearness), kind="stable")[:MOST_PER_EXPANSION]
+        near = [int(i) for i in order if nearness[i] > 0 and nearness[i] >= LEAST_EXPANSION * best]
+        if not near:
+            break
+        for i in near:
+            entity, relation = edges[i]
+            relations[relation.first, relation.second, relation.text] = texts[i]
+            if relation.other(entity) not in walk.entities:
+                walk.take(entity, relation)
+        reached = [ground.graph.entities[edges[i][1].other(edges[i][0])].name for i in near]
+        walk.note("expanded", entities=list(dict.fromkeys(reached)), edges=[texts[i] for i in near])
+    said = list(relations.values())
+    longer = judge.elaborated(said) if judge is not None else " ".join(said)
+    walk.note("elaborated question", question=longer)
+    scores = search(f"{ground.question} {longer}")
+    walk.important.clear()
+    walk.added.clear()
+    for segment in np.argsort(-np.array(scores), kind="stable"):
+        if scores[segment] > 0 and ground.window.fits([*walk.important, int(segment)]):
+            walk.important[int(segment)] = float(scores[segment])
+            walk.why[int(segment)] = "fits the question and what the graph says about its names"
+    walk.note("segments", segments=ground.places(walk.important))
+
+
+def try_entities(ground: Ground, walk: Walk, judge: Judge | None, *, max_updates: int) -> None:
+    """Entity Trial: the segments of a set of entities, and another set as long as the judge misses something.
+
+    Looks at no relation. Ends when the window cannot hold all segments of the set. Without a judge the first set stays.
+    """
+    if judge is None:
+        return
+    tried = list(walk.entities)
+    for update in range(max_updates + 1):
+        verdict = _judged(ground, walk, judge)
+        if verdict.answerable or update == max_updates or ground.is_full(walk):
+            return
+        names = _offered(ground, f"{ground.question} {verdict.missing}", tried)
+        chosen = judge.other_entities([ground.graph.entities[e].name for e in tried], verdict.missing, names)
+        entities = [entity for entity in link(ground, chosen) if entity not in tried]
+        walk.note("other entities", entities=[ground.graph.entities[e].name for e in entities])
+        if not entities:
+            return
+        tried += entities
+        walk.entities += entities
+        for entity in entities:
+            for segment in sorted(ground.graph.entities[entity].segments, key=lambda s: -close(ground, s, [entity])):
+                if segment not in walk.important and ground.window.fits([*walk.segments, segment]):
+                    walk.important[segment] = close(ground, segment, [entity])
+                    walk.why[segment] = f"names “{ground.graph.entities[entity].name}”, which was looked up next"
+
+
+def _judged(ground: Ground, walk: Walk, judge: Judge) -> Verdict:
+    verdict = judge.enough([ground.segments[number] for number in walk.segments])
+    walk.note(
+        "judged",
+        answerable=verdict.answerable,
+        draft=verdict.answer,
+        reason=verdict.missing,
+        entities=[ground.graph.entities[entity].name for entity in walk.entities],
+        segments=ground.places(walk.segments),
+    )
+    walk.is_enough = verdict.answerable
+    return verdict
+
+
+def _next_edge(ground: Ground, walk: Walk, guide: str, common_penalty: float) -> tuple[int, Relation, float] | None:
+    """The edge nearest to the guide among those that lead to an entity and to segments not seen yet."""
+    seen = {*walk.segments, *walk.dropped}
+    edges = [
+        (entity, relation)
+        for entity, relation in ground.edges_from(walk.entities)
+        if not seen.issuperset(ground.graph.entities[relation.other(entity)].segments)
+    ]
+    if not edges:
+        return None
+    nearness = ground.nearness(guide, [ground.graph.edge_text(*edge) for edge in edges])
+    spread = [len(ground.graph.entities[relation.other(entity)].segments) for entity, relation in edges]
+    best = int(np.argmax(np.array(nearness) - common_penalty * np.log1p(spread)))
+    return *edges[best], nearness[best]
+
+
+def _follow(ground: Ground, walk: Walk, entity: int, relation: Relation, nearness: float, most: int | None) -> bool:
+    """Take an edge; whether other segments are in the window now."""
+    reached = relation.other(entity)
+    before = walk.segments
+    walk.take(entity, relation)
+    names = ground.graph.entities[entity].name, ground.graph.entities[reached].name
+    new = [s for s in ground.graph.entities[reached].segments if s not in walk.dropped and s not in before]
+    for segment in sorted(new, key=lambda number: -close(ground, number, [reached]))[:most]:
+        walk.added[segment] = nearness
+        walk.why[segment] = f"names “{names[1]}”, reached from “{names[0]}”: {_short(relation.text)}"
+    _drop(ground, walk)
+    walk.note(
+        "edge",
+        **{"from": names[0]},
+        to=names[1],
+        relation=relation.text,
+        nearness=round(nearness, 4),
+        added=ground.places(sorted(set(walk.segments) - set(before))),
+        dropped=ground.places(sorted(set(before) - set(walk.segments))),
+    )
+    return walk.segments != before
+
+
+def _drop(ground: Ground, walk: Walk) -> None:
+    """The lowest-scored go until all fits: first of those that edges led to, then of the others."""
+    for held in (walk.added, walk.important):
+        while held and not ground.window.fits(walk.segments):
+            worst = min(held, key=lambda number: (held[number], ground.scores[number], -number))
+            del held[worst]
+            walk.dropped.add(worst)
+
+
+def _offered(ground: Ground, guide: str, tried: Iterable[int]) -> list[str]:
+    """The names to choose from: all, or those nearest to the guide where there are too many."""
+    names = [entity.name for i, entity in enumerate(ground.graph.entities) if i not in set(tried)]
+    if len(names) <= MOST_OFFERED:
+        return names
+    nearest = np.argsort(-np.array(ground.nearness(guide, names)), kind="stable")[:MOST_OFFERED]
+    return [names[i] for i in sorted(nearest)]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 120 else text[:119].rstrip() + "…"

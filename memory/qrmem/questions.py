@@ -1,0 +1,91 @@
+"""Questions that a text raises, so that its graph knows more than the one that was asked (papers' spec 3.1).
+
+Owns the summary of the whole, the pool of questions and their novelty. Knows no graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from ..accountant import RETRY_TEMPERATURE
+from ..values import Segment
+from .asking import Asking
+
+MOST_SIMILAR = 0.6  # ROUGE-L, at which a question is none of its own
+MOST_QUESTIONS = 8  # of the text, beside the one that was asked
+MOST_REFUSED = 2  # in a row, after which a model has no further question
+
+
+def rouge_l(first: str, second: str) -> float:
+    """F1 of the longest common subsequence of lower-cased words, 0 to 1 (papers' spec 6, novelty)."""
+    one, other = first.lower().split(), second.lower().split()
+    if not one or not other:
+        return 0.0
+    row = [0] * (len(other) + 1)
+    for word in one:
+        above = row[:]
+        for i, each in enumerate(other, 1):
+            row[i] = above[i - 1] + 1 if word == each else max(above[i], row[i - 1])
+    return 2 * row[-1] / (len(one) + len(other))
+
+
+def is_new(question: str, pool: Sequence[str]) -> bool:
+    """Whether no question of the pool is much like this one."""
+    return all(rouge_l(question, other) < MOST_SIMILAR for other in pool)
+
+
+def summarise(asking: Asking, segments: Sequence[Segment], count_tokens: Callable[[str], int], room_tokens: int) -> str:
+    """The summary of all segments: of each, then of those together, in rounds where they are too many for one prompt.
+
+    Segments whose summary could not be read are left out. Raises ModelError.
+    """
+
+    def task(segment: Segment) -> Callable[[], str]:
+        return lambda: asking.tried(lambda: asking.summary(segment), f"{segment.place} is missing in the summary") or ""
+
+    summaries = [text for text in asking.accountant.ask_all([task(segment) for segment in segments]) if text]
+    while len(summaries) > 1:
+        batches = _batches(summaries, count_tokens, room_tokens)
+        if len(batches) == len(summaries):  # they would never get fewer
+            batches = [summaries[i : i + 2] for i in range(0, len(summaries), 2)]
+        summaries = [_together(asking, batch) for batch in batches]
+    return summaries[0] if summaries else ""
+
+
+def raise_questions(asking: Asking, summary: str, asked: Sequence[str], most: int = MOST_QUESTIONS) -> list[str]:
+    """Questions about the text, unlike each other and those asked, `most` of them at most. Raises ModelError."""
+    pool, refused = list(asked), 0
+    while len(pool) - len(asked) < most and refused < MOST_REFUSED:
+        # At 0 a model would repeat what was just refused.
+        temperature = RETRY_TEMPERATURE if refused else 0.0
+        question = asking.tried(
+            partial(asking.new_question, summary, pool, temperature), "no more questions were raised"
+        )
+        if question is None:
+            break
+        if is_new(question, pool):
+            pool.append(question)
+            refused = 0
+        else:
+            refused += 1
+    return pool[len(asked) :]
+
+
+def _together(asking: Asking, summaries: Sequence[str]) -> str:
+    if len(summaries) == 1:
+        return summaries[0]
+    whole = asking.tried(lambda: asking.summary_of(summaries), "a part of the summary is its first sentence")
+    return summaries[0] if whole is None else whole
+
+
+def _batches(texts: Sequence[str], count_tokens: Callable[[str], int], room_tokens: int) -> list[list[str]]:
+    batches, left = list[list[str]](), 0
+    for text in texts:
+        tokens = count_tokens(text) + 1
+        if not batches or tokens > left:
+            batches.append([])
+            left = room_tokens
+        batches[-1].append(text)
+        left -= tokens
+    return batches

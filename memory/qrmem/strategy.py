@@ -1,0 +1,230 @@
+"""QRMeM as a strategy: a graph made for the question, a walk over it, and an answer from the segments it found.
+
+Owns what is remembered, the window, and how the parts work together. How a graph is built is in `building`, where a
+walk begins in `walking`, how it goes on in `navigation`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import chain
+
+from ...llm.conversation import FRAME_TOKENS
+from ...llm.protocol import Cancel
+from ..accountant import Stopped
+from ..budgets import fit
+from ..scoring import Bm25Index, Indexer, SegmentIndex
+from ..splitters import by_tokens, count_words
+from ..strategy import Kit
+from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
+from . import costs
+from .asking import ANSWER_TOKENS, Asking, Verdict, shown, with_choices
+from .building import Builder
+from .entities import entity_tool
+from .graph import MemoryGraph
+from .navigation import expand, reflect, try_entities
+from .settings import QRMeMSettings
+from .walking import Ground, Walk, Window, begin, fill
+
+NO_MODEL = "No model is configured: the graph is made of names and sentences, and this is the evidence alone."
+CANCELLED = "Cancelled before there was an answer."
+
+
+class QRMeM:
+    """Documents are cut by tokens; a round of a conversation is one segment. Graphs are kept in the kit."""
+
+    def __init__(self, kit: Kit, settings: QRMeMSettings | None = None, indexer: Indexer = Bm25Index) -> None:
+        self._kit, self._settings, self._indexer = kit, settings or QRMeMSettings(), indexer
+        self._accountant = None if kit.accountant is None else kit.accountant.speaking_for(self.name)
+        self._count = kit.count_tokens if self._accountant is None else self._accountant.model.count_tokens
+        self._split = by_tokens(self._settings.segment_tokens, self._count, hard=True)
+        self._tool = entity_tool(self._settings.entity_tool)
+        self._lock = threading.Lock()
+        # Both are replaced whole, so that a running `recall` keeps what it took.
+        self._segments: dict[str, tuple[Segment, ...]] = {}
+        self._index: SegmentIndex | None = None
+
+    @property
+    def name(self) -> str:
+        return "qrmem"
+
+    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
+        """Nothing is read before a question is asked: graphs are made for questions."""
+        segments = dict(self._segments)
+        for item in items:
+            if cancel is not None and cancel.cancelled:
+                return
+            if item.kind == "turn":
+                turn = Segment(item.source, item.number, item.text, 0, item.first_line, item.said_at)
+                others = [each for each in segments.get(item.source, ()) if each.number != item.number]
+                segments[item.source] = tuple(sorted([*others, turn], key=lambda each: each.number))
+            else:
+                segments[item.source] = tuple(each for each in self._split(item) if each.text.strip())
+        self._replace(segments)
+
+    def forget(self, source: str) -> None:
+        self._replace({name: segments for name, segments in self._segments.items() if name != source})
+
+    def graph(self, question: Question, cancel: Cancel | None = None) -> MemoryGraph:
+        """The graph for a question, for whoever wants to look at it. Raises ModelError, `Stopped` when cancelled."""
+        return self._builder(self._ready(), self._asking(cancel)).build(question.text)
+
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+        """The segments of the walk in document order; its steps are the trace."""
+        index, asking = self._ready(), self._asking(cancel)
+        if not index.segments or (cancel is not None and cancel.cancelled):
+            return Recalled(())
+        if self._accountant is not None:
+            self._accountant.prepare(cancel)
+        budget = self._within_window(question, budget)
+        scores = _scaled(index.scores(question.text).tolist())
+        walk = Walk()
+        try:
+            graph = self._builder(index, asking).build(question.text)
+            window = self._window(index.segments, budget)
+            ground = Ground(graph, index.segments, question.text, scores, window, self._kit.embedder)
+            self._walk(ground, walk, index, question, asking)
+        except Stopped:
+            walk.note("cancelled")
+        if asking is not None:
+            walk.steps += [Step("trouble", {"note": trouble}) for trouble in asking.troubles]
+        return self._recalled(index.segments, scores, walk, budget)
+
+    def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
+        """From the segments that `recall` finds; for a question with choices the letter."""
+        if self._accountant is None:
+            return Answer("", self.recall(question, budget or Budget(), cancel), self.name, notes=(NO_MODEL,))
+        before, model = self._accountant.ledger.of(self.name), self._accountant.model.info.name
+        recalled = self.recall(question, budget or Budget(), cancel)
+        asking = Asking(self._accountant, cancel)
+        context = shown([each.segment for each in recalled.evidence])
+        notes = [str(step.detail["note"]) for step in recalled.trace if step.name == "trouble"]
+        text = ""
+        try:
+            text = asking.tried(lambda: asking.answer(question, context), "there is no answer") or ""
+            notes += asking.troubles
+        except Stopped:
+            notes.append(CANCELLED)
+        spent = self._accountant.ledger.of(self.name) - before
+        return Answer(text, recalled, self.name, model, spent, tuple(notes))
+
+    def estimate(self, question: Question) -> Cost:
+        """What reading, walking and answering cost at most, as far as each answer can be read at once.
+
+        What is kept is not counted; of the questions that a text raises all segments are, as none is known yet.
+        """
+        if self._accountant is None:
+            return Cost()
+        index = self._ready()
+        builder = self._builder(index, self._asking(None))
+        room = self._within_window(question, Budget()).tokens or 0
+        return costs.estimate(builder, question, self._count, room)
+
+    def _walk(self, ground: Ground, walk: Walk, index: SegmentIndex, question: Question, asking: Asking | None) -> None:
+        settings = self._settings
+        judge = None if asking is None else _Judging(asking, question)
+        names = self._tool(question.text)
+        if asking is not None:
+            asked = asking.tried(
+                lambda: asking.question_entities(question.text), "its names were found without the model"
+            )
+            names = asked or names
+        goes_on = settings.navigate and settings.navigation == "reflection"
+        begin(ground, walk, names, settings.first_share if goes_on else 1.0)
+        if goes_on:
+            reflect(
+                ground,
+                walk,
+                judge,
+                max_updates=settings.max_updates,
+                with_reason=settings.reflection,
+                segments_per_update=settings.segments_per_update,
+                common_penalty=settings.common_penalty,
+            )
+        elif settings.navigate and settings.navigation == "expansion":
+            search = lambda text: _scaled(index.scores(text).tolist())  # noqa: E731
+            expand(ground, walk, judge, search, max_rounds=settings.expansion_rounds)
+        elif settings.navigate:
+            try_entities(ground, walk, judge, max_updates=settings.max_updates)
+        if not walk.is_enough:
+            fill(ground, walk)
+
+    def _recalled(self, segments: Sequence[Segment], scores: Sequence[float], walk: Walk, budget: Budget) -> Recalled:
+        found = {**walk.important, **walk.added}
+        if not found and max(scores) > 0:
+            # Not even the best fits the window: it is cut.
+            found = {max(range(len(scores)), key=lambda number: scores[number]): 1.0}
+        evidence = [Evidence(segments[i], score, walk.why.get(i, "")) for i, score in found.items()]
+        return Recalled(fit(evidence, budget, self._count, "document"), tuple(walk.steps))
+
+    def _within_window(self, question: Question, budget: Budget) -> Budget:
+        """The budget, with no more tokens than the window leaves for segments."""
+        window = self._settings.window_tokens
+        if self._accountant is not None:
+            window = min(window, self._accountant.window_tokens)
+        words = self._count(with_choices(question)) + costs.most_prompt_tokens(self._count)
+        room = max(1, window - words - ANSWER_TOKENS - 2 * FRAME_TOKENS)
+        return replace(budget, tokens=room if budget.tokens is None else min(room, budget.tokens))
+
+    def _window(self, segments: Sequence[Segment], budget: Budget) -> Window:
+        """The budget in numbers of segments; each counts with the place that stands above it."""
+
+        def shown_text(number: int) -> str:
+            text = segments[number].text[: budget.characters_each]
+            return shown([replace(segments[number], text=text)]) + "\n\n"
+
+        limits: list[tuple[int | None, Callable[[int], int]]] = [
+            (budget.n, lambda number: 1),
+            (budget.tokens, cache(lambda number: self._count(shown_text(number)))),
+            (budget.words, cache(lambda number: count_words(segments[number].text[: budget.characters_each]))),
+        ]
+        return Window(tuple((limit, takes) for limit, takes in limits if limit is not None))
+
+    def _ready(self) -> SegmentIndex:
+        """The index of what is remembered now, made when it is first asked."""
+        with self._lock:
+            if self._index is None:
+                self._index = self._indexer(list(chain.from_iterable(self._segments.values())))
+            return self._index
+
+    def _replace(self, segments: dict[str, tuple[Segment, ...]]) -> None:
+        with self._lock:
+            self._segments, self._index = segments, None
+
+    def _asking(self, cancel: Cancel | None) -> Asking | None:
+        return None if self._accountant is None else Asking(self._accountant, cancel)
+
+    def _builder(self, index: SegmentIndex, asking: Asking | None) -> Builder:
+        kit = self._kit
+        return Builder(index, self._settings, self._tool, kit.embedder, kit.kept, self._count, asking)
+
+
+class _Judging:
+    """One question's `Judge`: what cannot be read is no verdict, no other entity and no longer question."""
+
+    def __init__(self, asking: Asking, question: Question) -> None:
+        self._asking, self._question = asking, question
+
+    def enough(self, segments: Sequence[Segment]) -> Verdict:
+        instead = "segments were taken for too few"
+        return self._asking.tried(lambda: self._asking.enough(self._question, segments), instead) or Verdict(False)
+
+    def other_entities(self, tried: Sequence[str], missing: str, names: Sequence[str]) -> list[str]:
+        asking, text = self._asking, self._question.text
+        return (
+            asking.tried(lambda: asking.other_entities(text, tried, missing, names), "no other names were tried") or []
+        )
+
+    def elaborated(self, relations: Sequence[str]) -> str:
+        asking, text = self._asking, self._question.text
+        longer = asking.tried(lambda: asking.elaborated(text, relations), "relations were searched for as they are")
+        return " ".join(relations) if longer is None else longer
+
+
+def _scaled(scores: Sequence[float]) -> list[float]:
+    """Scores with 1 for the best, and 0 for what has nothing in common with the question."""
+    most = max(scores, default=0.0)
+    return [max(0.0, score) / most if most > 0 else 0.0 for score in scores]
