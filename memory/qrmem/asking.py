@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from ...llm.protocol import Cancel
@@ -17,21 +17,23 @@ from ..accountant import Accountant, Call, Stopped, Unreadable
 from ..values import Question, Segment
 from . import prompts
 from .merging import Name, Pair
+from .reading import (
+    Verdict,
+    letter,
+    letter_of,
+    not_empty,
+    read_names,
+    read_numbers,
+    read_relations,
+    read_text,
+    read_verdict,
+)
 
 T = TypeVar("T")
 
 LIST_TOKENS = 1024  # of an answer that lists
 SENTENCE_TOKENS = 256
 ANSWER_TOKENS = 512
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Whether segments answer a question: with the answer, or with what is missing."""
-
-    answerable: bool
-    answer: str = ""
-    missing: str = ""
 
 
 class Asking:
@@ -56,12 +58,12 @@ class Asking:
         """P1: the entities of a segment; with a question those that help to answer it."""
         focus = prompts.FOCUS.substitute(question=question) if question else ""
         prompt = prompts.ENTITIES.substitute(focus=focus, segment=segment.text)
-        return self._json("entities", prompt, LIST_TOKENS, _names)
+        return self._json("entities", prompt, LIST_TOKENS, read_names)
 
     def relations(self, segment: Segment, names: Sequence[str]) -> list[tuple[str, str, str]]:
         """P2: what a segment says about pairs of the names."""
         prompt = prompts.RELATIONS.substitute(entities="; ".join(names), segment=segment.text)
-        return self._json("relations", prompt, LIST_TOKENS, _relations)
+        return self._json("relations", prompt, LIST_TOKENS, read_relations)
 
     def summary(self, segment: Segment) -> str:
         """P3: a segment in three sentences."""
@@ -81,7 +83,7 @@ class Asking:
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
         """P5: whether the names of each pair stand for the same thing."""
         lines = "\n".join(f"{i}. {first} | {second}" for i, (first, second) in enumerate(pairs, 1))
-        numbers = self._json("same", prompts.SAME.substitute(pairs=lines), SENTENCE_TOKENS, _numbers)
+        numbers = self._json("same", prompts.SAME.substitute(pairs=lines), SENTENCE_TOKENS, read_numbers)
         return [i in numbers for i in range(1, len(pairs) + 1)]
 
     def fused(self, pair: Pair, texts: Sequence[str], segments: Sequence[Segment]) -> str:
@@ -94,17 +96,17 @@ class Asking:
     def question_entities(self, question: str) -> list[str]:
         """P7: what a question is about."""
         prompt = prompts.QUESTION_ENTITIES.substitute(question=question)
-        return [name.name for name in self._json("question entities", prompt, SENTENCE_TOKENS, _names)]
+        return [name.name for name in self._json("question entities", prompt, SENTENCE_TOKENS, read_names)]
 
     def enough(self, question: Question, segments: Sequence[Segment]) -> Verdict:
         """P8: whether the segments answer the question."""
         prompt = prompts.ENOUGH.substitute(question=with_choices(question), segments=shown(segments))
-        return self._json("enough", prompt, SENTENCE_TOKENS, _verdict)
+        return self._json("enough", prompt, SENTENCE_TOKENS, read_verdict)
 
     def answer(self, question: Question, context: str) -> str:
         """P9: the answer, as the question wants it; for one with choices the letter."""
         call = self.answer_call(question, context)
-        read = _letter_of(question.choices) if question.choices else _not_empty
+        read = letter_of(question.choices) if question.choices else not_empty
         return self.accountant.ask_for(call, read, self._cancel)
 
     def answer_call(self, question: Question, context: str) -> Call:
@@ -126,7 +128,7 @@ class Asking:
         prompt = prompts.OTHER_ENTITIES.substitute(
             question=question, tried="; ".join(tried) or "none", missing=missing, names="; ".join(names)
         )
-        return [name.name for name in self._json("other entities", prompt, SENTENCE_TOKENS, _names)]
+        return [name.name for name in self._json("other entities", prompt, SENTENCE_TOKENS, read_names)]
 
     def elaborated(self, question: str, relations: Sequence[str]) -> str:
         """P11: the question with what is known of it."""
@@ -141,7 +143,7 @@ class Asking:
         self, purpose: str, prompt: str, field: str, max_new_tokens: int = SENTENCE_TOKENS, temperature: float = 0.0
     ) -> str:
         call = replace(Call.of(purpose, prompt, max_new_tokens=max_new_tokens), temperature=temperature)
-        return self.accountant.ask_for_json(call, lambda value: _said(value, field), self._cancel)
+        return self.accountant.ask_for_json(call, lambda value: read_text(value, field), self._cancel)
 
 
 def shown(segments: Sequence[Segment]) -> str:
@@ -151,47 +153,10 @@ def shown(segments: Sequence[Segment]) -> str:
 
 def with_choices(question: Question) -> str:
     """The question, and below it the options with their letters."""
-    options = [f"{_letter(i)}. {choice}" for i, choice in enumerate(question.choices)]
+    options = [f"{letter(i)}. {choice}" for i, choice in enumerate(question.choices)]
     return "\n".join([question.text, *options])
 
 
-def read_letter(text: str, choices: Sequence[str]) -> str:
-    """The letter of the option that an answer chooses. Raises ValueError when it names none, or several."""
-    letters = "".join(map(_letter, range(len(choices))))
-    said = _AFTER_ANSWER.split(text)[-1].strip()
-    for pattern in (
-        rf"^\W*([{letters}{letters.lower()}])\W*$",
-        rf"^\W*([{letters}])\b(?!['’ ][a-z])",
-        rf"\(([{letters}])\)",
-    ):
-        if match := re.search(pattern, said):
-            return match.group(1).upper()
-    alone = {match.group(1) for match in re.finditer(rf"(?<![\w'’])([{letters}])(?=[.):,]|\s*$)", said)}
-    if len(alone) == 1:
-        return alone.pop()
-    folded = " ".join(said.lower().split())
-    whole = [i for i, choice in enumerate(choices) if choice.strip() and " ".join(choice.lower().split()) in folded]
-    # An option may be a part of another one: the longest is meant.
-    longest = [i for i in whole if not any(j != i and choices[i].lower() in choices[j].lower() for j in whole)]
-    if len(longest) == 1:
-        return _letter(longest[0])
-    raise ValueError(f"no option is chosen in {text[:80]!r}")
-
-
-def _letter_of(choices: Sequence[str]) -> Callable[[str], str]:
-    return lambda text: read_letter(text, choices)
-
-
-def _letter(i: int) -> str:
-    return chr(ord("A") + i)
-
-
-def _not_empty(text: str) -> str:
-    if not text:
-        raise ValueError("nothing was said")
-    return text
-
-
 def _listed(lines: Sequence[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
@@ -199,188 +164,3 @@ def _listed(lines: Sequence[str]) -> str:
 def _filled(template: str, values: dict[str, str]) -> str:
     # In one pass, so that what is put in is not looked through for further places.
     return re.sub(r"\{(context|question)\}", lambda match: values[match.group(1)], template)
-
-
-def _field(value: Any, field: str) -> Any:
-    """The field of an object; a bare list stands for it where a model left the object out."""
-    if isinstance(value, dict) and field in value:
-        return value[field]
-    if isinstance(value, list):
-        return value
-    raise ValueError(f"there is no “{field}”")
-
-
-def _said(value: Any, field: str) -> str:
-    text = value.get(field) if isinstance(value, dict) else None
-    if not isinstance(text, str) or not text.strip():
-        raise ValueError(f"there is no “{field}”")
-    return " ".join(text.split())
-
-
-def _names(value: Any) -> list[Name]:
-    entries = _field(value, "entities")
-    if not isinstance(entries, list):
-        raise ValueError("“entities” is no list")
-    names = list[Name]()
-    for entry in entries:
-        if isinstance(entry, str):
-            entry = {"name": entry}
-        if isinstance(entry, dict) and isinstance(entry.get("name"), str) and entry["name"].strip():
-            aliases = entry.get("aliases")
-            aliases = [a for a in aliases if isinstance(a, str)] if isinstance(aliases, list) else []
-            kind = entry.get("type")
-            useful = tuple(alias for alias in map(_clean, aliases) if alias.lower() not in _PRONOUNS)
-            names.append(Name(_clean(entry["name"]), kind if isinstance(kind, str) else "", useful))
-    return [name for name in names if name.name.lower() not in _PRONOUNS]
-
-
-def _relations(value: Any) -> list[tuple[str, str, str]]:
-    entries = _field(value, "relations")
-    if not isinstance(entries, list):
-        raise ValueError("“relations” is no list")
-    read = list[tuple[str, str, str]]()
-    for entry in entries:
-        if isinstance(entry, dict):
-            entry = [entry.get("first"), entry.get("second"), entry.get("relation")]
-        if isinstance(entry, list) and len(entry) == 3 and all(isinstance(e, str) and e.strip() for e in entry):
-            first, second, text = map(_clean, entry)
-            read.append((first, second, text))
-    return read
-
-
-def _numbers(value: Any) -> set[int]:
-    entries = _field(value, "same")
-    if not isinstance(entries, list):
-        raise ValueError("“same” is no list")
-    return {int(entry) for entry in entries if isinstance(entry, int | str) and str(entry).strip().isdecimal()}
-
-
-def _verdict(value: Any) -> Verdict:
-    answerable = value.get("answerable") if isinstance(value, dict) else None
-    if isinstance(answerable, str):
-        answerable = {"true": True, "yes": True, "false": False, "no": False}.get(answerable.strip().lower())
-    if not isinstance(answerable, bool):
-        raise ValueError("“answerable” is neither true nor false")
-    answer, missing = value.get("answer"), value.get("missing")
-    return Verdict(answerable, *(_clean(text) if isinstance(text, str) else "" for text in (answer, missing)))
-
-
-def _clean(text: str) -> str:
-    return " ".join(text.split())
-
-
-_PRONOUN_WORDS = "i me you he him she her it we us they them his hers its their this that who"
-_PRONOUNS = {"", *_PRONOUN_WORDS.split()}
-_AFTER_ANSWER.split(text)[-1].strip()
-    for pattern in (
-        rf"^\W*([{letters}{letters.lower()}])\W*$",
-        rf"^\W*([{letters}])\b(?!['’ ][a-z])",
-        rf"\(([{letters}])\)",
-    ):
-        if match := re.search(pattern, said):
-            return match.group(1).upper()
-    alone = {match.group(1) for match in re.finditer(rf"(?<![\w'’])([{letters}])(?=[.):,]|\s*$)", said)}
-    if len(alone) == 1:
-        return alone.pop()
-    folded = " ".join(said.lower().split())
-    whole = [i for i, choice in enumerate(choices) if choice.strip() and " ".join(choice.lower().split()) in folded]
-    # An option may be a part of another one: the longest is meant.
-    longest = [i for i in whole if not any(j != i and choices[i].lower() in choices[j].lower() for j in whole)]
-    if len(longest) == 1:
-        return _letter(longest[0])
-    raise ValueError(f"no option is chosen in {text[:80]!r}")
-
-
-def _letter_of(choices: Sequence[str]) -> Callable[[str], str]:
-    return lambda text: read_letter(text, choices)
-
-
-def _letter(i: int) -> str:
-    return chr(ord("A") + i)
-
-
-def _not_empty(text: str) -> str:
-    if not text:
-        raise ValueError("nothing was said")
-    return text
-
-
-def _listed(lines: Sequence[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)
-
-
-def _filled(template: str, values: dict[str, str]) -> str:
-    # In one pass, so that what is put in is not looked through for further places.
-    return re.sub(r"\{(context|question)\}", lambda match: values[match.group(1)], template)
-
-
-def _field(value: Any, field: str) -> Any:
-    """The field of an object; a bare list stands for it where a model left the object out."""
-    if isinstance(value, dict) and field in value:
-        return value[field]
-    if isinstance(value, list):
-        return value
-    raise ValueError(f"there is no “{field}”")
-
-
-def _said(value: Any, field: str) -> str:
-    text = value.get(field) if isinstance(value, dict) else None
-    if not isinstance(text, str) or not text.strip():
-        raise ValueError(f"there is no “{field}”")
-    return " ".join(text.split())
-
-
-def _names(value: Any) -> list[Name]:
-    entries = _field(value, "entities")
-    if not isinstance(entries, list):
-        raise ValueError("“entities” is no list")
-    names = list[Name]()
-    for entry in entries:
-        if isinstance(entry, str):
-            entry = {"name": entry}
-        if isinstance(entry, dict) and isinstance(entry.get("name"), str) and entry["name"].strip():
-            aliases = entry.get("aliases")
-            aliases = [a for a in aliases if isinstance(a, str)] if isinstance(aliases, list) else []
-            kind = entry.get("type")
-            useful = tuple(alias for alias in map(_clean, aliases) if alias.lower() not in _PRONOUNS)
-            names.append(Name(_clean(entry["name"]), kind if isinstance(kind, str) else "", useful))
-    return [name for name in names if name.name.lower() not in _PRONOUNS]
-
-
-def _relations(value: Any) -> list[tuple[str, str, str]]:
-    entries = _field(value, "relations")
-    if not isinstance(entries, list):
-        raise ValueError("“relations” is no list")
-    read = list[tuple[str, str, str]]()
-    for entry in entries:
-        if isinstance(entry, dict):
-            entry = [entry.get("first"), entry.get("second"), entry.get("relation")]
-        if isinstance(entry, list) and len(entry) == 3 and all(isinstance(e, str) and e.strip() for e in entry):
-            first, second, text = map(_clean, entry)
-            read.append((first, second, text))
-    return read
-
-
-def _numbers(value: Any) -> set[int]:
-    entries = _field(value, "same")
-    if not isinstance(entries, list):
-        raise ValueError("“same” is no list")
-    return {int(entry) for entry in entries if isinstance(entry, int | str) and str(entry).strip().isdecimal()}
-
-
-def _verdict(value: Any) -> Verdict:
-    answerable = value.get("answerable") if isinstance(value, dict) else None
-    if isinstance(answerable, str):
-        answerable = {"true": True, "yes": True, "false": False, "no": False}.get(answerable.strip().lower())
-    if not isinstance(answerable, bool):
-        raise ValueError("“answerable” is neither true nor false")
-    answer, missing = value.get("answer"), value.get("missing")
-    return Verdict(answerable, *(_clean(text) if isinstance(text, str) else "" for text in (answer, missing)))
-
-
-def _clean(text: str) -> str:
-    return " ".join(text.split())
-
-
-_PRONOUNS = frozenset(["i", "me", "you", "he", "him", "she", "her", "it", "we", "us", "they", "them", "his", "hers", "its", "their", "this", "that", "who"]) | {""}
-_AFTER_ANSWER = re.compile(r"(?i)\banswer(?:\s+is)?\s*[:：]?\s*")

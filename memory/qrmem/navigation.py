@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 
 from ..values import Segment
-from .asking import Verdict
 from .graph import Relation
+from .reading import Verdict
 from .walking import Ground, Walk, close, link
 
 LEAST_EXPANSION = 0.5  # of the best edge so far, for an edge to be followed by expansion (papers' spec 3.3)

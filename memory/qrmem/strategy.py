@@ -7,7 +7,7 @@ walk begins in `walking`, how it goes on in `navigation`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain
@@ -21,11 +21,12 @@ from ..splitters import by_tokens, count_words
 from ..strategy import Kit
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
 from . import costs
-from .asking import ANSWER_TOKENS, Asking, Verdict, shown, with_choices
+from .asking import ANSWER_TOKENS, Asking, shown, with_choices
 from .building import Builder
 from .entities import entity_tool
 from .graph import MemoryGraph
 from .navigation import expand, reflect, try_entities
+from .reading import Verdict
 from .settings import QRMeMSettings
 from .walking import Ground, Walk, Window, begin, fill
 
