@@ -43,6 +43,7 @@ BENCHMARKS = {
     "retrieval": ("repoeval", "are the right fragments found?"),
     "engine": ("engine", "how fast is the index?"),
     "models": ("llm", "how fast are models served?"),
+    "memory": ("memory", "do memories find what answers a question, and what does that cost?"),
 }
 """What `weft bench` measures: the benchmark's package, and its question."""
 

@@ -1,0 +1,37 @@
+"""`python -m weft.benchmarks.memory`, which is `weft bench memory`.
+
+Owns the list of what is measured. Each has a module beside this one with a `main` of its own arguments.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+WHATS = {
+    "questions": "do questions about a repository find the lines that answer them?",
+    "stories": "are the facts of BABILong-style stories found in up to 128k tokens?",
+    "dialogues": "are the turns found that a last question is about?",
+    "answers": "what does each strategy answer with a model of yours, and what does it cost?",
+    "sweep": "what do FragRel's settings change?",
+    "position": "does it matter where evidence stands, and how far apart?",
+    "generate": "write stories, dialogues, a book or completion tasks to a file",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments and arguments[0] in WHATS:
+        return int(import_module(f".{arguments[0]}", __package__).main(arguments[1:]))
+    is_help = arguments[:1] in (["-h"], ["--help"])
+    lines = [f"usage: weft bench memory {{{','.join(WHATS)}}} ...", ""]
+    lines += [f"  {what:<10} {of}" for what, of in WHATS.items()]
+    if arguments and not is_help:
+        lines += ["", f"{arguments[0]!r} is none of these."]
+    print("\n".join(lines), file=sys.stdout if is_help else sys.stderr)
+    return 0 if is_help else 2
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
