@@ -62,9 +62,11 @@ class Membership:
     `Membership` and walk again.
     """
 
-    def __init__(self, folder: Path, options: IndexOptions) -> None:
+    def __init__(self, folder: Path, options: IndexOptions, also: frozenset[str] = frozenset()) -> None:
+        """`also` are suffixes of files that belong here although they are binary, or data."""
         self.folder = folder.resolve()
         self.options = options
+        self._also = also
         self._root = open_root(self.folder, options.exclude, options.include)
         self._folders: dict[str, Folder] = {"": self._root}
 
@@ -136,10 +138,10 @@ class Membership:
         verdict = rules.judge(name, False)
         if not verdict.included:
             return "ignored", verdict
-        return _reason_by_name(path, verdict.named), verdict
+        return _reason_by_name(path, verdict.named, self._also), verdict
 
     def _found(self, path: str, verdict: Verdict, entry: os.DirEntry[str] | Path) -> FoundFile | Skipped:
-        reason = _reason_by_name(path, verdict.named)
+        reason = _reason_by_name(path, verdict.named, self._also)
         if reason is not None:
             return Skipped(path, reason)
         try:
@@ -167,7 +169,7 @@ def walk(folder: Path, options: IndexOptions, cancel: Cancel | None = None) -> I
 def read_source(folder: Path, found: FoundFile, options: IndexOptions) -> SourceText | Skipped:
     """The text of a found file, or why its content keeps it out of the index."""
     try:
-        data, size, mtime_ns = _read(Path(folder, found.path), options.max_file_bytes)
+        data, size, mtime_ns = read_bytes(Path(folder, found.path), options.max_file_bytes)
     except (OSError, ValueError):
         return Skipped(found.path, "missing")
     if len(data) > options.max_file_bytes:
@@ -182,6 +184,18 @@ def read_source(folder: Path, found: FoundFile, options: IndexOptions) -> Source
         if is_generated(text):
             return Skipped(found.path, "generated")
     return SourceText(found.path, text, content_hash(data), size, mtime_ns, encoding)
+
+
+def read_bytes(path: Path, max_bytes: int) -> tuple[bytes, int, int]:
+    """At most `max_bytes` + 1 bytes of a regular file, its size and its time of change. Never waits on a pipe."""
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, flags)
+    with open(descriptor, "rb", buffering=0) as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError(f"{path} is no regular file")
+        data = file.read(max_bytes + 1)
+    return data, found.st_size, found.st_mtime_ns
 
 
 def content_hash(data: bytes) -> bytes:
@@ -301,13 +315,15 @@ def _suffix(path: str) -> str:
     return name[dot + 1 :].lower() if dot > 0 else ""
 
 
-def _reason_by_name(path: str, named: bool) -> Reason | None:
+def _reason_by_name(path: str, named: bool, also: frozenset[str]) -> Reason | None:
     # An editor names files in URIs, which hold UTF-8: what has no such name cannot be asked for.
     if not path.isascii() and not _is_utf8(path):
         return "missing"
     if is_secret_path(path):
         return "secret"
     suffix = _suffix(path)
+    if suffix in also:
+        return None
     if suffix in _BINARY:
         return "binary"
     return "data" if suffix in _DATA and not named else None
@@ -332,18 +348,6 @@ def _entries(disk_path: str) -> list[os.DirEntry[str]]:
 def _is_link(entry: os.DirEntry[str]) -> bool:
     # Windows has a second kind of link, which Python can tell from 3.12.
     return entry.is_symlink() or (hasattr(entry, "is_junction") and entry.is_junction())
-
-
-def _read(path: Path, max_bytes: int) -> tuple[bytes, int, int]:
-    """At most `max_bytes` + 1 bytes of a regular file, its size and its time of change. Never waits on a pipe."""
-    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    descriptor = os.open(path, flags)
-    with open(descriptor, "rb", buffering=0) as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise ValueError(f"{path} is no regular file")
-        data = file.read(max_bytes + 1)
-    return data, found.st_size, found.st_mtime_ns
 
 
 def _decoded(data: bytes, encoding: str) -> tuple[str, str] | None:

@@ -36,6 +36,7 @@ from .chat.values import Case, Exhibit
 from .completion import Completion, Cursor, Engine, Request, Round, Trigger, retrieve_at
 from .completion.repair import IndentStyle, style_of_properties
 from .config import Config, load_config
+from .documents import FolderDocuments
 from .editorconfig import EditorConfigs
 from .files import decode
 from .folder import Folder, IndexReport, Progress
@@ -142,6 +143,8 @@ class Workspace:
         self._store = kept_indexes(config) if cache and config.index.keep_on_disk else None
         self._memory: MemoryStore | None = None
         self._memory_root = roots[0] if cache and roots else None
+        self._reader = Writer()  # of documents
+        self._documents: dict[Folder, FolderDocuments] = {}
         self.stats = Stats(stats_folder(config.cache_dir) if cache else None)
         self._models = self._new_chain()
         self._tell: Callable[[str], None] | None = None
@@ -228,6 +231,9 @@ class Workspace:
         self._pauses.close()
         if self._watcher is not None:
             self._watcher.close()
+        for documents in self._documents.values():
+            documents.close()
+        self._reader.close()
         self._writer.close()
         for folder in self._folders:
             folder.save()
@@ -323,6 +329,8 @@ class Workspace:
                 by_folder.setdefault(folder, []).append(key)
                 self._editor_config(str(folder.path)).changed(key)
         for folder, keys in by_folder.items():
+            if folder in self._documents:
+                self._documents[folder].files_changed(keys)
             if not folder.changed_on_disk(keys):
                 threading.Thread(target=self._index_folder, args=(folder, None, self._closed), daemon=True).start()
 
@@ -478,6 +486,17 @@ class Workspace:
             if self._memory is None:
                 self._memory = open_memory(self._memory_root, self.config)
             return self._memory
+
+    def documents(self, folder: Path | str) -> FolderDocuments:
+        """The documents of a folder of this workspace. Raises KeyError for another folder."""
+        root = Path(folder).resolve()
+        with self._lock:
+            for known in self._folders:
+                if known.path == root:
+                    if known not in self._documents:
+                        self._documents[known] = FolderDocuments(known, self.config, lambda: self.memory, self._reader)
+                    return self._documents[known]
+        raise KeyError(f"{root} is no folder of this workspace")
 
     @property
     def skipped(self) -> dict[str, str]:

@@ -1,0 +1,89 @@
+"""What source files say in words: docstrings, and comments that stand right above a definition.
+
+Owns where such a text begins and ends. The definitions are those of the code graph; the texts are found by their marks,
+so that nothing is parsed a second time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ...codegraph import Definition, language_of
+from ..splitters import count_words
+from .sections import Section
+
+FEWEST_WORDS = 3
+"""Of a docstring or a comment; a shorter one says no more than the name."""
+
+_QUOTE = re.compile(r'\s*[rRuUbB]{0,2}("""|\'\'\'|"|\')')
+_COMMENT = re.compile(r"\s*(//|/\*|\*|#(?![!\[]))")
+_BETWEEN = re.compile(r"\s*(@|#\[|\[[A-Z]|template\b)")  # annotations and such, between a comment and its definition
+_RIGHTS = re.compile(r"licen[cs]e|copyright|SPDX", re.IGNORECASE)
+_MOST_HEADER_LINES = 60
+_MOST_BETWEEN = 5
+
+
+def docstring_sections(source: str, lines: Sequence[str], definitions: Sequence[Definition]) -> list[Section]:
+    """The docstrings or comments of a source file (in lines, with their breaks), in order, under their names."""
+    is_python = language_of(source) == "python"
+    found = list(_python(lines, definitions) if is_python else _others(lines, definitions))
+    sections = []
+    for name, first, end in sorted(found, key=lambda one: one[1]):
+        text = "".join(lines[first:end])
+        if count_words(text) >= FEWEST_WORDS:
+            sections.append(Section(source, (name,) if name else (), text, first, "docstring"))
+    return sections
+
+
+def _python(lines: Sequence[str], definitions: Sequence[Definition]) -> Iterator[tuple[str, int, int]]:
+    first = next((n for n, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), len(lines))
+    if first < len(lines) and (end := _string_end(lines, first, len(lines))):
+        yield "", first, end
+    for definition in definitions:
+        at = _body(lines, definition)
+        if at is not None and (end := _string_end(lines, at, definition.end_line)):
+            yield definition.qualified_name, at, end
+
+
+def _body(lines: Sequence[str], definition: Definition) -> int | None:
+    """The line of the first statement of a definition, None where it is not below the header."""
+    is_over = False
+    for number in range(definition.header_line, min(definition.end_line, definition.header_line + _MOST_HEADER_LINES)):
+        code = lines[number].strip()
+        if is_over and code and not code.startswith("#"):
+            return number
+        is_over = is_over or code.partition("  #")[0].rstrip().endswith(":")
+    return None
+
+
+def _string_end(lines: Sequence[str], first: int, end: int) -> int:
+    """The line after the string that begins on a line; 0 when none does, or it does not end."""
+    quote = _QUOTE.match(lines[first])
+    if quote is None:
+        return 0
+    if len(quote[1]) == 1:
+        return first + 1 if lines[first].rstrip().endswith(quote[1]) else 0
+    rest = lines[first][quote.end() :]
+    for number in range(first, end):
+        if quote[1] in (rest if number == first else lines[number]):
+            return number + 1
+    return 0
+
+
+def _others(lines: Sequence[str], definitions: Sequence[Definition]) -> Iterator[tuple[str, int, int]]:
+    taken: set[int] = set()
+    for definition in definitions:
+        end = definition.start_line
+        for _ in range(_MOST_BETWEEN):
+            if end and _BETWEEN.match(lines[end - 1]):
+                end -= 1
+        first = end
+        while first and first - 1 not in taken and _COMMENT.match(lines[first - 1]):
+            first -= 1
+        if first < end:
+            taken.update(range(first, end))
+            yield definition.qualified_name, first, end
+    end = next((n for n, line in enumerate(lines) if not _COMMENT.match(line)), len(lines))
+    if end and 0 not in taken and not _RIGHTS.search("".join(lines[:end])):
+        yield "", 0, end

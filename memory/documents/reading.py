@@ -1,0 +1,73 @@
+"""A document by its name: which reader it is for, and what that one finds.
+
+Owns the table of file names. Knows no disk: whoever calls has read the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import PurePosixPath
+
+from ...codegraph import Definition, language_of
+from ...retrieval.fragments import normalise
+from ..splitters import lines_of
+from .docstrings import docstring_sections
+from .html import html_sections
+from .markdown import markdown_headings
+from .notebook import notebook_sections
+from .rst import rst_headings
+from .sections import Heading, Section, sections_below
+
+READERS_VERSION = 1
+"""Part of what a document is kept under: raise it when the same file would give other sections.
+
+History: 1, the first.
+"""
+
+_PROSE = {
+    "markdown": "md markdown mdown mkd mdx qmd rmd",
+    "rst": "rst rest",
+    "text": "txt text adoc asciidoc org",
+    "html": "html htm xhtml",
+    "notebook": "ipynb",
+    "pdf": "pdf",
+}
+_BY_SUFFIX = {f".{suffix}": kind for kind, suffixes in _PROSE.items() for suffix in suffixes.split()}
+_PLAIN_NAMES = frozenset({"readme", "changelog", "changes", "news", "authors", "contributing", "install", "history"})
+
+
+def document_kind(path: str) -> str:
+    """One of "markdown", "rst", "text", "html", "notebook", "pdf", or "source" for code; "" for none of them."""
+    name = PurePosixPath(path.replace("\\", "/")).name.lower()
+    return _BY_SUFFIX.get(PurePosixPath(name).suffix) or (
+        "text" if name in _PLAIN_NAMES else "source" if language_of(path) else ""
+    )
+
+
+def read_sections(path: str, text: str, definitions: Sequence[Definition] = ()) -> list[Section]:
+    """The sections of a document that is text, in order; none for a file that is no document.
+
+    `definitions` are those of a source file. Raises ValueError for a notebook that is none. PDF: see `pdf_pages`.
+    """
+    text = normalise(text)
+    kind = document_kind(path)
+    if kind == "html":
+        return html_sections(path, text)
+    if kind == "notebook":
+        return notebook_sections(path, text)
+    lines = lines_of(text)
+    if kind == "source":
+        return docstring_sections(path, lines, definitions)
+    return sections_below(path, lines, headings(path, lines)) if kind in _WITH_HEADINGS else []
+
+
+def headings(path: str, lines: Sequence[str]) -> list[Heading]:
+    """The headings of a text by the format that its name says; none in plain text."""
+    return list(_WITH_HEADINGS[document_kind(path)](lines)) if document_kind(path) in _WITH_HEADINGS else []
+
+
+_WITH_HEADINGS: dict[str, Callable[[Sequence[str]], Iterable[Heading]]] = {
+    "markdown": markdown_headings,
+    "rst": rst_headings,
+    "text": lambda lines: (),
+}

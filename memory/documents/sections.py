@@ -1,0 +1,122 @@
+"""What a document is read into: sections below their headings, each with the lines of the file that it stands on.
+
+Owns `Section`, and how a text is cut at its headings and a section into segments. Knows no format.
+
+The text of a section has one line for each line of the file, also where markup was taken out of it: that is what lets
+an answer cite lines that hold what it says. Lines are 0-based; texts have `\\n` for every line break.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from ..splitters import count_words, lines_of, pack, sentences
+from ..values import Segment
+
+SectionKind = Literal["prose", "code", "output", "docstring"]
+
+SEGMENT_WORDS = 250
+"""Of a segment of a document: about a screen. Not tuned."""
+
+MOST_TITLES = 8
+"""Of headings above a section; deeper ones are left out."""
+
+_FENCES = ("```", "~~~")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Text below one heading. `titles` are the headings above it, outermost first."""
+
+    source: str
+    titles: tuple[str, ...]
+    text: str
+    first_line: int
+    kind: SectionKind = "prose"
+
+    @property
+    def end_line(self) -> int:
+        """The line after the last."""
+        return self.first_line + self.text.rstrip("\n").count("\n") + 1
+
+    @property
+    def title(self) -> str:
+        return " > ".join(self.titles)
+
+
+class Heading(NamedTuple):
+    """A heading and the line where its section begins. Level 1 is outermost."""
+
+    line: int
+    level: int
+    title: str
+
+
+def sections_below(source: str, lines: Sequence[str], headings: Iterable[Heading]) -> list[Section]:
+    """Lines (with their breaks) cut at their headings, in order and with nothing left out but empty sections."""
+    sections: list[Section] = []
+    titles: list[Heading] = []
+    begin = 0
+    for heading in (*headings, Heading(len(lines), 0, "")):
+        text = "".join(lines[begin : heading.line])
+        if text.strip():
+            sections.append(Section(source, tuple(h.title for h in titles[:MOST_TITLES]), text, begin))
+        titles = [*(h for h in titles if h.level < heading.level), heading]
+        begin = heading.line
+    return sections
+
+
+def aligned(pieces: Mapping[int, str], first_line: int, end_line: int) -> str:
+    """Texts by line as one text that has a line for each."""
+    return "\n".join(pieces.get(line, "") for line in range(first_line, end_line))
+
+
+def segments_of_sections(sections: Iterable[Section], n_words: int = SEGMENT_WORDS) -> list[Segment]:
+    """Segments of whole paragraphs, each with its title and its lines; a larger paragraph is cut between lines.
+
+    They are numbered by source. `start` counts the characters of the sections of a source as they were read.
+    """
+    segments: list[Segment] = []
+    numbers, offsets = Counter[str](), Counter[str]()
+    for section in sections:
+        line = section.first_line
+        for text in _pieces(section.text, n_words):
+            if text.strip():
+                source = section.source
+                start = offsets[source]
+                segments.append(Segment(source, numbers[source], text, start, line, title=section.title))
+                numbers[source] += 1
+            offsets[section.source] += len(text)
+            line += text.count("\n")
+    return segments
+
+
+def paragraphs(text: str) -> list[str]:
+    """The text in paragraphs, each with the empty lines behind it; fenced code is in one, with its empty lines."""
+    found: list[str] = []
+    fence, was_empty = "", True
+    for line in lines_of(text):
+        mark = line.strip()[:3]
+        is_empty = not mark and not fence
+        if was_empty and not is_empty:
+            found.append("")
+        found = found or [""]
+        found[-1] += line
+        was_empty = is_empty
+        if mark in _FENCES and fence in ("", mark):
+            fence = "" if fence else mark
+    return found
+
+
+def _pieces(text: str, n_words: int) -> list[str]:
+    small: list[str] = []
+    for paragraph in paragraphs(text):
+        if count_words(paragraph) <= n_words:
+            small.append(paragraph)
+            continue
+        for line in lines_of(paragraph):
+            small += [line] if count_words(line) <= n_words else sentences(line)
+    return pack(small, n_words, count_words)

@@ -1,0 +1,36 @@
+"""Items in pieces that keep sections together.
+
+Owns one splitter. Headings are those of the format that the item's source names.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+from ..splitters import Splitter, fill, lines_of, segments_of, sentences
+from ..values import Item, Segment
+from .reading import headings
+from .sections import sections_below
+
+
+def by_headings(n_tokens: int, count_tokens: Callable[[str], int]) -> Splitter:
+    """Sections up to `n_tokens` tokens: short neighbours joined, long ones cut between sentences.
+
+    The title of a segment is that of the section where it begins.
+    """
+
+    def split(item: Item) -> list[Segment]:
+        lines = lines_of(item.text)
+        found = headings(item.source, lines)
+        edges = sorted({0, len(lines), *(heading.line for heading in found)})
+        sections = ["".join(lines[first:end]) for first, end in pairwise(edges)]
+        segments = segments_of(item, fill(sections, n_tokens, count_tokens, (sentences,)))
+        titled = sections_below(item.source, lines, found)
+        firsts = [section.first_line for section in titled]
+        places = [bisect_right(firsts, segment.first_line - item.first_line) - 1 for segment in segments]
+        return [replace(s, title=titled[at].title) if at >= 0 else s for s, at in zip(segments, places, strict=True)]
+
+    return split
