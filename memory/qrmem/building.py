@@ -19,7 +19,7 @@ from ..values import Segment, content_key
 from . import merging, prompts
 from .asking import Asking
 from .entities import EntityTool, sentences_of
-from .graph import MemoryGraph, normalise
+from .graph import FORMAT, MemoryGraph, normalise
 from .merging import Extracted, Name, Pair
 from .questions import raise_questions, summarise
 from .settings import QRMeMSettings
@@ -97,7 +97,7 @@ class Builder:
 
     def _key(self, question: str) -> str:
         s = self.settings
-        how = (s.n_questions if s.graph_update else 0, s.update_segments, s.fuse_relations, s.most_fusions)
+        how = (FORMAT, s.n_questions if s.graph_update else 0, s.update_segments, s.fuse_relations, s.most_fusions)
         return content_key(self._reading_key(self.part(question)), repr(how), self.embedder.name, self._whole_key())
 
     def _whole_key(self) -> str:

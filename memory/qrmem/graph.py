@@ -104,8 +104,12 @@ class MemoryGraph:
     def from_json(value: Any) -> MemoryGraph:
         """The graph again. Raises ValueError for what `to_json` did not make."""
         try:
-            if value["format"] != FORMAT:
-                raise ValueError(f"this graph has format {value['format']}; this Weft reads {FORMAT}.")
+            written = value["format"]
+        except (KeyError, TypeError) as error:
+            raise ValueError("this is no graph.") from error
+        if written != FORMAT:
+            raise ValueError(f"this graph has format {written}; this Weft reads {FORMAT}.")
+        try:
             entities = tuple(
                 Entity(str(name), tuple(map(str, mentions)), tuple(map(int, segments)), str(kind))
                 for name, mentions, segments, kind in value["entities"]
@@ -114,7 +118,7 @@ class MemoryGraph:
                 Relation(int(first), int(second), str(text), tuple(map(int, segments)))
                 for first, second, text, segments in value["relations"]
             )
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"this is no graph: {error}") from error
         if any(not 0 <= end < len(entities) for relation in relations for end in (relation.first, relation.second)):
             raise ValueError("this is no graph: a relation names an entity that is not there.")
