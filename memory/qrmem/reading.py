@@ -92,6 +92,9 @@ def read_letter(text: str, choices: Sequence[str]) -> str:
     """The letter of the option that an answer chooses. Raises ValueError when it names none, or several."""
     letters = "".join(map(letter, range(len(choices))))
     said = _AFTER_ANSWER.split(text)[-1].strip()
+    several = rf"\b[{letters}]\b\)?\s*(?:\bor\b|\band\b|/|,|&)\s*\(?[{letters}]\b"
+    if re.search(several, said):
+        raise ValueError(f"not one option is chosen in {text[:80]!r}")
     if match := re.match(rf"\W*(?:([{letters}{letters.lower()}])\W*$|([{letters}])(?:[.):,]|\s*\n))", said):
         return (match.group(1) or match.group(2)).upper()
     # An A or an I before a small letter is a word.
