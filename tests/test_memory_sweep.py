@@ -1,0 +1,165 @@
+"""The sweep over FragRel's settings: its loop, its tables, its page and its command."""
+
+import json
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+import pytest
+from weft.benchmarks.memory.sweep import main, tables
+from weft.benchmarks.memory.sweep_page import html_page, plot
+from weft.memory import Budget, Item, Kit, Question
+from weft.memory.fragrel import ContextRelation, NoRelation, SemanticRelation
+from weft.memory.fragrel.sweep import Row, Setting, grid, sweep, table_4, table_5
+from weft.memory.scoring import Bm25Index
+
+
+@dataclass(frozen=True)
+class Case:
+    items: tuple[Item, ...]
+    question: str
+    wanted: str
+
+
+STORY = "The lamp fell. It broke in two. Snow came. The cook sang. A dog barked."
+CASES = [
+    Case((Item("a", STORY),), "lamp?", "It broke"),
+    Case((Item("b", "The cook sang. He was loud. Snow came."),), "Who sang?", "He was loud"),
+]
+
+
+def found(strategy, case, budget):
+    evidence = strategy.recall(Question(case.question), budget).evidence
+    return float(any(case.wanted in each.segment.text for each in evidence))
+
+
+def test_every_setting_is_measured_on_every_case_and_the_relation_makes_the_difference():
+    settings = [Setting("none", 4, 8), Setting("context", 4, 8, 0.3, 0.5), Setting("context", 4, 8, 0.3, 0.0)]
+    rows = sweep(settings, CASES, found, Kit(), Bm25Index)
+    assert [row.setting for row in rows] == settings
+    assert [row.values for row in rows] == [(0.0, 0.0), (1.0, 1.0), (0.0, 0.0)]
+    assert [row.mean for row in rows] == [0.0, 1.0, 0.0]
+
+
+def test_the_budget_of_a_setting_is_what_is_measured():
+    budgets = []
+
+    def measure(strategy, case, budget):
+        budgets.append(budget)
+        return len(strategy.recall(Question(case.question), budget).evidence)
+
+    rows = sweep([Setting("context", 4, 4), Setting("context", 4, 12)], CASES[:1], measure, Kit(), Bm25Index)
+    assert budgets == [Budget(words=4), Budget(words=12)] and [row.mean for row in rows] == [1, 3]
+
+
+def test_segments_of_one_size_are_made_ready_once_a_case():
+    made = []
+
+    def score(segments):
+        made.append(len(segments))
+        return Bm25Index(segments)
+
+    sweep([Setting(kind, size, 8) for size in (4, 8) for kind in ("none", "context")], CASES, found, Kit(), score)
+    assert len(made) == 4
+
+
+def test_a_setting_names_its_relation():
+    kit = Kit()
+    assert Setting("none").relation(kit) == NoRelation()
+    assert Setting("context", w_rel=0.7).relation(kit) == ContextRelation(0.7)
+    assert Setting("semantic").relation(kit) == SemanticRelation(kit.embedder)
+
+
+def test_table_4_is_every_relation_at_every_budget():
+    settings = table_4((500,), (1000, 2000))
+    assert [(setting.budget_words, setting.kind) for setting in settings] == [
+        (budget, kind) for budget in (1000, 2000) for kind in ("none", "semantic", "context")
+    ]
+    assert len(table_4()) == 7 * 2 * 3
+
+
+def test_table_5_sweeps_alpha_at_w_rel_01_and_w_rel_at_alpha_05():
+    settings = table_5(12000, 800)
+    assert settings[0].kind == "none" and len(settings) == len(set(settings)) == 1 + 9 + 9 - 1
+    assert {setting.w_rel for setting in settings[1:10]} == {0.1}
+    assert {setting.alpha for setting in settings[10:]} == {0.5}
+
+
+def test_a_grid_is_every_combination():
+    assert len(grid((0.1, 0.5), (0.3, 0.8, 0.9), (500, 800), (1000,))) == 12
+
+
+def rows_of(settings):
+    return [Row(setting, (10.0 * i, 10.0 * i + 5)) for i, setting in enumerate(settings)]
+
+
+def test_table_4_is_drawn_with_a_row_a_budget():
+    assert tables(rows_of(table_4((500,), (1000, 2000)))) == (
+        "| words | C500 none | C500 semantic | C500 context |\n"
+        "|---|---:|---:|---:|\n"
+        "| 1,000 | 2.50 | 12.50 | 22.50 |\n"
+        "| 2,000 | 32.50 | 42.50 | 52.50 |"
+    )
+
+
+def test_table_5_is_drawn_with_a_column_a_value():
+    drawn = tables(rows_of(table_5(7500, 500, (0.1, 0.3, 0.5))))
+    assert "| 7,500 words, C500 | none | alpha 0.1 | alpha 0.3 | alpha 0.5 |" in drawn
+    assert "| w_rel 0.1 | 2.50 | 12.50 | 22.50 | 32.50 |" in drawn
+    assert "| alpha 0.5 | 2.50 | 32.50 | 42.50 | 52.50 |" in drawn
+
+
+def test_the_page_draws_a_curve_a_setting():
+    page = html_page("a <title>", rows_of([*table_4((500,), (1000, 2000)), *table_5(7500, 500)]))
+    assert "a &lt;title&gt;" in page and "<script" not in page
+    assert all(f"<h2>Over {name}</h2>" in page for name in ("words of evidence", "alpha", "w_rel"))
+
+
+def test_a_plot_stays_inside_its_frame():
+    drawn = ElementTree.fromstring(plot({"one": [(0.1, 20.0), (0.9, 99.0)], "two": [(0.5, 0.0), (0.7, 0.0)]}, "alpha"))
+    circles = drawn.findall("circle")
+    assert len(circles) == 4 and len(drawn.findall("polyline")) == 2
+    assert all(0 <= float(each.get("cx")) <= 720 and 0 <= float(each.get("cy")) <= 320 for each in circles)
+
+
+@pytest.mark.parametrize("values", [[(0.1, 0.0), (0.2, 0.0)], [(0.1, 100.0), (0.2, 100.0)]])
+def test_a_flat_curve_can_be_drawn(values):
+    assert "polyline" in plot({"flat": values}, "alpha")
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "data.jsonl"
+    record = {
+        "documents": [{"source": "a", "text": STORY}],
+        "question": "lamp?",
+        "answers": ["it broke"],
+        "facts": [{"text": "It broke in two.", "source": "a"}],
+    }
+    path.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    return path
+
+
+def test_the_command_prints_a_table_and_a_json_line(capsys, tmp_path, data):
+    page = tmp_path / "page.html"
+    sizes = ["--sizes", "4", "--budgets", "4", "8", "--embeddings", "hashing", "--html", str(page)]
+    assert main(["--data", "generic", str(data), *sizes]) == 0
+    out = capsys.readouterr().out
+    assert "| 8 | 0.00 | " in out and "| 100.00 |" in out
+    line = json.loads(out.splitlines()[-1])
+    assert line["benchmark"] == "memory sweep" and len(line["rows"]) == 6
+    assert "<svg" in page.read_text(encoding="utf-8")
+
+
+def test_the_command_sweeps_alpha_and_w_rel(capsys, data):
+    sizes = ["--sizes", "4", "--budgets", "8", "--embeddings", "hashing"]
+    assert main(["--data", "generic", str(data), *sizes, "--alphas", "0", "0.5", "1", "--w-rels", "0.3", "0.8"]) == 0
+    assert "| w_rel 0.3 | 0.00 | 0.00 | 100.00 | 100.00 |" in capsys.readouterr().out
+
+
+def test_the_command_says_what_is_wrong_with_the_data(capsys, tmp_path):
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text("{}\n", encoding="utf-8")
+    assert main(["--data", "generic", str(broken), "--embeddings", "hashing"]) == 2
+    assert str(broken) in capsys.readouterr().out
+    assert main(["--data", "nothing", str(broken), "--embeddings", "hashing"]) == 2
+    assert "no form of data" in capsys.readouterr().out
