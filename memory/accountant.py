@@ -37,6 +37,7 @@ from .ledger import NO_LIMITS
 from .ledger import Ledger as Ledger
 from .ledger import LimitReached as LimitReached
 from .ledger import Limits as Limits
+from .patience import Pause, patiently
 from .values import Cost, content_key
 
 if TYPE_CHECKING:
@@ -46,9 +47,6 @@ T = TypeVar("T")
 
 MOST_RETRIES = 4
 RETRY_TEMPERATURE = 0.7
-
-SERVER_WAITS_S = (0.5, 1.0, 2.0)
-"""Before each further try of a server that was not reached or was too busy."""
 
 
 class Unreadable(ModelError):
@@ -89,10 +87,7 @@ def can_answer(info: ModelInfo) -> bool:
 
 
 class Accountant:
-    """Asks one model on behalf of one strategy. Thread-safe.
-
-    `pause` waits for a server: true when cancelled meanwhile.
-    """
+    """Asks one model on behalf of one strategy. Thread-safe."""
 
     def __init__(
         self,
@@ -103,7 +98,7 @@ class Accountant:
         *,
         ledger: Ledger | None = None,
         n_workers: int = 8,
-        pause: Callable[[Cancel, float], bool] = Cancel.wait,
+        pause: Pause = Cancel.wait,
     ) -> None:
         self.model = model
         self.strategy = strategy
@@ -239,18 +234,7 @@ class Accountant:
                 yield from pieces
 
     def _patiently(self, work: Callable[[], T], cancel: Cancel) -> T | None:
-        """What `work` gives. A server elsewhere that is not reached is tried again; None when cancelled."""
-        waits = () if self.model.info.local else SERVER_WAITS_S
-        for seconds in (*waits, None):
-            if cancel.cancelled:
-                return None
-            try:
-                return work()
-            except ModelUnreachable as error:
-                if seconds is None or not _may_pass(error):
-                    raise
-                self._pause(cancel, seconds)
-        return None
+        return patiently(work, cancel, self._pause, is_local=self.model.info.local)
 
     def _pieces(self, call: Call, cancel: Cancel) -> Generator[Piece, None, None]:
         """One call, in the ledger even when it fails or is left early."""
@@ -337,9 +321,3 @@ def _as_text(messages: Sequence[Message]) -> str:
     """A conversation as text to be continued, for models that were never taught another form."""
     openings = {"system": "", "user": "Question: ", "assistant": "Answer: "}
     return "\n\n".join(openings[message.role] + message.text for message in messages) + "\n\nAnswer:"
-
-
-def _may_pass(error: ModelUnreachable) -> bool:
-    """Whether the same request may be answered in a moment: not where the server understood and said no."""
-    status = getattr(error, "status", None)
-    return status is None or status in (408, 429) or status >= 500

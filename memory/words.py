@@ -42,19 +42,26 @@ def runs_of(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def terms_of_run(run: str) -> tuple[str, ...]:
-    """The terms of one run: a word without its ending; of an identifier also its parts.
+    """The terms of one run: its parts without their endings, an identifier as a whole with its own."""
+    first, *others = parts_of_run(run) or ("",)
+    if not first or is_cjk(run):
+        return (first, *others) if first else ()
+    return tuple(dict.fromkeys([first if others else stem(first), *map(stem, others)]))
 
-    Of CJK characters each one, and each two that stand together.
-    """
-    if _is_cjk(run[0]):
+
+def parts_of_run(run: str) -> tuple[str, ...]:
+    """A word in lower case; of an identifier also its parts. Of CJK characters each one, and each two together."""
+    if is_cjk(run):
         return (*run, *map("".join, pairwise(run)))
     if len(run) > _MOST_CHARACTERS:
         return ()
-    word = run.lower()
-    if not _IS_COMPOSED.search(run):
-        return (stem(word),)
-    parts = dict.fromkeys([word, *(stem(part.lower()) for part in _SUB_WORD.findall(run) if len(part) > 1)])
-    return tuple(parts)
+    parts = _SUB_WORD.findall(run) if _IS_COMPOSED.search(run) else []
+    return tuple(dict.fromkeys([run.lower(), *(part.lower() for part in parts if len(part) > 1)]))
+
+
+def is_cjk(run: str) -> bool:
+    """Whether a run is one of CJK characters, by its first."""
+    return _CJK_CHARACTER.match(run) is not None
 
 
 def stem(word: str) -> str:
@@ -74,10 +81,6 @@ def _singular(word: str) -> str:
     if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     return word[:-3] + "y" if word.endswith("ies") else word[:-1]
-
-
-def _is_cjk(character: str) -> bool:
-    return _CJK_CHARACTER.match(character) is not None
 
 
 _CJK_CHARACTER = re.compile(f"[{CJK}]")

@@ -1,0 +1,111 @@
+"""Vectors of a server: OpenAI's `/v1/embeddings`, which most speak, or else Ollama's `/api/embed`.
+
+Owns what is sent and what counts as an answer. Texts leave this machine where the address does.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..llm.http.endpoint import Endpoint, Refused
+from ..llm.protocol import Cancel, ModelMissing, ModelUnreachable
+from .embedding import EmbedderSettings, Vectors, encodable, has_words
+from .patience import Pause, patiently
+from .values import content_key
+
+BATCH = 64
+LONGEST_BYTES = 16_000
+"""Of one text: servers refuse more than 8,192 tokens, and the tokens of prose have four bytes, of Chinese two."""
+
+OPENAI, OLLAMA = "/v1/embeddings", "/api/embed"
+
+
+class ApiEmbedder:
+    """An `Embedder` behind an address, with the name of a model there."""
+
+    def __init__(self, settings: EmbedderSettings, *, timeout_s: float = 60.0, pause: Pause = Cancel.wait) -> None:
+        """Raises ModelMissing when the address, the name or the key is not there."""
+        if not settings.url or not settings.model:
+            missing = "an address: set memory.embeddings_url" if not settings.url else "a name: memory.embeddings_model"
+            raise ModelMissing(f"Embeddings of a server want {missing}.")
+        url = settings.url.rstrip("/").removesuffix("/embeddings").removesuffix("/v1").removesuffix(OLLAMA)
+        self._endpoint = Endpoint(url, read_timeout_s=timeout_s, api_key_variable=settings.key_variable)
+        self._settings = settings
+        self._pause = pause
+        self._lock = threading.Lock()
+        self._path = OPENAI
+        self._n_dimensions = 0
+
+    @property
+    def name(self) -> str:
+        settings = self._settings
+        how = content_key(self._endpoint.url, json.dumps([settings.query_prefix, settings.passage_prefix]))[:8]
+        return f"{settings.model} {how}"
+
+    @property
+    def n_dimensions(self) -> int:
+        """Asks the server the first time. Raises ModelError."""
+        if not self._n_dimensions:
+            self.embed(["a"])
+        return self._n_dimensions
+
+    def embed(self, texts: Sequence[str], *, are_queries: bool = False) -> Vectors:
+        prefix = self._settings.query_prefix if are_queries else self._settings.passage_prefix
+        at = [i for i, text in enumerate(texts) if has_words(text)]
+        read = [_cut(prefix + encodable(texts[i])) for i in at]
+        batches = [self._ask(read[i : i + BATCH]) for i in range(0, len(read), BATCH)]
+        vectors = np.zeros((len(texts), self._n_dimensions if batches or not texts else self.n_dimensions), np.float32)
+        if batches:
+            vectors[at] = np.concatenate(batches)
+        return vectors
+
+    def _ask(self, texts: list[str]) -> Vectors:
+        cancel = Cancel()
+        body = {"model": self._settings.model, "input": texts}
+
+        def ask() -> Any:
+            try:
+                return self._endpoint.post(self._path, body, cancel)
+            except Refused as error:
+                if error.status != 404 or self._path == OLLAMA:
+                    raise
+                answer = self._endpoint.post(OLLAMA, body, cancel)
+                self._path = OLLAMA
+                return answer
+
+        answer = patiently(ask, cancel, self._pause, is_local=self._endpoint.local)
+        found = _vectors(answer, len(texts))
+        if found is None or not np.isfinite(found).all():
+            raise ModelUnreachable(
+                f"{self._endpoint.url} answers, but not with {len(texts)} vectors of one length. Check the address and "
+                "memory.embeddings_model."
+            )
+        with self._lock:
+            self._n_dimensions = self._n_dimensions or found.shape[1]
+        if found.shape[1] != self._n_dimensions:
+            raise ModelUnreachable(f"{self.name} changed from {self._n_dimensions} to {found.shape[1]} dimensions.")
+        lengths = np.linalg.norm(found, axis=1, keepdims=True)
+        vectors: Vectors = np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0)
+        return vectors
+
+
+def _vectors(answer: Any, n: int) -> Vectors | None:
+    """(n, n_dimensions) out of either answer, None out of any other."""
+    try:
+        if "data" in answer:
+            rows = [card["embedding"] for card in sorted(answer["data"], key=lambda card: card["index"])]
+        else:
+            rows = answer["embeddings"]
+        found = np.array(rows, np.float32)
+    except (TypeError, ValueError, LookupError):
+        return None
+    return found if found.ndim == 2 and len(found) == n and found.shape[1] else None
+
+
+def _cut(text: str) -> str:
+    return text.encode("utf-8")[:LONGEST_BYTES].decode("utf-8", "ignore")
