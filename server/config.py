@@ -23,6 +23,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 import platformdirs
 
 from ..llm.choose import BACKENDS, FIM_WORDS
+from ..memory.embedding import KINDS as EMBEDDER_KINDS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -223,6 +224,37 @@ class MemoryOptions:
         500,
         "Room for what models and embedders made of texts; the least recently used goes first.",
         low=1,
+        outside=True,
+    )
+    embeddings: str = _setting(
+        "auto",
+        "What finds texts by their meaning: `bundled`, a small English model that the extra `embeddings` brings; "
+        "`local`, a directory; `api`, a server, which is sent the texts; `hashing`, letters alone. `auto` is `bundled` "
+        "where it is installed, else `hashing`.",
+        choices=EMBEDDER_KINDS,
+        outside=True,
+    )
+    embeddings_path: str = _setting(
+        "", "With `local`: directory of a model for sentence-transformers or transformers.", outside=True
+    )
+    embeddings_url: str = _setting(
+        "", "With `api`: where a server answers that speaks OpenAI's protocol or Ollama's.", outside=True
+    )
+    embeddings_model: str = _setting("", "With `api`: name of the model there.", outside=True)
+    embeddings_key_variable: str = _setting(
+        "", "With `api`: environment variable that holds the server's key.", outside=True
+    )
+    embeddings_query_prefix: str = _setting(
+        "",
+        "What the model wants before a question, as `query: ` (e5). What the model brings along needs no setting.",
+        outside=True,
+    )
+    embeddings_passage_prefix: str = _setting(
+        "", "The same before every other text, as `passage: ` (e5).", outside=True
+    )
+    embeddings_lower_case: bool = _setting(
+        False,
+        "With `local`: texts in lower case with plain quotes and dashes, as mContriever was trained.",
         outside=True,
     )
 
