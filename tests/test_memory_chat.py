@@ -229,6 +229,13 @@ def test_other_conversations_are_remembered_behind_this_one():
     assert "the zeppelin" not in body_of(memory.messages(Question("what was it?")))
 
 
+def test_the_first_turn_names_the_conversation():
+    memory = chat_memory(words_kit())
+    memory.remember([Item("conversation 7", f"user: fox {i}", "turn", i) for i in range(12)])
+    prepared = memory.messages(Question("which fox?"))
+    assert "Recent dialog:\nuser: fox 11\n" in body_of(prepared) and 11 not in numbers(prepared.recalled)
+
+
 def test_a_forgotten_conversation_begins_anew():
     memory = talked(chat_memory(words_kit()), 20)
     memory.forget("conversation")

@@ -2,11 +2,10 @@
 
 import json
 from dataclasses import dataclass
-from xml.etree import ElementTree
 
 import pytest
 from weft.benchmarks.memory.sweep import main, tables
-from weft.benchmarks.memory.sweep_page import html_page, plot
+from weft.benchmarks.memory.sweep_page import html_page
 from weft.memory import Budget, Item, Kit, Question
 from weft.memory.fragrel import ContextRelation, NoRelation, SemanticRelation
 from weft.memory.fragrel.sweep import Row, Setting, grid, sweep, table_4, table_5
@@ -112,18 +111,6 @@ def test_the_page_draws_a_curve_a_setting():
     page = html_page("a <title>", rows_of([*table_4((500,), (1000, 2000)), *table_5(7500, 500)]))
     assert "a &lt;title&gt;" in page and "<script" not in page
     assert all(f"<h2>Over {name}</h2>" in page for name in ("words of evidence", "alpha", "w_rel"))
-
-
-def test_a_plot_stays_inside_its_frame():
-    drawn = ElementTree.fromstring(plot({"one": [(0.1, 20.0), (0.9, 99.0)], "two": [(0.5, 0.0), (0.7, 0.0)]}, "alpha"))
-    circles = drawn.findall("circle")
-    assert len(circles) == 4 and len(drawn.findall("polyline")) == 2
-    assert all(0 <= float(each.get("cx")) <= 720 and 0 <= float(each.get("cy")) <= 320 for each in circles)
-
-
-@pytest.mark.parametrize("values", [[(0.1, 0.0), (0.2, 0.0)], [(0.1, 100.0), (0.2, 100.0)]])
-def test_a_flat_curve_can_be_drawn(values):
-    assert "polyline" in plot({"flat": values}, "alpha")
 
 
 @pytest.fixture

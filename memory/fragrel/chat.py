@@ -94,7 +94,7 @@ class _State:
 
 
 class ChatMemory:
-    """One conversation, named by `source`. Items of other sources go to the memory at once."""
+    """One conversation: that of `source`, else of the first turn. Items of other sources go to the memory at once."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class ChatMemory:
         policy: ChatPolicy = PAPER,
         *,
         name: str = "chat",
-        source: str = "conversation",
+        source: str = "",
         recall_cost: Callable[[Question], Cost] = lambda question: Cost(),
     ) -> None:
         self.name = name
@@ -117,7 +117,7 @@ class ChatMemory:
         """Take in the next round of the conversation."""
         state = self._state
         number = state.shown[-1].number + 1 if state.shown else state.n_moved
-        self.remember([Item(self._source, round_text(user, bot), "turn", number, said_at)], cancel)
+        self.remember([Item(self._source or "conversation", round_text(user, bot), "turn", number, said_at)], cancel)
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
         """Take in rounds, oldest first, and move what the window is too small for. Raises ModelError as the memory."""
@@ -125,11 +125,12 @@ class ChatMemory:
             for item in items:
                 if cancel is not None and cancel.cancelled:
                     return
-                if item.source != self._source or item.kind != "turn":
+                if item.kind == "turn" and item.source == (self._source or item.source):
+                    self._source = item.source
+                    self._take(item, cancel)
+                else:
                     self._behind.remember([item], cancel)
                     self._state = replace(self._state, has_others=True)
-                else:
-                    self._take(item, cancel)
 
     def forget(self, source: str) -> None:
         with self._lock:
@@ -235,8 +236,8 @@ class ChatMemory:
                 )
 
 
-def round_text(user: str, bot: str) -> str:
-    return f"user: {user}\nbot: {bot}"
+def round_text(user: str, bot: str = "") -> str:
+    return f"user: {user}\nbot: {bot}" if bot else f"user: {user}"
 
 
 def _segment(item: Item) -> Segment:

@@ -23,14 +23,14 @@ def chat_memory(
     relation: Relation = CONVERSATION,
     alpha: float = 0.5,
     score: Indexer | None = None,
-    source: str = "conversation",
+    source: str = "",
 ) -> ChatMemory:
     """FragRel behind a chat."""
     behind = FragRel(kit, FragRelOptions(relation, alpha, order="time"), score)
     return ChatMemory(kit, behind, policy, name="chat fragrel", source=source)
 
 
-def returning_chat(kit: Kit, *, score: Indexer | None = None, source: str = "conversation") -> ChatMemory:
+def returning_chat(kit: Kit, *, score: Indexer | None = None, source: str = "") -> ChatMemory:
     """FragRel behind a chat with what did better here than the paper's settings: nearer neighbours that count more.
 
     Of the rounds that the last question of an MTBench+ dialogue is about, top 8 hold 97.7 % instead of 91.1 % by
@@ -41,19 +41,19 @@ def returning_chat(kit: Kit, *, score: Indexer | None = None, source: str = "con
 
 
 def mem_retrieval(
-    kit: Kit, policy: ChatPolicy = PAPER, *, score: Indexer | None = None, source: str = "conversation"
+    kit: Kit, policy: ChatPolicy = PAPER, *, score: Indexer | None = None, source: str = ""
 ) -> ChatMemory:
     """The same retrieval without a relation."""
     behind = FragRel(kit, FragRelOptions(NoRelation(), order="time"), score)
     return ChatMemory(kit, behind, policy, name="chat retrieval", source=source)
 
 
-def truncated_history(kit: Kit, *, source: str = "conversation") -> ChatMemory:
+def truncated_history(kit: Kit, *, source: str = "") -> ChatMemory:
     """The newest rounds that the window holds, and nothing of the older ones."""
     return ChatMemory(kit, FragRel(kit), TRUNCATED, name="chat truncated", source=source)
 
 
-def memo_chat(kit: Kit, policy: ChatPolicy = MEMOCHAT, *, source: str = "conversation") -> ChatMemory:
+def memo_chat(kit: Kit, policy: ChatPolicy = MEMOCHAT, *, source: str = "") -> ChatMemory:
     """MemoChat: memos of what left the window, chosen by the model."""
     memos = Memos(kit)
     return ChatMemory(kit, memos, policy, name="chat memo", source=source, recall_cost=memos.recall_cost)

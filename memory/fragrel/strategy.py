@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
 import numpy as np
 
@@ -56,25 +55,26 @@ class FragRel:
         self._score = score or indexer()
         self._split = by_words(options.segment_words)
         self._lock = threading.Lock()
-        # Replaced whole by each `remember`, so that a running `recall` keeps what it took.
-        self._segments: dict[str, tuple[Segment, ...]] = {}
+        self._segments: dict[str, dict[int, Segment]] = {}  # by source and number
+        # Made of the segments when it is asked for, and never changed: a running `recall` keeps the one it took.
         self._index: RelatedIndex | None = None
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        segments = dict(self._segments)
-        for item in items:
-            if cancel is not None and cancel.cancelled:
-                return
-            if item.kind == "turn":
-                turn = Segment(item.source, item.number, item.text, 0, item.first_line, item.said_at)
-                others = [each for each in segments.get(item.source, ()) if each.number != item.number]
-                segments[item.source] = tuple(sorted([*others, turn], key=lambda each: each.number))
-            else:
-                segments[item.source] = tuple(self._split(item))
-        self._replace(segments)
+        with self._lock:
+            for item in items:
+                if cancel is not None and cancel.cancelled:
+                    return
+                if item.kind == "turn":
+                    turn = Segment(item.source, item.number, item.text, 0, item.first_line, item.said_at)
+                    self._segments.setdefault(item.source, {})[item.number] = turn
+                else:
+                    self._segments[item.source] = {segment.number: segment for segment in self._split(item)}
+                self._index = None
 
     def forget(self, source: str) -> None:
-        self._replace({name: segments for name, segments in self._segments.items() if name != source})
+        with self._lock:
+            self._segments.pop(source, None)
+            self._index = None
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
         index = self._ready()
@@ -122,8 +122,9 @@ class FragRel:
         accountant = self._kit.accountant
         if accountant is None:
             return Cost()
-        texts = (each.text for segments in self._segments.values() for each in segments)
-        held = sum(accountant.model.count_tokens(text + JOINED_BY) for text in texts)
+        with self._lock:
+            segments = self._all()
+        held = sum(accountant.model.count_tokens(segment.text + JOINED_BY) for segment in segments)
         frame = accountant.model.count_tokens(story_prompt(question, ""))
         return Cost(1, frame + min(held, self._room(accountant, question)), self._options.max_new_tokens)
 
@@ -147,15 +148,14 @@ class FragRel:
     def _ready(self) -> RelatedIndex | None:
         """The index of what is remembered now, made when it is first asked; None when nothing is."""
         with self._lock:
-            if self._index is None and (all_segments := list(chain.from_iterable(self._segments.values()))):
+            if self._index is None and (segments := self._all()):
                 options = self._options
-                base = self._score(all_segments)
+                base = self._score(segments)
                 self._index = RelatedIndex(base, options.relation, options.alpha, include_self=options.include_self)
             return self._index
 
-    def _replace(self, segments: dict[str, tuple[Segment, ...]]) -> None:
-        with self._lock:
-            self._segments, self._index = segments, None
+    def _all(self) -> list[Segment]:
+        return [segments[number] for segments in self._segments.values() for number in sorted(segments)]
 
 
 def token_count(kit: Kit) -> Callable[[str], int]:
