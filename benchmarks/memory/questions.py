@@ -262,7 +262,8 @@ def _quantile(rows: Sequence[Row], share: float) -> float:
 
 def _question(record: dict[str, Any]) -> RepositoryQuestion:
     gold = tuple(
-        tuple(Span(span["path"], *span["lines"], span["says"]) for span in alternatives) for alternatives in record["gold"]
+        tuple(Span(span["path"], *span["lines"], span["says"]) for span in alternatives)
+        for alternatives in record["gold"]
     )
     return RepositoryQuestion(record["id"], record["kind"], record["question"], gold)
 
