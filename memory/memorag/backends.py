@@ -1,0 +1,268 @@
+"""The memory of one long text that a model is asked about: as it read it, or in a much shorter version.
+
+Owns the protocol of memories and the four that any model can have. Knows no index: what a memory says is searched for
+elsewhere.
+
+| name       | the model has                          | for                                        |
+|------------|----------------------------------------|--------------------------------------------|
+| `kv`       | the text, read once and kept           | a model in this process                    |
+| `lite`     | gists of its pieces, kept where it can | texts longer than the window               |
+| `api_full` | the text, sent first with each question | a server, which may keep what stands first |
+| `api_gist` | gists, sent with each question         | a server, and texts longer than its window |
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from ...llm.conversation import FRAME_TOKENS
+from ...llm.kept_prefix import ROOM_TOKENS, Keeper, KeptPrefix, PrefixTooLong
+from ...llm.protocol import Cancel, CodeModel, Message, ModelError
+from ..accountant import Accountant, Call
+from ..values import Cost
+from .gists import GistPlan, write_gists
+from .prompts import PROMPTS, Language, Prompts, fill
+
+CLUE_TOKENS = 128
+KEY_POINT_TOKENS = 512
+ANSWER_TOKENS = 128
+"""Of an answer from memory, which is also the draft."""
+
+
+FEWEST_NEW_TOKENS = 32
+"""With less nothing is said; the accountant then says that the question is too long."""
+
+
+class MemoryBackend(Protocol):
+    """A memory of one text at a time. Questions may be asked at once, `memorize` not beside them.
+
+    Answers are as the model wrote them. All raise ModelError, and end early with "" when cancelled.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def n_tokens(self) -> int:
+        """What the model has before a question; 0 when there is no memory."""
+        ...
+
+    def memorize(self, article: str, language: Language, cancel: Cancel) -> None:
+        """Read the text in place of what was read before. Nothing is remembered when cancelled."""
+        ...
+
+    def recall(self, question: str, cancel: Cancel) -> str:
+        """Pieces of the text that may help, one a line."""
+        ...
+
+    def rewrite(self, question: str, cancel: Cancel) -> str:
+        """Smaller questions that have to be answered first, one a line."""
+        ...
+
+    def answer(self, question: str, cancel: Cancel) -> str: ...
+
+    def summarize(self, cancel: Cancel) -> str:
+        """Key points, one a line."""
+        ...
+
+    def save(self, folder: Path, cancel: Cancel) -> None: ...
+
+    def load(self, folder: Path, article: str, language: Language, cancel: Cancel) -> None:
+        """What `save` wrote for this article. Raises ModelError when it is of something else."""
+        ...
+
+    def reset(self) -> None:
+        """Forget the text and give its memory back."""
+        ...
+
+    def cost_to_memorize(self, n_tokens: int) -> Cost:
+        """An upper bound for a text of so many tokens."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    has_gists: bool
+    keeps: bool  # the model's keys and values, where the model is in this process
+    must_keep: bool = False
+
+
+KINDS = {
+    "kv": Kind(has_gists=False, keeps=True, must_keep=True),
+    "lite": Kind(has_gists=True, keeps=True),
+    "api_full": Kind(has_gists=False, keeps=False),
+    "api_gist": Kind(has_gists=True, keeps=False),
+}
+
+
+def choose_kind(accountant: Accountant, n_tokens: int) -> str:
+    """The memory for a text of so many tokens: whole where it fits, kept where the model is in this process."""
+    keeper = keeper_of(accountant.model)
+    fits = n_tokens + ROOM_TOKENS <= accountant.window_tokens
+    return ("kv" if fits else "lite") if keeper is not None else ("api_full" if fits else "api_gist")
+
+
+def keeper_of(model: CodeModel) -> Keeper | None:
+    """The model in this process that can keep what it read, if there is one and it chats."""
+    inner = getattr(model, "inner", model)
+    return inner if isinstance(inner, Keeper) and model.info.chats else None
+
+
+class PromptedMemory:
+    """A `MemoryBackend` of any model: the text, or its gists, stands before each question as a turn of its own."""
+
+    def __init__(self, name: str, accountant: Accountant, gists: GistPlan | None = None) -> None:
+        """Raises ValueError for an unknown name."""
+        if name not in KINDS:
+            raise ValueError(f"no memory is called {name!r}; there are {', '.join(KINDS)}.")
+        self.name = name
+        self._kind = KINDS[name]
+        self._accountant = accountant
+        self._plan = gists or GistPlan()
+        self._language: Language = "en"
+        self._messages: tuple[Message, ...] = ()
+        self._gists: tuple[str, ...] = ()
+        self._kept: KeptPrefix | None = None
+
+    @property
+    def n_tokens(self) -> int:
+        return sum(self._accountant.model.count_tokens(message.text) for message in self._messages)
+
+    @property
+    def gists(self) -> tuple[str, ...]:
+        """What the text was made of, piece by piece; empty in a memory of the whole text."""
+        return self._gists
+
+    def memorize(self, article: str, language: Language, cancel: Cancel) -> None:
+        self.reset()
+        self._accountant.prepare(cancel)
+        self._language = language
+        gists: tuple[str, ...] = ()
+        if self._kind.has_gists:
+            gists = tuple(write_gists(self._accountant, article, language, self._text_room(), self._plan, cancel))
+        if not cancel.cancelled:
+            with _quiet_when_cancelled(cancel):
+                self._hold(article, gists, None, cancel)
+
+    def recall(self, question: str, cancel: Cancel) -> str:
+        return self._ask("spans", fill(self._prompts.spans, question=question), CLUE_TOKENS, cancel)
+
+    def rewrite(self, question: str, cancel: Cancel) -> str:
+        return self._ask("surrogates", fill(self._prompts.surrogates, question=question), CLUE_TOKENS, cancel)
+
+    def answer(self, question: str, cancel: Cancel) -> str:
+        return self._ask("draft", fill(self._prompts.answer, question=question), ANSWER_TOKENS, cancel)
+
+    def summarize(self, cancel: Cancel) -> str:
+        return self._ask("key points", self._prompts.key_points, KEY_POINT_TOKENS, cancel)
+
+    def save(self, folder: Path, cancel: Cancel) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "gists.json").write_text(json.dumps(self._gists, ensure_ascii=False), "utf-8")
+        if self._kept is not None:
+            self._kept.hold(cancel)
+            self._kept.save(folder / "kept", cancel)
+
+    def load(self, folder: Path, article: str, language: Language, cancel: Cancel) -> None:
+        try:
+            gists = tuple(map(str, json.loads((folder / "gists.json").read_text("utf-8"))))
+        except (OSError, ValueError, TypeError) as error:
+            raise ModelError(f"{folder} holds no whole memory ({error}). Memorise the text again.") from error
+        self.reset()
+        self._accountant.prepare(cancel)
+        self._language = language
+        with _quiet_when_cancelled(cancel):
+            self._hold(article, gists, folder / "kept", cancel)
+
+    def reset(self) -> None:
+        if self._kept is not None:
+            self._kept.close()
+        self._kept, self._messages, self._gists = None, (), ()
+
+    def cost_to_memorize(self, n_tokens: int) -> Cost:
+        if not self._kind.has_gists:
+            return Cost()
+        return self._plan.fitted(self._accountant.window_tokens).cost(n_tokens, self._text_room())
+
+    @property
+    def _prompts(self) -> Prompts:
+        return PROMPTS[self._language]
+
+    def _hold(self, article: str, gists: Sequence[str], saved: Path | None, cancel: Cancel) -> None:
+        """Have the text before each question from now on; kept by the model, read again or as it was saved."""
+        text = "\n".join(gists) if self._kind.has_gists else article
+        prompts = self._prompts
+        messages = (
+            Message("user", fill(prompts.article, article=text)),
+            Message("assistant", prompts.reply),
+        )
+        keeper = keeper_of(self._accountant.model) if self._kind.keeps else None
+        if keeper is not None:
+            self._kept = self._keep(keeper, messages, saved, cancel)
+        elif self._kind.must_keep:
+            raise ModelError(
+                f"{self._accountant.model.info.name} is not a chat model in this process, and the memory {self.name} "
+                "keeps what such a model read. Choose api_full or api_gist, or open a local model."
+            )
+        self._check_window(messages)
+        self._messages, self._gists = messages, tuple(gists)
+
+    def _keep(
+        self, keeper: Keeper, messages: Sequence[Message], saved: Path | None, cancel: Cancel
+    ) -> KeptPrefix | None:
+        try:
+            if saved is None or not saved.is_dir():
+                return keeper.keep(messages, cancel)
+            kept = keeper.load_kept(saved, cancel)
+            if kept.messages == tuple(messages):
+                return kept
+            kept.close()
+            raise ModelError(f"{saved} holds the memory of another text. Memorise this one again.")
+        except PrefixTooLong as error:
+            if self._kind.must_keep:
+                raise ModelError(f"{error} Or choose the memory lite, which reads a short version.") from error
+            return None  # it is sent with each question
+
+    def _check_window(self, messages: Sequence[Message]) -> None:
+        count = self._accountant.model.count_tokens
+        n_tokens = sum(count(message.text) + FRAME_TOKENS for message in messages)
+        if n_tokens + ROOM_TOKENS > (window := self._accountant.window_tokens):
+            instead = "" if self._kind.has_gists else " Or choose the memory api_gist, which sends a short version."
+            raise ModelError(
+                f"The text takes {n_tokens} tokens, and {self._accountant.model.info.name} holds {window} with a "
+                f"question and its answer. Raise context_tokens, or memorise less.{instead}"
+            )
+
+    def _text_room(self) -> int:
+        """Tokens of the window that the text may take."""
+        count = self._accountant.model.count_tokens
+        frame = count(self._prompts.article) + count(self._prompts.reply) + 2 * FRAME_TOKENS
+        return max(1, self._accountant.window_tokens - ROOM_TOKENS - frame)
+
+    def _ask(self, purpose: str, prompt: str, max_new_tokens: int, cancel: Cancel) -> str:
+        if not self._messages or cancel.cancelled:
+            return ""
+        if self._kept is not None:
+            with _quiet_when_cancelled(cancel):
+                self._kept.hold(cancel)
+        messages = (*self._messages, Message("user", prompt))
+        count = self._accountant.model.count_tokens
+        used = sum(count(message.text) + FRAME_TOKENS for message in messages)
+        # Behind a text that fills the window an answer is shorter rather than none.
+        n_new = max(FEWEST_NEW_TOKENS, min(max_new_tokens, self._accountant.window_tokens - used))
+        return self._accountant.ask(Call(purpose, messages, n_new), cancel)
+
+
+@contextmanager
+def _quiet_when_cancelled(cancel: Cancel) -> Iterator[None]:
+    """What was cancelled is no error."""
+    try:
+        yield
+    except ModelError:
+        if not cancel.cancelled:
+            raise

@@ -1,0 +1,80 @@
+"""A long text made short: a gist of each piece, and gists of gists until all of them fit.
+
+Owns the pieces and when it is short enough. Knows no memory and no question.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from ...llm.conversation import FRAME_TOKENS
+from ...llm.protocol import Cancel
+from ..accountant import Accountant, Call
+from ..budgets import cut
+from ..splitters import by_tokens
+from ..values import Cost, Item
+from .prompts import PROMPTS, Language, fill
+
+PROMPT_TOKENS = 128
+"""At most, of what is said around a piece."""
+
+LEAST_SHRINKING = 0.8
+"""Gists that are longer than this share of what they are of lead nowhere: the middle is cut out of them instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class GistPlan:
+    """How a text becomes gists; the defaults are the paper's code's (papers' spec 4.4, lite mode)."""
+
+    piece_tokens: int = 4096
+    gist_tokens: int = 512
+    repetition_penalty: float = 1.2
+
+    def fitted(self, window_tokens: int) -> GistPlan:
+        """The same for a model whose window may be too small for such pieces with their gists."""
+        gist_tokens = max(1, min(self.gist_tokens, window_tokens // 4))
+        room = window_tokens - gist_tokens - PROMPT_TOKENS - FRAME_TOKENS
+        return GistPlan(max(1, min(self.piece_tokens, room)), gist_tokens, self.repetition_penalty)
+
+    def cost(self, n_tokens: int, room: int) -> Cost:
+        """An upper bound for a text of `n_tokens` whose gists have to fit into `room` tokens."""
+        cost = Cost()
+        while True:
+            # Two neighbouring pieces are more than one holds, so there are at most twice as many.
+            n_pieces = min(n_tokens, 2 * n_tokens // self.piece_tokens + 1)
+            cost += Cost(n_pieces, n_tokens + n_pieces * PROMPT_TOKENS, n_pieces * self.gist_tokens)
+            n_shorter = n_pieces * self.gist_tokens
+            if n_shorter <= room or n_shorter > LEAST_SHRINKING * n_tokens:
+                return cost
+            n_tokens = n_shorter
+
+
+def write_gists(
+    accountant: Accountant, text: str, language: Language, room: int, plan: GistPlan, cancel: Cancel
+) -> list[str]:
+    """The gists of a text in its order, together at most `room` tokens. Empty when cancelled. Raises ModelError."""
+    count = accountant.model.count_tokens
+    plan = plan.fitted(accountant.window_tokens)
+    split = by_tokens(plan.piece_tokens, count, hard=True)
+    while True:
+        pieces = [segment.text for segment in split(Item("", text)) if segment.text.strip()]
+        tasks = [partial(_gist, accountant, piece, language, plan, cancel) for piece in pieces]
+        gists = accountant.ask_all(tasks)
+        if cancel.cancelled:
+            return []
+        shorter = "\n".join(gists)
+        if (n_tokens := count(shorter)) <= room:
+            return gists
+        if n_tokens > LEAST_SHRINKING * count(text):
+            return [cut(shorter, room, count)]
+        text = shorter
+
+
+def _gist(accountant: Accountant, piece: str, language: Language, plan: GistPlan, cancel: Cancel) -> str:
+    if cancel.cancelled:
+        return ""
+    call = Call.of("gist", fill(PROMPTS[language].gist, text=piece), max_new_tokens=plan.gist_tokens)
+    gist = " ".join(accountant.ask(replace(call, repetition_penalty=plan.repetition_penalty), cancel).split())
+    # A model that says nothing must not make a hole in the memory.
+    return gist or cut(" ".join(piece.split()), plan.gist_tokens, accountant.model.count_tokens, "left").rstrip()

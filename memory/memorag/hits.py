@@ -1,0 +1,47 @@
+"""From clues to segments: the best few of each clue, together.
+
+Owns what a segment's score is when several clues find it. Knows no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...retrieval import ScorePart
+from ..scoring import SegmentIndex, best
+from ..values import Evidence, Segment
+from .clues import Clue
+
+Found = Sequence[Evidence]
+
+LONGEST_SHOWN = 60
+"""Characters of a clue in a reason."""
+
+
+def search(index: SegmentIndex, clues: Sequence[Clue], n_each: int) -> list[Evidence]:
+    """The `n_each` best segments of each clue, each segment once.
+
+    Scores of two clues can't be compared, places can: a first place counts 1, a second 1/2, a third 1/3, and a
+    segment has the sum over the clues that found it. It only decides what goes when not all of them fit.
+    """
+    parts: dict[Segment, list[ScorePart]] = {}
+    for clue in clues:
+        for place, (segment, _) in enumerate(best(index, clue.text, n_each), 1):
+            parts.setdefault(segment, []).append(ScorePart(clue.kind, 1 / place, clue.text))
+    return [
+        Evidence(segment, sum(part.value for part in found), _why(found), tuple(found))
+        for segment, found in parts.items()
+    ]
+
+
+def the_beginning(segments: Sequence[Segment]) -> list[Evidence]:
+    """All segments, the first the best: for when there is nothing to search for."""
+    return [Evidence(segment, 1 / place, "no clue: from the beginning") for place, segment in enumerate(segments, 1)]
+
+
+def _why(parts: Sequence[ScorePart]) -> str:
+    first = max(parts, key=lambda part: part.value)
+    text = first.detail if len(first.detail) <= LONGEST_SHOWN else first.detail[: LONGEST_SHOWN - 1] + "…"
+    more = len(parts) - 1
+    others = f" and {more} more clue{'s' if more > 1 else ''}" if more else ""
+    return f"found by the {first.name} “{text}”{others}"

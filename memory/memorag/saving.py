@@ -1,0 +1,65 @@
+"""A remembered text in a folder: manifest.json, items.json, segments.json; the memory itself is in a folder beside.
+
+Owns the version and what is refused. Vectors of the segments are not here: they are kept under the segments' content.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ...llm.protocol import ModelError
+from ..values import Item, Segment
+from .prompts import Language
+from .text import Held
+
+VERSION = 1
+"""1: items, segments, language, backend, model, context."""
+
+MANIFEST, ITEMS, SEGMENTS = "manifest.json", "items.json", "segments.json"
+
+
+def save_text(folder: Path, held: Held, backend: str, model: str) -> None:
+    """Write everything but the memory. The manifest comes last: a folder without it is not whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MANIFEST).unlink(missing_ok=True)
+    _write(folder / ITEMS, [asdict(item) for item in held.items])
+    _write(folder / SEGMENTS, [asdict(segment) for segment in held.segments])
+    about = {"version": VERSION, "strategy": "memorag", "backend": backend, "model": model}
+    _write(folder / MANIFEST, {**about, "language": held.language, "context": held.key})
+
+
+def load_text(folder: Path, model: str) -> tuple[Held, str]:
+    """What `save_text` wrote, and which memory it has; "" for none. Raises ModelError."""
+    try:
+        manifest = _read(folder / MANIFEST)
+        version, context, backend, made_by = (manifest[name] for name in ("version", "context", "backend", "model"))
+        language: Language = "zh" if manifest["language"] == "zh" else "en"
+        items = tuple(Item(**item) for item in _read(folder / ITEMS))
+        segments = tuple(Segment(**segment) for segment in _read(folder / SEGMENTS))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"{folder} holds no whole memory ({error}). Save it again.") from error
+    if version != VERSION:
+        raise ModelError(f"{folder} is a memory of version {version}; this Weft reads {VERSION}. Memorise it again.")
+    if backend and model and made_by != model:
+        raise ModelError(
+            f"{folder} was memorised by {made_by}, and the model here is {model}. Open that one, or memorise again."
+        )
+    held = Held(items, segments, language)
+    if held.key != context:
+        raise ModelError(f"The text in {folder} was changed after it was read. Memorise it again.")
+    return held, str(backend)
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))
+
+
+def _write(path: Path, value: Any) -> None:
+    new = path.with_name(path.name + ".new")
+    # Surrogates of broken text are written as escapes.
+    new.write_text(json.dumps(value), "utf-8")
+    os.replace(new, path)

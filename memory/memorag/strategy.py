@@ -1,0 +1,269 @@
+"""MemoRAG: a memory of everything says what to look for, and what is found answers (papers' spec 4).
+
+Owns the way from a question over clues to evidence and to an answer. What the memory is, is in `backends`; what is
+searched with, an `Indexer`. Without a model the question itself is the only clue.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...llm.conversation import FRAME_TOKENS
+from ...llm.protocol import Cancel
+from ..accountant import Accountant, Call
+from ..budgets import cut, fit
+from ..scoring import Indexer, SegmentIndex, indexer
+from ..strategy import Kit
+from ..values import Answer, Budget, Cost, Item, Question, Recalled, Step
+from .backends import ANSWER_TOKENS, CLUE_TOKENS, KEY_POINT_TOKENS, MemoryBackend, PromptedMemory, choose_kind
+from .clues import Clue, each_once, read_clues
+from .hits import Found, search, the_beginning
+from .prompts import PROMPTS, Prompts, fill
+from .saving import load_text, save_text
+from .settings import MemoRAGSettings, Task
+from .text import Held, asked, held_text
+
+NO_MODEL = "No model is configured, so there is no memory to give clues: the question itself was searched for."
+NO_CLUE = "The memory gave no line of more than three words: the question itself was searched for."
+CANCELLED = "Cancelled before the model answered."
+JOINED_BY = "\n\n"
+
+PROMPT_TOKENS = 512
+"""At most, of a question with what is said around it: for estimates."""
+
+
+class MemoRAG:
+    """MemoRAG as a strategy. The text is everything that is remembered, and is read when it is first asked about.
+
+    `generator` answers; without one the model with the memory does, which then does not see the text. `memory` is one
+    of another kind than the settings know.
+    """
+
+    def __init__(
+        self,
+        kit: Kit,
+        settings: MemoRAGSettings | None = None,
+        score: Indexer | None = None,
+        generator: Accountant | None = None,
+        memory: MemoryBackend | None = None,
+    ) -> None:
+        self._kit = kit
+        self._settings = settings or MemoRAGSettings()
+        self._score = score or indexer()
+        self._accountant = None if kit.accountant is None else kit.accountant.speaking_for(self.name)
+        self._generator = generator.speaking_for(self.name) if generator is not None else self._accountant
+        self._given = memory
+        self._memory = memory
+        self._memorized = ""  # the key of the text that the memory has
+        self._items: dict[str, dict[int, Item]] = {}
+        # Replaced whole, so that a running `recall` keeps what it took.
+        self._held: tuple[Held, SegmentIndex] | None = None
+        self._lock = threading.RLock()
+
+    @property
+    def name(self) -> str:
+        return "memorag"
+
+    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
+        with self._lock:
+            replaced = set[str]()
+            for item in items:
+                if item.kind == "document" and item.source not in replaced:
+                    self._items.pop(item.source, None)
+                    replaced.add(item.source)
+                held = self._items.setdefault(item.source, {})
+                held[item.number if item.kind == "turn" else len(held)] = item
+            self._held = None
+
+    def forget(self, source: str) -> None:
+        with self._lock:
+            self._items.pop(source, None)
+            self._held = None
+
+    def memorize(self, cancel: Cancel | None = None) -> MemoryBackend | None:
+        """Read the text now rather than with the first question; the same text is read once.
+
+        None without a model, without text, or when cancelled. Raises ModelError.
+        """
+        cancel = cancel or Cancel()
+        with self._lock:
+            held, _ = self._ready()
+            if self._accountant is None or not held.segments or cancel.cancelled:
+                return None
+            if self._memory is None or self._memorized != held.key:
+                self.reset()
+                self._accountant.prepare(cancel)
+                self._memory = self._given or self._new_memory(held)
+                self._memory.memorize(held.article, held.language, cancel)
+                self._memorized = "" if cancel.cancelled else held.key
+            return self._memory if self._memorized else None
+
+    def reset(self) -> None:
+        """Give the memory of the model back; the next question reads the text again."""
+        with self._lock:
+            if self._memory is not None:
+                self._memory.reset()
+            self._memorized = ""
+
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+        """What the clues find, in the order of the text. `context` is there when a draft answer belongs to it."""
+        cancel = cancel or Cancel()
+        held, index = self._ready()
+        memory = self.memorize(cancel)
+        if not held.segments or cancel.cancelled:
+            return Recalled(())
+        clues, steps = self._clues(question, memory, held, cancel)
+        found = search(index, clues, self._settings.hits_per_clue) if clues else the_beginning(held.segments)
+        evidence = fit(found, budget, self._kit.count_tokens, "document")
+        steps.append(Step("search", {"found": len(found), "shown": [each.segment.place for each in evidence]}))
+        draft = next((clue.text for clue in clues if clue.kind == "draft"), "")
+        words = PROMPTS[held.language]
+        return Recalled(evidence, tuple(steps), _shown(evidence, fill(words.draft, answer=draft)) if draft else None)
+
+    def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
+        cancel = cancel or Cancel()
+        before, generator = self._spent(), self._generator
+        if generator is None:
+            return Answer("", self.recall(question, budget or Budget(), cancel), self.name, notes=(NO_MODEL,))
+        generator.prepare(cancel)
+        if self._task(question) == "qa" and (memory := self.memorize(cancel)) is not None:
+            held, _ = self._ready()
+            text = memory.answer(asked(question, held.language, self._kit.count_tokens), cancel)
+            recalled = Recalled((), (Step("memory", {"backend": memory.name, "tokens": memory.n_tokens}),))
+            return self._answered(text, recalled, self._accountant or generator, before, cancel)
+        room = self._room(generator, question)
+        recalled = self.recall(question, budget or Budget(tokens=room), cancel)
+        text = ""
+        if not cancel.cancelled:
+            context = recalled.context or _shown(recalled.evidence)
+            prompt = self._last_prompt(question, cut(context, room, generator.model.count_tokens))
+            text = generator.ask(Call.of("answer", prompt, max_new_tokens=self._settings.answer_tokens), cancel)
+        return self._answered(text, recalled, generator, before, cancel)
+
+    def estimate(self, question: Question) -> Cost:
+        """The reading where it is still to come, the clues with the whole memory before each, and the answer."""
+        held, _ = self._ready()
+        if self._accountant is None or self._generator is None or not held.segments:
+            return Cost()
+        settings, task, cost = self._settings, self._task(question), Cost()
+        n_text = self._accountant.model.count_tokens(held.article)
+        if self._memorized != held.key:
+            cost = (self._given or self._new_memory(held)).cost_to_memorize(n_text)
+        n_asked = min(n_text, self._accountant.window_tokens) + PROMPT_TOKENS
+        if task == "summarize":
+            cost += Cost(1, n_asked, KEY_POINT_TOKENS)
+        else:
+            n_clues = 0 if task == "qa" else settings.spans + settings.surrogates
+            n_answers = 1 if task == "qa" else int(settings.draft)
+            n_written = n_clues * CLUE_TOKENS + n_answers * ANSWER_TOKENS
+            cost += Cost(n_clues + n_answers, (n_clues + n_answers) * n_asked, n_written)
+        if task == "qa":
+            return cost
+        return cost + Cost(1, min(self._generator.window_tokens, n_text + PROMPT_TOKENS), settings.answer_tokens)
+
+    def save(self, folder: Path, cancel: Cancel | None = None) -> None:
+        """Write the text, its segments and the memory to a folder, which `load` reads. Raises ModelError."""
+        cancel = cancel or Cancel()
+        with self._lock:
+            memory = self.memorize(cancel)
+            if memory is not None:
+                memory.save(folder / "memory", cancel)
+            if not cancel.cancelled:
+                save_text(folder, self._ready()[0], "" if memory is None else memory.name, self._model_name())
+
+    def load(self, folder: Path, cancel: Cancel | None = None) -> None:
+        """Remember what `save` wrote, in place of everything else, without reading it again.
+
+        Raises ModelError when the folder is not whole, or its memory is another model's.
+        """
+        cancel = cancel or Cancel()
+        held, backend = load_text(folder, self._model_name())
+        with self._lock:
+            self.reset()
+            self._items = {}
+            self.remember(held.items)
+            self._held = held, self._score(held.segments)
+            if self._accountant is not None and backend:
+                self._memory = self._given or PromptedMemory(backend, self._accountant, self._settings.gists)
+                self._memory.load(folder / "memory", held.article, held.language, cancel)
+                self._memorized = "" if cancel.cancelled else held.key
+
+    # What a question goes through.
+
+    def _clues(
+        self, question: Question, memory: MemoryBackend | None, held: Held, cancel: Cancel
+    ) -> tuple[list[Clue], list[Step]]:
+        """Clues of the memory, then the question itself, each once."""
+        own = [Clue("question", question.text)] if question.text.strip() else []
+        if memory is None:
+            return own, [Step("clues", {"note": NO_MODEL})]
+        words, clues = asked(question, held.language, self._kit.count_tokens), list[Clue]()
+        if self._task(question) == "summarize":
+            clues += read_clues(memory.summarize(cancel), "key point")
+        else:
+            if self._settings.spans:
+                clues += read_clues(memory.recall(words, cancel), "span")
+            if self._settings.surrogates:
+                clues += read_clues(memory.rewrite(words, cancel), "surrogate")
+            if self._settings.draft and (draft := " ".join(memory.answer(words, cancel).split())):
+                clues.append(Clue("draft", draft))
+        about = Step("memory", {"backend": memory.name, "tokens": memory.n_tokens})
+        said: dict[str, object] = {
+            kind: [clue.text for clue in clues if clue.kind == kind] for kind in dict.fromkeys(c.kind for c in clues)
+        }
+        step = Step("clues", said if clues else {"note": NO_CLUE})
+        return each_once([*clues, *own]), [about, step]
+
+    def _task(self, question: Question) -> Task:
+        return "summarize" if question.task == "summary" else self._settings.task
+
+    def _last_prompt(self, question: Question, context: str) -> str:
+        language = self._ready()[0].language
+        words: Prompts = PROMPTS[language]
+        own = words.summarise if self._task(question) == "summarize" else words.generate
+        form = words.forms["choice" if question.choices else "short" if question.task == "short" else ""]
+        words_of_question = asked(question, language, self._kit.count_tokens)
+        template = question.template or self._settings.template or own
+        return fill(template, context=context, question=words_of_question, form=form)
+
+    def _room(self, generator: Accountant, question: Question) -> int:
+        """Tokens that the window of the model that answers leaves for evidence."""
+        frame = generator.model.count_tokens(self._last_prompt(question, "")) + 2 * FRAME_TOKENS
+        return max(1, generator.window_tokens - self._settings.answer_tokens - frame)
+
+    def _answered(self, text: str, recalled: Recalled, by: Accountant, before: Cost, cancel: Cancel) -> Answer:
+        notes = [str(step.detail["note"]) for step in recalled.trace if "note" in step.detail]
+        notes += [CANCELLED] if cancel.cancelled and not text else []
+        cost = self._spent() - before
+        return Answer(text, recalled, self.name, by.model.info.name, cost, tuple(notes))
+
+    # What is held.
+
+    def _ready(self) -> tuple[Held, SegmentIndex]:
+        with self._lock:
+            if self._held is None:
+                settings = self._settings
+                items = [turns[number] for turns in self._items.values() for number in sorted(turns)]
+                held = held_text(items, settings.segment_tokens, self._kit.count_tokens, settings.language)
+                self._held = held, self._score(held.segments)
+            return self._held
+
+    def _new_memory(self, held: Held) -> PromptedMemory:
+        assert self._accountant is not None
+        n_tokens = self._accountant.model.count_tokens(held.article)
+        kind = self._settings.backend or choose_kind(self._accountant, n_tokens)
+        return PromptedMemory(kind, self._accountant, self._settings.gists)
+
+    def _model_name(self) -> str:
+        return "" if self._accountant is None else self._accountant.model.info.name
+
+    def _spent(self) -> Cost:
+        ledgers = {id(each.ledger): each.ledger for each in (self._accountant, self._generator) if each is not None}
+        return sum((ledger.of(self.name) for ledger in ledgers.values()), Cost())
+
+
+def _shown(evidence: Found, draft: str = "") -> str:
+    """Evidence as a prompt shows it."""
+    return JOINED_BY.join([*(each.segment.text.strip() for each in evidence), *([draft] if draft else [])])
