@@ -1,0 +1,91 @@
+"""`weft bench memory generate`: stories, dialogues, a book or completion tasks as a file, for this or another system.
+
+    weft bench memory generate stories --task qa2 --length 32k --n 25 --out qa2.jsonl
+    weft bench memory generate dialogues --topics QUESTIONS.json --n 54 --out dialogues.json
+    weft bench memory generate book --out book.jsonl
+    weft bench memory generate completions --tree CHECKOUT --out tasks.jsonl
+
+Owns the forms that are written, which the adapters babilong, mtbench+, generic and repoeval read again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from .adapters.checked import BadData
+from .generators.book import book
+from .generators.completions import completions
+from .generators.dialogues import OWN_TOPICS, dialogues, read_topics
+from .generators.stories import LENGTHS, stories
+from .generators.story_tasks import TASKS
+from .values import Sample
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parse_arguments(arguments)
+    try:
+        records = list(_records(options))
+        with options.out.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    except (BadData, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"{len(records)} records in {options.out}.")
+    return 0
+
+
+def _records(options: argparse.Namespace) -> Iterator[dict[str, object]]:
+    if options.what == "stories":
+        yield from map(_story, stories(options.task, options.length, options.n, options.seed))
+    elif options.what == "dialogues":
+        topics = read_topics(options.topics) if options.topics else OWN_TOPICS
+        yield from dialogues(topics, options.n, options.seed)
+    elif options.what == "book":
+        yield from map(_of_book, book(options.people, options.seed))
+    else:
+        yield from completions(options.tree, options.n, options.n)
+
+
+def _story(sample: Sample) -> dict[str, object]:
+    task = sample.dataset.rpartition(" ")[2]
+    (item,) = sample.items
+    facts = [item.text[fact.start : fact.end] for fact in sample.facts]
+    return {
+        "input": item.text,
+        "question": sample.question.text,
+        "target": sample.answers[0],
+        "task": task,
+        "facts": facts,
+    }
+
+
+def _of_book(sample: Sample) -> dict[str, object]:
+    (item,) = sample.items
+    return {
+        "id": sample.id,
+        "question": sample.question.text,
+        "answers": list(sample.answers),
+        "documents": [{"source": item.source, "text": item.text}],
+        "facts": [{"source": item.source, "text": item.text[fact.start : fact.end]} for fact in sample.facts],
+        "task": sample.question.task,
+    }
+
+
+def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="weft bench memory generate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("stories", "dialogues", "book", "completions"))
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--n", type=int, default=25, help="records; of completions, of each kind (25)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--task", choices=TASKS, default="qa1", help="of stories")
+    parser.add_argument("--length", choices=LENGTHS, default="4k", help="of stories, in tokens of four bytes")
+    parser.add_argument("--topics", type=Path, metavar="FILE", help="seed questions of dialogues, as MemoChat has them")
+    parser.add_argument("--people", type=int, default=8, help="of a book")
+    parser.add_argument("--tree", type=Path, default=Path(), help="the checkout of completions (this folder)")
+    return parser.parse_args(arguments)

@@ -1,0 +1,141 @@
+"""Models that say how good an answer is: MTBench+'s rating, Segment+'s score, and true or false for a choice.
+
+Owns the prompts, in our own words, and the reading of verdicts. Any model may judge; it is named in the results.
+An answer that cannot be read is asked for again and then missing: it is counted, and is not in the mean.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ...llm.protocol import Cancel
+from ...memory import Accountant, Unreadable
+from ...memory.accountant import Call
+from ...memory.budgets import cut
+from ...memory.json_text import read_json
+from .metrics import LETTERS
+from .values import Sample
+
+HISTORY_TOKENS = 3000
+"""Of a conversation that a judge reads, the newest; with the rest it fits the 4,096 tokens of the paper's judge."""
+
+VERDICT_TOKENS = 256
+
+_RATING = """\
+You are an impartial judge. Below are the part of a conversation that a question is about, the question of the user,
+and the answer of a bot. Judge how faithful the answer is to the conversation and how well it serves the user.
+Write one or two sentences of reasons. Then give a whole number from 1 to 100 in this form: [[rating]], for example
+[[50]].
+
+Conversation:
+{history}
+
+Question of the user: {question}
+
+Answer of the bot: {answer}"""
+
+_SCORE = """\
+Score an answer to a question from 0 to 100 against the reference answer. Look at whether it is complete, whether it
+agrees with the reference, and whether it is fluent and correct English.
+
+Question: {question}
+Reference answer: {gold}
+Answer to score: {answer}
+
+Answer with one JSON object and nothing else: {{"score": number from 0 to 100}}"""
+
+_CHOICE = """\
+Somebody answered a multiple-choice question in words. Read the first and the last sentence of the answer and decide
+which one option it chooses. Say true only when it chooses exactly one option and that is {gold}.
+
+Question: {question}
+{options}
+
+Answer: {answer}
+
+Answer with one JSON object and nothing else: {{"right": true}} or {{"right": false}}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A share between 0 and 1, or None where the judge said nothing that can be read."""
+
+    kind: str  # "rating", "score", "choice"
+    value: float | None
+
+
+def judge(accountant: Accountant, sample: Sample, answer: str, cancel: Cancel | None = None) -> Verdict:
+    """The verdict that fits the sample: of a dialogue, of a choice, or against a gold answer. Raises ModelError."""
+    if sample.question.choices:
+        return Verdict("choice", choice(accountant, sample, answer, cancel))
+    if sample.answers:
+        return Verdict("score", score(accountant, sample.question.text, sample.answers[0], answer, cancel))
+    about = {fact.turn for fact in sample.facts}
+    turns = [item.text for item in sample.items if item.number in about]
+    return Verdict("rating", rating(accountant, turns, sample.question.text, answer, cancel))
+
+
+def rating(
+    accountant: Accountant, turns: Sequence[str], question: str, answer: str, cancel: Cancel | None = None
+) -> float | None:
+    """MTBench+: 1 to 100, given as a share. `turns` are those of the topics that the question is about."""
+    history = cut("\n".join(turns), HISTORY_TOKENS, accountant.model.count_tokens, "right")
+    prompt = _RATING.format(history=history, question=question, answer=answer)
+    return _asked(accountant, "rating", prompt, lambda text: _between(_last(r"\[\[\s*(\d+)\s*\]\]", text), 1), cancel)
+
+
+def score(accountant: Accountant, question: str, gold: str, answer: str, cancel: Cancel | None = None) -> float | None:
+    """Segment+: 0 to 100 (adapted from LooGLE), given as a share."""
+    prompt = _SCORE.format(question=question, gold=gold, answer=answer)
+    return _asked(accountant, "score", prompt, lambda text: _between(_field(text, "score"), 0), cancel)
+
+
+def choice(accountant: Accountant, sample: Sample, answer: str, cancel: Cancel | None = None) -> float | None:
+    """Segment+: 1.0 when the answer chooses the right option and no other, else 0.0."""
+    letters = LETTERS[: len(sample.question.choices)]
+    options = "\n".join(f"{letter}. {option}" for letter, option in zip(letters, sample.question.choices, strict=True))
+    gold = letters[sample.details["gold"]]
+    prompt = _CHOICE.format(question=sample.question.text, options=options, gold=gold, answer=answer)
+    return _asked(accountant, "choice", prompt, _truth, cancel)
+
+
+def _asked(
+    accountant: Accountant, kind: str, prompt: str, read: Callable[[str], float], cancel: Cancel | None
+) -> float | None:
+    call = Call.of(kind, prompt, max_new_tokens=VERDICT_TOKENS)
+    try:
+        return accountant.ask_for(call, read, cancel)
+    except Unreadable:
+        return None
+
+
+def _between(value: object, least: int) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= 100:
+        raise ValueError(f"a number from {least} to 100 was expected")
+    return value / 100
+
+
+def _last(pattern: str, text: str) -> int:
+    """The last number in the form: reasons may quote others before."""
+    found = re.findall(pattern, text)
+    if not found:
+        raise ValueError("no rating in double brackets")
+    return int(found[-1])
+
+
+def _field(text: str, name: str) -> object:
+    value = read_json(text)
+    if not isinstance(value, dict) or name not in value:
+        raise ValueError(f"no field {name!r}")
+    found = value[name]
+    return json.loads(found) if isinstance(found, str) else found
+
+
+def _truth(text: str) -> float:
+    value = _field(text, "right")
+    if not isinstance(value, bool):
+        raise ValueError("true or false was expected")
+    return float(value)
