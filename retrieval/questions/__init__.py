@@ -5,7 +5,7 @@ sections of documents.
 """
 
 from .scoring import Weighed
-from .search import Found, SearchOptions, is_test, search
+from .unit_search import Found, SearchOptions, is_test, search
 from .units import Unit, is_document, units_of
 from .wording import Concept, Kind, Wording, read_question
 

@@ -16,22 +16,29 @@ SHORTENED = 0.8  # directory, dir
 RELATED = 0.5  # delete, remove
 
 _SHORTENED = """
-    address addr | argument arg args kwargs | attribute attr attrs | authentication auth | average avg |
-    buffer buf | character char chars | column col cols | command cmd | configuration config cfg conf |
-    context ctx | coordinate coord coords | database db | default defaults | dependency dep deps | deduplicate dedupe |
-    destination dest dst | development dev | dictionary dict | difference diff | directory dir dirs |
-    distribution dist | documentation doc docs | duplicate dedupe dup | environment env envs | error err |
-    evaluate eval | execute exec | expression expr | extension ext | feature feat | function func fn |
-    generator gen | heterogeneous heterogenous | identifier id ids | image img | implementation impl | index idx |
-    information info | initialise init initializer | integer int | language lang | length len | library lib |
-    maximum max | memory mem | message msg | minimum min | multiply mul | number num n | object obj |
-    observation obs | operation op ops | optimizer optim opt | package pkg | parameter param params |
-    password passwd pwd | pointer ptr | position pos | previous prev | process proc | property prop props |
-    random rng rand | reference ref refs | regular reg | repository repo | request req | response resp |
-    sequence seq | source src | specification spec specs | standard std | statistic stats stat | string str |
-    synchronise sync | temperature temp | temporary tmp temp | utility util utils | value val | variable var vars |
-    vector vec | vocabulary vocab | statement stmt | transaction txn | unique uniq | version ver |
-    generalized generalised | learning_rate lr
+    absolute abs | accumulate acc accum | activation act | address addr | administrator admin | application app |
+    argument arg args kwargs | attribute attr attrs | authentication auth | authorization auth | average avg |
+    buffer buf | category cat | certificate cert | character char chars | checkpoint ckpt | coefficient coef coeff |
+    column col cols | command cmd | concatenate cat concat | configuration config | configuration config cfg conf |
+    connection conn | context ctx | coordinate coord coords | correlation corr | covariance cov | credentials creds
+    | database db | declaration decl | decoder dec | deduplicate dedupe | default defaults | definition def |
+    delimiter delim | dependency dep deps | derivative deriv | description desc | destination dest dst | development
+    dev | dictionary dict | difference diff | dimension dim dims | directory dir dirs | discriminator disc |
+    distribution dist | documentation doc docs | duplicate dedupe dup | embedding emb embed | encoder enc |
+    environment env envs | error err | escape esc | estimate est | evaluate eval | execute exec | exponent exp |
+    expression expr | extension ext | feature feat | function func fn | generalized generalised | generator gen |
+    gradient grad grads | heterogeneous heterogenous | hyperparameter hparam hparams | identifier id ids | image img
+    | implementation impl | index idx | information info | initialise init initializer | instruction instr | integer
+    int | iteration iter iters | iterator iter | language lang | learning_rate lr | length len | library lib |
+    logarithm log | maximum max | memory mem | message msg | milliseconds ms | minimum min | multiply mul |
+    normalization norm | number num n | object obj | observation obs | operation op ops | optimizer optim opt |
+    original orig | package pkg | parameter param params | password passwd pwd | pathname path | pointer ptr |
+    position pos | previous prev | probability prob probs | process proc | product prod | property prop props |
+    quantity qty | random rng rand | reference ref refs | regular reg | relative rel | repository repo | request req
+    | response resp | seconds secs | separator sep | sequence seq | source src | specification spec specs | standard
+    std | statement stmt | statistic stats stat | string str | synchronise sync | temperature temp | temporary tmp
+    temp | timestamp ts | transaction txn | transition trans | unique uniq | utility util utils | value val |
+    variable var vars | variance var | vector vec | version ver | vocabulary vocab
 """
 _RELATED = """
     remove delete erase drop discard purge | error exception fail failure | save store write dump persist keep |
@@ -44,7 +51,8 @@ _RELATED = """
     duplicate same identical twice | random seed shuffle sample | cache memo keep | thread worker process |
     interrupt cancel abort | negative minus | allowed permitted valid | subclass inherit derive | big large huge |
     small short tiny | fast speed quick | test check | list enumerate | split divide cut | order sort rank |
-    file path | run execute call invoke | update refresh | find search lookup locate | wrong invalid bad incorrect
+    file path | run execute call invoke | update refresh | find search lookup locate | wrong invalid bad incorrect |
+    reverse backward backwards inverse
 """
 _IRREGULAR = """
     write writes writing written wrote | choose chooses choosing chosen chose choice | build builds building built |

@@ -6,8 +6,10 @@ many mentions, times how much of the question it covers. Knows no graph and no k
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..terms import encode, terms_of_word, words_in
 from ..values import ScorePart
@@ -16,7 +18,7 @@ from .wording import Wording
 
 # Measured on 76 questions about five repositories: benchmarks/results/memory-log.md, "Questions about the code".
 
-NAME_MENTIONS, OUTER_MENTIONS, PATH_MENTIONS, TITLE_MENTIONS = 3.0, 1.5, 1.0, 2.0
+NAME_MENTIONS, OUTER_MENTIONS, PATH_MENTIONS, TITLE_MENTIONS = 5.0, 1.5, 1.5, 2.0
 """So many mentions is a word worth in the name of the unit, of a class around it, of its file, in its headings."""
 
 K1, B = 1.2, 0.35
@@ -28,6 +30,15 @@ COVERAGE = 0.7
 NEAR_LINES = 7
 NEARNESS = 0.35
 """Words of the question within so many lines of each other add this share of what they weigh."""
+
+STRETCH_LINES = 30
+"""Of a longer unit the lines count that follow each other and say most, so many of them."""
+
+PROSE_WORTH = 0.5
+"""Words of comments and docstrings, for questions about what code does."""
+
+VALUE_WORTH = 1.5
+"""Words of a line that gives a value, for questions about values."""
 
 LONGEST_READ = 400
 """Of a longer unit these many lines are read."""
@@ -44,12 +55,18 @@ class Weighed:
     lines: tuple[tuple[int, float], ...]  # lines that say something of the question, with what the words weigh
 
 
+_OF_CODE = frozenset({"decision", "raisers", "value"})
+_GIVES_VALUE = re.compile(rb"[=:]\s*(?:[-+]?\.?\d|None\b|True\b|False\b|['\"]|[A-Z_]+\b)")
+
+
 class Reader:
     """Reads units for one question. `idf` is that of each concept, weight included."""
 
     def __init__(self, wording: Wording, idf: Sequence[float]) -> None:
         self._idf = idf
         self._total = sum(idf) or 1.0
+        self._kinds = wording.kinds
+        self._prose = PROSE_WORTH if wording.kinds & _OF_CODE and "documentation" not in wording.kinds else 1.0
         self._n = len(wording.concepts)
         forms: dict[str, list[tuple[int, float]]] = {}
         for number, concept in enumerate(wording.concepts):
@@ -59,24 +76,14 @@ class Reader:
 
     def weigh(self, unit: Unit, lines: Sequence[bytes]) -> Weighed:
         """`lines` are those of the whole file."""
-        body = [0.0] * self._n
-        covered = [0.0] * self._n
-        on_line: list[tuple[int, tuple[tuple[int, float], ...]]] = []
-        n_words = 0
-        for count, number in enumerate(unit.lines()):
-            if count >= LONGEST_READ or number >= len(lines):
-                break
-            words = words_in(lines[number])
-            n_words += len(words)
-            here: dict[int, float] = {}
-            for word in words:
-                for concept, weight in self._mentions[word]:
-                    body[concept] += weight
-                    here[concept] = max(weight, here.get(concept, 0.0))
-            if here:
-                on_line.append((number, tuple(here.items())))
-                for concept, weight in here.items():
-                    covered[concept] = max(covered[concept], weight)
+        read = self._read(unit, lines)
+        stretch = self._best_stretch(read)
+        body, covered = [0.0] * self._n, [0.0] * self._n
+        for line in stretch:
+            for concept, weight in line.mentions:
+                body[concept] += weight * line.worth
+                covered[concept] = max(covered[concept], weight)
+        n_words = sum(line.n_words for line in stretch)
         norm = K1 * (1 - B + B * n_words / AVERAGE_WORDS)
         mentions = list(body)
         parts = [ScorePart("words", self._sum(mentions, norm))]
@@ -85,15 +92,13 @@ class Reader:
                 mentions[concept] += worth * weight
                 covered[concept] = max(covered[concept], weight)
             parts.append(ScorePart(name, self._sum(mentions, norm) - sum(part.value for part in parts)))
-        nearest = self._nearest(on_line)
+        nearest = self._nearest(stretch)
         parts.append(ScorePart("together", NEARNESS * nearest))
         share = sum(idf * weight for idf, weight in zip(self._idf, covered, strict=True)) / self._total
         factor = 1 - COVERAGE + COVERAGE * share
         scaled = tuple(ScorePart(part.name, part.value * factor, part.detail) for part in parts if part.value)
-        weights = tuple(
-            (number, sum(self._idf[concept] * weight for concept, weight in found)) for number, found in on_line
-        )
-        return Weighed(unit, sum(part.value for part in scaled), scaled, tuple(covered), weights)
+        said = tuple((line.number, line.worth * self._weight(line.mentions)) for line in read if line.mentions)
+        return Weighed(unit, sum(part.value for part in scaled), scaled, tuple(covered), said)
 
     def mentions_of(self, text: str) -> Mapping[int, float]:
         """The concepts that a text says, each with the weight of the best form."""
@@ -110,19 +115,73 @@ class Reader:
     def _sum(self, mentions: Sequence[float], norm: float) -> float:
         return sum(idf * (K1 + 1) * n / (n + norm) for idf, n in zip(self._idf, mentions, strict=True) if n)
 
-    def _nearest(self, on_line: Sequence[tuple[int, tuple[tuple[int, float], ...]]]) -> float:
-        """What the words weigh that stand nearest each other, beyond the heaviest of them."""
-        best = 0.0
-        for at, (first, _) in enumerate(on_line):
+    def _read(self, unit: Unit, lines: Sequence[bytes]) -> list[_Line]:
+        """The unit's own lines, as many as are read."""
+        found, quotes = [], b""
+        for count, number in enumerate(unit.lines()):
+            if count >= LONGEST_READ or number >= len(lines):
+                break
+            line = lines[number].strip()
+            opened = next((mark for mark in _QUOTES if line.count(mark) % 2), b"")
+            is_prose = bool(quotes) or line.startswith((*_QUOTES, b"#", b"//", b"*"))
+            quotes = b"" if quotes and opened else quotes or opened
+            words = words_in(lines[number])
+            here: dict[int, float] = {}
+            for word in words:
+                for concept, weight in self._mentions[word]:
+                    here[concept] = max(weight, here.get(concept, 0.0))
+            worth = self._prose if is_prose else self._worth(line)
+            found.append(_Line(number, len(words), tuple(here.items()), worth))
+        return found
+
+    def _worth(self, line: bytes) -> float:
+        """What the words of a line of code count."""
+        return VALUE_WORTH if "value" in self._kinds and _GIVES_VALUE.search(line) else 1.0
+
+    def _best_stretch(self, read: Sequence[_Line]) -> Sequence[_Line]:
+        """The lines that follow each other and say most: all of a short unit."""
+        if len(read) <= STRETCH_LINES:
+            return read
+        best, at = -1.0, 0
+        for first in range(0, len(read), STRETCH_LINES // 4):
             inside: dict[int, float] = {}
-            for number, found in on_line[at:]:
-                if number >= first + NEAR_LINES:
+            for line in read[first : first + STRETCH_LINES]:
+                for concept, weight in line.mentions:
+                    inside[concept] = max(weight * line.worth, inside.get(concept, 0.0))
+            weight = self._weight(inside.items())
+            if weight > best:
+                best, at = weight, first
+        return read[at : at + STRETCH_LINES]
+
+    def _weight(self, mentions: Iterable[tuple[int, float]]) -> float:
+        return sum(self._idf[concept] * weight for concept, weight in mentions)
+
+    def _nearest(self, read: Sequence[_Line]) -> float:
+        """What the words weigh that stand nearest each other, beyond the heaviest of them."""
+        said = [line for line in read if line.mentions]
+        best = 0.0
+        for at, first in enumerate(said):
+            inside: dict[int, float] = {}
+            for line in said[at : at + NEAR_LINES]:
+                if line.number >= first.number + NEAR_LINES:
                     break
-                for concept, weight in found:
+                for concept, weight in line.mentions:
                     inside[concept] = max(weight, inside.get(concept, 0.0))
             weights = [self._idf[concept] * weight for concept, weight in inside.items()]
             best = max(best, sum(weights) - max(weights))
         return best
+
+
+_QUOTES = (b'"""', b"'''")
+
+
+class _Line(NamedTuple):
+    """A line as it was read. `worth` is what its words count: code, or prose inside of code."""
+
+    number: int
+    n_words: int
+    mentions: tuple[tuple[int, float], ...]
+    worth: float
 
 
 class _Mentions(dict[bytes, tuple[tuple[int, float], ...]]):

@@ -14,10 +14,12 @@ from typing import Literal
 from ..terms import encode, terms_of_word
 from .forms import SHORTENED, forms_of
 
-Kind = Literal["callers", "callees", "definition", "decision", "documentation", "path", "subclasses", "raisers"]
+Kind = Literal[
+    "callers", "callees", "definition", "decision", "documentation", "path", "subclasses", "raisers", "value"
+]
 """What an answer is, as far as the words of a question tell; each adds evidence to the general search."""
 
-INTENT_WEIGHT = 0.2
+INTENT_WEIGHT = 0.3
 """Of words that say what is asked about a thing ("decided", "defined"), against 1 of words that name the thing."""
 
 PART_WEIGHT = 0.3
@@ -45,6 +47,7 @@ class Wording:
     text: str
     concepts: tuple[Concept, ...]
     names: tuple[str, ...]  # identifiers, dotted ones and paths, as written; in the order of the question
+    capitalised: tuple[str, ...]  # plain words that are written large inside a sentence: they may be names
     kinds: frozenset[Kind]
     words: tuple[str, ...]  # all plain words in lower case, the small ones included
     about_tests: bool = False
@@ -78,7 +81,8 @@ def read_question(text: str) -> Wording:
     if not any(concept.weight == 1.0 for concept in chosen):
         # "Where is the default set?" has nothing but intent words: they are all there is to go by.
         chosen = [Concept(concept.word, concept.forms) for concept in chosen]
-    return Wording(text, tuple(chosen[:MAX_CONCEPTS]), names, kinds, words, about_tests)
+    capitalised = tuple(dict.fromkeys(_CAPITALISED.findall(rest)))
+    return Wording(text, tuple(chosen[:MAX_CONCEPTS]), names, capitalised, kinds, words, about_tests)
 
 
 _SMALL = """
@@ -121,6 +125,7 @@ _NAME = re.compile(
     r"|\b[^\W\d]\w*\(\)",  # called()
 )
 _WORD = re.compile(r"[^\W_]+")
+_CAPITALISED = re.compile(r"(?<=[\w,;:] )[A-Z][a-z]+\b")
 
 # A dotted word is a name only when its parts look like names: "e.g." and "sentence.Next" do not.
 _ABBREVIATIONS = frozenset({"e.g", "i.e", "etc", "vs"})
@@ -183,7 +188,9 @@ _DOCUMENTATION = r"\b(document(?:s|ed|ation)?|describe[sd]?|explain(?:s|ed)?|rea
 _PATH = r"\b(?:reach(?:es)?|get\ from|path\ (?:from|between)|leads?\ to|end\ up\ (?:in|at)|way\ from)\b"
 _SUBCLASSES = r"""\b(inherit\w*|subclass\w*|deriv(?:e|es|ed)\ from|extends?|children\ of|implementations?\ of
 |implement)\b"""
-_RAISERS = r"\b(rais(?:e|es|ed|ing)|throws?|thrown)\b"
+_RAISERS = r"\b(rais(?:e|es|ed|ing)|throws?|thrown|exceptions?|errors?)\b"
+_VALUE = r"""\b(defaults?|how\ (?:many|long|much|big|large|often|far|fast)|limits?|thresholds?|timeout|maximum|minimum|at\ most
+|at\ least|constants?)\b"""
 
 _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("callers", re.compile(_CALLERS, re.IGNORECASE | re.VERBOSE)),
@@ -194,4 +201,5 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("path", re.compile(_PATH, re.IGNORECASE | re.VERBOSE)),
     ("subclasses", re.compile(_SUBCLASSES, re.IGNORECASE | re.VERBOSE)),
     ("raisers", re.compile(_RAISERS, re.IGNORECASE)),
+    ("value", re.compile(_VALUE, re.IGNORECASE | re.VERBOSE)),
 )

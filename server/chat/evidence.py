@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from ...memory.strategy import estimate_tokens
 from ...retrieval import RepositoryIndex
 from ...retrieval.questions import Found, SearchOptions, search
-from .certainty import certainty
+from .certainty import SAID_BY_THE_GRAPH, certainty
 from .exhibits import exhibits_of, without_repeats
 from .findings import findings
 from .values import Case, Exhibit
@@ -62,12 +62,14 @@ def gather(
     past = _within(turns, int(room * TURN_SHARE), options.max_exhibits // 3)
     room -= sum(_tokens(turn) for turn in past)
     exhibits = _within(without_repeats([*first, *ranked]), room, options.max_exhibits)
-    best = max(founds.values(), key=certainty, default=None)
+    sure = max(map(certainty, founds.values()), default=0.0)
+    if first and any(found.as_written for found in founds.values()):
+        sure = max(sure, SAID_BY_THE_GRAPH)
     done = time.perf_counter()
     return Case(
         question,
         (*exhibits, *past),
-        0.0 if best is None else (max(0.9, certainty(best)) if said and first else certainty(best)),
+        sure,
         tuple(dict.fromkeys(name for found in founds.values() for name, _ in found.named)),
         tuple(said),
         *_words(list(founds.values())),

@@ -24,7 +24,7 @@ REGION_LINES, ABOVE, BELOW = 12, 2, 3
 SECOND_REGION = 0.6
 """A second run is shown when it says this share of what the first does."""
 
-AFTER_THE_FIRST = 0.9
+AFTER_THE_FIRST = 0.6
 """What a further piece of a unit counts, against the one before."""
 
 SAME_TEXT = 0.8

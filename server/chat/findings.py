@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from ...retrieval import Place, RepositoryIndex
 from ...retrieval.names import Named
@@ -19,6 +20,8 @@ from .values import Exhibit, Finding
 
 MOST_SHOWN = 12
 """A finding shows so many lines, and says how many there are."""
+
+MOST_SHOWN_OF_NO_WAY = 4
 
 MOST_MEANT = 5
 """A name that more definitions have is not asked about by its name alone."""
@@ -35,6 +38,9 @@ def findings(found: Found, index: RepositoryIndex, folder: str = "") -> list[Fin
     return made
 
 
+_End: TypeAlias = tuple[str, tuple[Named, ...]]
+
+
 class _Asked:
     """The names that a question is about, and how lines of them are shown."""
 
@@ -44,7 +50,7 @@ class _Asked:
         self._folder = folder
         at = {name: _position(self.text, name) for name, _ in found.named}
         named = sorted(found.named, key=lambda item: at[item[0]])
-        as_written = [item for item in named if item[0] in found.wording.names]
+        as_written = [item for item in named if item[0] in found.as_written]
         self.all = named
         plain = {concept.word for concept in found.wording.concepts if concept.weight == 1.0}
         # A plain word is a name when nothing else is asked about: "What calls withheld?"
@@ -115,13 +121,29 @@ def _ways(asked: _Asked) -> Iterator[Finding]:
         steps = call_way(asked.index, targets, sources)
         source_name, target_name = target_name, source_name
     if not steps:
-        yield Finding(f"No way along calls from `{source_name}` to `{target_name}` or back is known.", (), False)
+        yield from _no_way(asked, ends[0], ends[1])
         return
     shown = [_show_step(asked, step) for step in steps]
     shown.append(asked.show_definition(steps[-1].target, f"where the way ends: `{target_name}`"))
     names = [steps[0].source, *(step.target for step in steps)]
     listed = " -> ".join(f"`{named.definition.qualified_name}`" for named in names)
     yield Finding(f"`{source_name}` reaches `{target_name}` in {_n(steps, 'step')}: {listed}.", tuple(shown))
+
+
+def _no_way(asked: _Asked, source: _End, target: _End) -> Iterator[Finding]:
+    """The last calls before the target and the first after the source: a way may lead through what no graph sees."""
+    shown = []
+    sites = {(site.path, site.line): site for named in target[1][:MOST_MEANT] for site in callers(asked.index, named)}
+    for site in _tests_last(sites.values())[:MOST_SHOWN_OF_NO_WAY]:
+        shown.append(_show_site(asked, site, target[0]))
+    for named in source[1][:MOST_MEANT]:
+        for line, called in callees(asked.index, named)[:MOST_SHOWN_OF_NO_WAY]:
+            why = f"`{source[0]}` calls `{called.definition.qualified_name}`"
+            shown.append(asked.show(named.path, line, why, named.definition.qualified_name))
+    text = f"No way along calls from `{source[0]}` to `{target[0]}` or back is known."
+    if shown:
+        text += " These are the calls nearest to both ends."
+    yield Finding(text, tuple(shown), False)
 
 
 def _subclasses(asked: _Asked) -> Iterator[Finding]:

@@ -35,11 +35,11 @@ N_NAMED = 40
 RELATION = 0.5
 """What the fragments around a window add to its score: alpha of Eq. 10 (papers' spec 1.4)."""
 
-AROUND = 0.1
+AROUND = 0.4
 """What the relation adds to the score of a unit."""
 
 NAMED_AS_WRITTEN = 1.0
-NAMED_IN_WORDS = 0.35
+NAMED_IN_WORDS = 0.12
 """A unit that defines what the question names gains this share of what all its words weigh."""
 
 TEST_SHARE = 0.6
@@ -67,6 +67,7 @@ class Found:
     idf: tuple[float, ...]
     df: tuple[int, ...]
     named: tuple[tuple[str, tuple[Named, ...]], ...]  # names of the question that are defined here, with definitions
+    as_written: frozenset[str]  # those of them that stand in the question as they stand in the code
     timings_ms: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -135,6 +136,7 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
         idf,
         windows.df,
         tuple((name, tuple(definitions)) for name, definitions, _ in named),
+        frozenset(name for name, _, share in named if share == NAMED_AS_WRITTEN),
         {"windows": 1e3 * (ranked - started), "units": 1e3 * (done - ranked)},
     )
 
@@ -180,6 +182,10 @@ def _named(index: RepositoryIndex, wording: Wording) -> list[tuple[str, list[Nam
     found: dict[str, tuple[list[Named], float]] = {}
     for name in wording.names:
         definitions = index.names.defined(name)
+        if definitions:
+            found[name] = definitions, NAMED_AS_WRITTEN
+    for name in wording.capitalised:
+        definitions = [named for named in index.names.defined(name) if named.definition.name == name]
         if definitions:
             found[name] = definitions, NAMED_AS_WRITTEN
     for n in (3, 2, 1):
