@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from ..terms import encode, terms_of_word, words_in
@@ -118,18 +119,25 @@ class Reader:
     def _read(self, unit: Unit, lines: Sequence[bytes]) -> list[_Line]:
         """The unit's own lines, as many as are read."""
         found, quotes = [], b""
-        for count, number in enumerate(unit.lines()):
-            if count >= LONGEST_READ or number >= len(lines):
+        mentions_of = self._mentions.__getitem__
+        for number in islice(unit.lines(), LONGEST_READ):
+            if number >= len(lines):
                 break
-            line = lines[number].strip()
-            opened = next((mark for mark in _QUOTES if line.count(mark) % 2), b"")
-            is_prose = bool(quotes) or line.startswith((*_QUOTES, b"#", b"//", b"*"))
-            quotes = b"" if quotes and opened else quotes or opened
-            words = words_in(lines[number])
+            line = lines[number]
+            was_quoted = quotes
+            if b'"""' in line or b"'''" in line:
+                opened = next((mark for mark in _QUOTES if line.count(mark) % 2), b"")
+                quotes = b"" if quotes and opened else quotes or opened
+            words = words_in(line)
+            said = [mentions for mentions in map(mentions_of, words) if mentions]
+            if not said:
+                found.append(_Line(number, len(words), (), 1.0))
+                continue
             here: dict[int, float] = {}
-            for word in words:
-                for concept, weight in self._mentions[word]:
+            for mentions in said:
+                for concept, weight in mentions:
                     here[concept] = max(weight, here.get(concept, 0.0))
+            is_prose = was_quoted or line.lstrip().startswith(_PROSE_MARKS)
             worth = self._prose if is_prose else self._worth(line)
             found.append(_Line(number, len(words), tuple(here.items()), worth))
         return found
@@ -173,6 +181,7 @@ class Reader:
 
 
 _QUOTES = (b'"""', b"'''")
+_PROSE_MARKS = (*_QUOTES, b"#", b"//", b"*")
 
 
 class _Line(NamedTuple):

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -141,6 +142,7 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
     )
 
 
+@lru_cache(maxsize=4096)
 def is_test(path: str) -> bool:
     """Whether a path names tests."""
     return _TEST.search(path) is not None

@@ -50,6 +50,7 @@ class Unit:
             line = end
 
 
+@lru_cache(maxsize=4096)
 def is_document(path: str) -> bool:
     """Whether a path names prose."""
     name = PurePosixPath(path)

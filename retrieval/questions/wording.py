@@ -189,8 +189,8 @@ _PATH = r"\b(?:reach(?:es)?|get\ from|path\ (?:from|between)|leads?\ to|end\ up\
 _SUBCLASSES = r"""\b(inherit\w*|subclass\w*|deriv(?:e|es|ed)\ from|extends?|children\ of|implementations?\ of
 |implement)\b"""
 _RAISERS = r"\b(rais(?:e|es|ed|ing)|throws?|thrown|exceptions?|errors?)\b"
-_VALUE = r"""\b(defaults?|how\ (?:many|long|much|big|large|often|far|fast)|limits?|thresholds?|timeout|maximum|minimum|at\ most
-|at\ least|constants?)\b"""
+_VALUE = r"""\b(defaults?|how\ (?:many|long|much|big|large|often|far|fast)|limits?|thresholds?|timeout|maximum|minimum
+|at\ most|at\ least|constants?)\b"""
 
 _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("callers", re.compile(_CALLERS, re.IGNORECASE | re.VERBOSE)),
