@@ -29,10 +29,13 @@ from typing import Literal
 from ..codegraph import SyntaxTree, language_of
 from ..llm import Cancel, CodeModel
 from ..memory.storage import MemoryStore
-from ..retrieval import RankedFragment, RetrievalOptions, Retrieved
+from ..retrieval import RankedFragment, RepositoryIndex, RetrievalOptions, Retrieved
 from .analysis import analyse
+from .chat.commands import Selection
+from .chat.conversation import Chat
 from .chat.evidence import GatherOptions, gather
-from .chat.values import Case, Exhibit
+from .chat.values import Case, Exhibit, Reply
+from .chat.writing import NOBODY, Listener
 from .completion import Completion, Cursor, Engine, Request, Round, Trigger, retrieve_at
 from .completion.repair import IndentStyle, style_of_properties
 from .config import Config, load_config
@@ -42,7 +45,7 @@ from .files import decode
 from .folder import Folder, IndexReport, Progress
 from .idle import Idle
 from .ignore import matches
-from .memories import open_memory
+from .memories import Memories
 from .models import ModelChain, ModelState
 from .pauses import Pauses
 from .recent_edits import RecentEdits
@@ -67,6 +70,9 @@ request from another one brings the edit in at once. After 0.15 s every second k
 
 COUNTERS_KEPT_AFTER_S = 30.0
 """What was counted is written to disk when nobody has typed for so long, and at the end."""
+
+LONGEST_GIVING_WAY_S = 0.5
+"""An answer that is being written goes on after so long, a piece at a time, however much is typed."""
 
 LONGEST_WAIT_S = 0.1
 """A request waits no longer for edits of other files to be indexed; while a first index is built they queue."""
@@ -141,10 +147,7 @@ class Workspace:
         self.config = config
         self._model = model
         self._store = kept_indexes(config) if cache and config.index.keep_on_disk else None
-        self._memory: MemoryStore | None = None
-        self._memory_root = roots[0] if cache and roots else None
-        self._reader = Writer()  # of documents
-        self._documents: dict[Folder, FolderDocuments] = {}
+        self._memories = Memories(roots[0] if cache and roots else None, config)
         self.stats = Stats(stats_folder(config.cache_dir) if cache else None)
         self._models = self._new_chain()
         self._tell: Callable[[str], None] | None = None
@@ -231,17 +234,12 @@ class Workspace:
         self._pauses.close()
         if self._watcher is not None:
             self._watcher.close()
-        for documents in self._documents.values():
-            documents.close()
-        self._reader.close()
+        self._memories.close()
         self._writer.close()
         for folder in self._folders:
             folder.save()
         self._models.close()
         self.stats.save()
-        with self._lock:
-            if self._memory is not None:
-                self._memory.close()
 
     def add_folder(
         self,
@@ -268,6 +266,7 @@ class Workspace:
         if self._watcher is not None:
             self._watcher.remove(root)
         for f in gone:
+            self._memories.forget(f)
             f.save()
 
     def configure(self, config: Config) -> None:
@@ -277,6 +276,7 @@ class Workspace:
             self.config, ""
         )
         self.config = config
+        self._memories.configure(config)
         self._engine.forget()
         if models_changed:
             models, self._models = self._models, self._new_chain()
@@ -285,7 +285,9 @@ class Workspace:
                 self._models.attend(self._tell, self._warm_again)
         if index_changed:
             with self._lock:
-                self._folders = tuple(self._new_folder(folder.path) for folder in self._folders)
+                old, self._folders = self._folders, tuple(self._new_folder(folder.path) for folder in self._folders)
+            for folder in old:
+                self._memories.forget(folder)
             self.index()
 
     def open_buffer(self, path: Path, text: str, version: int = 0) -> None:
@@ -329,8 +331,7 @@ class Workspace:
                 by_folder.setdefault(folder, []).append(key)
                 self._editor_config(str(folder.path)).changed(key)
         for folder, keys in by_folder.items():
-            if folder in self._documents:
-                self._documents[folder].files_changed(keys)
+            self._memories.files_changed(folder, keys)
             if not folder.changed_on_disk(keys):
                 threading.Thread(target=self._index_folder, args=(folder, None, self._closed), daemon=True).start()
 
@@ -457,12 +458,64 @@ class Workspace:
         turns: Sequence[Exhibit] = (),
     ) -> Case:
         """Everything that speaks to a question, of one folder or of all. Unsaved edits count."""
+        return gather(self.indexes(folder), question, options or GatherOptions(), turns)
+
+    def indexes(self, folder: Path | str | None = None) -> dict[str, RepositoryIndex]:
+        """The newest snapshots by folder, of one or of all. Unsaved edits are in them."""
         self._wait_for(self._bring_in_pending())
         root = None if folder is None else Path(folder).resolve()
         indexes = {str(f.path): f.snapshot.index for f in self._folders if root in (None, f.path)}
         if root is not None and not indexes:
             raise ValueError(f"{folder} is no folder of this workspace. Add it, or ask about one that is.")
-        return gather(indexes, question, options or GatherOptions(), turns)
+        return indexes
+
+    def ask(
+        self,
+        question: str,
+        conversation_id: str = "",
+        *,
+        selection: tuple[Path, int, int] | None = None,
+        folder: Path | str | None = None,
+        remember: bool = True,
+        listener: Listener = NOBODY,
+        cancel: Cancel | None = None,
+    ) -> Reply:
+        """The reply to a question about the code, with checked citations; see `Chat.ask`.
+
+        `selection` is a file with the first of its selected lines and the one after the last (0-based).
+        """
+        selected = None
+        if selection is not None:
+            path, start_line, end_line = selection
+            selected = Selection(*self._file(path), start_line, end_line)
+        cancel = cancel or Cancel()
+        forget = self._closed.on_cancel(cancel.cancel)
+        try:
+            return Chat(self).ask(
+                question,
+                conversation_id,
+                selection=selected,
+                folder=folder,
+                remember=remember,
+                listener=listener,
+                cancel=cancel,
+            )
+        finally:
+            forget()
+
+    def recent_edits(self) -> dict[str, RecentEdits]:
+        """What was edited lately, by folder."""
+        with self._lock:
+            return dict(self._recent)
+
+    def wait_for_completions(self, cancel: Cancel) -> None:
+        """Until no completion is asked for, or for a moment: who types comes before who reads an answer."""
+        self._idle.wait_for_requests(cancel, LONGEST_GIVING_WAY_S)
+
+    @property
+    def models(self) -> ModelChain:
+        """Those that are asked, in their order."""
+        return self._models
 
     def status(self) -> Status:
         snapshots = [folder.snapshot.index for folder in self._folders]
@@ -482,21 +535,15 @@ class Workspace:
     @property
     def memory(self) -> MemoryStore:
         """What was said here and is known of documents: the store of the first folder, opened when first needed."""
-        with self._lock:
-            if self._memory is None:
-                self._memory = open_memory(self._memory_root, self.config)
-            return self._memory
+        return self._memories.store
 
     def documents(self, folder: Path | str) -> FolderDocuments:
         """The documents of a folder of this workspace. Raises KeyError for another folder."""
         root = Path(folder).resolve()
-        with self._lock:
-            for known in self._folders:
-                if known.path == root:
-                    if known not in self._documents:
-                        self._documents[known] = FolderDocuments(known, self.config, lambda: self.memory, self._reader)
-                    return self._documents[known]
-        raise KeyError(f"{root} is no folder of this workspace")
+        known = next((known for known in self._folders if known.path == root), None)
+        if known is None:
+            raise KeyError(f"{root} is no folder of this workspace")
+        return self._memories.documents(known)
 
     @property
     def skipped(self) -> dict[str, str]:

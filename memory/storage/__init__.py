@@ -3,7 +3,7 @@
 Begin with `MemoryStore`. Knows no workspace, no editor and no strategy: whoever opens a store says where it stands.
 """
 
-from .conversations import Conversation, Conversations, Turn
+from .conversations import Conversation, Conversations, Turn, items_of
 from .documents import Documents, StoredDocument
 from .errors import NoConversation, NotAnExport, StoreBusy, StoreError, StoreTooNew
 from .exchange import export_conversations, import_conversations
@@ -26,4 +26,5 @@ __all__ = [
     "Vectors",
     "export_conversations",
     "import_conversations",
+    "items_of",
 ]

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..values import Item
 from .database import Database
 from .errors import NoConversation
 from .text import holding, storable
@@ -46,6 +47,15 @@ class Turn:
     model: str = ""
     citations: tuple[Any, ...] = ()
     evidence: tuple[Any, ...] = ()
+
+
+def items_of(turns: Iterable[Turn]) -> list[Item]:
+    """Turns that were answered, as any strategy takes them in: one conversation is one source."""
+    return [
+        Item(f"conversation {t.conversation}", f"user: {t.question}\nbot: {t.answer}", "turn", t.number, t.asked_at)
+        for t in turns
+        if t.answer is not None
+    ]
 
 
 class Conversations:
