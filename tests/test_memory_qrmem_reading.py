@@ -125,7 +125,7 @@ def test_history_stands_before_the_question(scripted_chat):
 
     model = scripted_chat([("", "ok")])
     asking(model).answer(Question("And he?", history=(Message("user", "Who is she?"),)), "…")
-    assert [message.text for message in model.asked[0].messages][0] == "Who is she?"
+    assert model.asked[0].messages[0].text == "Who is she?"
 
 
 def test_choices_are_listed_with_their_letters():
