@@ -260,12 +260,27 @@ class MemoryOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class ChatOptions:
+    """How questions about the repository are answered."""
+
+    enabled: bool = _setting(True, "Answer questions about the repository.")
+    evidence_tokens: int = _setting(
+        3000, "Longest evidence for one question; a model with a small context gets less.", low=200, high=1_000_000
+    )
+    max_new_tokens: int = _setting(700, "Longest answer, in the model's tokens.", low=16, high=100_000)
+    min_confidence: float = _setting(
+        0.5, "Evidence that is less sure to answer the question counts as not found.", low=0, high=1
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """Everything that can be set."""
 
     index: IndexOptions = field(default_factory=IndexOptions)
     completion: CompletionOptions = field(default_factory=CompletionOptions)
     retrieval: RankingOptions = field(default_factory=RankingOptions)
+    chat: ChatOptions = field(default_factory=ChatOptions)
     memory: MemoryOptions = field(default_factory=MemoryOptions)
     model: tuple[ModelOptions, ...] = _setting(
         (ModelOptions(),), "Models in order of preference, each a `[[model]]` table.", outside=True

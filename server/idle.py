@@ -42,7 +42,7 @@ class Idle:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="weft-idle", daemon=True)
                 self._thread.start()
-            self._changed.notify()
+            self._changed.notify_all()
 
     @contextmanager
     def making_way(self) -> Iterator[None]:
@@ -56,13 +56,18 @@ class Idle:
         finally:
             with self._changed:
                 self._n_requests -= 1
-                self._changed.notify()
+                self._changed.notify_all()
+
+    def wait_for_requests(self, cancel: Cancel, at_most_s: float) -> None:
+        """Until no request runs, for work that goes on beside them but not before them."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or cancel.cancelled or not self._n_requests, at_most_s)
 
     def close(self) -> None:
         with self._changed:
             self._closed = True
             self._running.cancel()
-            self._changed.notify()
+            self._changed.notify_all()
 
     def _work(self) -> None:
         while True:

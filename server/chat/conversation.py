@@ -1,0 +1,317 @@
+"""A question about the repository in, a reply with checked citations out, and both of them remembered.
+
+Owns the course of a question: what it leans on, evidence, the gate of "not found", the answer of a model or the
+evidence itself, and what is kept of it. A question is on disk before anything is done about it, and an answer that is
+being written every second, so that a server that is killed loses no turn. Knows no protocol and no terminal.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from ...llm import Cancel
+from ...memory.storage import MemoryStore, Turn
+from ...memory.strategy import Kit
+from ...retrieval import RepositoryIndex
+from ..config import Config
+from ..models import ModelChain
+from ..recent_edits import RecentEdits
+from .commands import (
+    COMMANDS,
+    Command,
+    Selection,
+    documents_only,
+    explain_case,
+    help_text,
+    nothing_text,
+    read_command,
+    recent_case,
+    where_case,
+)
+from .ellipsis import is_elliptical, names_in, resolved
+from .evidence import GatherOptions
+from .extractive import extractive
+from .past import past_of, what_was_said
+from .prompts import NOT_FOUND
+from .sources import Sources
+from .values import Case, Citation, Exhibit, Reply
+from .writing import NOBODY, AnswerWriter, Listener, Written
+
+KEPT_EVERY_S = 1.0
+"""So often the answer that is being written goes to disk."""
+
+STOPPED = "\n\n(The answer was stopped here.)"
+"""Ends an answer in the history that is not whole."""
+
+NOTHING_CITED = "No line of the repository was cited for this. The evidence that it was written from:"
+
+MOST_LISTED = 6
+
+_OF_THE_CONVERSATION = re.compile(
+    r"\b(?:did|have) (?:i|we|you) (?:just )?(?:ask(?:ed)?|sa(?:y|id)|talk|mention|discuss)"
+    r"|\b(?:this|our) conversation\b|\b(?:earlier|so far)\b|\b(?:previous|last|first) (?:question|answer)\b",
+    re.IGNORECASE,
+)
+"""A question that the repository cannot answer and what was said before can."""
+
+
+class Desk(Protocol):
+    """What a chat needs of its workspace."""
+
+    @property
+    def config(self) -> Config: ...
+
+    @property
+    def memory(self) -> MemoryStore: ...
+
+    @property
+    def models(self) -> ModelChain: ...
+
+    def indexes(self) -> Mapping[str, RepositoryIndex]:
+        """The snapshots by folder, unsaved edits included."""
+        ...
+
+    def gather(
+        self,
+        question: str,
+        folder: Path | str | None = None,
+        *,
+        options: GatherOptions | None = None,
+        turns: Sequence[Exhibit] = (),
+    ) -> Case: ...
+
+    def recent_edits(self) -> Mapping[str, RecentEdits]:
+        """By folder."""
+        ...
+
+    def wait_for_completions(self, cancel: Cancel) -> None:
+        """Until no completion is asked for, or for a moment at most."""
+        ...
+
+
+class Chat:
+    """The conversations of one workspace. Thread-safe: several questions may be answered at once."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def ask(
+        self,
+        question: str,
+        conversation_id: str = "",
+        *,
+        selection: Selection | None = None,
+        folder: Path | str | None = None,
+        remember: bool = True,
+        listener: Listener = NOBODY,
+        cancel: Cancel | None = None,
+    ) -> Reply:
+        """The reply to a question or a command. Without a conversation id a new conversation begins.
+
+        What the listener is told, since its last restart, is the reply's text. Without `remember` nothing is kept, and
+        nothing that was said before counts. When cancelled, the reply is what was written so far. Raises
+        NoConversation, StoreError where history cannot be read, ValueError for a folder that is none of the
+        workspace's.
+        """
+        cancel = cancel or Cancel()
+        command = read_command(question)
+        if not question.strip() or command.name == "help" or (command.name and command.name not in COMMANDS):
+            unknown = command.name if command.name not in ("", "help") else ""
+            return _said(help_text(unknown), listener, found=not unknown, conversation_id=conversation_id)
+        if not self._desk.config.chat.enabled:
+            return _said("Questions are switched off (chat.enabled).", listener, found=False)
+        if command.name == "forget":
+            return self._forget(command.argument, conversation_id, listener)
+        if not remember:
+            return self._reply(question, command, (), selection, folder, _Keeper(), listener, cancel)
+        said = self._desk.memory.conversations
+        id = conversation_id or said.begin("" if folder is None else str(folder))
+        keeper = _Keeper(self._desk.memory, id, said.ask(id, question))
+        before = [turn for turn in said.turns(id) if turn.number < keeper.number]
+        reply = self._reply(question, command, before, selection, folder, keeper, listener, cancel)
+        keeper.keep(reply, is_whole=not cancel.cancelled)
+        return reply
+
+    def _reply(
+        self,
+        question: str,
+        command: Command,
+        before: Sequence[Turn],
+        selection: Selection | None,
+        folder: Path | str | None,
+        keeper: _Keeper,
+        listener: Listener,
+        cancel: Cancel,
+    ) -> Reply:
+        options = self._desk.config.chat
+        writer = AnswerWriter(
+            self._desk.models,
+            options.max_new_tokens,
+            options.evidence_tokens,
+            listener,
+            keeper.keep_part,
+            self._desk.wait_for_completions,
+        )
+        whole = self._standing_alone(question, before, writer, cancel) if not command.name else question
+        past = past_of(before, whole, Kit())
+        case = self._case(whole, command, selection, folder, past.exhibits)
+        indexes = self._desk.indexes()
+        is_found = case.confidence >= options.min_confidence or bool(before and _OF_THE_CONVERSATION.search(question))
+        written = None
+        # A place is looked up faster than a model can say it.
+        if is_found and command.name not in ("where", "recent", "doc") and not cancel.cancelled:
+            written = writer.answer(case, past.recent, Sources(indexes, case.exhibits), cancel)
+        if written is None:
+            reply = self._without_model(case, command, question, before)
+            listener.on_text(reply.text)
+        else:
+            reply = _composed(written, case, listener)
+        notes = (*writer.notes, *reply.notes, *self._desk.memory.notes)
+        if written is None and not command.name and not writer.notes:
+            notes = (*notes, *self._why_no_model(is_found))
+        return replace(reply, conversation_id=keeper.conversation_id, notes=tuple(dict.fromkeys(notes)))
+
+    def _without_model(self, case: Case, command: Command, question: str, before: Sequence[Turn]) -> Reply:
+        if command.name and not case.exhibits:
+            return Reply(nothing_text(command, self._desk.indexes()), (), case, found=False)
+        if not command.name and before and _OF_THE_CONVERSATION.search(question):
+            asked = [f"{turn.number + 1}. {turn.question}" for turn in before]
+            return Reply("\n".join(("Asked so far in this conversation:", *asked)), (), case)
+        return extractive(case, self._desk.config.chat.min_confidence)
+
+    def _standing_alone(self, question: str, before: Sequence[Turn], writer: AnswerWriter, cancel: Cancel) -> str:
+        """The question with what it leans on. A model is asked only where no name was said that could be put in."""
+        asked = [turn.question for turn in before if not read_command(turn.question).name]
+        if not asked or not is_elliptical(question):
+            return question
+        names = list[str]()
+
+        def names_of(text: str) -> list[str]:
+            names[:] = self._desk.gather(text).names
+            return names
+
+        by_rule = resolved(question, asked, names_of)
+        if names or any(names_in(text) for text in (*asked[-2:], question)):
+            return by_rule
+        said = [(turn.question, what_was_said(turn)) for turn in before[-2:]]
+        by_model = writer.stands_alone(question, said, cancel)
+        writer.notes.clear()  # who fails here is asked for the answer as well, and says why then
+        return by_model or by_rule
+
+    def _case(
+        self,
+        question: str,
+        command: Command,
+        selection: Selection | None,
+        folder: Path | str | None,
+        turns: Sequence[Exhibit],
+    ) -> Case:
+        desk = self._desk
+        if command.name == "where":
+            return where_case(desk.indexes(), command.argument)
+        if command.name == "explain":
+            return explain_case(desk.indexes(), selection, command.argument)
+        if command.name == "recent":
+            return recent_case(desk.indexes(), desk.recent_edits(), time.monotonic())
+        options = GatherOptions(max_tokens=desk.config.chat.evidence_tokens)
+        if command.name == "doc":
+            # Most of what is found is code; of a lot the documents are enough.
+            wide = replace(options, max_exhibits=60, max_tokens=10 * options.max_tokens)
+            return documents_only(desk.gather(f"Which document describes {command.argument}?", folder, options=wide))
+        case = desk.gather(question, folder, options=options, turns=turns)
+        if selection is None:
+            return case
+        # Who selects lines and asks speaks of them.
+        chosen = [e for e in explain_case(desk.indexes(), selection, "").exhibits if e.why == "the selected lines"]
+        return replace(case, exhibits=(*chosen, *case.exhibits), confidence=1.0 if chosen else case.confidence)
+
+    def _forget(self, argument: str, conversation_id: str, listener: Listener) -> Reply:
+        memory = self._desk.memory
+        if argument.lower() == "all":
+            memory.conversations.delete_all()
+            return _said("All conversations of this workspace are forgotten.", listener)
+        if argument:
+            return _said("/forget takes nothing, or the word all.", listener, found=False)
+        if not conversation_id:
+            return _said("There is no conversation yet that could be forgotten.", listener, found=False)
+        memory.conversations.delete(conversation_id)
+        return _said("This conversation is forgotten.", listener)
+
+    def _why_no_model(self, is_found: bool) -> tuple[str, ...]:
+        if not is_found:
+            return ()
+        return self._desk.models.notes or ("No model that holds conversations is configured.",)
+
+
+class _Keeper:
+    """Where one turn is kept; nowhere without a memory."""
+
+    def __init__(self, memory: MemoryStore | None = None, conversation_id: str = "", number: int = 0) -> None:
+        self._memory = memory
+        self.conversation_id, self.number = conversation_id, number
+        self._next_s = time.monotonic() + KEPT_EVERY_S
+
+    def keep_part(self, text: str) -> None:
+        """An answer that is being written, now and then."""
+        if self._memory is not None and time.monotonic() >= self._next_s:
+            self._memory.conversations.answer(self.conversation_id, self.number, text + STOPPED)
+            self._next_s = time.monotonic() + KEPT_EVERY_S
+
+    def keep(self, reply: Reply, *, is_whole: bool) -> None:
+        if self._memory is None:
+            return
+        self._memory.conversations.answer(
+            self.conversation_id,
+            self.number,
+            reply.text if is_whole else reply.text + STOPPED,
+            citations=[citation_json(citation) for citation in reply.citations],
+            model=reply.model,
+            evidence=[
+                {"kind": e.kind, "folder": e.folder, "place": e.place, "symbol": e.symbol, "why": e.why}
+                for e in reply.case.exhibits
+            ],
+        )
+
+
+def citation_json(citation: Citation) -> dict[str, Any]:
+    """A citation as it is kept and sent: lines 0-based and half-open, and the place as a person reads it."""
+    return {
+        "folder": citation.folder,
+        "path": citation.path,
+        "startLine": citation.start_line,
+        "endLine": citation.end_line,
+        "place": citation.place,
+        "text": citation.text,
+    }
+
+
+def _composed(written: Written, case: Case, listener: Listener) -> Reply:
+    """A model's answer as a reply. One that cites nothing is shown with what it was given."""
+    checked = written.checked
+    found = not checked.text.strip().startswith(NOT_FOUND)
+    text, notes = checked.text, []
+    if found and not checked.citations and written.is_whole:
+        listed = [f"- {e.place}: {e.why}" for e in case.exhibits if e.kind != "turn"][:MOST_LISTED]
+        tail = "\n".join(("", "", NOTHING_CITED, *listed))
+        listener.on_text(tail)
+        text += tail
+    if checked.n_dropped:
+        notes.append(f"Citations that did not hold, and are not shown: {checked.n_dropped}.")
+    if checked.n_corrected:
+        notes.append(f"Citations that pointed beside what they cite, and were put right: {checked.n_corrected}.")
+    if checked.unknown_files:
+        notes.append(f"No folder holds these files that the answer names: {', '.join(checked.unknown_files)}.")
+    if not written.is_whole:
+        notes.append("The answer was stopped.")
+    return Reply(text, checked.citations, case, found, checked.n_dropped, written.model, "", written.cost, tuple(notes))
+
+
+def _said(text: str, listener: Listener, *, found: bool = True, conversation_id: str = "") -> Reply:
+    """What Weft says by itself."""
+    listener.on_text(text)
+    return Reply(text, (), Case("", ()), found, conversation_id=conversation_id)

@@ -1,0 +1,162 @@
+"""The answer that a model writes: streamed, checked sentence by sentence, and given up when the model fails.
+
+Owns the course from a case to a checked text, and which model is asked. Knows no history on disk and no protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from ...llm import Cancel, CodeModel, ModelError
+from ...llm.protocol import Message, Piece
+from ...memory import Cost
+from ...memory.accountant import Accountant, Call
+from ..models import ModelChain
+from ..secrets import redact
+from .citations import Checked, CheckedStream
+from .ellipsis import is_faithful
+from .prompts import question_messages, stand_alone_prompt
+from .sources import Sources
+from .values import Case
+
+FRAME = 64
+"""Tokens that a template may write around a conversation, and a safe distance."""
+
+REWRITTEN_TOKENS = 60
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Who follows an answer while it is written. Called from the thread that writes it."""
+
+    on_text: Callable[[str], None] = lambda text: None
+    on_restart: Callable[[], None] = lambda: None  # what was told so far is void: another model begins anew
+
+
+NOBODY = Listener()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a model wrote, checked. `is_whole` is False when it was stopped."""
+
+    checked: Checked
+    model: str
+    cost: Cost
+    is_whole: bool = True
+
+
+@dataclass
+class AnswerWriter:
+    """Asks the models in their order. `keep` is told the text so far, often enough that a kill loses little of it.
+
+    `give_way` is called between two pieces of a model on this machine: completions of somebody who types come first.
+    """
+
+    models: ModelChain
+    max_new_tokens: int
+    evidence_tokens: int
+    listener: Listener = NOBODY
+    keep: Callable[[str], None] = lambda text: None
+    give_way: Callable[[Cancel], None] = lambda cancel: None
+    notes: list[str] = field(default_factory=list)  # why a model did not answer
+
+    def answer(self, case: Case, recent: Sequence[Message], sources: Sources, cancel: Cancel) -> Written | None:
+        """The answer of the first model that gives one; None when none does, and `notes` say why."""
+        for accountant in self._accountants(cancel):
+            stream = CheckedStream(sources, case)
+            try:
+                for piece in self._pieces(accountant, case, recent, cancel):
+                    self._tell(stream.feed(piece))
+                    self.keep(stream.checked.text)
+                self._tell(stream.finish())
+            except ModelError as error:
+                self._failed(accountant.model, error)
+                if stream.checked.text:
+                    self.listener.on_restart()
+                continue
+            checked = stream.checked
+            name, cost = accountant.model.info.name, accountant.ledger.total
+            if cancel.cancelled:
+                return Written(checked, name, cost, is_whole=False)
+            if not checked.text.strip():
+                self.notes.append(f"{name} wrote nothing.")
+                continue
+            self.models.worked(accountant.model)
+            return Written(checked, name, cost)
+        return None
+
+    def stands_alone(self, question: str, said: Sequence[tuple[str, str]], cancel: Cancel) -> str:
+        """A question without ellipsis, as the first model that is up writes it; "" when that is not faithful."""
+        accountant = next(self._accountants(cancel), None)
+        if accountant is None:
+            return ""
+        call = Call.of("stand alone", stand_alone_prompt(question, said), max_new_tokens=REWRITTEN_TOKENS)
+        try:
+            written = accountant.ask(call, cancel).strip().strip('"')
+        except ModelError as error:
+            self._failed(accountant.model, error)
+            return ""
+        return written if is_faithful(written, question, [text for pair in said for text in pair]) else ""
+
+    def _accountants(self, cancel: Cancel) -> Iterator[Accountant]:
+        """For each model that holds conversations and is up."""
+        for model in self.models.usable():
+            if cancel.cancelled:
+                return
+            # The next model, or the evidence alone, is there sooner than a server that does not answer.
+            accountant = Accountant(model, "chat", pause=lambda cancel, seconds: cancel.cancelled)
+            try:
+                accountant.prepare(cancel)
+            except ModelError as error:
+                self._failed(model, error)
+                continue
+            if model.info.chats:
+                yield accountant
+            elif not cancel.cancelled:
+                self.notes.append(f"{model.info.name} holds no conversations. Name a model that does, to have answers.")
+
+    def _pieces(self, accountant: Accountant, case: Case, recent: Sequence[Message], cancel: Cancel) -> Iterator[str]:
+        model = accountant.model
+        room = accountant.window_tokens - self.max_new_tokens - FRAME
+        messages, _ = question_messages(case, recent, model.count_tokens, min(room, self.evidence_tokens + 1000))
+        if not model.info.local:
+            messages = tuple(Message(message.role, redact(message.text)) for message in messages)
+        call = Call("answer", messages, self.max_new_tokens, may_be_cut=True)
+        with closing(_without_thoughts(accountant.stream(call, cancel))) as pieces:
+            for piece in pieces:
+                yield piece
+                if model.info.local:
+                    self.give_way(cancel)
+
+    def _tell(self, text: str) -> None:
+        if text:
+            self.listener.on_text(text)
+
+    def _failed(self, model: CodeModel, error: ModelError) -> None:
+        self.models.failed(model, error)
+        self.notes.append(str(error))
+
+
+def _without_thoughts(pieces: Iterator[Piece]) -> Generator[str, None, None]:
+    """The answer without what some models write first, between <think> and </think>: that is no answer."""
+    held, is_thinking, has_begun = "", False, False
+    for piece in pieces:
+        if has_begun:
+            yield piece.text
+            continue
+        held += piece.text
+        begun = held.lstrip()
+        is_thinking = is_thinking or begun.startswith("<think>")
+        if is_thinking:
+            _, mark, rest = held.partition("</think>")
+            if mark and rest.strip():
+                has_begun = True
+                yield rest.lstrip()
+        elif begun and not "<think>".startswith(begun):
+            has_begun = True
+            yield begun
+    if not has_begun and not is_thinking and held.strip():
+        yield held.lstrip()
