@@ -1,0 +1,176 @@
+"""`weft bench memory stories`: are the facts of BABILong-style stories found among up to 128k tokens of prose?
+
+    weft bench memory stories                                          every system that needs no model, qa1 to qa5
+    weft bench memory stories --systems bm25 --lengths 0k 4k --n 5
+
+The stories are synthetic, made by the rules of `generators/`, and not the official BABILong. Segments are sentences,
+or as many whole sentences as `--words` hold. Every system may show evidence of the same number of tokens, counted as
+four bytes each; a fact counts when one shown segment holds all of it.
+
+Owns the measurement. A run that was interrupted goes on where it was: rows are kept in the work folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ...llm import ModelError
+from ...memory import Budget, Embedder, Evidence
+from ...memory.budgets import fit
+from ...memory.embedding import KINDS, EmbedderSettings, open_embedder
+from ...memory.scoring import best
+from ...memory.splitters import by_words
+from ...memory.strategy import estimate_tokens
+from ..plots import curves_plot
+from ..repoeval.run import DEFAULT_WORK
+from ..rows import add_rows, code_digest, read_rows
+from .generators.stories import LENGTHS, stories
+from .generators.story_tasks import TASKS
+from .report import interval, markdown, percent, say, with_interval
+from .systems import SYSTEMS, RememberingEmbedder, system
+from .values import Sample, recall_of
+
+MOST_SEGMENTS = 400
+"""Of the best that are looked at: sentences of five tokens would fill a budget of 2,000."""
+
+_CODE = ("memory", "benchmarks/memory/generators", "benchmarks/memory/systems.py", "benchmarks/memory/stories.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """How much of one question's facts a system found within a budget."""
+
+    system: str
+    tokens: int
+    task: str
+    length: str
+    sample: str
+    recall: float
+
+
+def measure(
+    samples: Iterable[Sample], names: Sequence[str], embedder: Embedder, words: int, budgets: Sequence[int]
+) -> list[Row]:
+    """A row for each sample, system and budget. Raises ModelError where the embedder does."""
+    rows = []
+    for sample in samples:
+        segments = [piece for item in sample.items for piece in by_words(words)(item)]
+        task, length, _ = sample.id.split("/")
+        for name in names:
+            found = best(system(name, embedder)(segments), sample.question.text, MOST_SEGMENTS)
+            pieces = [Evidence(segment, score) for segment, score in found]
+            for tokens in budgets:
+                shown = fit(pieces, Budget(tokens=tokens), estimate_tokens)
+                rows.append(Row(name, tokens, task, length, sample.id, recall_of(sample.facts, shown)))
+    return rows
+
+
+def tables(rows: Sequence[Row], names: Sequence[str]) -> str:
+    """By length with intervals, and by task over all lengths."""
+    head = ("tokens", *names)
+    by_length = [
+        [length, *(with_interval(interval(_strata(rows, name, length))) for name in names)]
+        for length in LENGTHS
+        if any(row.length == length for row in rows)
+    ]
+    by_task = []
+    for task in TASKS:
+        for length in ("all", *LENGTHS):
+            of = [row for row in rows if row.task == task and length in (row.length, "all")]
+            if of:
+                cells = [percent(_mean([row.recall for row in of if row.system == name])) for name in names]
+                by_task.append([f"{task} {length}", *cells])
+    return f"{markdown(head, by_length)}\n\n{markdown(('task and tokens', *names), by_task)}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parse_arguments(arguments)
+    try:
+        inner, why = open_embedder(EmbedderSettings(options.embeddings))
+        rows = list(_rows(options, RememberingEmbedder(inner)))
+    except ModelError as error:
+        print(error, file=sys.stderr)
+        return 1
+    size = "one sentence" if options.words == 1 else f"{options.words} words"
+    title = (
+        f"Recall of supporting facts in synthetic, BABILong-style stories: {options.n} of each task and length, "
+        f"segments of {size}; {why}"
+    )
+    texts, plots, figures = list[str](), list[str](), dict[str, object]()
+    for tokens in options.tokens:
+        of = [row for row in rows if row.tokens == tokens]
+        texts.append(f"Evidence of {tokens} tokens.\n\n{tables(of, options.systems)}")
+        plots.append(f"<h2>Evidence of {tokens} tokens</h2>{_plot(of, options)}")
+        figures[str(tokens)] = {
+            length: {name: _plain(interval(_strata(of, name, length))) for name in options.systems}
+            for length in options.lengths
+        }
+    text = "\n\n".join(texts)
+    say("stories", title, text, figures, machine=options.machine, html=options.html, plots="".join(plots))
+    return 0
+
+
+def _plot(rows: Sequence[Row], options: argparse.Namespace) -> str:
+    curves = {
+        name: [(place, 100 * interval(_strata(rows, name, length))[1]) for place, length in enumerate(options.lengths)]
+        for name in options.systems
+    }
+    return curves_plot(curves, "tokens of the story", dict(enumerate(options.lengths)))
+
+
+def _rows(options: argparse.Namespace, embedder: Embedder) -> Iterator[Row]:
+    kept_at = options.work / "memory" / "stories.jsonl"
+    kept = read_rows(kept_at)
+    for length in options.lengths:
+        for task in options.tasks:
+            settings = [code_digest(_CODE), embedder.name, options.words, options.tokens, options.n, options.seed]
+            of = {"task": task, "length": length, "settings": settings}
+            there = [Row(**row["row"]) for row in kept if all(row.get(name) == value for name, value in of.items())]
+            yield from (row for row in there if row.system in options.systems)
+            lacking = [name for name in options.systems if name not in {row.system for row in there}]
+            if lacking:
+                samples = stories(task, length, options.n, options.seed)
+                made = measure(samples, lacking, embedder, options.words, options.tokens)
+                add_rows(kept_at, (json.dumps({**of, "row": asdict(row)}) for row in made))
+                yield from made
+            print(f"{task} {length}", file=sys.stderr, flush=True)
+
+
+def _strata(rows: Sequence[Row], name: str, length: str) -> Mapping[str, list[float]]:
+    """Each task counts the same."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        if (row.system, row.length) == (name, length):
+            found.setdefault(row.task, []).append(row.recall)
+    return found
+
+
+def _plain(values: tuple[float, float, float]) -> list[float]:
+    return [round(value, 4) for value in values]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else float("nan")
+
+
+def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="weft bench memory stories", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS[:6]), metavar="SYSTEM")
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
+    parser.add_argument("--lengths", nargs="+", choices=LENGTHS, default=list(LENGTHS))
+    parser.add_argument("--n", type=int, default=25, help="stories of each task and length (25)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--words", type=int, default=1, help="of a segment, in whole sentences; 1 is one sentence")
+    parser.add_argument("--tokens", type=int, nargs="+", default=[1000, 200], help="of evidence that may be shown")
+    parser.add_argument("--embeddings", choices=KINDS[:-2], default="auto", help="for dense scores and relation A")
+    parser.add_argument("--work", type=Path, default=DEFAULT_WORK, help="folder where rows are kept")
+    parser.add_argument("--machine", default="", metavar="WORDS", help="what this machine is, for the results")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="also write a page with plots")
+    return parser.parse_args(arguments)

@@ -1,0 +1,55 @@
+"""The ways to search that are measured without a model, by name, and vectors that are made once.
+
+Owns the names in the tables. What a way does is in `memory/scoring` and `memory/fragrel`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...memory import Embedder, Kit
+from ...memory.embedding import Vectors
+from ...memory.fragrel.relations import ContextRelation, Relation, SemanticRelation
+from ...memory.fragrel.scores import related
+from ...memory.scoring import Indexer, indexer
+
+STORY_W_REL, CHAT_W_REL, ALPHA = 0.3, 0.8, 0.5
+"""The paper's (papers' spec, 1.5)."""
+
+SYSTEMS = ("bm25", "bm25 + A", "bm25 + B", "dense", "dense + A", "dense + B", "hybrid", "hybrid + B")
+"""A is FragRel by meaning, B by place."""
+
+
+def system(name: str, embedder: Embedder, w_rel: float = STORY_W_REL, alpha: float = ALPHA) -> Indexer:
+    way, _, relation = name.partition(" + ")
+    score = indexer(way, Kit(embedder=embedder))
+    relations: dict[str, Relation] = {"A": SemanticRelation(embedder), "B": ContextRelation(w_rel)}
+    return related(score, relations[relation], alpha) if relation else score
+
+
+@dataclass
+class RememberingEmbedder:
+    """Embeds each text once in this process: stories share most of their sentences."""
+
+    inner: Embedder
+    _vectors: dict[tuple[str, bool], Vectors] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def n_dimensions(self) -> int:
+        return self.inner.n_dimensions
+
+    def embed(self, texts: Sequence[str], *, are_queries: bool = False) -> Vectors:
+        lacking = list(dict.fromkeys(text for text in texts if (text, are_queries) not in self._vectors))
+        if lacking:
+            made = self.inner.embed(lacking, are_queries=are_queries)
+            self._vectors |= {(text, are_queries): row for text, row in zip(lacking, made, strict=True)}
+        if not texts:
+            return np.zeros((0, self.n_dimensions), np.float32)
+        return np.stack([self._vectors[text, are_queries] for text in texts])
