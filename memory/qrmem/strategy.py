@@ -155,9 +155,8 @@ class QRMeM:
 
     def _recalled(self, segments: Sequence[Segment], scores: Sequence[float], walk: Walk, budget: Budget) -> Recalled:
         found = {**walk.important, **walk.added}
-        if not found and max(scores) > 0:
-            # Not even the best fits the window: it is cut.
-            found = {max(range(len(scores)), key=lambda number: scores[number]): 1.0}
+        if not found and walk.first is not None:
+            found = {walk.first: scores[walk.first]}  # not even one fits whole: the best is cut
         evidence = [Evidence(segments[i], score, walk.why.get(i, "")) for i, score in found.items()]
         return Recalled(fit(evidence, budget, self._count, "document"), tuple(walk.steps))
 

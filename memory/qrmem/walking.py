@@ -90,6 +90,7 @@ class Walk:
     why: dict[int, str] = field(default_factory=dict)
     path: list[tuple[int, Relation]] = field(default_factory=list)  # each edge taken, with where it starts
     steps: list[Step] = field(default_factory=list)
+    first: int | None = None  # the best segment to begin with, whether it fits the window or not
     is_enough: bool = False  # a judge said so
 
     @property
@@ -175,6 +176,7 @@ def _begin_with_entities(ground: Ground, walk: Walk, share: float) -> None:
         for number in named
     }
     ranked = sorted(named, key=lambda number: -(ground.scores[number] + OPENING * bool(opened[number])))
+    walk.first = next(iter(ranked), None)
     first = ground.window.part(share)
     covered = set[int]()
     for number in ranked:
@@ -194,8 +196,10 @@ def _start(ground: Ground, walk: Walk, number: int) -> None:
 
 def _begin_with_words(ground: Ground, walk: Walk, share: float) -> None:
     first = ground.window.part(share)
-    for number in sorted(range(len(ground.segments)), key=lambda i: -ground.scores[i]):
-        if ground.scores[number] > 0 and first.fits([*walk.important, number]):
+    ranked = [i for i in sorted(range(len(ground.segments)), key=lambda i: -ground.scores[i]) if ground.scores[i] > 0]
+    walk.first = next(iter(ranked), None)
+    for number in ranked:
+        if first.fits([*walk.important, number]):
             walk.important[number] = ground.scores[number]
             walk.why[number] = "fits the words of the question"
     here = list(dict.fromkeys(e for number in walk.important for e in ground.graph.in_segment.get(number, ())))
