@@ -12,9 +12,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .embedding import Embedder
+from .embedding import Embedder, Vectors
 from .strategy import Kit
 from .values import Segment
+from .vectors import VectorIndex
 from .words import count_terms, runs_of, terms_of_run
 
 Scores = NDArray[np.float64]
@@ -39,6 +40,8 @@ Indexer = Callable[[Sequence[Segment]], SegmentIndex]
 
 def best(index: SegmentIndex, question: str, n: int) -> list[tuple[Segment, float]]:
     """The `n` segments that fit best, best first, ties in their order; none with a score of 0."""
+    if isinstance(index, DenseIndex):
+        return index.nearest(question, n)
     scores = index.scores(question)
     order = np.argsort(-scores, kind="stable")[:n]
     return [(index.segments[i], float(scores[i])) for i in order if scores[i] > 0]
@@ -109,12 +112,22 @@ class DenseIndex:
     def __init__(self, segments: Sequence[Segment], embedder: Embedder) -> None:
         self.segments = segments
         self._embedder = embedder
-        self._vectors = embedder.embed([segment.text for segment in segments])
+        vectors = embedder.embed([segment.text for segment in segments])
+        self._index = VectorIndex(vectors.shape[1])
+        self._index.add({str(row): vector for row, vector in enumerate(vectors)})
 
     def scores(self, question: str) -> Scores:
-        (vector,) = self._embedder.embed([question], are_queries=True)
-        scores: Scores = np.maximum(0.0, (self._vectors @ vector).astype(np.float64))
+        scores: Scores = np.maximum(0.0, (self._index.vectors @ self._vector(question)).astype(np.float64))
         return scores
+
+    def nearest(self, question: str, n: int) -> list[tuple[Segment, float]]:
+        """As `best`, by the search for vectors."""
+        found = self._index.search(self._vector(question), n)
+        return [(self.segments[int(row)], score) for row, score in found if score > 0]
+
+    def _vector(self, question: str) -> Vectors:
+        (vector,) = self._embedder.embed([question], are_queries=True)
+        return vector
 
 
 class HybridIndex:
