@@ -30,6 +30,8 @@ class Prompts:
     generate: str  # {context} {question} {form}
     summarise: str  # {context}
     draft: str  # {answer}
+    pairs: str  # {n} {text}; for training data
+    bridge: str  # {text} {question} {answer}; for training data
     forms: dict[str, str]  # of an answer, by the task of a question, and for "choice"
 
 
@@ -67,6 +69,16 @@ ENGLISH = Prompts(
         "<passages>\n{context}\n</passages>"
     ),
     draft="An answer from memory, which may be wrong: {answer}",
+    pairs=(
+        "Write {n} questions about the text below that can only be answered by someone who has read much of it: about "
+        "causes, changes, relations and the whole, not about one sentence. Give each a short answer. Write a JSON list "
+        'of objects like {"question": "…", "answer": "…"} and nothing else.\n\n<text>\n{text}\n</text>'
+    ),
+    bridge=(
+        "The question below was answered from the text. Which facts of the text lead from the question to the answer? "
+        "Write each on a line of its own, with the names and words of the text. Write nothing else.\n\n<text>\n{text}\n"
+        "</text>\n\nQuestion: {question}\nAnswer: {answer}"
+    ),
     forms={
         "": "Be brief.",
         "short": "Write the answer alone, in a few words.",
@@ -92,6 +104,15 @@ CHINESE = Prompts(
     generate="请阅读这些段落，然后根据其内容回答问题。{form}\n\n<段落>\n{context}\n</段落>\n\n{question}",
     summarise="下面的段落出自同一篇文章。请用几段话概括，不要写其中没有的内容。\n\n<段落>\n{context}\n</段落>",
     draft="凭记忆给出的答案，可能有误：{answer}",
+    pairs=(
+        "请就下面的文章写{n}个问题，只有读过大部分内容的人才能回答：关于原因、变化、关系和整体，而不是某一句话。"
+        '每个问题附简短答案。只写一个 JSON 列表，元素形如 {"question": "…", "answer": "…"}，不要写其他内容。'
+        "\n\n<文章>\n{text}\n</文章>"
+    ),
+    bridge=(
+        "下面的问题是根据文章回答的。文中哪些事实把问题引向答案？请用文中的名称和用词，每行写一条，不要写其他内容。"
+        "\n\n<文章>\n{text}\n</文章>\n\n问题：{question}\n答案：{answer}"
+    ),
     forms={"": "请简短回答。", "short": "只写答案，几个字即可。", "choice": "只写正确选项的字母。"},
 )
 

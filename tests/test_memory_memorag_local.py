@@ -1,0 +1,216 @@
+"""MemoRAG's memories on a model in this process: what is read once, kept, given back, saved and loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from weft.llm.instructed import InstructedModel
+from weft.llm.local_model import LocalModel, LocalSettings
+from weft.llm.protocol import Cancel, Message, ModelError
+from weft.memory import Accountant, Budget, Item, Kit, Question
+from weft.memory.memorag import GistPlan, MemoRAG, MemoRAGSettings
+
+ALL = Budget()
+WHO = Question("Who has the violin?")
+STORY = " ".join(f"Shop {i} has a sign with a {thing}." for i, thing in enumerate(("fox", "lamp", "violin") * 12))
+
+
+class Bytes:
+    """A tokenizer with a token for each byte, and an end."""
+
+    n_vocabulary = 257
+    special_tokens: frozenset[str] = frozenset()
+    ends = frozenset({256})
+    start = None
+
+    def special(self, text: str) -> int | None:
+        return None
+
+    def encode(self, text: str) -> list[int]:
+        return list(text.encode("utf-8", "replace"))
+
+    def bytes_of(self, token: int) -> bytes:
+        return bytes([token]) if token < 256 else b""
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        return bytes(tokens).decode("utf-8", "replace")
+
+
+def chat_tokens(messages: Sequence[Message]) -> list[int]:
+    return Bytes().encode("".join(f"<{message.role[0]}>{message.text}\n" for message in messages) + "<a>")
+
+
+@pytest.fixture
+def local(toy_engine: Any) -> Callable[..., LocalModel]:
+    def make(seed: int = 0, **given: Any) -> LocalModel:
+        options = {name: given.pop(name) for name in list(given) if name in LocalSettings.__dataclass_fields__}
+        engine = toy_engine(257, seed=seed, order=3, context_tokens=100_000, **given)
+        model = LocalModel(
+            engine,
+            Bytes(),
+            name="toy",
+            backend="onnx",
+            fim=None,
+            settings=LocalSettings(**{"prompt_ms": 10**9, "context_tokens": 8192, "speculate": False, **options}),
+            chat_tokens=chat_tokens,
+            weights=lambda: f"weights {seed}",
+        )
+        model.prepare(Cancel())
+        model.engine = engine  # type: ignore[attr-defined]
+        return model
+
+    return make
+
+
+Make = Callable[..., LocalModel]
+
+
+def memorag(model: Any, text: str = STORY, **settings: Any) -> MemoRAG:
+    made = MemoRAG(Kit(Accountant(model)), MemoRAGSettings(**{"segment_tokens": 40, **settings}))
+    made.remember([Item("shops.txt", text)])
+    return made
+
+
+def backend_of(recalled: Any) -> str:
+    return next(step.detail["backend"] for step in recalled.trace if step.name == "memory")
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_text_that_fits_is_read_once_by_a_model_in_this_process(local: Make, wrapped: bool):
+    model = local()
+    made = memorag(InstructedModel(model) if wrapped else model)
+    assert backend_of(made.recall(WHO, ALL)) == "kv"
+    n_read = len(model.engine.blocks)
+    for question in ("Who has the fox?", "And who has the lamp?"):
+        made.recall(Question(question), ALL)
+    assert max(model.engine.blocks[n_read:]) < len(STORY) / 2
+
+
+def test_kept_and_sent_whole_the_memory_says_the_same(local: Make):
+    kept = memorag(local(), backend="kv", draft=True).recall(WHO, ALL)
+    sent = memorag(local(), backend="api_full", draft=True).recall(WHO, ALL)
+    assert kept.evidence == sent.evidence
+    assert [step for step in kept.trace if step.name == "clues"] == [
+        step for step in sent.trace if step.name == "clues"
+    ]
+
+
+def test_an_answer_between_two_questions_does_not_see_the_text_nor_cost_it(local: Make):
+    model = local()
+    made = memorag(model, answer_tokens=8)
+    made.answer(WHO)
+    held = max(model.engine.caches, key=len)
+    made.answer(Question("Who has the lamp?"))
+    assert max(model.engine.caches, key=len) is held
+
+
+def test_a_text_that_is_too_long_becomes_gists_which_are_kept(local: Make):
+    model = local()
+    made = memorag(model, STORY * 10, gists=GistPlan(piece_tokens=4000, gist_tokens=20))
+    assert backend_of(made.recall(WHO, ALL)) == "lite"
+    memory = made.memorize()
+    assert memory is not None
+    assert len(memory.gists) > 2
+    n_read = len(model.engine.blocks)
+    made.recall(Question("Who has the fox?"), ALL)
+    # Questions of a hundred and more bytes are read, the gists before them are not.
+    assert model.last_report.reused_tokens > memory.n_tokens - 10
+    assert len(model.engine.blocks) > n_read
+
+
+def test_kv_of_a_text_that_is_too_long_names_lite(local: Make):
+    with pytest.raises(ModelError, match="memory lite"):
+        memorag(local(), STORY * 10, backend="kv").recall(WHO, ALL)
+
+
+def test_a_changed_text_takes_the_place_of_the_old_one(local: Make):
+    model = local()
+    made = memorag(model)
+    made.recall(WHO, ALL)
+    made.remember([Item("shops.txt", "It has burnt down. " * 60)])
+    made.recall(WHO, ALL)
+    kept = [slot for slot in model._slots._slots if slot.n_kept]
+    assert len(kept) == 1
+
+
+def test_reset_gives_the_memory_back_and_the_next_question_reads_again(local: Make):
+    model = local()
+    made = memorag(model)
+    expected = made.recall(WHO, ALL)
+    made.reset()
+    assert not any(slot.n_kept for slot in model._slots._slots)
+    assert made.recall(WHO, ALL) == expected
+
+
+def test_reading_that_is_cancelled_leaves_no_memory_and_no_error(local: Make):
+    model = local()
+    made = memorag(model)
+    cancel = Cancel()
+    model.engine.before_read = cancel.cancel
+    assert made.recall(WHO, ALL, cancel).evidence == ()
+    model.engine.before_read = lambda: None
+    assert made.recall(WHO, ALL).evidence
+
+
+def test_saved_and_loaded_nothing_is_read_but_questions(local: Make, tmp_path: Path):
+    made = memorag(local())
+    expected = made.recall(WHO, ALL)
+    made.save(tmp_path)
+    other = local()
+    n_read = len(other.engine.blocks)
+    loaded = MemoRAG(Kit(Accountant(other)), MemoRAGSettings(segment_tokens=40))
+    loaded.load(tmp_path)
+    assert loaded.recall(WHO, ALL) == expected
+    assert max(other.engine.blocks[n_read:]) < len(STORY) / 2
+
+
+def test_a_memory_of_other_weights_is_refused(local: Make, tmp_path: Path):
+    memorag(local(seed=1)).save(tmp_path)
+    with pytest.raises(ModelError, match="another set of weights"):
+        MemoRAG(Kit(Accountant(local(seed=2)))).load(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def real(small_chat_model: Path) -> Iterator[LocalModel]:
+    pytest.importorskip("torch", reason="needs torch")
+    from weft.llm.transformers_model import open_transformers
+
+    settings = LocalSettings(context_tokens=2048, prompt_ms=10**9)
+    model = open_transformers(small_chat_model, settings=settings, device="cpu", threads=1)
+    yield model
+    model.close()
+
+
+VILLAGE = (
+    "Marta keeps the bakery on the hill. Every morning she carries bread to the harbour. "
+    "Olav repairs boats in the harbour, and his dog is called Pepper. "
+    "The school stands behind the church. Its teacher, Ines, plays the violin in the evening. "
+    "In the old mill lives nobody, but the children say that an owl does. "
+)
+
+
+@pytest.mark.local
+@pytest.mark.slow
+def test_every_memory_runs_end_to_end_on_a_real_model(real: LocalModel, tmp_path: Path):
+    for backend in ("kv", "lite", "api_full", "api_gist"):
+        settings = MemoRAGSettings(
+            backend, draft=True, segment_tokens=24, answer_tokens=24, gists=GistPlan(piece_tokens=64, gist_tokens=24)
+        )
+        made = MemoRAG(Kit(Accountant(real), count_tokens=real.count_tokens), settings)
+        made.remember([Item("village.txt", VILLAGE)])
+        answer = made.answer(Question("Who plays the violin?"))
+        assert answer.text
+        assert any("violin" in each.segment.text for each in answer.recalled.evidence)
+        assert answer.cost.n_calls >= 4
+        if backend != "kv":
+            continue
+        made.save(tmp_path / backend)
+        loaded = MemoRAG(Kit(Accountant(real), count_tokens=real.count_tokens), settings)
+        loaded.load(tmp_path / backend)
+        again = loaded.answer(Question("Who plays the violin?"))
+        assert (again.text, again.recalled) == (answer.text, answer.recalled)
+        for each in (made, loaded):
+            each.reset()
