@@ -17,7 +17,6 @@ Splitter = Callable[[Item], list[Segment]]
 
 def by_words(n_words: int) -> Splitter:
     """Whole sentences up to `n_words` words, as LongBench splits (papers' spec 1.5); a longer sentence stays whole."""
-    _positive(n_words)
     return lambda item: segments_of(item, pack(sentences(item.text), n_words, count_words))
 
 
@@ -27,7 +26,6 @@ def by_tokens(n_tokens: int, count_tokens: Callable[[str], int], *, hard: bool =
     A longer sentence stays whole; when `hard`, it is cut between words, and a longer word between characters, so that
     no segment has more, but for one character that has.
     """
-    _positive(n_tokens)
 
     def split(item: Item) -> list[Segment]:
         return segments_of(item, fill(sentences(item.text), n_tokens, count_tokens, _HARDER if hard else ()))
@@ -81,6 +79,8 @@ def lines_of(text: str) -> list[str]:
 
 def pack(pieces: Iterable[str], size: int, count: Callable[[str], int]) -> list[str]:
     """Neighbouring pieces joined while their counts add up to `size` at most; a larger piece stays whole."""
+    if size < 1:
+        raise ValueError(f"a segment cannot hold {size}; give at least 1.")
     packed: list[str] = []
     room = -1
     for piece in pieces:
@@ -105,17 +105,20 @@ def fill(
     A larger piece is cut by the first of `cuts`, then by the next; what no cut makes smaller stays whole. Counts of
     parts need not add up to that of the whole, as tokens do not, so wholes are counted: a few times for each.
     """
+    if size < 1:
+        raise ValueError(f"a segment cannot hold {size}; give at least 1.")
+    pieces, n_cuts = list(pieces), [0] * len(pieces)
     filled: list[str] = []
     start, n_characters = 0, 4 * size  # of the last piece that was filled: the next will have about as many
     while start < len(pieces):
         n = _most_that_fit(pieces, start, n_characters, size, count)
-        if n:
-            filled.append("".join(pieces[start : start + n]))
-            n_characters = len(filled[-1])
-        elif cuts:
-            filled += fill(cuts[0](pieces[start]), size, count, cuts[1:])
-        else:
-            filled.append(pieces[start])
+        if n == 0 and n_cuts[start] < len(cuts):
+            parts = cuts[n_cuts[start]](pieces[start])
+            n_cuts[start : start + 1] = [n_cuts[start] + 1] * len(parts)
+            pieces[start : start + 1] = parts
+            continue
+        filled.append("".join(pieces[start : start + max(1, n)]))
+        n_characters = len(filled[-1])
         start += max(1, n)
     return filled
 
@@ -150,11 +153,6 @@ def _most_that_fit(pieces: Sequence[str], start: int, n_characters: int, size: i
             guess = (fitting + too_many) // 2
         step *= 2
     return fitting
-
-
-def _positive(size: int) -> None:
-    if size < 1:
-        raise ValueError(f"a segment cannot hold {size}; give at least 1.")
 
 
 _SENTENCE = re.compile(r"[^。？！；.!?;\n]*[。？！；.!?;\n]\s*|[^。？！；.!?;\n]+")

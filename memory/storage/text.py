@@ -1,6 +1,6 @@
 """What SQLite is given as text, and how texts are searched.
 
-Searching looks at every row: 20,000 turns take a fifth of a second. An index of words would be faster, but it splits
+Searching looks at every row: 20,000 turns of 165 words take 0.5 s. An index of words would be faster, but it splits
 no Chinese, finds no part of a name, and keeps the words of what was deleted.
 """
 
