@@ -74,7 +74,8 @@ class NameTable:
         for path, index in self._given.get(spelling(last), ()):
             binding = self.graph.files[path].bindings[index]
             scope = "" if binding.scope == MODULE_SCOPE else self._definition(path, binding.scope).qualified_name
-            qualified = f"{scope}.{binding.name}" if scope else binding.name
+            own = binding.name.removeprefix("self.")
+            qualified = f"{scope}.{own}" if scope else own
             if not outer or set(outer) <= {*scope.split("."), *_modules(path)}:
                 found.append(Given(path, qualified, binding.line))
         exact = [item for item in found if item.name.rpartition(".")[2] == last]

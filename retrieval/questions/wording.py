@@ -15,7 +15,7 @@ from ..terms import encode, terms_of_word
 from .forms import SHORTENED, forms_of
 
 Kind = Literal[
-    "callers", "callees", "definition", "decision", "documentation", "path", "subclasses", "raisers", "value"
+    "callers", "callees", "definition", "decision", "documentation", "path", "subclasses", "raisers", "returns", "value"
 ]
 """What an answer is, as far as the words of a question tell; each adds evidence to the general search."""
 
@@ -55,7 +55,7 @@ class Wording:
 
 def read_question(text: str) -> Wording:
     """The reading of any text; one without words has no concepts."""
-    text = text[:MAX_CHARACTERS]
+    text = _POSSESSIVE.sub("", text[:MAX_CHARACTERS])
     names = tuple(dict.fromkeys(_names(text)))
     rest = _NAME.sub(" ", _QUOTED.sub(" ", text))
     as_written = _WORD.findall(rest)
@@ -125,6 +125,7 @@ _NAME = re.compile(
     r"|\b[^\W\d]\w*\(\)",  # called()
 )
 _WORD = re.compile(r"[^\W_]+")
+_POSSESSIVE = re.compile(r"(?<=\w)['\u2019]s\b")
 _CAPITALISED = re.compile(r"(?<=[\w,;:] )[A-Z][a-z]+\b")
 
 # A dotted word is a name only when its parts look like names: "e.g." and "sentence.Next" do not.
@@ -201,5 +202,6 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("path", re.compile(_PATH, re.IGNORECASE | re.VERBOSE)),
     ("subclasses", re.compile(_SUBCLASSES, re.IGNORECASE | re.VERBOSE)),
     ("raisers", re.compile(_RAISERS, re.IGNORECASE)),
+    ("returns", re.compile(r"\b(?:returns?|returned|yields?|yielded)\b", re.IGNORECASE)),
     ("value", re.compile(_VALUE, re.IGNORECASE | re.VERBOSE)),
 )

@@ -6,7 +6,9 @@ no question but by what was found for it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ...retrieval import Place, RepositoryIndex
 from ...retrieval.questions import Found, Weighed, is_document
@@ -29,6 +31,9 @@ AFTER_THE_FIRST = 0.6
 
 SAME_TEXT = 0.8
 """Lines of which this share stands in a better exhibit say nothing new."""
+
+LEAST_COPIED = 5
+"""Shorter runs of lines are alike by chance."""
 
 N_WORDS = 5
 """So many words of the question are named as a reason."""
@@ -73,31 +78,38 @@ def reason(found: Found, weighed: Weighed) -> str:
 
 
 def around(index: RepositoryIndex, path: str, line: int, n_above: int = 1, n_below: int = 2) -> tuple[int, int]:
-    """The lines shown of a single one: those of its own definition or of the top of the file that stand beside it."""
+    """A line with those beside it that belong to the same definition, or to the top of the file."""
     definitions = index.graph.files[path].definitions
-    starts = [d.start_line for d in definitions if d.start_line > line]
     inside = [d for d in definitions if d.start_line <= line < d.end_line]
+    later = [d.start_line for d in definitions if d.start_line > line]
     first = max((d.start_line for d in inside), default=0)
-    last = min([index.n_lines_of(path), *(d.end_line for d in inside), *starts])
+    last = min([index.n_lines_of(path), *(d.end_line for d in inside), *later])
     return max(first, line - n_above), max(line + 1, min(last, line + 1 + n_below))
 
 
 def without_repeats(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
-    """The exhibits without lines that a better one shows, and without what says the same as a better one."""
+    """The exhibits without lines that a better one shows, and without copies of a better one, which are counted."""
     kept: list[Exhibit] = []
     shown: dict[tuple[str, str], set[int]] = {}
     texts: list[set[str]] = []
+    n_copies: Counter[int] = Counter()
     for exhibit in exhibits:
         lines = shown.setdefault((exhibit.folder, exhibit.path), set())
         own = set(range(exhibit.start_line, exhibit.end_line))
         if len(own & lines) > 0.5 * len(own):
             continue
         stripped = {line.strip() for line in exhibit.text.split("\n")} - {""}
-        if len(own) > 3 and any(len(stripped & text) >= SAME_TEXT * len(stripped) for text in texts):
-            continue
+        if len(own) >= LEAST_COPIED:
+            copied = next((n for n, text in enumerate(texts) if len(stripped & text) >= SAME_TEXT * len(stripped)), -1)
+            if copied >= 0:
+                n_copies[copied] += 1
+                continue
         lines |= own
         texts.append(stripped)
         kept.append(exhibit)
+    for number, n in n_copies.items():
+        same = f"nearly the same stands in {n} other place{'s' if n > 1 else ''}"
+        kept[number] = replace(kept[number], why="; ".join(filter(None, (kept[number].why, same))))
     return kept
 
 

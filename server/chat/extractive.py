@@ -13,8 +13,14 @@ from .values import Case, Citation, Exhibit, Finding, Reply
 
 NO_MODEL = "No model wrote this answer: these are lines of the repository, best first."
 
-N_SHOWN = 6
-"""So many exhibits are shown beside what the code graph says."""
+N_SHOWN, N_BESIDE = 6, 2
+"""So many exhibits are shown, and so many beside lines that the code graph gives."""
+
+SHARE_OF_BEST = 0.5
+"""An exhibit is shown when its score is this share of the best one's."""
+
+LINES_OF_SITE, LINES_OF_DEFINITION = 4, 16
+"""Of lines that the code graph gives so many are shown."""
 
 MOST_LINES = 8
 """Of each so many lines."""
@@ -26,7 +32,9 @@ def extractive(case: Case, found_above: float = FOUND_ABOVE) -> Reply:
         return _not_found(case)
     blocks = [_finding(finding) for finding in case.findings]
     stood = {exhibit.place for finding in case.findings for exhibit in finding.exhibits}
-    others = [exhibit for exhibit in case.exhibits if exhibit.place not in stood and exhibit.kind != "turn"][:N_SHOWN]
+    others = [exhibit for exhibit in case.exhibits if exhibit.place not in stood and exhibit.kind != "turn"]
+    best = others[0].score if others else 0.0
+    others = [exhibit for exhibit in others if exhibit.score >= SHARE_OF_BEST * best][: N_BESIDE if stood else N_SHOWN]
     words = _words(case)
     blocks += [_exhibit(exhibit, words) for exhibit in others]
     shown = [exhibit for finding in case.findings for exhibit in finding.exhibits] + others
@@ -49,7 +57,8 @@ def _finding(finding: Finding) -> str:
     lines = [finding.text]
     for exhibit in finding.exhibits:
         lines.append(f"- {exhibit.place}: {exhibit.why}")
-        lines += _numbered(exhibit, exhibit.text.split("\n"), range(min(4, exhibit.end_line - exhibit.start_line)))
+        most = LINES_OF_DEFINITION if exhibit.kind == "definition" else LINES_OF_SITE
+        lines += _numbered(exhibit, exhibit.text.split("\n"), range(min(most, exhibit.end_line - exhibit.start_line)))
     if not finding.complete and finding.exhibits:
         lines.append("  There may be more.")
     return "\n".join(lines)

@@ -24,9 +24,10 @@ MAX_FILES = 300
 MAX_VISITED = 20_000
 """A way is looked for through so many definitions."""
 
-BY_CALL, BY_UNIQUE_NAME, BY_OVERRIDE = 0.9, 0.6, 0.5
-"""How sure a step is: a resolved call, one that only its name leads somewhere, a method of the base that stands for
-that of a subclass. The surest way is the shortest among equally sure ones."""
+BY_CALL, BY_UNIQUE_NAME, BY_OVERRIDE, BY_NAME = 0.9, 0.6, 0.5, 0.1
+"""How sure a step is: a resolved call, one that a name unique in the repository leads somewhere, a method of a base for
+which that of a subclass stands, and the call of something unknown that has the target's name. Of equally sure ways the
+shortest is the surest."""
 
 SiteKind = Literal["call", "call by name", "import", "subclass"]
 
@@ -49,7 +50,8 @@ class Step:
     source: Named
     target: Named
     line: int  # of the call in the source's file; the target's own first line when it overrides
-    how: str  # one of codegraph.HOW, or "override"
+    how: str  # one of codegraph.HOW, "override", or "name alone"
+    inside: str = ""  # the qualified name of the definition that holds the line
 
 
 def callers(index: RepositoryIndex, named: Named) -> list[Site]:
@@ -128,7 +130,7 @@ def call_way(index: RepositoryIndex, sources: Sequence[Named], targets: Sequence
         if key in done:
             continue
         done.add(key)
-        for step, strength in _steps(index, named):
+        for step, strength in (*_steps(index, named), *_steps_by_name(index, named, targets)):
             if _key(step.target) not in done:
                 heapq.heappush(heap, (cost - log(strength), next(order), step.target, (*way, step)))
     return ()
@@ -139,13 +141,26 @@ def _steps(index: RepositoryIndex, named: Named) -> Iterator[tuple[Step, float]]
         target = _target(index, edge)
         if target is not None:
             strength = BY_UNIQUE_NAME if edge.how == "unique name" else BY_CALL
-            yield Step(named, target, call.line, edge.how), strength
+            yield Step(named, target, call.line, edge.how, _scope_name(index, named.path, call.scope)), strength
     outer, _, method = named.definition.qualified_name.rpartition(".")
     if outer and named.definition.kind != "class":
         for sub in index.names.subclasses(outer.rpartition(".")[2]):
             override = index.graph.definition(sub.path, f"{sub.definition.qualified_name}.{method}")
             if override is not None:
                 yield Step(named, Named(sub.path, override), override.header_line, "override"), BY_OVERRIDE
+
+
+def _steps_by_name(index: RepositoryIndex, named: Named, targets: Sequence[Named]) -> Iterator[tuple[Step, float]]:
+    """Calls that lead nowhere in the graph, but are of the target's name."""
+    path, definition = named
+    by_name = {target.definition.name: target for target in reversed(targets) if target.definition.kind != "class"}
+    resolved = {edge.call for edge in index.graph.call_edges(path)}
+    for number, call in enumerate(index.graph.files[path].calls):
+        if number not in resolved and definition.header_line <= call.line < definition.end_line:
+            target = by_name.get(call.callee.rpartition(".")[2])
+            if target is not None:
+                inside = _scope_name(index, path, call.scope)
+                yield Step(named, target, call.line, "name alone", inside), BY_NAME
 
 
 def _calls_inside(index: RepositoryIndex, named: Named) -> Iterator[tuple[Call, CallEdge]]:
