@@ -81,8 +81,8 @@ def _others(lines: Sequence[str], definitions: Sequence[Definition]) -> Iterator
         first = end
         while first and first - 1 not in taken and _COMMENT.match(lines[first - 1]):
             first -= 1
-        if first < end:
-            taken.update(range(first, end))
+        taken.update(range(first, end))
+        if first < end and not _RIGHTS.search("".join(lines[first:end])):
             yield definition.qualified_name, first, end
     end = next((n for n, line in enumerate(lines) if not _COMMENT.match(line)), len(lines))
     if end and 0 not in taken and not _RIGHTS.search("".join(lines[:end])):

@@ -21,6 +21,8 @@ SectionKind = Literal["prose", "code", "output", "docstring"]
 SEGMENT_WORDS = 250
 """Of a segment of a document: about a screen. Not tuned."""
 
+_WORDS_A_LINE = 4  # at least, so that a list of single words is no longer than a screen either
+
 MOST_TITLES = 8
 """Of headings above a section; deeper ones are left out."""
 
@@ -114,9 +116,13 @@ def paragraphs(text: str) -> list[str]:
 def _pieces(text: str, n_words: int) -> list[str]:
     small: list[str] = []
     for paragraph in paragraphs(text):
-        if count_words(paragraph) <= n_words:
+        if _length(paragraph) <= n_words:
             small.append(paragraph)
             continue
         for line in lines_of(paragraph):
-            small += [line] if count_words(line) <= n_words else sentences(line)
-    return pack(small, n_words, count_words)
+            small += [line] if _length(line) <= n_words else sentences(line)
+    return pack(small, n_words, _length)
+
+
+def _length(text: str) -> int:
+    return max(count_words(text), _WORDS_A_LINE * text.count("\n"))
