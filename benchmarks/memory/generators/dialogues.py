@@ -31,18 +31,20 @@ class Topic:
 def dialogues(topics: Sequence[Topic], n: int, seed: int = 0) -> Iterator[dict[str, object]]:
     """`n` records in MTBench+'s form, the three kinds of last question in turn.
 
-    Three to six topics (as far as there are so many), each in one block, the last question's topics anywhere.
+    Three to six topics in a block of turns each, 12 to 17 turns with the question as in MTBench+, as far as so few
+    topics allow that; the last question is about any of them.
     """
     draw = random.Random(f"dialogues {seed}")
     for number in range(n):
         kind = KINDS[number % len(KINDS)]
-        chosen = draw.sample(topics, min(len(topics), draw.randint(3, 6)))
-        turns: list[dict[str, str]] = []
-        for topic in chosen:
-            n_turns = draw.randint(topic.n_needed, len(topic.turns))
-            for place, (user, bot) in enumerate(topic.turns[:n_turns]):
-                turns += _round(user, bot, f"{topic.name}-{place}")
-        about = draw.sample(chosen, min(len(chosen), 2 if kind == "conjunction" else 1))
+        blocks = _blocks(draw, topics)
+        turns = [
+            part
+            for topic, n_turns in blocks
+            for place, (user, bot) in enumerate(topic.turns[:n_turns])
+            for part in _round(user, bot, f"{topic.name}-{place}")
+        ]
+        about = draw.sample([topic for topic, _ in blocks], min(len(blocks), 2 if kind == "conjunction" else 1))
         question = " ".join(
             [topic.continuation if kind == "continuation" else topic.retrospection for topic in about[:1]]
             + [f"And then: {topic.continuation}" for topic in about[1:]]
@@ -54,6 +56,16 @@ def dialogues(topics: Sequence[Topic], n: int, seed: int = 0) -> Iterator[dict[s
 def read_topics(path: Path) -> list[Topic]:
     """Seed questions in MemoChat's form (`mandatory_turns`, `optional_turns`, `retro_q`, `conti_q`). Raises BadData."""
     return [_topic(record) for record in read_records(path)]
+
+
+def _blocks(draw: random.Random, topics: Sequence[Topic]) -> list[tuple[Topic, int]]:
+    """Topics and how many of their turns there are; drawn again while they are too few or too many."""
+    for _ in range(100):
+        chosen = draw.sample(topics, min(len(topics), draw.randint(3, 6)))
+        blocks = [(topic, draw.randint(topic.n_needed, len(topic.turns))) for topic in chosen]
+        if 11 <= sum(n_turns for _, n_turns in blocks) <= 16:
+            break
+    return blocks
 
 
 def _topic(record: Record) -> Topic:

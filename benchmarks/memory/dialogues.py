@@ -1,0 +1,156 @@
+"""`weft bench memory dialogues`: are the turns found that the last question of a dialogue is about?
+
+    weft bench memory dialogues                               generated dialogues, on topics of our own
+    weft bench memory dialogues --topics QUESTIONS.json       generated from MemoChat's seed questions
+    weft bench memory dialogues --data mtbenchplus.json       MTBench+ itself
+
+A dialogue is told to each chat memory turn by turn; then it is asked for evidence. The figure is the share of the
+turns of the last question's topics among the best 1, 2, 4 and 8, without those that the window still shows. No model
+writes anything: turns of the bot are what the file has, which for MTBench+ is nothing.
+
+Owns the measurement. What a chat memory does is in `memory/fragrel`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ...llm import ModelError
+from ...memory import Budget, Embedder, HashingEmbedder, Kit
+from ...memory.embedding import EmbedderSettings, open_embedder
+from ...memory.fragrel.chat import PAPER, ChatMemory
+from ...memory.fragrel.presets import chat_memory, mem_retrieval, returning_chat
+from ...memory.scoring import indexer
+from ..plots import curves_plot
+from .adapters import BadData, read_samples
+from .generators.dialogues import OWN_TOPICS, dialogues, read_topics
+from .report import interval, markdown, percent, say, with_interval
+from .systems import RememberingEmbedder
+from .values import Sample, recall_of
+
+DEPTHS = (1, 2, 4, 8)
+
+MEMORIES: dict[str, Callable[..., ChatMemory]] = {
+    "none": mem_retrieval,
+    "B 0.8": chat_memory,
+    "returning": returning_chat,
+}
+"""No relation; the paper's context relation; our preset for prompts that come back to an older topic."""
+
+SCORES = ("bm25", "hashing", "dense", "hybrid")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    score: str
+    memory: str
+    kind: str  # of the last question
+    recalls: tuple[float, ...]  # at `DEPTHS`
+
+
+def measure(samples: Sequence[Sample], score: str, memory: str, embedder: Embedder) -> list[Row]:
+    """A row for each dialogue that asks for a turn which is not shown any more. Raises ModelError."""
+    kit = Kit(embedder=HashingEmbedder() if score == "hashing" else embedder)
+    way = indexer("dense" if score == "hashing" else score, kit)
+    rows = []
+    for sample in samples:
+        source, n_shown = sample.items[0].source, PAPER.n_recent
+        facts = [fact for fact in sample.facts if fact.turn is not None and fact.turn < len(sample.items) - n_shown]
+        if facts:
+            chat = MEMORIES[memory](kit, score=way, source=source)
+            chat.remember(sample.items)
+            found = [chat.recall(sample.question, Budget(n=depth)) for depth in DEPTHS]
+            # A short conversation is shown whole, without a search and its trace.
+            if found[0].trace:
+                recalls = tuple(recall_of(facts, each.evidence) for each in found)
+                rows.append(Row(score, memory, str(sample.details["type"]), recalls))
+    return rows
+
+
+def table(rows: Sequence[Row]) -> str:
+    """A line for each score and memory: the mean at each depth, and at the last one by kind of question."""
+    kinds = sorted({row.kind for row in rows})
+    head = ("score", "relation", *(f"best {depth}" for depth in DEPTHS), *(f"{kind}, {DEPTHS[-1]}" for kind in kinds))
+    lines = []
+    for key in dict.fromkeys((row.score, row.memory) for row in rows):
+        of = [row for row in rows if (row.score, row.memory) == key]
+        at = [with_interval(interval(_strata(of, place))) for place in range(len(DEPTHS))]
+        by_kind = _strata(of, len(DEPTHS) - 1)
+        lines.append([*key, *at, *(percent(sum(by_kind[kind]) / len(by_kind[kind])) for kind in kinds)])
+    return markdown(head, lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parse_arguments(arguments)
+    try:
+        samples, name = _samples(options)
+        inner, why = open_embedder(EmbedderSettings("auto"))
+        embedder = RememberingEmbedder(inner)
+        rows = [
+            row
+            for score in options.scores
+            for memory in options.memories
+            for row in measure(samples, score, memory, embedder)
+        ]
+    except (BadData, ModelError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    if not rows:
+        print("No dialogue asks for a turn that is not shown any more.", file=sys.stderr)
+        return 1
+    n_asked = len(rows) // (len(options.scores) * len(options.memories))
+    title = f"Recall of the turns that a last question is about: {n_asked} of {len(samples)} dialogues of {name}; {why}"
+    means = {
+        f"{score}, {memory}": [
+            interval(_strata([row for row in rows if (row.score, row.memory) == (score, memory)], place))[1]
+            for place in range(len(DEPTHS))
+        ]
+        for score in options.scores
+        for memory in options.memories
+    }
+    curves = {key: [(depth, 100 * value) for depth, value in zip(DEPTHS, of, strict=True)] for key, of in means.items()}
+    figures = {key: [round(value, 4) for value in of] for key, of in means.items()}
+    plot = curves_plot(curves, "turns shown")
+    say("dialogues", title, table(rows), figures, machine=options.machine, html=options.html, plots=plot)
+    return 0
+
+
+def _samples(options: argparse.Namespace) -> tuple[list[Sample], str]:
+    if options.data:
+        return read_samples("mtbench+", options.data), options.data.name
+    topics = read_topics(options.topics) if options.topics else OWN_TOPICS
+    name = f"generated dialogues on {len(topics)} topics of {options.topics.name if options.topics else 'our own'}"
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "dialogues.json"
+        path.write_text(json.dumps(list(dialogues(topics, options.n, options.seed))), encoding="utf-8")
+        return read_samples("mtbench+", path), name
+
+
+def _strata(rows: Sequence[Row], place: int) -> dict[str, list[float]]:
+    """Each kind of question counts the same, as in the paper's average."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        found.setdefault(row.kind, []).append(row.recalls[place])
+    return found
+
+
+def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="weft bench memory dialogues", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--data", type=Path, metavar="FILE", help="a file of MTBench+")
+    where.add_argument("--topics", type=Path, metavar="FILE", help="seed questions, as MemoChat has them")
+    parser.add_argument("--n", type=int, default=54, help="dialogues that are generated (54)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--scores", nargs="+", choices=SCORES, default=list(SCORES))
+    parser.add_argument("--memories", nargs="+", choices=MEMORIES, default=list(MEMORIES))
+    parser.add_argument("--machine", default="", metavar="WORDS", help="what this machine is, for the results")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="also write a page with plots")
+    return parser.parse_args(arguments)
