@@ -1,4 +1,4 @@
-"""The command line: `weft index`, `complete`, `retrieve`, `serve`, `models`, `stats`, `bench`,
+"""The command line: `weft index`, `complete`, `retrieve`, `ask`, `history`, `serve`, `models`, `stats`, `bench`,
 `doctor`.
 
 Owns arguments, exit statuses and which step follows which. What is printed for people is in `terminal.py`, for
@@ -119,6 +119,26 @@ def _parser() -> argparse.ArgumentParser:
     retrieve.add_argument("-k", type=int, metavar="N", help="how many fragments")
     retrieve.set_defaults(run=_retrieve)
 
+    ask = commands.add_parser("ask", help="ask about the repository, with answers that cite lines")
+    ask.add_argument("question", nargs="?", metavar="QUESTION", help="without one: a prompt; /help lists commands")
+    ask.add_argument("--folder", type=Path, help="the workspace; default: the repository around this folder")
+    ask.add_argument("--conversation", metavar="ID", help="go on with this one; default: the last, for an hour")
+    ask.add_argument("--new", action="store_true", help="begin a new conversation")
+    ask.add_argument("--no-history", action="store_true", help="neither keep this nor let what was said before count")
+    ask.add_argument("--evidence", action="store_true", help="show everything that was found, with its scores")
+    ask.add_argument("--model", metavar="BACKEND[=WHERE]", help=f"{SPELLINGS}; default: as configured")
+    ask.set_defaults(run=_ask)
+
+    history = commands.add_parser("history", help="what was asked here, and its answers: search, export, delete")
+    history.add_argument(
+        "action", nargs="?", default="list", choices=("list", "show", "search", "export", "import", "delete")
+    )
+    history.add_argument("what", nargs="?", metavar="ID|TEXT|FILE", help="a conversation, words, or a file")
+    history.add_argument("--folder", type=Path, help="the workspace; default: the repository around this folder")
+    history.add_argument("--limit", type=int, default=20, metavar="N", help="show so many; default 20")
+    history.add_argument("--all", action="store_true", help="with delete: all conversations of this workspace")
+    history.set_defaults(run=_history)
+
     serve = commands.add_parser("serve", help="run the language server, on stdin and stdout unless told otherwise")
     serve.add_argument("--stdio", action="store_true", help="the default; editors like to say it")
     serve.add_argument("--tcp", metavar="HOST:PORT", help="listen there instead; port 0 takes a free one")
@@ -155,9 +175,9 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="default: this one")
     doctor.set_defaults(run=_doctor)
 
-    for command in (index, complete, retrieve, stats, doctor, get, test, use):
+    for command in (index, complete, retrieve, ask, history, stats, doctor, get, test, use):
         command.add_argument("--json", action="store_true", help="print JSON for machines")
-    for command in (index, complete, retrieve):
+    for command in (index, complete, retrieve, ask):
         command.add_argument("--no-cache", action="store_true", help="neither use nor keep an index on disk")
     return parser
 
@@ -272,6 +292,23 @@ def _retrieve(options: argparse.Namespace) -> int:
     return 0 if found.fragments else NOTHING_TO_SHOW
 
 
+def _ask(options: argparse.Namespace) -> int:
+    from .ask_commands import ask
+
+    terminal = _terminal(options)
+    folder = _folder_around(options.folder)
+    with _workspace(folder, terminal, options, _model_settings(options.model)) as workspace:
+        with terminal.progress(f"Indexing {folder.name}") as progress:
+            workspace.index(progress)
+        return ask(workspace, folder, terminal, options)
+
+
+def _history(options: argparse.Namespace) -> int:
+    from .ask_commands import history
+
+    return history(options, _folder_around(options.folder))
+
+
 def _serve(options: argparse.Namespace) -> int:
     import logging
 
@@ -381,6 +418,11 @@ def _existing_folder(folder: Path) -> Path:
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder. Give the folder of a project.")
     return folder.resolve()
+
+
+def _folder_around(folder: Path | None) -> Path:
+    """The folder that was named, or the repository around the one that we are in."""
+    return project_folder(Path.cwd() / "x") if folder is None else _existing_folder(folder)
 
 
 def project_folder(path: Path) -> Path:

@@ -267,8 +267,8 @@ class ChatOptions:
     evidence_tokens: int = _setting(
         3000, "Longest evidence for one question; a model with a small context gets less.", low=200, high=1_000_000
     )
-    max_new_tokens: int = _setting(700, "Longest answer, in the model's tokens.", low=16, high=100_000)
-    min_confidence: float = _setting(
+    answer_tokens: int = _setting(700, "Longest answer, in the model's tokens.", low=16, high=100_000)
+    found_above: float = _setting(
         0.5, "Evidence that is less sure to answer the question counts as not found.", low=0, high=1
     )
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from ...llm import Cancel
 from ...memory.storage import MemoryStore, Turn
@@ -36,10 +36,11 @@ from .commands import (
 from .ellipsis import is_elliptical, names_in, resolved
 from .evidence import GatherOptions
 from .extractive import extractive
+from .jsonable import citation_json
 from .past import past_of, what_was_said
 from .prompts import NOT_FOUND
 from .sources import Sources
-from .values import Case, Citation, Exhibit, Reply
+from .values import Case, Exhibit, Reply
 from .writing import NOBODY, AnswerWriter, Listener, Written
 
 KEPT_EVERY_S = 1.0
@@ -151,7 +152,7 @@ class Chat:
         options = self._desk.config.chat
         writer = AnswerWriter(
             self._desk.models,
-            options.max_new_tokens,
+            options.answer_tokens,
             options.evidence_tokens,
             listener,
             keeper.keep_part,
@@ -161,7 +162,7 @@ class Chat:
         past = past_of(before, whole, Kit())
         case = self._case(whole, command, selection, folder, past.exhibits)
         indexes = self._desk.indexes()
-        is_found = case.confidence >= options.min_confidence or bool(before and _OF_THE_CONVERSATION.search(question))
+        is_found = case.confidence >= options.found_above or bool(before and _OF_THE_CONVERSATION.search(question))
         written = None
         # A place is looked up faster than a model can say it.
         if is_found and command.name not in ("where", "recent", "doc") and not cancel.cancelled:
@@ -182,7 +183,7 @@ class Chat:
         if not command.name and before and _OF_THE_CONVERSATION.search(question):
             asked = [f"{turn.number + 1}. {turn.question}" for turn in before]
             return Reply("\n".join(("Asked so far in this conversation:", *asked)), (), case)
-        return extractive(case, self._desk.config.chat.min_confidence)
+        return extractive(case, self._desk.config.chat.found_above)
 
     def _standing_alone(self, question: str, before: Sequence[Turn], writer: AnswerWriter, cancel: Cancel) -> str:
         """The question with what it leans on. A model is asked only where no name was said that could be put in."""
@@ -192,7 +193,10 @@ class Chat:
         names = list[str]()
 
         def names_of(text: str) -> list[str]:
-            names[:] = self._desk.gather(text).names
+            case = self._desk.gather(text)
+            # A plain word is a name where nothing else was asked about: "what calls pay?"
+            about = all(any(word in name.lower() for name in case.names) for word in case.looked_for)
+            names[:] = case.names if about else ()
             return names
 
         by_rule = resolved(question, asked, names_of)
@@ -276,18 +280,6 @@ class _Keeper:
                 for e in reply.case.exhibits
             ],
         )
-
-
-def citation_json(citation: Citation) -> dict[str, Any]:
-    """A citation as it is kept and sent: lines 0-based and half-open, and the place as a person reads it."""
-    return {
-        "folder": citation.folder,
-        "path": citation.path,
-        "startLine": citation.start_line,
-        "endLine": citation.end_line,
-        "place": citation.place,
-        "text": citation.text,
-    }
 
 
 def _composed(written: Written, case: Case, listener: Listener) -> Reply:

@@ -1,0 +1,92 @@
+"""Replies, conversations and turns as plain JSON values, the same for the protocol, for `--json` and for history.
+
+Owns the field names (docs/protocol.md lists them). Lines are 0-based and half-open; `place` is as a person reads it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...memory.storage import Conversation, Turn
+from .values import Citation, Exhibit, Reply
+
+Json = dict[str, Any]
+
+
+def reply_json(reply: Reply) -> Json:
+    case = reply.case
+    return {
+        "text": reply.text,
+        "found": reply.found,
+        "citations": [citation_json(citation) for citation in reply.citations],
+        "nDropped": reply.n_dropped,
+        "model": reply.model,
+        "conversationId": reply.conversation_id,
+        "question": case.question,
+        "confidence": round(case.confidence, 3),
+        "names": list(case.names),
+        "exhibits": [exhibit_json(exhibit) for exhibit in case.exhibits],
+        "notes": list(reply.notes),
+        "cost": {
+            "calls": reply.cost.n_calls,
+            "tokensIn": reply.cost.tokens_in,
+            "tokensOut": reply.cost.tokens_out,
+            "seconds": round(reply.cost.seconds, 3),
+        },
+        "timingsMs": {name: round(value, 3) for name, value in case.timings_ms.items()},
+    }
+
+
+def citation_json(citation: Citation) -> Json:
+    return {
+        "folder": citation.folder,
+        "path": citation.path,
+        "startLine": citation.start_line,
+        "endLine": citation.end_line,
+        "place": citation.place,
+        "text": citation.text,
+    }
+
+
+def exhibit_json(exhibit: Exhibit) -> Json:
+    """The parts add up to the score, where there are any."""
+    return {
+        "kind": exhibit.kind,
+        "folder": exhibit.folder,
+        "path": exhibit.path,
+        "startLine": exhibit.start_line,
+        "endLine": exhibit.end_line,
+        "place": exhibit.place,
+        "symbol": exhibit.symbol,
+        "why": exhibit.why,
+        "score": exhibit.score,
+        "parts": [{"name": part.name, "value": part.value, "detail": part.detail} for part in exhibit.parts],
+        "way": list(exhibit.way),
+        "text": exhibit.text,
+    }
+
+
+def conversation_json(conversation: Conversation) -> Json:
+    """Times are seconds since the epoch."""
+    return {
+        "id": conversation.id,
+        "title": conversation.title,
+        "createdAt": conversation.created_at,
+        "changedAt": conversation.changed_at,
+        "turns": conversation.n_turns,
+    }
+
+
+def turn_json(turn: Turn) -> Json:
+    """`answer` is null where none came."""
+    return {
+        "conversationId": turn.conversation,
+        "number": turn.number,
+        "question": turn.question,
+        "askedAt": turn.asked_at,
+        "answer": turn.answer,
+        "answeredAt": turn.answered_at,
+        "model": turn.model,
+        "citations": list(turn.citations),
+        "evidence": list(turn.evidence),
+    }
