@@ -26,6 +26,9 @@ from .streaming import cut_stream
 
 Chat = Callable[[ChatRequest, Cancel], Iterator[Piece]]
 
+PREFIX_ONLY = "no fill-in-the-middle tokens are known: the code after the cursor is not read"
+"""For `ModelInfo.notes`, of a model that can't be asked in words either."""
+
 FILLED_BY_INSTRUCTION = (
     "the model has no fill-in-the-middle tokens: it is asked in words, which is slower and less exact. "
     "A model made for code completion does better."

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from .hole import FILLED_BY_INSTRUCTION, HoleQuestion, ask_for_hole, fill_hole
-from .local_model import PREFIX_ONLY
+from .hole import FILLED_BY_INSTRUCTION, PREFIX_ONLY, HoleQuestion, ask_for_hole, fill_hole
 from .protocol import Cancel, ChatRequest, CodeModel, CompletionRequest, ModelInfo, ModelMissing, Piece, Speed
 from .streaming import LastPrompts
 

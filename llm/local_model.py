@@ -18,10 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
+from .conversation import fit_messages
 from .decoding import Report, Spellings, heal_end, read_prompt, write_text, write_tokens
 from .drafts import Drafter, DraftWorth, Lookup, continue_text
 from .engines import Engine, OutOfMemory
 from .formats import FimTokens
+from .hole import PREFIX_ONLY
 from .kept_prefix import (
     ROOM_TOKENS,
     Identity,
@@ -60,10 +62,6 @@ MEASURING_S = 1.0
 
 SMALLEST_CONTEXT_TOKENS = 64
 """With memory for less than this, nothing useful is written."""
-
-
-PREFIX_ONLY = "no fill-in-the-middle tokens: the suffix is not used"
-"""For `ModelInfo.notes`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -464,15 +462,17 @@ class LocalModel:
     ) -> _Reading:
         """The conversation in tokens, without the oldest turns where it is too long."""
         n_new = min(request.max_new_tokens, context_tokens // 2)
-        messages: Sequence[Message] = request.messages
-        while len(tokens := chat_tokens(messages)) + n_new > context_tokens:
+        messages, room = request.messages, context_tokens - n_new
+        while excess := max(0, len(tokens := chat_tokens(messages)) + n_new - context_tokens):
             if n_kept := self._slots.kept_tokens_of(tokens):
                 raise ModelError(
                     f"{self._name} has room for {context_tokens} tokens; {n_kept} are kept, and {len(tokens) - n_kept} "
                     f"of the question and {n_new} of its answer are too many behind them. Ask with less."
                 )
-            shorter = _without_oldest(messages, (context_tokens - n_new) / len(tokens))
-            if shorter is None:
+            if messages is not request.messages:
+                room -= excess  # the template takes more than was thought
+            shorter = fit_messages(request.messages, self._count, room)
+            if shorter == messages and room <= 0:
                 raise ModelError(
                     f"{self._name} has a context of {context_tokens} tokens, and what may not be left out of the "
                     "conversation takes more. Raise context_tokens, or shorten the system message."
@@ -546,22 +546,6 @@ def _prefix_at(prompt: Prompt, fim: FimTokens | None) -> int:
     if fim is None:
         return len(prompt.parts) - 1
     return prompt.parts.index(PromptPart(fim.prefix, special=True)) + 1
-
-
-def _without_oldest(messages: Sequence[Message], share: float) -> list[Message] | None:
-    """Without the oldest question and its answer, or with the last `share` of the only turn; None without a turn."""
-    turns = [message for message in messages if message.role != "system"]
-    if len(turns) > 1:
-        # Templates want the first turn to be the user's.
-        n_dropped = 1
-        while n_dropped < len(turns) - 1 and turns[n_dropped].role == "assistant":
-            n_dropped += 1
-        return [message for message in messages if not any(message is dropped for dropped in turns[:n_dropped])]
-    # A little less than the share, since tokens are not all of one length.
-    n_kept = int(len(turns[0].text) * share * 0.9) if turns else 0
-    if not n_kept:
-        return None
-    return [replace(m, text=m.text[-n_kept:]) if m is turns[0] else m for m in messages]
 
 
 # Any code will do: a model takes the same time for all tokens, nearly.

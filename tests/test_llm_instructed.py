@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from weft.llm.hole import FILLED_BY_INSTRUCTION
+from weft.llm.hole import FILLED_BY_INSTRUCTION, PREFIX_ONLY
 from weft.llm.instructed import InstructedModel
-from weft.llm.local_model import PREFIX_ONLY
 from weft.llm.protocol import (
     Cancel,
     ChatRequest,

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from weft.llm.engines import OutOfMemory
 from weft.llm.formats import FIM_FORMATS
+from weft.llm.hole import PREFIX_ONLY
 from weft.llm.local_model import LocalModel, LocalSettings
 from weft.llm.protocol import (
     Cancel,
@@ -137,7 +138,7 @@ def test_it_is_a_code_model_and_says_what_it_can_do(local_model: Make):
 def test_without_fill_in_the_middle_it_says_so(local_model: Make):
     info = local_model(fim=False).info
     assert not info.fills_middle
-    assert "suffix" in info.notes[0]
+    assert info.notes == (PREFIX_ONLY,)
 
 
 def test_a_tokenizer_without_the_tokens_of_its_format_is_refused(toy_engine: Any):
@@ -542,6 +543,19 @@ def test_of_a_question_that_is_too_long_the_end_is_read(local_model: Make):
     text = shown(local_model(context_tokens=128), conversation("a" * 500 + "why?", system="S"))
     assert text.startswith("s:S\nu:a")
     assert "why?\na:" in text
+
+
+@same_engine
+@given(st.lists(st.integers(0, 90), min_size=1, max_size=9), st.integers(64, 400), st.booleans())
+def test_a_conversation_never_overflows_and_keeps_the_end_of_its_question(
+    local_model: Make, lengths: list[int], context_tokens: int, has_system: bool
+):
+    texts = [f"{chr(97 + i)}" * length + "?" for i, length in enumerate(lengths)]
+    model = local_model(context_tokens=context_tokens)
+    text = shown(model, conversation(*texts, system="S" if has_system else ""))
+    assert len(model.engine.caches[-1]) <= context_tokens
+    assert "?\na:" in text
+    assert text.startswith("s:S\n") == has_system
 
 
 def test_a_system_message_without_room_for_a_question_is_named(local_model: Make):

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from ..formats import FIM_FORMATS, FimChoice
-from ..hole import FILLED_BY_INSTRUCTION
+from ..hole import FILLED_BY_INSTRUCTION, PREFIX_ONLY
 from ..lexer import plain_line_breaks
 from ..prompts import (
     BLOCK_SHARE,
@@ -211,7 +211,7 @@ class LlamaCppServer(HttpModel):
             return (FILLED_BY_INSTRUCTION,)
         if self._fim or self._fills_by_infill or self._choice.way == "none":
             return ()
-        return ("the model has no fill-in-the-middle tokens: the code after the cursor is not shown to it",)
+        return (PREFIX_ONLY,)
 
     def _prompt(
         self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel

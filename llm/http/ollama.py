@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from ..formats import FIM_FORMATS, PROBE, FimChoice, FimTokens
-from ..hole import FILLED_BY_INSTRUCTION, ask_for_hole
+from ..hole import FILLED_BY_INSTRUCTION, PREFIX_ONLY, ask_for_hole
 from ..lexer import plain_line_breaks
 from ..prompts import SUFFIX_SHARE, build_prompt, fit_suffix
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
@@ -219,7 +219,7 @@ class OllamaModel(HttpModel):
         if self._by_instruction:
             notes.append(FILLED_BY_INSTRUCTION)
         elif not self._fim and not self._uses_suffix:
-            notes.append("the model's template fills no middle: the code after the cursor is not read")
+            notes.append(PREFIX_ONLY)
         if host := string_of(about.get("remote_host")):
             notes.append(f"Ollama sends what this model reads to {host}")
         return tuple(notes)

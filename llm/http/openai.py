@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from ..formats import PROBE, FimChoice
-from ..hole import FILLED_BY_INSTRUCTION, ask_for_hole
+from ..hole import FILLED_BY_INSTRUCTION, PREFIX_ONLY, ask_for_hole
 from ..lexer import plain_line_breaks
 from ..prompts import SUFFIX_SHARE, build_prompt, fit_suffix
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
@@ -206,7 +206,7 @@ class OpenAIModel(HttpModel):
         if self._by_instruction:
             notes.append(FILLED_BY_INSTRUCTION)
         elif not self._fim and not self._suffix_path:
-            notes.append("no fill-in-the-middle tokens are known: the code after the cursor is not read")
+            notes.append(PREFIX_ONLY)
         if self._choice.way == "probe" and not self._fim and not tokenises:
             notes.append("this server can't be asked for its model's tokens: set `fim` if the model fills the middle")
         if card.get("owned_by") == "llamacpp":
