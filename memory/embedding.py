@@ -21,6 +21,8 @@ from .words import is_cjk, parts_of_run, runs_of
 
 Vectors = NDArray[np.float32]
 
+_HASHING = "hashing letters"
+
 KINDS = ("auto", "hashing", "bundled", "local", "api")
 
 
@@ -85,6 +87,11 @@ def open_embedder(settings: EmbedderSettings | None = None) -> tuple[Embedder, s
     return bundled, f"embeddings of {bundled.name}, which is installed"
 
 
+def knows_meaning(embedder: Embedder) -> bool:
+    """Whether vectors are more than the letters of a text; kept ones are what they were made by."""
+    return not embedder.name.startswith(_HASHING)
+
+
 def encodable(text: str) -> str:
     """The text without lone surrogates, which half of a pasted emoji leaves behind and no tokenizer takes."""
     return text.encode("utf-8", "replace").decode("utf-8")
@@ -107,7 +114,7 @@ class HashingEmbedder:
 
     @property
     def name(self) -> str:
-        return f"hashing letters {self._n_dimensions}"
+        return f"{_HASHING} {self._n_dimensions}"
 
     @property
     def n_dimensions(self) -> int:

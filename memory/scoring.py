@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .embedding import Embedder, Vectors
+from .embedding import Embedder, Vectors, knows_meaning
 from .strategy import Kit
 from .values import Segment
 from .vectors import VectorIndex
@@ -20,7 +20,7 @@ from .words import count_terms, runs_of, terms_of_run
 
 Scores = NDArray[np.float64]
 
-WAYS = ("bm25", "jaccard", "dense", "hybrid")
+WAYS = ("auto", "bm25", "jaccard", "dense", "hybrid")
 
 
 class SegmentIndex(Protocol):
@@ -50,10 +50,12 @@ def best(index: SegmentIndex, question: str, n: int) -> list[tuple[Segment, floa
 def indexer(how: str = "bm25", kit: Kit | None = None) -> Indexer:
     """The indexer of a name, which is one of `WAYS`; vectors come from the kit's embedder.
 
-    Raises ValueError for an unknown one.
+    `auto` is both words and vectors where the embedder knows meaning, else words: letters add nothing to them (91.0 %
+    with hashing, 92.0 without, on the sample below). Raises ValueError for an unknown name.
     """
     embedder = (kit or Kit()).embedder
     ways: dict[str, Indexer] = {
+        "auto": (lambda segments: HybridIndex(segments, embedder)) if knows_meaning(embedder) else Bm25Index,
         "bm25": Bm25Index,
         "jaccard": JaccardIndex,
         "dense": lambda segments: DenseIndex(segments, embedder),
@@ -126,8 +128,8 @@ class DenseIndex:
         return [(self.segments[int(row)], score) for row, score in found if score > 0]
 
     def _vector(self, question: str) -> Vectors:
-        (vector,) = self._embedder.embed([question], are_queries=True)
-        return vector
+        vectors: Vectors = self._embedder.embed([question], are_queries=True)
+        return vectors.reshape(-1)
 
 
 class HybridIndex:

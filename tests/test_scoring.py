@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from rank_bm25 import BM25Okapi
 from weft.memory import HashingEmbedder, Segment
 from weft.memory.scoring import WAYS, Bm25Index, DenseIndex, HybridIndex, JaccardIndex, best, indexer
 from weft.memory.strategy import Kit
+from weft.memory.vectors import KeepingEmbedder, VectorFiles
 from weft.memory.words import stem, terms_of
 
 
@@ -82,8 +84,19 @@ def test_the_best_come_first_and_ties_stay_in_their_order():
     assert [segment.number for segment, _ in best(index, "moon", 3)] == [3, 0, 2]
 
 
+def test_auto_is_words_alone_where_the_embedder_only_knows_letters():
+    class Meaning(HashingEmbedder):
+        name = "meaning"
+
+    assert isinstance(indexer("auto", Kit())([]), Bm25Index)
+    assert isinstance(
+        indexer("auto", Kit(embedder=KeepingEmbedder(HashingEmbedder(), VectorFiles(Path()))))([]), Bm25Index
+    )
+    assert isinstance(indexer("auto", Kit(embedder=Meaning()))([]), HybridIndex)
+
+
 def test_an_unknown_way_is_named_with_those_there_are():
-    with pytest.raises(ValueError, match="'bm52'; there are bm25, jaccard, dense, hybrid"):
+    with pytest.raises(ValueError, match="'bm52'; there are auto, bm25, jaccard, dense, hybrid"):
         indexer("bm52")
 
 
