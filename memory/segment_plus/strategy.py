@@ -31,10 +31,10 @@ class SegmentPlus:
     """Notes are kept by the accountant under their whole prompt: the same question of the same segment is free."""
 
     def __init__(self, kit: Kit, settings: SegmentPlusSettings | None = None, indexer: Indexer = Bm25Index) -> None:
-        self._kit = kit
         self._settings = settings or SegmentPlusSettings()
         self._indexer = indexer
         self._accountant = None if kit.accountant is None else kit.accountant.speaking_for(self.name)
+        self._count = kit.count_tokens if self._accountant is None else self._accountant.model.count_tokens
         self._items: dict[str, dict[int, Item]] = {}
         self._split: tuple[int, list[Segment]] | None = None
 
@@ -74,7 +74,7 @@ class SegmentPlus:
             self._indexer,
             _with_choices(question),
             batch_room=batch_room,
-            count_tokens=self._kit.count_tokens,
+            count_tokens=self._count,
             cancel=cancel,
         )
         notes = stages.gather(segments)
@@ -114,7 +114,7 @@ class SegmentPlus:
         if self._accountant is None:
             return Cost()
         settings, segments = self._settings, self._chosen(question)
-        n, count = len(segments), self._kit.count_tokens
+        n, count = len(segments), self._count
         words = self._words(question)
         written = n * settings.note_tokens
         cost = Cost(n + 1, sum(count(each.text) for each in segments) + (n + 1) * words, written)
@@ -143,7 +143,7 @@ class SegmentPlus:
 
     def _segments(self, size: int) -> list[Segment]:
         if self._split is None or self._split[0] != size:
-            split = by_tokens(size, self._kit.count_tokens)
+            split = by_tokens(size, self._count, hard=True)
             pieces = [piece for held in self._items.values() for piece in split(_whole(held))]
             self._split = size, [piece for piece in pieces if piece.text.strip()]
         return self._split[1]
@@ -161,18 +161,18 @@ class SegmentPlus:
 
     def _words(self, question: Question) -> int:
         """Tokens of a prompt without its segment or notes, at most."""
-        count, templates = self._kit.count_tokens, (*prompts.TEMPLATES, question.template)
+        count, templates = self._count, (*prompts.TEMPLATES, question.template)
         return max(map(count, templates)) + count(_with_choices(question)) + 2 * FRAME_TOKENS
 
     def _size(self, note: Note) -> int:
         """An upper bound of the tokens of a note as it is shown."""
         lines = shown(note, with_reasoning=not self._settings.evidence_only).split("\n")
-        return sum(self._kit.count_tokens(line) + 1 for line in lines if line)
+        return sum(self._count(line) + 1 for line in lines if line)
 
     def _recalled(self, merged: Merged, budget: Budget, steps: Sequence[Step]) -> Recalled:
         texts = (shown(note, with_reasoning=not self._settings.evidence_only) for note in merged.notes)
         # What the prompt shows is the notes, so the tokens of their segments count nothing.
-        evidence = fit(_evidence(merged.notes), replace(budget, tokens=None), self._kit.count_tokens, "document")
+        evidence = fit(_evidence(merged.notes), replace(budget, tokens=None), self._count, "document")
         rounds = [asdict(each) for each in merged.rounds]
         tokens = sum(map(self._size, merged.notes))
         last = Step("merge", {"rounds": rounds, "parts_cut": merged.n_cut, "tokens": tokens})
@@ -183,7 +183,7 @@ class SegmentPlus:
     ) -> Recalled:
         found = best(self._indexer(segments), question.text, len(segments))
         pieces = [Evidence(segment, score, "shares words with the question") for segment, score in found]
-        evidence = fit(pieces, budget, self._kit.count_tokens, "document")
+        evidence = fit(pieces, budget, self._count, "document")
         said = "The filter left no note, so segments that share words with the question are used."
         text = "\n\n".join(each.segment.text.strip() for each in evidence)
         return Recalled(evidence, (*steps, Step("found by words", {"note": said})), text)
