@@ -7,7 +7,7 @@ suffice is said by a judge that is given; without one a walk goes on until the w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -93,8 +93,7 @@ def expand(
             relations[relation.first, relation.second, relation.text] = texts[i]
             if relation.other(entity) not in walk.entities:
                 walk.take(entity, relation)
-        reached = [ground.graph.entities[edges[i][1].other(edges[i][0])].name for i in near]
-        walk.note("expanded", entities=list(dict.fromkeys(reached)), edges=[texts[i] for i in near])
+        walk.note("expanded", edges=[_edge_detail(ground, *edges[i], nearness[i]) for i in near])
     said = list(relations.values())
     longer = judge.elaborated(said) if judge is not None else " ".join(said)
     walk.note("elaborated question", question=longer)
@@ -170,22 +169,25 @@ def _follow(ground: Ground, walk: Walk, entity: int, relation: Relation, nearnes
     reached = relation.other(entity)
     before = walk.segments
     walk.take(entity, relation)
-    names = ground.graph.entities[entity].name, ground.graph.entities[reached].name
+    detail = _edge_detail(ground, entity, relation, nearness)
     new = [s for s in ground.graph.entities[reached].segments if s not in walk.dropped and s not in before]
     for segment in sorted(new, key=lambda number: -close(ground, number, [reached]))[:most]:
         walk.added[segment] = nearness
-        walk.why[segment] = f"names “{names[1]}”, reached from “{names[0]}”: {_short(relation.text)}"
+        walk.why[segment] = f"names “{detail['to']}”, reached from “{detail['from']}”: {_short(relation.text)}"
     _drop(ground, walk)
-    walk.note(
-        "edge",
-        **{"from": names[0]},
-        to=names[1],
-        relation=relation.text,
-        nearness=round(nearness, 4),
-        added=ground.places(sorted(set(walk.segments) - set(before))),
-        dropped=ground.places(sorted(set(before) - set(walk.segments))),
-    )
+    added, dropped = set(walk.segments) - set(before), set(before) - set(walk.segments)
+    walk.note("edge", **detail, added=ground.places(sorted(added)), dropped=ground.places(sorted(dropped)))
     return walk.segments != before
+
+
+def _edge_detail(ground: Ground, entity: int, relation: Relation, nearness: float) -> dict[str, Any]:
+    entities = ground.graph.entities
+    return {
+        "from": entities[entity].name,
+        "to": entities[relation.other(entity)].name,
+        "relation": relation.text,
+        "nearness": round(nearness, 4),
+    }
 
 
 def _drop(ground: Ground, walk: Walk) -> None:

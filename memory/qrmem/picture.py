@@ -1,0 +1,159 @@
+"""A picture of the graph and of the way through it, as one SVG that needs nothing else.
+
+Owns the drawing. Entities of the question stand on the left, each step leads to the right; neighbours that were not
+taken are grey. Below stands every step in words. Knows no walk but by its trace.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from textwrap import wrap
+from typing import Any
+
+from ..values import Step
+from .graph import MemoryGraph
+
+MOST_NEIGHBOURS = 4  # drawn of one entity, beside those that were taken
+COLUMN, ROW, MARGIN = 280, 34, 24
+LABEL_CHARACTERS = 28
+LINE, LINE_CHARACTERS = 18, 120
+FIRST, REACHED, OTHER = "#1f77b4", "#2ca02c", "#b5b5b5"
+
+
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    start: int
+    end: int
+    text: str
+
+
+def draw(graph: MemoryGraph, trace: Sequence[Step]) -> str:
+    """The SVG. What the trace names and the graph does not hold is left out of the drawing, not of the words."""
+    number_of = {entity.name: i for i, entity in reversed(list(enumerate(graph.entities)))}
+    first = list(dict.fromkeys(number_of[name] for name in _first_names(trace) if name in number_of))
+    path = [
+        _Edge(number_of[edge["from"]], number_of[edge["to"]], edge["relation"])
+        for edge in _edges(trace)
+        if edge["from"] in number_of and edge["to"] in number_of
+    ]
+    columns = {entity: 0 for entity in first}
+    for edge in path:
+        columns.setdefault(edge.end, columns.setdefault(edge.start, 0) + 1)
+    walked = list(columns)
+    others = list(_neighbours(graph, walked))
+    for edge in others:
+        columns.setdefault(edge.end, columns[edge.start] + 1)
+    places = _places(columns)
+    bottom = max((y for _, y in places.values()), default=0) + ROW + MARGIN
+    words = list(_words(trace))
+    width = max(max((x for x, _ in places.values()), default=0) + COLUMN, LINE_CHARACTERS * 7 + 2 * MARGIN)
+    height = bottom + LINE * (len(words) + 1)
+    labels = {entity: _label(graph.entities[entity].name) for entity in places}
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        'font-family="sans-serif" font-size="13">',
+        f'<rect width="{width}" height="{height}" fill="white"/>',
+    ]
+    for number, edge in [*(("", each) for each in others), *((str(i), each) for i, each in enumerate(path, 1))]:
+        parts.append(_line(places[edge.start], labels[edge.start], places[edge.end], edge.text, number))
+    for entity, place in places.items():
+        colour = FIRST if entity in first else REACHED if entity in walked else OTHER
+        parts.append(_node(place, labels[entity], ", ".join(graph.entities[entity].mentions), colour))
+    for i, line in enumerate(words):
+        parts.append(f'<text x="{MARGIN}" y="{bottom + LINE * i}" xml:space="preserve">{_clean(line)}</text>')
+    return "\n".join([*parts, "</svg>\n"])
+
+
+def _first_names(trace: Sequence[Step]) -> Iterator[str]:
+    for step in trace:
+        if step.name in ("question entities", "other entities"):
+            yield from step.detail.get("entities", ())
+
+
+def _edges(trace: Sequence[Step]) -> Iterator[Mapping[str, Any]]:
+    for step in trace:
+        if step.name == "edge":
+            yield step.detail
+        elif step.name == "expanded":
+            yield from step.detail.get("edges", ())
+
+
+def _neighbours(graph: MemoryGraph, walked: Sequence[int]) -> Iterator[_Edge]:
+    """Relations to entities where nobody went, a few of each entity, each entity once."""
+    seen = set(walked)
+    for entity in walked:
+        n = 0
+        for relation in graph.relations_of[entity]:
+            other = relation.other(entity)
+            if other not in seen and n < MOST_NEIGHBOURS:
+                seen.add(other)
+                n += 1
+                yield _Edge(entity, other, relation.text)
+
+
+def _places(columns: Mapping[int, int]) -> dict[int, tuple[int, int]]:
+    filled: dict[int, int] = {}
+    places: dict[int, tuple[int, int]] = {}
+    for entity, column in columns.items():
+        row = filled[column] = filled.get(column, 0) + 1
+        places[entity] = MARGIN + column * COLUMN, MARGIN + (row - 1) * ROW
+    return places
+
+
+def _line(start: tuple[int, int], label: str, end: tuple[int, int], text: str, number: str = "") -> str:
+    """From behind a label to the next node; what was taken is thick and has its number before the node."""
+    (x1, y1), (x2, y2) = start, end
+    if x2 > x1:
+        x1 += 14 + 7 * len(label)
+    # Within a column, and backwards, the line bends out to the left, so that it does not run through names.
+    middle = (x1 + x2) / 2 if x2 > x1 else x2 - 20
+    look = f'stroke="{REACHED}" stroke-width="3"' if number else f'stroke="{OTHER}" stroke-width="1"'
+    way = f"M{x1} {y1} C{middle} {y1} {middle} {y2} {x2} {y2}"
+    line = f'<path d="{way}" fill="none" {look}><title>{_clean(text)}</title></path>'
+    if not number:
+        return line
+    return (
+        f'{line}<circle cx="{x2 - 20}" cy="{y2}" r="9" fill="white" stroke="{REACHED}"/>'
+        f'<text x="{x2 - 20}" y="{y2 + 4}" text-anchor="middle" font-size="11">{number}</text>'
+    )
+
+
+def _node(place: tuple[int, int], label: str, mentions: str, colour: str) -> str:
+    x, y = place
+    return (
+        f'<circle cx="{x}" cy="{y}" r="7" fill="{colour}"/>'
+        f'<text x="{x + 12}" y="{y + 4}">{_clean(label)}<title>{_clean(mentions)}</title></text>'
+    )
+
+
+def _label(name: str) -> str:
+    name = " ".join(name.split())
+    return name if len(name) <= LABEL_CHARACTERS else name[: LABEL_CHARACTERS - 1].rstrip() + "…"
+
+
+def _clean(text: str) -> str:
+    """Text as XML may hold it."""
+    return escape(_NOT_XML.sub("�", text))
+
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _words(trace: Sequence[Step]) -> Iterator[str]:
+    """Every step in words; edges with the number that they have in the picture."""
+    n = 0
+    for step in trace:
+        yield step.name
+        for edge in _edges([step]):
+            n += 1
+            yield from _wrapped(f"{n}. {edge['from']} → {edge['to']} ({edge['nearness']}): {edge['relation']}")
+        for key, value in step.detail.items():
+            if key not in ("edges", "from", "to", "nearness", "relation") and value not in ("", [], ()):
+                yield from _wrapped(f"{key}: {'; '.join(map(str, value)) if isinstance(value, list) else value}")
+
+
+def _wrapped(text: str) -> list[str]:
+    return [f"    {line}" for line in wrap(text, LINE_CHARACTERS - 4, max_lines=3, placeholder=" …")]
