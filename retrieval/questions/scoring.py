@@ -38,6 +38,9 @@ STRETCH_LINES = 30
 PROSE_WORTH = 0.5
 """Words of comments and docstrings, for questions about what code does."""
 
+EXAMPLE_WORTH = 0.4
+"""Words of examples in docstrings: they use things, and neither do nor explain them."""
+
 VALUE_WORTH = 1.5
 """Words of a line that gives a value, for questions about values."""
 
@@ -137,8 +140,11 @@ class Reader:
             for mentions in said:
                 for concept, weight in mentions:
                     here[concept] = max(weight, here.get(concept, 0.0))
-            is_prose = was_quoted or line.lstrip().startswith(_PROSE_MARKS)
-            worth = self._prose if is_prose else self._worth(line)
+            bare = line.lstrip()
+            if bare.startswith(_EXAMPLE_MARKS):
+                worth = EXAMPLE_WORTH
+            else:
+                worth = self._prose if was_quoted or bare.startswith(_PROSE_MARKS) else self._worth(line)
             found.append(_Line(number, len(words), tuple(here.items()), worth))
         return found
 
@@ -181,6 +187,7 @@ class Reader:
 
 
 _QUOTES = (b'"""', b"'''")
+_EXAMPLE_MARKS = (b">>> ", b"... ")
 _PROSE_MARKS = (*_QUOTES, b"#", b"//", b"*")
 
 

@@ -12,11 +12,16 @@ from dataclasses import dataclass, field, replace
 
 from ...memory.strategy import estimate_tokens
 from ...retrieval import RepositoryIndex
+from ...retrieval.names import Named
 from ...retrieval.questions import Found, SearchOptions, search
 from .certainty import SAID_BY_THE_GRAPH, certainty
 from .exhibits import exhibits_of, without_repeats
 from .findings import findings
+from .symbols import Step, way_here
 from .values import Case, Exhibit
+
+N_WAYS = 6
+"""For so many definitions the calls that lead there are given."""
 
 TURN_SHARE = 0.25
 """Past turns take at most this share of the budget."""
@@ -61,7 +66,7 @@ def gather(
     room = options.max_tokens
     past = _within(turns, int(room * TURN_SHARE), options.max_exhibits // 3)
     room -= sum(_tokens(turn) for turn in past)
-    exhibits = _within(without_repeats([*first, *ranked]), room, options.max_exhibits)
+    exhibits = _with_ways(_within(without_repeats([*first, *ranked]), room, options.max_exhibits), indexes, single)
     sure = max(map(certainty, founds.values()), default=0.0)
     if first and any(found.as_written for found in founds.values()):
         sure = max(sure, SAID_BY_THE_GRAPH)
@@ -75,6 +80,29 @@ def gather(
         *_words(list(founds.values())),
         timings_ms={"search": 1e3 * (searched - started), "exhibits": 1e3 * (done - searched)},
     )
+
+
+def _with_ways(exhibits: list[Exhibit], indexes: Mapping[str, RepositoryIndex], single: bool) -> list[Exhibit]:
+    """The best definitions with the calls that lead to them; each definition once."""
+    names = [exhibit.symbol for exhibit in exhibits]
+    made, done = list(exhibits), set[tuple[str, str, str]]()
+    for number, exhibit in enumerate(exhibits):
+        key = (exhibit.folder, exhibit.path, exhibit.symbol)
+        if exhibit.kind != "definition" or key in done or len(done) == N_WAYS:
+            continue
+        done.add(key)
+        index = next(iter(indexes.values())) if single else indexes[exhibit.folder]
+        definition = index.graph.definition(exhibit.path, exhibit.symbol)
+        if definition is not None:
+            steps = way_here(index, Named(exhibit.path, definition), names)
+            made[number] = replace(exhibit, way=tuple(_in_words(step) for step in steps))
+    return made
+
+
+def _in_words(step: Step) -> str:
+    source, target = step.source, step.target
+    call = f"{source.path}:{step.line + 1}: `{source.definition.qualified_name}` calls"
+    return f"{call} `{target.definition.qualified_name}`"
 
 
 def _words(founds: Sequence[Found]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -66,7 +66,8 @@ def _finding(finding: Finding) -> str:
 
 def _exhibit(exhibit: Exhibit, words: Sequence[re.Pattern[str]]) -> str:
     lines = exhibit.text.split("\n")
-    return "\n".join((f"{_head(exhibit)}", *_numbered(exhibit, lines, _best_lines(lines, words))))
+    way = [f"    reached by {'; '.join(exhibit.way)}"] if exhibit.way else []
+    return "\n".join((_head(exhibit), *_numbered(exhibit, lines, _best_lines(lines, words)), *way))
 
 
 def _head(exhibit: Exhibit) -> str:
@@ -88,12 +89,13 @@ def _numbered(exhibit: Exhibit, lines: Sequence[str], chosen: Sequence[int]) -> 
 
 
 def _best_lines(lines: Sequence[str], words: Sequence[re.Pattern[str]]) -> list[int]:
-    """The first line and those that say most words, in the order of the text."""
+    """The lines that say most words and the outermost one, in the order of the text."""
     scores = {
         number: sum(1 for word in words if word.search(line)) for number, line in enumerate(lines) if line.strip()
     }
     best = sorted(scores, key=lambda number: (-scores[number], number))
-    chosen = set([*sorted(scores)[:2], *(number for number in best if scores[number])][:MOST_LINES])
+    outermost = sorted(scores, key=lambda number: (len(lines[number]) - len(lines[number].lstrip()), number))
+    chosen = set([*outermost[:1], *(number for number in best if scores[number])][:MOST_LINES])
     for number in sorted(scores):
         if len(chosen) < 3:
             chosen.add(number)

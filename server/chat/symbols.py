@@ -7,7 +7,7 @@ Knows no question text and no score. Lines are 0-based, as everywhere inside.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import log
@@ -17,6 +17,7 @@ from ...codegraph import Call, CallEdge
 from ...codegraph.facts import MODULE_SCOPE
 from ...retrieval import RepositoryIndex
 from ...retrieval.names import Named
+from ...retrieval.questions import is_test
 
 MAX_FILES = 300
 """So many files are read for what only has the same name."""
@@ -108,6 +109,30 @@ def callees(index: RepositoryIndex, named: Named) -> list[tuple[int, Named]]:
         if target is not None:
             found.setdefault(_key(target), (call.line, target))
     return sorted(found.values(), key=lambda item: item[0])
+
+
+def way_here(
+    index: RepositoryIndex, named: Named, preferred: Collection[str] = (), n_steps: int = 3
+) -> tuple[Step, ...]:
+    """How calls lead to a definition: the last few of them, from the outside in; empty when nobody calls it.
+
+    Of several callers one of the `preferred` names is taken, else code before tests, else the first.
+    """
+    way: list[Step] = []
+    seen = {_key(named)}
+    while len(way) < n_steps:
+        sites = [site for site in callers(index, named) if site.inside and (site.path, site.inside) not in seen]
+        if not sites:
+            break
+        site = min(sites, key=lambda site: (site.inside not in preferred, is_test(site.path)))
+        source = index.graph.definition(site.path, site.inside)
+        if source is None or (way and is_test(site.path)):
+            break
+        caller = Named(site.path, source)
+        way.append(Step(caller, named, site.line, site.how, site.inside))
+        seen.add(_key(caller))
+        named = caller
+    return tuple(reversed(way))
 
 
 def call_way(index: RepositoryIndex, sources: Sequence[Named], targets: Sequence[Named]) -> tuple[Step, ...]:

@@ -19,7 +19,7 @@ Kind = Literal["code", "definition", "document", "turn"]
 class Exhibit:
     """Lines that speak to a question, why they were chosen, and what stands in them.
 
-    `way` leads there along calls, step by step, as in "b.py: call f -> a.py: def f". For a past turn `path` is the
+    `way` leads there along calls, step by step, as in "b.py:3: `g` calls `f`". For a past turn `path` is the
     conversation, and there are no lines to open.
     """
 
