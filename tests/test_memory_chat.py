@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.llm import Cancel, ModelError
+from weft.llm.choose import ModelConfig, open_model
 from weft.llm.conversation import FRAME_TOKENS
 from weft.llm.protocol import Message
 from weft.memory import Accountant, Budget, Evidence, Item, Kit, Question, Segment, Strategy
@@ -362,11 +363,10 @@ def test_a_policy_may_show_no_recent_round_at_all():
 
 @pytest.mark.local
 def test_a_real_model_chats_over_a_moved_history(small_chat_model):
-    from weft.llm.transformers_model import TransformersModel
-
-    model = TransformersModel(small_chat_model)
+    model = open_model(ModelConfig("transformers", path=str(small_chat_model)))
     try:
-        memory = talked(chat_memory(Kit(Accountant(model))), 12)
+        policy = dataclasses.replace(PAPER, reserved=16, n_evidence=3)
+        memory = talked(chat_memory(Kit(Accountant(model)), policy), 12, words_each=2)
         answer = memory.chat("What did I say about Lisbon?")
         assert answer.text and any("Lisbon" in each.segment.text for each in answer.recalled.evidence)
     finally:

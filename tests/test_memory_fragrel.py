@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.llm import Cancel
+from weft.llm.choose import ModelConfig, open_model
 from weft.memory import Accountant, Budget, Item, Kit, Question, Strategy
 from weft.memory.fragrel import ContextRelation, FragRel, FragRelOptions, NoRelation, SemanticRelation
 from weft.memory.splitters import count_words
@@ -201,11 +202,10 @@ def test_a_cancelled_remember_keeps_what_was_there():
 
 @pytest.mark.local
 def test_a_real_model_answers_a_story_question(small_chat_model):
-    from weft.llm.transformers_model import TransformersModel
-
-    model = TransformersModel(small_chat_model)
+    model = open_model(ModelConfig("transformers", path=str(small_chat_model)))
     try:
-        answer = fragrel(kit=Kit(Accountant(model))).answer(Question("What sank in the storm?"))
+        options = FragRelOptions(segment_words=12, max_new_tokens=16)
+        answer = fragrel(options, Kit(Accountant(model))).answer(Question("What sank in the storm?"))
         assert answer.text and answer.cost.n_calls == 1
     finally:
         model.close()

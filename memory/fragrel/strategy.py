@@ -16,6 +16,7 @@ from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call
 from ..budgets import cut, fit
+from ..embedding import HashingEmbedder
 from ..scoring import Indexer, indexer
 from ..splitters import by_words
 from ..strategy import Kit
@@ -52,7 +53,7 @@ class FragRel:
     ) -> None:
         self.name = name
         self._kit, self._options = kit, options
-        self._score = score or indexer()
+        self._score = score or default_score(kit)
         self._split = by_words(options.segment_words)
         self._lock = threading.Lock()
         self._segments: dict[str, dict[int, Segment]] = {}  # by source and number
@@ -156,6 +157,11 @@ class FragRel:
 
     def _all(self) -> list[Segment]:
         return [segments[number] for segments in self._segments.values() for number in sorted(segments)]
+
+
+def default_score(kit: Kit) -> Indexer:
+    """Vectors and words where an embedder knows meaning, words alone where it only hashes."""
+    return indexer("bm25") if isinstance(kit.embedder, HashingEmbedder) else indexer("hybrid", kit)
 
 
 def token_count(kit: Kit) -> Callable[[str], int]:
