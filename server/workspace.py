@@ -503,6 +503,11 @@ class Workspace:
         finally:
             forget()
 
+    def path_of(self, folder: str, path: str) -> Path | None:
+        """Where the file of a citation or an exhibit is; None where that folder is gone."""
+        roots = [known.path for known in self._folders if folder in ("", str(known.path))]
+        return roots[0] / path if roots else None
+
     def recent_edits(self) -> dict[str, RecentEdits]:
         """What was edited lately, by folder."""
         with self._lock:

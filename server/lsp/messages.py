@@ -13,7 +13,9 @@ from cattrs.gen import make_dict_structure_fn, override
 from lsprotocol import types
 from pygls.protocol import default_converter
 
+WEFT_ASK = "weft/ask"
 WEFT_COMPLETE = "weft/complete"
+WEFT_CONVERSATIONS = "weft/conversations"
 WEFT_EXPLAIN = "weft/explain"
 WEFT_STATUS = "weft/status"
 WEFT_STATS = "weft/stats"
@@ -24,6 +26,32 @@ WEFT_DID_REJECT = "weft/didReject"
 
 COMMAND_DID_ACCEPT = "weft.didAccept"
 """What an editor runs that takes an item; so acceptance is known without any plugin."""
+
+
+@attrs.define
+class AskParams:
+    """Of `weft/ask`: a question or a command, where it goes on, and what is selected."""
+
+    question: str
+    conversation_id: str = ""
+    text_document: types.TextDocumentIdentifier | None = None
+    selection: types.Range | None = None
+    position: types.Position | None = None
+    remember: bool = True
+    partial_result_token: types.ProgressToken | None = None
+    work_done_token: types.ProgressToken | None = None
+
+
+@attrs.define
+class ConversationsParams:
+    """Of `weft/conversations`."""
+
+    action: str = "list"
+    id: str = ""
+    text: str = ""
+    file: str = ""
+    all: bool = False
+    limit: int = 100
 
 
 @attrs.define
@@ -60,6 +88,22 @@ class PartlyAcceptedParams:
 
     id: str
     accepted_length: int
+
+
+@attrs.define
+class AskRequest:
+    id: int | str
+    params: AskParams
+    method: str = WEFT_ASK
+    jsonrpc: str = "2.0"
+
+
+@attrs.define
+class ConversationsRequest:
+    id: int | str
+    params: ConversationsParams
+    method: str = WEFT_CONVERSATIONS
+    jsonrpc: str = "2.0"
 
 
 @attrs.define
@@ -102,6 +146,8 @@ class PartlyAcceptedNotification:
 
 OWN_MESSAGES: dict[str, type[Any]] = {
     types.TEXT_DOCUMENT_INLINE_COMPLETION: InlineCompletionRequest,
+    WEFT_ASK: AskRequest,
+    WEFT_CONVERSATIONS: ConversationsRequest,
     WEFT_EXPLAIN: ExplainRequest,
     WEFT_COMPLETE: CompleteRequest,
     WEFT_DID_SHOW: ItemNotification,
@@ -114,6 +160,14 @@ OWN_MESSAGES: dict[str, type[Any]] = {
 def converter() -> Converter:
     """The library's converter, which also reads our parameters."""
     made: Converter = default_converter()  # type: ignore[no-untyped-call]
+    ask = make_dict_structure_fn(
+        AskParams,
+        made,
+        conversation_id=override(rename="conversationId"),
+        text_document=override(rename="textDocument"),
+        partial_result_token=override(rename="partialResultToken"),
+        work_done_token=override(rename="workDoneToken"),
+    )
     complete = make_dict_structure_fn(
         CompleteParams, made, text_document=override(rename="textDocument"), multi_line=override(rename="multiLine")
     )
@@ -124,6 +178,7 @@ def converter() -> Converter:
         formatting_options=override(rename="formattingOptions"),
     )
     partly = make_dict_structure_fn(PartlyAcceptedParams, made, accepted_length=override(rename="acceptedLength"))
+    made.register_structure_hook(AskParams, ask)
     made.register_structure_hook(CompleteParams, complete)
     made.register_structure_hook(InlineCompletionParams, inline)
     made.register_structure_hook(PartlyAcceptedParams, partly)

@@ -1,4 +1,4 @@
-"""Indexing as the client's progress bar.
+"""Indexing as the client's progress bar, and an answer as it is written.
 
 Owns one progress token from create to end, and how often it is reported. Knows no workspace: it is told
 how far the work is, from any thread.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
@@ -67,3 +68,35 @@ class ProgressBar:
             percentage = min(100, 100 * progress.done // max(progress.total, 1))
             message = f"{progress.done}/{progress.total} files"
             self._bars.report(self._token, types.WorkDoneProgressReport(message=message, percentage=percentage))
+
+
+class AnswerProgress:
+    """An answer piece by piece, by the tokens that its request gave; nothing is sent for one that it did not give.
+
+    All methods but `begin` and `end` may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        notify: Callable[[str, object], None],
+        partial: types.ProgressToken | None,
+        work_done: types.ProgressToken | None,
+    ) -> None:
+        self._notify, self._partial, self._work_done = notify, partial, work_done
+
+    def begin(self) -> None:
+        self._send(self._work_done, types.WorkDoneProgressBegin(title="Weft answers", cancellable=False))
+
+    def text(self, piece: str) -> None:
+        self._send(self._partial, {"text": piece})
+
+    def restart(self) -> None:
+        """What was sent so far is void."""
+        self._send(self._partial, {"restart": True})
+
+    def end(self) -> None:
+        self._send(self._work_done, types.WorkDoneProgressEnd())
+
+    def _send(self, token: types.ProgressToken | None, value: Any) -> None:
+        if token is not None:
+            self._notify(types.PROGRESS, types.ProgressParams(token, value))

@@ -17,9 +17,11 @@ from ... import __version__
 from . import messages
 from .protocol import WeftProtocol
 from .requests import (
+    ask,
     complete,
     completion,
     configuration,
+    conversations,
     explain,
     feedback,
     folders,
@@ -43,7 +45,9 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     types.WORKSPACE_DID_CHANGE_WATCHED_FILES: watched_files.handle_did_change_watched_files,
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: folders.handle_did_change_workspace_folders,
     types.WORKSPACE_EXECUTE_COMMAND: feedback.handle_execute_command,
+    messages.WEFT_ASK: ask.handle_ask,
     messages.WEFT_COMPLETE: complete.handle_complete,
+    messages.WEFT_CONVERSATIONS: conversations.handle_conversations,
     messages.WEFT_EXPLAIN: explain.handle_explain,
     messages.WEFT_STATUS: status.handle_status,
     messages.WEFT_STATS: feedback.handle_stats,

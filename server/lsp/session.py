@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -34,8 +35,15 @@ log = logging.getLogger("weft.lsp")
 N_REQUEST_THREADS = 8
 """A superseded request leaves its thread as soon as it is told; models write in threads of their own."""
 
+N_ANSWER_THREADS = 4
+"""So many questions are answered at once; further ones wait. An answer may take minutes, and completions do not wait
+for it: they have threads of their own."""
+
 ANSWER_WITHIN_S = 3.0
 """How long the client may take to answer a question of ours before we go on without the answer."""
+
+KEPT_WITHIN_S = 1.0
+"""How long an answer that is ended early may take to be kept."""
 
 CLOSE_WITHIN_S = 5.0
 """How long keeping the index may hold up the end of the process."""
@@ -70,12 +78,15 @@ class Session:
     def __init__(self, server: WeftServer) -> None:
         self._server = server
         self._requests = ThreadPoolExecutor(N_REQUEST_THREADS, "weft-request")
+        self._answers = ThreadPoolExecutor(N_ANSWER_THREADS, "weft-answer")
         self._chores = ThreadPoolExecutor(2, "weft-chore")
         self._opened: asyncio.Future[Workspace | None] | None = None
         self._workspace: Workspace | None = None
         self._folders: list[Path] = []
         self._settings: Mapping[str, Any] = {}
         self._running: dict[tuple[str, str], _Running] = {}
+        self._numbers = count()
+        self._at_work: set[Future[Any]] = set()  # requests whose threads are not done, though they may be answered
         self._shown: set[str] = set()
         self.client = Client()
         self.documents = Documents()
@@ -172,17 +183,30 @@ class Session:
         server stops, or there is no workspace. A request that the client cancels is cancelled down to the model.
         """
         key = (kind, document_key(cursor.document.uri))
-        loop = asyncio.get_running_loop()
         if key in self._running:
             self._running[key].supersede()
+        return await self._run(key, self._requests, call)
+
+    async def answer(self, call: Callable[[Workspace, Cancel], T]) -> T | None:
+        """Run `call`, which may take minutes, beside everything else; None when the server stops or has no workspace.
+
+        Neither an edit nor another question ends it, only who asked.
+        """
+        return await self._run(("answer", str(next(self._numbers))), self._answers, call)
+
+    async def _run(
+        self, key: tuple[str, str], pool: ThreadPoolExecutor, call: Callable[[Workspace, Cancel], T]
+    ) -> T | None:
+        loop = asyncio.get_running_loop()
         running = self._running[key] = _Running(loop.create_future())
         try:
             workspace = await _first(asyncio.ensure_future(self._when_open()), running.superseded)
             if workspace is None:
                 return None
-            return await _first(
-                loop.run_in_executor(self._requests, call, workspace, running.cancel), running.superseded
-            )
+            work = pool.submit(call, workspace, running.cancel)
+            self._at_work.add(work)
+            work.add_done_callback(self._at_work.discard)
+            return await _first(asyncio.wrap_future(work), running.superseded)
         finally:
             running.cancel.cancel()
             if self._running.get(key) is running:
@@ -203,6 +227,10 @@ class Session:
 
     def show(self, message: str, kind: types.MessageType = types.MessageType.Warning) -> None:
         self._server.window_show_message(types.ShowMessageParams(kind, message))
+
+    def notify(self, method: str, params: object) -> None:
+        """A notification, from any thread; in their order, and before the answer of a request that is done later."""
+        self._server.on_loop(self._server.protocol.notify, method, params)
 
     def log(self, message: str, level: int) -> None:
         """A line in the client's log; only once there is a client to tell, as the protocol wants."""
@@ -226,6 +254,7 @@ class Session:
         self.stop()
         workspace, self._workspace = self._workspace, None
         if workspace is not None:
+            await self._let_answers_end()
             closing = asyncio.get_running_loop().run_in_executor(self._requests, workspace.close)
             done, _ = await asyncio.wait({closing}, timeout=CLOSE_WITHIN_S)
             if not done:
@@ -234,8 +263,14 @@ class Session:
                 log.error("The workspace did not close well: %s", closing.exception())
         if self.answering:
             await asyncio.wait(self.answering, timeout=ANSWER_WITHIN_S)
-        for pool in (self._requests, self._chores):
+        for pool in (self._requests, self._answers, self._chores):
             pool.shutdown(wait=False, cancel_futures=True)
+
+    async def _let_answers_end(self) -> None:
+        """What was written of an answer is kept before the memory closes."""
+        ending = [asyncio.wrap_future(work) for work in list(self._at_work)]
+        if ending:
+            await asyncio.wait(ending, timeout=KEPT_WITHIN_S)
 
     # Helpers.
 

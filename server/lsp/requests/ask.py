@@ -1,0 +1,88 @@
+"""`weft/ask`: a question about the repository, its answer streamed (docs/protocol.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+
+from ....llm import Cancel
+from ....memory.storage import NoConversation
+from ...chat.commands import read_command
+from ...chat.jsonable import Json, citation_json, reply_json
+from ...chat.values import Citation, Reply
+from ...chat.writing import Listener
+from ...workspace import Workspace
+from ..messages import AskParams
+from ..positions import Encoding, to_lsp_column
+from ..progress import AnswerProgress
+from ..session import Session
+
+Selected = tuple[Path, int, int]
+
+
+async def handle_ask(session: Session, params: AskParams) -> Json | None:
+    """Null when the server stops meanwhile. Cancelled like any request; what was written by then is kept."""
+    encoding = session.client.encoding
+    selection = _selection(session, params)
+    progress = AnswerProgress(session.notify, params.partial_result_token, params.work_done_token)
+
+    def call(workspace: Workspace, cancel: Cancel) -> Json:
+        reply = workspace.ask(
+            params.question,
+            params.conversation_id,
+            selection=selection,
+            remember=params.remember,
+            listener=Listener(progress.text, progress.restart),
+            cancel=cancel,
+        )
+        return _answer_json(reply, workspace.path_of, encoding)
+
+    progress.begin()
+    try:
+        return await session.answer(call)
+    except (NoConversation, ValueError) as error:
+        raise JsonRpcInvalidParams(str(error)) from error
+    finally:
+        progress.end()
+
+
+def _selection(session: Session, params: AskParams) -> Selected | None:
+    """The selected lines of an open document. A cursor selects its line for /explain alone, which needs some."""
+    if params.text_document is None:
+        return None
+    document = session.documents.get(params.text_document.uri)
+    if document is None:
+        return None
+    if params.selection is not None and params.selection.start != params.selection.end:
+        start, end = params.selection.start, params.selection.end
+        # A selection that ends at the very start of a line holds nothing of it.
+        last = end.line if end.character or end.line == start.line else end.line - 1
+        return document.path, start.line, last + 1
+    if params.position is not None and read_command(params.question).name == "explain":
+        return document.path, params.position.line, params.position.line + 1
+    return None
+
+
+def _answer_json(reply: Reply, path_of: Callable[[str, str], Path | None], encoding: Encoding) -> Json:
+    """As on the command line, with where an editor jumps to."""
+    answer = reply_json(reply)
+    answer["citations"] = [_cited(citation, path_of, encoding) for citation in reply.citations]
+    for exhibit, made in zip(reply.case.exhibits, answer["exhibits"], strict=True):
+        path = None if exhibit.kind == "turn" else path_of(exhibit.folder, exhibit.path)
+        made["uri"] = None if path is None else path.as_uri()
+    return answer
+
+
+def _cited(citation: Citation, path_of: Callable[[str, str], Path | None], encoding: Encoding) -> dict[str, Any]:
+    path = path_of(citation.folder, citation.path)
+    last = citation.text.rpartition("\n")[2]
+    end = types.Position(max(citation.start_line, citation.end_line - 1), to_lsp_column(last, len(last), encoding))
+    return {
+        **citation_json(citation),
+        "uri": None if path is None else path.as_uri(),
+        "range": types.Range(types.Position(citation.start_line, 0), end),
+    }
