@@ -9,11 +9,21 @@ from weft.llm import Cancel, ModelError
 from weft.llm.choose import ModelConfig, open_model
 from weft.llm.conversation import FRAME_TOKENS
 from weft.llm.protocol import Message
-from weft.memory import Accountant, Budget, Evidence, Item, Kit, Question, Segment, Strategy
-from weft.memory.fragrel import ChatPolicy, chat_memory, mem_retrieval, memo_chat, returning_chat, truncated_history
+from weft.memory import Accountant, Budget, Evidence, HashingEmbedder, Item, Kit, Question, Segment, Strategy
+from weft.memory.fragrel import (
+    ChatPolicy,
+    SemanticRelation,
+    chat_memory,
+    mem_retrieval,
+    memo_chat,
+    returning_chat,
+    truncated_history,
+)
 from weft.memory.fragrel.chat import MEMOCHAT, PAPER
 from weft.memory.fragrel.chat_prompt import Parts, lay_out
 from weft.memory.fragrel.memo import Memos
+from weft.memory.scoring import indexer
+from weft.memory.vectors import KeepingEmbedder, VectorFiles
 
 TOPICS = ["tomatoes in the garden", "a trip to Lisbon", "the sonata in b minor", "tax forms for bakers"]
 KINDS = [chat_memory, returning_chat, mem_retrieval, truncated_history, memo_chat]
@@ -242,6 +252,26 @@ def test_a_forgotten_conversation_begins_anew():
     memory.forget("conversation")
     assert memory.recall(Question("Lisbon"), Budget()).evidence == ()
     assert "Recent dialog:\n(none)" in body_of(memory.messages(Question("x")))
+
+
+def test_a_new_round_costs_one_embedding(tmp_path):
+    embedded = []
+
+    class Counting(HashingEmbedder):
+        name = "counting"
+
+        def embed(self, texts, *, are_queries=False):
+            if not are_queries:
+                embedded.extend(texts)
+            return super().embed(texts, are_queries=are_queries)
+
+    kit = Kit(embedder=KeepingEmbedder(Counting(), VectorFiles(tmp_path)), count_tokens=count)
+    memory = talked(chat_memory(kit, relation=SemanticRelation(kit.embedder), score=indexer("dense", kit)), 20)
+    memory.messages(Question("tomatoes"))
+    assert len(embedded) == 19, "the last round is in the window"
+    memory.add("one more", "yes")
+    memory.messages(Question("tomatoes"))
+    assert len(embedded) == 20
 
 
 def test_a_round_that_comes_twice_is_there_once():

@@ -16,7 +16,6 @@ from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call
 from ..budgets import cut, fit
-from ..embedding import HashingEmbedder
 from ..scoring import Indexer, indexer
 from ..splitters import by_words
 from ..strategy import Kit
@@ -46,14 +45,17 @@ class FragRelOptions:
 
 
 class FragRel:
-    """FragRel as a strategy. Documents are split by words; a turn is one segment."""
+    """FragRel as a strategy. Documents are split by words; a turn is one segment.
+
+    What is new is embedded and nothing else where the kit's embedder keeps its vectors (`KeepingEmbedder`).
+    """
 
     def __init__(
         self, kit: Kit, options: FragRelOptions = FragRelOptions(), score: Indexer | None = None, name: str = "fragrel"
     ) -> None:
         self.name = name
         self._kit, self._options = kit, options
-        self._score = score or default_score(kit)
+        self._score = score or indexer("auto", kit)
         self._split = by_words(options.segment_words)
         self._lock = threading.Lock()
         self._segments: dict[str, dict[int, Segment]] = {}  # by source and number
@@ -157,11 +159,6 @@ class FragRel:
 
     def _all(self) -> list[Segment]:
         return [segments[number] for segments in self._segments.values() for number in sorted(segments)]
-
-
-def default_score(kit: Kit) -> Indexer:
-    """Vectors and words where an embedder knows meaning, words alone where it only hashes."""
-    return indexer("bm25") if isinstance(kit.embedder, HashingEmbedder) else indexer("hybrid", kit)
 
 
 def token_count(kit: Kit) -> Callable[[str], int]:
