@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
@@ -74,6 +75,7 @@ class KeptPrefix:
         self._model = model
         self._tokens = tokens
         self._slot = slot
+        self._lock = threading.Lock()
 
     @property
     def n_tokens(self) -> int:
@@ -86,8 +88,9 @@ class KeptPrefix:
 
     def hold(self, cancel: Cancel) -> None:
         """Read it again where it was lost. Raises ModelError."""
-        if not self._slot.is_held:
-            self._slot = self._model.hold(self._tokens, cancel)
+        with self._lock:
+            if not self._slot.is_held:
+                self._slot = self._model.hold(self._tokens, cancel)
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         """The answer to the request's messages as they would follow the kept ones. Raises ModelError."""

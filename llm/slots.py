@@ -97,7 +97,7 @@ class Slots:
             cancel.wait(0.01)
 
     def restore(self, tokens: Sequence[int], arrays: Arrays) -> KeptSlot:
-        """A kept slot that holds `tokens`, out of what `KeptSlot.arrays` gave. Raises ValueError, OutOfMemory."""
+        """A kept slot that holds `tokens`, out of what `KeptSlot.read_arrays` gave. Raises ValueError, OutOfMemory."""
         with self._turns:
             if self._closed:
                 raise GaveWay
@@ -337,11 +337,12 @@ class KeptSlot:
     def __init__(self, slots: Slots, slot: _Slot) -> None:
         self._slots = slots
         self._slot = slot
+        self._n_tokens = slot.n_kept
 
     @property
     def is_held(self) -> bool:
-        """False after it was let go, or lost with a call that failed."""
-        return any(self._slot is slot for slot in list(self._slots._slots)) and self._slot.n_kept > 0
+        """False after it was let go, lost with a call that failed, or taken over by what goes on longer."""
+        return self._slot in list(self._slots._slots) and self._slot.n_kept == self._n_tokens
 
     def read_arrays(self, use: Callable[[Arrays], None], cancel: Cancel) -> bool:
         """Call `use` with what the cache holds, while nobody computes; False when cancelled, or when it was lost."""
@@ -360,7 +361,8 @@ class KeptSlot:
     def let_go(self) -> None:
         """The slot is one like others again; twice does nothing."""
         with self._slots._turns:
-            self._slot.n_kept = 0
+            if self.is_held:
+                self._slot.n_kept = 0
             if not self._slots._closed:
                 self._slots._free_until_bounded()
 

@@ -201,6 +201,15 @@ def test_two_texts_are_kept_beside_each_other(model: Make):
         assert kept_by.last_report.reused_tokens == kept.n_tokens
 
 
+def test_a_text_that_goes_on_from_a_kept_one_takes_its_place_and_the_shorter_is_read_again(model: Make):
+    kept_by = model()
+    shorter = kept_by.keep(ARTICLE)
+    longer = kept_by.keep((*ARTICLE, Message("user", "And this?"), Message("assistant", "That too.")))
+    assert (shorter.is_held, longer.is_held) == (False, True)
+    assert said(shorter.chat(ask("Who?"), Cancel())) == from_a_full_prompt(model(), "Who?")
+    assert (shorter.is_held, longer.is_held) == (True, True)
+
+
 def test_a_text_longer_than_the_context_is_refused_with_both_numbers(model: Make):
     with pytest.raises(PrefixTooLong, match=r"takes 5\d\d tokens, and toy has room for 600"):
         model(context_tokens=600).keep(ARTICLE)
