@@ -1,0 +1,202 @@
+"""`weft bench memory position`: does it matter where evidence stands, and how far apart?
+
+    weft bench memory position HOTPOTQA.json
+    weft bench memory position HOTPOTQA.json --tokens 500 --n-others 80
+    weft bench memory position HOTPOTQA.json --write FOLDER       texts for `weft bench memory answers` with a model
+
+QRMeM's study (papers' spec 3.4): the two paragraphs that answer a question stand at the head, in the middle or at the
+tail of one text, or at its two ends with more and more between them. The figure is the share of the supporting
+sentences among what is shown within a budget of tokens; no model is asked.
+
+Owns the arrangement and the table. Where paragraphs of the question's own file run out, those of other questions stand
+between them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+from ...llm import ModelError
+from ...memory import Budget, Evidence, Item, Kit
+from ...memory.baselines.full_context import FullContext
+from ...memory.budgets import fit
+from ...memory.qrmem import QRMeM, QRMeMSettings
+from ...memory.scoring import Bm25Index
+from ...memory.splitters import by_tokens
+from ...memory.strategy import Strategy, estimate_tokens
+from .adapters import BadData, read_samples
+from .report import interval, markdown, say, with_interval
+from .values import Fact, Sample, recall_of
+
+T = TypeVar("T")
+
+PLACES = ("head", "middle", "tail")
+GAPS = (0, 5, 10, 20, 40)
+SEGMENT_TOKENS = 150  # about one paragraph
+
+
+def placed(gold: Sequence[T], others: Sequence[T], where: str) -> list[T]:
+    """All gold pieces together at the head, in the middle or at the tail of the others. Raises ValueError."""
+    if where not in PLACES:
+        raise ValueError(f"evidence can stand at {', '.join(PLACES)}, not at {where!r}.")
+    at = {"head": 0, "middle": len(others) // 2, "tail": len(others)}[where]
+    return [*others[:at], *gold, *others[at:]]
+
+
+def apart(gold: Sequence[T], others: Sequence[T], gap: int) -> list[T]:
+    """The first half of the gold pieces, `gap` others, and the second half: the text grows with the gap."""
+    half = (len(gold) + 1) // 2
+    return [*gold[:half], *others[:gap], *gold[half:]]
+
+
+def arrangements(gold: Sequence[T], others: Sequence[T]) -> dict[str, list[T]]:
+    """Every arrangement by its name in the table."""
+    gaps = [gap for gap in GAPS if gap <= len(others)]
+    return {where: placed(gold, others, where) for where in PLACES} | {
+        f"gap {gap}": apart(gold, others, gap) for gap in gaps
+    }
+
+
+def as_one_text(sample: Sample, order: Sequence[Item]) -> Sample:
+    """The paragraphs as one document, each below its title; the facts stand where they came to stand."""
+    text, facts = "", list[Fact]()
+    for item in order:
+        text += f"# {item.source}\n\n"
+        for fact in sample.facts:
+            if fact.source == item.source:
+                facts.append(Fact("text", len(text) + fact.start, len(text) + fact.end))
+        text += item.text.strip("\n") + "\n\n"
+    return replace(sample, items=(Item("text", text),), facts=tuple(facts))
+
+
+def gold_and_others(samples: Sequence[Sample], number: int, n_others: int) -> tuple[list[Item], list[Item]]:
+    """The paragraphs that hold the facts of one question, and others: its own first, then those of the next ones."""
+    sample = samples[number]
+    sources = {fact.source for fact in sample.facts}
+    others: dict[str, Item] = {}
+    for other in islice(_from(samples, number), len(samples)):
+        for item in other.items:
+            if item.source not in sources and len(others) < n_others:
+                others.setdefault(item.source, item)
+    return [item for item in sample.items if item.source in sources], list(others.values())
+
+
+def _from(samples: Sequence[Sample], number: int) -> Iterator[Sample]:
+    yield from samples[number:]
+    yield from samples[:number]
+
+
+@dataclass(frozen=True, slots=True)
+class TopSegments:
+    """The best segments by BM25."""
+
+    def __call__(self, sample: Sample, tokens: int) -> Sequence[Evidence]:
+        segments = [each for item in sample.items for each in by_tokens(SEGMENT_TOKENS, estimate_tokens)(item)]
+        scores = Bm25Index(segments).scores(sample.question.text)
+        found = [Evidence(segment, float(score)) for segment, score in zip(segments, scores, strict=True)]
+        return fit(found, Budget(tokens=tokens), estimate_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Recalling:
+    """What a strategy recalls without a model."""
+
+    make: Callable[[], Strategy]
+
+    def __call__(self, sample: Sample, tokens: int) -> Sequence[Evidence]:
+        strategy = self.make()
+        strategy.remember(sample.items)
+        return strategy.recall(sample.question, Budget(tokens=tokens)).evidence
+
+
+SYSTEMS: Mapping[str, Callable[[Sample, int], Sequence[Evidence]]] = {
+    "cut in the middle": Recalling(lambda: FullContext(Kit(), "middle")),
+    "the beginning": Recalling(lambda: FullContext(Kit(), "left")),
+    "the end": Recalling(lambda: FullContext(Kit(), "right")),
+    "bm25": TopSegments(),
+    "qrmem": Recalling(lambda: QRMeM(Kit(), QRMeMSettings(segment_tokens=SEGMENT_TOKENS))),
+}
+
+
+def measure(samples: Sequence[Sample], n_others: int, tokens: int) -> dict[str, dict[str, list[float]]]:
+    """For each system and arrangement the recall of each question's facts."""
+    recalls: dict[str, dict[str, list[float]]] = {name: {} for name in SYSTEMS}
+    for number, sample in enumerate(samples):
+        for arrangement, order in arrangements(*gold_and_others(samples, number, n_others)).items():
+            text = as_one_text(sample, order)
+            for name, system in SYSTEMS.items():
+                recalls[name].setdefault(arrangement, []).append(recall_of(text.facts, system(text, tokens)))
+    return recalls
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parse_arguments(arguments)
+    try:
+        samples = [sample for sample in read_samples(options.form, options.data) if sample.facts][: options.n]
+        if options.write:
+            return _write(samples, options.n_others, options.write)
+        recalls = measure(samples, options.n_others, options.tokens)
+    except (BadData, ModelError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    if not samples:
+        print(f"No question of {options.data} names the sentences that answer it.", file=sys.stderr)
+        return 1
+    names = list(next(iter(recalls.values())))
+    means = {name: {key: interval({"": of[key]}) for key in names} for name, of in recalls.items()}
+    text = markdown(
+        ["shown", *names], [[name, *(with_interval(of[key]) for key in names)] for name, of in means.items()]
+    )
+    title = (
+        f"Recall of supporting sentences by where they stand: {len(samples)} questions of {options.data.name}, "
+        f"up to {options.n_others} other paragraphs, {options.tokens} tokens shown, no model"
+    )
+    figures = {name: {key: round(of[key][1], 4) for key in names} for name, of in means.items()}
+    say("position", title, text, figures, machine=options.machine, html=options.html)
+    return 0
+
+
+def _write(samples: Sequence[Sample], n_others: int, folder: Path) -> int:
+    """One file for each arrangement, in the form that the adapter `generic` reads."""
+    folder.mkdir(parents=True, exist_ok=True)
+    records: dict[str, list[str]] = {}
+    for number, sample in enumerate(samples):
+        for arrangement, order in arrangements(*gold_and_others(samples, number, n_others)).items():
+            text = as_one_text(sample, order)
+            (item,) = text.items
+            record = {
+                "id": sample.id,
+                "question": sample.question.text,
+                "task": sample.question.task,
+                "answers": sample.answers,
+                "context": item.text,
+                "facts": [{"text": item.text[fact.start : fact.end]} for fact in text.facts],
+            }
+            records.setdefault(arrangement, []).append(json.dumps(record, ensure_ascii=False) + "\n")
+    for arrangement, lines in records.items():
+        path = folder / f"{arrangement.replace(' ', '-')}.jsonl"
+        path.write_text("".join(lines), encoding="utf-8")
+        print(f"{len(lines)} questions in {path}.")
+    return 0
+
+
+def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="weft bench memory position", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path, metavar="FILE", help="questions with their supporting sentences")
+    parser.add_argument("--form", default="hotpotqa", choices=("hotpotqa", "generic"), help="of the file (hotpotqa)")
+    parser.add_argument("--n", type=int, default=None, help="as many questions from the beginning (all)")
+    parser.add_argument("--n-others", type=int, default=40, help="paragraphs around those that answer (40)")
+    parser.add_argument("--tokens", type=int, default=1000, help="that are shown (1000)")
+    parser.add_argument("--write", type=Path, metavar="FOLDER", help="write the texts and measure nothing")
+    parser.add_argument("--machine", default="", metavar="WORDS", help="what this machine is, for the results")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="also write a page")
+    return parser.parse_args(arguments)
