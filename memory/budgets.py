@@ -91,17 +91,25 @@ def cut(text: str, limit: int, count: Count, keep: Keep = "middle") -> str:
     `keep` "left" leaves the beginning, "right" the end, and "middle" takes out the middle: half of the limit is the
     beginning (papers' spec 1.1). Exact by `count`: one more character would be too much, as far as tokens allow that.
     """
+    n_first, n_last = kept_ends(text, limit, count, keep)
+    return text[:n_first] + text[len(text) - n_last :]
+
+
+def kept_ends(text: str, limit: int, count: Count, keep: Keep) -> tuple[int, int]:
+    """How many characters of the beginning and of the end `cut` leaves; all and none where the text fits."""
     if limit <= 0:
-        return ""
+        return 0, 0
     if _fits(text, limit, count):
-        return text
+        return len(text), 0
+    n_first = 0
+    if keep != "right":
+        half = limit if keep == "left" else (limit + 1) // 2
+        n_first = _longest(len(text), lambda n: count(text[:n]) <= half, half)
     if keep == "left":
-        return text[: _longest(len(text), lambda n: count(text[:n]) <= limit, limit)]
-    if keep == "right":
-        return text[len(text) - _longest(len(text), lambda n: count(text[len(text) - n :]) <= limit, limit) :]
-    head = cut(text, (limit + 1) // 2, count, "left")
-    rest = text[len(head) :]
-    return head + rest[len(rest) - _longest(len(rest), lambda n: count(head + rest[len(rest) - n :]) <= limit, limit) :]
+        return n_first, 0
+    n_left = len(text) - n_first
+    first = text[:n_first]
+    return n_first, _longest(n_left, lambda n: count(first + text[len(text) - n :]) <= limit, limit)
 
 
 def _fits(text: str, limit: int, count: Count) -> bool:

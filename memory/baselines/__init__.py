@@ -1,1 +1,12 @@
-"""What the papers compare with: whole texts, top hits, rewritten questions, memos."""
+"""What does a simpler way give? The strategies that the papers compare with.
+
+Start with `base`; each file is one way to choose what the model sees. Knows no other strategy.
+"""
+
+from .base import Baseline
+from .decomposition import Decomposition
+from .full_context import FullContext
+from .retrieval import Hyde, Rewriting, TopK
+from .summary import Summary
+
+__all__ = ["Baseline", "Decomposition", "FullContext", "Hyde", "Rewriting", "Summary", "TopK"]

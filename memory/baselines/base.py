@@ -1,0 +1,126 @@
+"""What all baselines share: what is remembered, and an answer from what is recalled in one last call.
+
+Owns the items and their segments. How a baseline finds what it shows is its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+
+from ...llm.conversation import FRAME_TOKENS
+from ...llm.protocol import Cancel
+from ..accountant import Accountant, Call
+from ..budgets import cut
+from ..splitters import by_tokens
+from ..strategy import Kit
+from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment
+from .prompts import answer_prompt
+
+NO_MODEL = "No model is configured: this is the evidence alone."
+CANCELLED = "Cancelled before the model answered."
+
+SEGMENT_TOKENS = 600  # QRMeM
+ANSWER_TOKENS = 128
+JOINED_BY = "\n\n"
+"""What stands between two segments in a prompt."""
+
+
+class Baseline(ABC):
+    """A strategy: documents are cut by tokens into segments of whole sentences; a turn is one segment."""
+
+    def __init__(
+        self, kit: Kit, name: str, *, segment_tokens: int = SEGMENT_TOKENS, answer_tokens: int = ANSWER_TOKENS
+    ) -> None:
+        self.name = name
+        self._kit = kit
+        self._answer_tokens = answer_tokens
+        self._accountant = None if kit.accountant is None else kit.accountant.speaking_for(name)
+        self._split = by_tokens(segment_tokens, self._count, hard=True)
+        self._lock = threading.Lock()
+        self._items: dict[str, dict[int, Item]] = {}  # by source and number
+        self._segments: tuple[Segment, ...] | None = None  # of the items, made when they are asked for
+
+    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
+        """Nothing is read before a question is asked."""
+        with self._lock:
+            for item in items:
+                if item.kind == "turn":
+                    self._items.setdefault(item.source, {})[item.number] = item
+                else:
+                    self._items[item.source] = {0: item}
+            self._segments = None
+
+    def forget(self, source: str) -> None:
+        with self._lock:
+            self._items.pop(source, None)
+            self._segments = None
+
+    @abstractmethod
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled: ...
+
+    def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
+        accountant = self._accountant
+        if accountant is None:
+            return Answer("", self.recall(question, budget or Budget(), cancel), self.name, notes=(NO_MODEL,))
+        accountant.prepare(cancel)
+        before, model = accountant.ledger.of(self.name), accountant.model.info.name
+        room = self._room(accountant, question)
+        recalled = self.recall(question, budget or Budget(tokens=room), cancel)
+        text, notes = "", [str(step.detail["note"]) for step in recalled.trace if "note" in step.detail]
+        if cancel is not None and cancel.cancelled:
+            notes.append(CANCELLED)
+        else:
+            context = shown(recalled.evidence) if recalled.context is None else recalled.context
+            prompt = answer_prompt(question, cut(context, room, self._count, "left"))
+            text = accountant.ask(Call.of("answer", prompt, max_new_tokens=self._answer_tokens), cancel)
+        return Answer(text, recalled, self.name, model, accountant.ledger.of(self.name) - before, tuple(notes))
+
+    def estimate(self, question: Question) -> Cost:
+        if self._accountant is None:
+            return Cost()
+        frame = self._count(answer_prompt(question, ""))
+        shown = min(self._room(self._accountant, question), self._most_shown())
+        return self._cost_to_recall(question) + Cost(1, frame + shown, self._answer_tokens)
+
+    def _cost_to_recall(self, question: Question) -> Cost:
+        """An upper bound of what `recall` would cost. For those that ask a model before the last call."""
+        return Cost()
+
+    def _most_shown(self) -> int:
+        """Tokens of what `recall` shows, at most."""
+        return sum(self._count(segment.text + JOINED_BY) for segment in self._all_segments())
+
+    @property
+    def _count(self) -> Callable[[str], int]:
+        return self._kit.count_tokens if self._accountant is None else self._accountant.model.count_tokens
+
+    def _room(self, accountant: Accountant, question: Question) -> int:
+        """Tokens that the window leaves for what is shown in the last prompt."""
+        frame = self._count(answer_prompt(question, "")) + FRAME_TOKENS
+        return max(0, accountant.window_tokens - self._answer_tokens - frame)
+
+    def _all_items(self) -> list[Item]:
+        """In the order in which their sources came, turns by their numbers."""
+        with self._lock:
+            return [held[number] for held in self._items.values() for number in sorted(held)]
+
+    def _all_segments(self) -> tuple[Segment, ...]:
+        """Those with words, in the order of the items. The same object until something changes."""
+        items = self._all_items()
+        with self._lock:
+            if self._segments is None:
+                pieces = (piece for item in items for piece in self._pieces(item))
+                self._segments = tuple(piece for piece in pieces if piece.text.strip())
+            return self._segments
+
+    def _pieces(self, item: Item) -> list[Segment]:
+        if item.kind == "turn":
+            return [Segment(item.source, item.number, item.text, 0, item.first_line, item.said_at)]
+        return self._split(item)
+
+
+def shown(evidence: Iterable[Evidence]) -> str:
+    """Evidence as a prompt shows it."""
+    return JOINED_BY.join(each.segment.text for each in evidence)

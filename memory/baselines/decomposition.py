@@ -1,0 +1,106 @@
+"""A question in parts: each answered in turn from what is found for it, then the whole (DECOM in QRMeM's tables).
+
+Owns the order of the parts and what of one is put into the next.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ...llm.protocol import Cancel
+from ..accountant import Call, Stopped, Unreadable
+from ..budgets import cut, fit
+from ..scoring import Indexer
+from ..strategy import Kit
+from ..values import Budget, Cost, Evidence, Question, Recalled, Step
+from . import prompts
+from .base import shown
+from .retrieval import MOST_QUERIES, QUERY_TOKENS, TopK
+
+PART_TOKENS = 64
+
+_REFERENCE = re.compile(r"#(\d+)")
+
+
+class Decomposition(TopK):
+    """What was found out stands before what was found, so that the last call sees both."""
+
+    _most_queries = MOST_QUERIES
+
+    def __init__(self, kit: Kit, k: int | None = 3, score: Indexer | None = None) -> None:
+        super().__init__(kit, k, score, name="decomposition")
+
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+        if self._accountant is None:
+            return self._found([question.text], budget, ())
+        steps, answers, found = list[Step](), list[str](), dict[str, Evidence]()
+        try:
+            for part in self._parts(question, steps, cancel):
+                asked = _with_answers(part, answers)
+                evidence = self._found([asked], Budget(), ()).evidence
+                answers.append(self._answer_part(asked, evidence, cancel))
+                for each in evidence:
+                    place = each.segment.place
+                    if place not in found or each.score > found[place].score:
+                        found[place] = each
+                steps.append(Step("part", {"question": asked, "answer": answers[-1], "found": list(found)}))
+                if cancel is not None and cancel.cancelled:
+                    break
+        except Stopped:
+            pass
+        asked_and_answered = [
+            f"{step.detail['question']} {step.detail['answer']}" for step in steps if step.name == "part"
+        ]
+        notes = prompts.fill(prompts.FOUND_OUT, answers="\n".join(asked_and_answered)) if asked_and_answered else ""
+        left = budget
+        if budget.tokens is not None:
+            notes = cut(notes, budget.tokens // 2, self._count, "right")
+            left = Budget(budget.n, budget.tokens - self._count(notes), budget.words, budget.characters_each)
+        chosen = fit(found.values(), left, self._count, self._order)
+        return Recalled(chosen, tuple(steps), notes + shown(chosen))
+
+    def _parts(self, question: Question, steps: list[Step], cancel: Cancel | None) -> list[str]:
+        assert self._accountant is not None
+        try:
+            return self._accountant.ask_for_json(self._call(question), _read_parts, cancel)
+        except Stopped:
+            raise
+        except Unreadable as error:
+            steps.append(Step("decompose", {"note": f"The question was not taken apart: {error}"}))
+            return [question.text]
+
+    def _answer_part(self, part: str, evidence: tuple[Evidence, ...], cancel: Cancel | None) -> str:
+        assert self._accountant is not None
+        room = self._room(self._accountant, Question(part))
+        prompt = prompts.fill(prompts.PART, context=cut(shown(evidence), room, self._count, "left"), question=part)
+        return self._accountant.ask(Call.of("part", prompt, max_new_tokens=PART_TOKENS), cancel)
+
+    def _call(self, question: Question) -> Call:
+        history = prompts.history_of(question)
+        prompt = prompts.fill(prompts.DECOMPOSE, question=question.text, history=history, n=MOST_QUERIES)
+        return Call.of("decompose", prompt, max_new_tokens=QUERY_TOKENS)
+
+    def _cost_to_recall(self, question: Question) -> Cost:
+        sizes = sorted((self._count(segment.text) for segment in self._all_segments()), reverse=True)[: self._k]
+        part = self._count(prompts.PART) + sum(sizes) + QUERY_TOKENS
+        first = Cost(1, self._count(self._call(question).messages[-1].text), QUERY_TOKENS)
+        return first + Cost(MOST_QUERIES, MOST_QUERIES * part, MOST_QUERIES * PART_TOKENS)
+
+
+def _read_parts(value: Any) -> list[str]:
+    parts = value["questions"] if isinstance(value, dict) else value
+    questions = [part.strip() for part in parts if isinstance(part, str) and part.strip()]
+    if not questions:
+        raise ValueError("no questions")
+    return questions[:MOST_QUERIES]
+
+
+def _with_answers(part: str, answers: list[str]) -> str:
+    """A part with the answers that it refers to: "Where was #1 born?"."""
+
+    def answer(match: re.Match[str]) -> str:
+        number = int(match[1])
+        return answers[number - 1] if 0 < number <= len(answers) else match[0]
+
+    return _REFERENCE.sub(answer, part)

@@ -1,0 +1,47 @@
+"""Everything in the prompt, as far as the window goes (papers' spec, row 7).
+
+Owns which part of the text is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...llm.protocol import Cancel
+from ..budgets import Keep, kept_ends
+from ..strategy import Kit
+from ..values import Budget, Evidence, Item, Question, Recalled, Segment, Step
+from .base import JOINED_BY, Baseline
+
+
+class FullContext(Baseline):
+    """`keep` "left" shows the beginning, "right" the end, and "middle" cuts the middle out, as LongBench does."""
+
+    def __init__(self, kit: Kit, keep: Keep = "middle", *, answer_tokens: int = 128) -> None:
+        super().__init__(kit, f"full_{keep}", answer_tokens=answer_tokens)
+        self._keep: Keep = keep
+
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+        """The text in its order, exactly as many of its tokens as the budget has. Its other limits say nothing here."""
+        items = self._all_items()
+        text = JOINED_BY.join(item.text for item in items)
+        n_first, n_last = len(text), 0
+        if budget.tokens is not None:
+            n_first, n_last = kept_ends(text, budget.tokens, self._count, self._keep)
+        rest = len(text) - n_last
+        pieces = [*_between(items, 0, n_first), *_between(items, rest, len(text))]
+        evidence = tuple(Evidence(piece, 1.0, "stands in the part that fits") for piece in pieces)
+        step = Step("cut", {"keep": self._keep, "characters_cut": rest - n_first})
+        return Recalled(evidence, (step,), text[:n_first] + text[rest:])
+
+
+def _between(items: list[Item], first: int, last: int) -> Iterator[Segment]:
+    """What of each item stands between two places of the joined text."""
+    at = 0
+    for item in items:
+        start, end = max(0, first - at), min(len(item.text), last - at)
+        if start < end:
+            line = item.first_line + item.text.count("\n", 0, start)
+            number = item.number if item.kind == "turn" else int(start > 0)
+            yield Segment(item.source, number, item.text[start:end], start, line, item.said_at)
+        at += len(item.text) + len(JOINED_BY)

@@ -1,0 +1,80 @@
+"""A text made shorter and shorter until it fits, and the answer from that (the summary baseline of QRMeM).
+
+Owns the rounds. The summaries know nothing of the question, so they are kept for the next one.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ...llm.conversation import FRAME_TOKENS
+from ...llm.protocol import Cancel
+from ..accountant import Accountant, Call
+from ..budgets import cut
+from ..splitters import by_tokens
+from ..strategy import Kit
+from ..values import Budget, Cost, Item, Question, Recalled, Step
+from . import prompts
+from .base import JOINED_BY, Baseline
+
+SUMMARY_TOKENS = 256
+MOST_ROUNDS = 6
+
+_WORDS_PER_TOKEN = 0.6  # so that a summary of so many words ends before it is cut off
+
+
+class Summary(Baseline):
+    """Nothing of the text itself is shown, so there is no evidence; without a model there is nothing at all."""
+
+    def __init__(self, kit: Kit) -> None:
+        super().__init__(kit, "summary")
+
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+        if self._accountant is None:
+            return Recalled((), (Step("summary", {"note": "A summary needs a model; there is none."}),))
+        self._accountant.prepare(cancel)
+        room = self._room(self._accountant, question)
+        room = room if budget.tokens is None else min(room, budget.tokens)
+        text, sizes = self._text(), list[int]()
+        for _ in range(MOST_ROUNDS):
+            sizes.append(self._count(text))
+            if sizes[-1] <= room or (cancel is not None and cancel.cancelled):
+                break
+            shorter = self._shortened(self._accountant, text, cancel)
+            if self._count(shorter) >= sizes[-1]:
+                break  # this model does not make it shorter
+            text = shorter
+        return Recalled((), (Step("summary", {"tokens": sizes}),), cut(text, room, self._count, "middle"))
+
+    def _shortened(self, accountant: Accountant, text: str, cancel: Cancel | None) -> str:
+        size = max(1, accountant.window_tokens - SUMMARY_TOKENS - self._count(_prompt("")) - FRAME_TOKENS)
+        pieces = [piece.text for piece in by_tokens(size, self._count, hard=True)(Item("", text)) if piece.text.strip()]
+        tasks = [
+            partial(accountant.ask, Call.of("summarise", _prompt(piece), max_new_tokens=SUMMARY_TOKENS), cancel)
+            for piece in pieces
+        ]
+        return "\n".join(filter(None, accountant.ask_all(tasks)))
+
+    def _text(self) -> str:
+        return JOINED_BY.join(item.text for item in self._all_items())
+
+    def _most_shown(self) -> int:
+        return self._count(self._text())
+
+    def _cost_to_recall(self, question: Question) -> Cost:
+        """The first round reads all; each further one what the one before wrote, at most."""
+        assert self._accountant is not None
+        n_tokens, room, cost = self._most_shown(), self._room(self._accountant, question), Cost()
+        frame = self._count(_prompt("")) + FRAME_TOKENS
+        size = max(1, self._accountant.window_tokens - SUMMARY_TOKENS - frame)
+        for _ in range(MOST_ROUNDS):
+            if n_tokens <= room:
+                break
+            n_pieces = 2 * n_tokens // size + 1  # two pieces next to each other are more than one holds
+            cost += Cost(n_pieces, n_tokens + n_pieces * frame, n_pieces * SUMMARY_TOKENS)
+            n_tokens = min(n_tokens, n_pieces * SUMMARY_TOKENS)
+        return cost
+
+
+def _prompt(text: str) -> str:
+    return prompts.fill(prompts.SUMMARISE, text=text, n=int(SUMMARY_TOKENS * _WORDS_PER_TOKEN))
