@@ -28,7 +28,8 @@ from typing import Literal
 
 from ..codegraph import SyntaxTree, language_of
 from ..llm import Cancel, CodeModel
-from ..memory.storage import MemoryStore
+from ..memory import Segment
+from ..memory.storage import MemoryStore, StoreError
 from ..retrieval import RankedFragment, RepositoryIndex, RetrievalOptions, Retrieved
 from .analysis import analyse
 from .chat.commands import Selection
@@ -73,6 +74,9 @@ COUNTERS_KEPT_AFTER_S = 30.0
 
 LONGEST_GIVING_WAY_S = 0.5
 """An answer that is being written goes on after so long, a piece at a time, however much is typed."""
+
+LONGEST_WAIT_FOR_DOCUMENTS_S = 1.0
+"""A question waits no longer for notebooks and PDF files to be read; a later one finds them."""
 
 LONGEST_WAIT_S = 0.1
 """A request waits no longer for edits of other files to be indexed; while a first index is built they queue."""
@@ -457,8 +461,21 @@ class Workspace:
         options: GatherOptions | None = None,
         turns: Sequence[Exhibit] = (),
     ) -> Case:
-        """Everything that speaks to a question, of one folder or of all. Unsaved edits count."""
-        return gather(self.indexes(folder), question, options or GatherOptions(), turns)
+        """Everything that speaks to a question, of one folder or of all: code, documents and these past turns.
+
+        Unsaved edits count. Raises ValueError for a folder that is none of this workspace.
+        """
+        indexes = self.indexes(folder)
+        beside, notes = dict[str, Sequence[Segment]](), list[str]()
+        for root in indexes:
+            try:
+                documents = self.documents(root)
+                beside[root] = documents.beside_code(LONGEST_WAIT_FOR_DOCUMENTS_S)
+                notes += documents.notes
+            except StoreError as error:  # code answers as well without what is kept of documents
+                notes.append(str(error))
+        case = gather(indexes, question, options or GatherOptions(), turns, beside)
+        return replace(case, notes=(*case.notes, *notes))
 
     def indexes(self, folder: Path | str | None = None) -> dict[str, RepositoryIndex]:
         """The newest snapshots by folder, of one or of all. Unsaved edits are in them."""

@@ -24,7 +24,7 @@ LONGEST_SECTION = 40
 NESTED_LINES = 8
 """A function inside a function is a unit of its own from this many lines on."""
 
-DOCUMENT_SUFFIXES = (".md", ".markdown", ".rst", ".txt", ".adoc", ".org", ".mdx")
+DOCUMENT_SUFFIXES = (".md", ".markdown", ".rst", ".txt", ".adoc", ".org", ".mdx", ".ipynb", ".pdf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Unit:
 @lru_cache(maxsize=4096)
 def is_document(path: str) -> bool:
     """Whether a path names prose."""
-    name = PurePosixPath(path)
+    name = PurePosixPath(path.partition("#")[0])  # pages of a file: paper.pdf#page=3
     return name.suffix.lower() in DOCUMENT_SUFFIXES or name.name.split(".")[0].upper() in _PROSE
 
 

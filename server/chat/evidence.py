@@ -7,13 +7,16 @@ Owns how these are fused and ordered. What ranks them is in `retrieval/questions
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
+from ...memory import Segment
 from ...memory.strategy import estimate_tokens
 from ...retrieval import RepositoryIndex
 from ...retrieval.names import Named
 from ...retrieval.questions import Found, SearchOptions, search
+from .beside import index_beside
 from .certainty import SAID_BY_THE_GRAPH, certainty
 from .exhibits import exhibits_of, without_repeats
 from .findings import findings
@@ -36,53 +39,74 @@ class GatherOptions:
     search: SearchOptions = field(default_factory=SearchOptions)
 
 
+@dataclass(frozen=True, slots=True)
+class _Searched:
+    """What was found in one snapshot, and the folder that exhibits name."""
+
+    folder: str
+    index: RepositoryIndex
+    found: Found
+
+    @property
+    def scale(self) -> float:
+        """Makes scores of several snapshots comparable: a question weighs 1 in each."""
+        return 1 / (sum(self.found.idf) or 1.0)
+
+
 def gather(
     indexes: Mapping[str, RepositoryIndex],
     question: str,
     options: GatherOptions = GatherOptions(),
     turns: Sequence[Exhibit] = (),
+    documents: Mapping[str, Sequence[Segment]] = MappingProxyType({}),
 ) -> Case:
     """The case of a question, best exhibit first, in at most the tokens of the options.
 
     `indexes` are the snapshots by workspace folder; with a single one exhibits name no folder. `turns` are past turns
-    that may matter, best first. Raises nothing: a question without words gives an empty case.
+    that may matter, best first. `documents` are segments by folder; those of files that an index holds are found there.
+    Raises nothing: a question without words gives an empty case.
     """
     started = time.perf_counter()
-    founds = {folder: search(index, question, options.search) for folder, index in indexes.items()}
+    shown = {folder: "" if len(indexes) == 1 else folder for folder in indexes}
+    code = [_Searched(shown[f], index, search(index, question, options.search)) for f, index in indexes.items()]
+    beside = ((f, index_beside(indexes[f], segments)) for f, segments in documents.items() if f in indexes)
+    more = [_Searched(shown[f], i, search(i, question, options.search)) for f, i in beside if i.n_files]
     searched = time.perf_counter()
-    single = len(indexes) == 1
-    ranked: list[Exhibit] = []
-    said = []
-    for folder, found in founds.items():
-        shown = "" if single else folder
-        said += findings(found, indexes[folder], shown)
-        for weighed in found.units:
-            ranked += exhibits_of(found, weighed, indexes[folder], shown)
-    ranked.sort(key=lambda exhibit: -exhibit.score)
+    said = [finding for one in code for finding in findings(one.found, one.index, one.folder)]
     first = [exhibit for finding in said for exhibit in finding.exhibits]
+    ranked = sorted((exhibit for one in (*code, *more) for exhibit in _exhibits(one)), key=lambda e: -e.score)
     # What the graph says comes first and keeps its order; the search goes on below it.
     top = ranked[0].score if ranked else 1.0
     first = [replace(exhibit, score=top * 1.01 ** (len(first) - rank)) for rank, exhibit in enumerate(first)]
-    room = options.max_tokens
-    past = _within(turns, int(room * TURN_SHARE), options.max_exhibits // 3)
-    room -= sum(_tokens(turn) for turn in past)
-    exhibits = _with_ways(_within(without_repeats([*first, *ranked]), room, options.max_exhibits), indexes, single)
-    sure = max(map(certainty, founds.values()), default=0.0)
-    if first and any(found.as_written for found in founds.values()):
+    past = _within(turns, int(options.max_tokens * TURN_SHARE), options.max_exhibits // 3)
+    room = options.max_tokens - sum(map(_tokens, past))
+    chosen = _within(without_repeats([*first, *ranked]), room, options.max_exhibits)
+    sure = max((certainty(one.found) for one in (*code, *more)), default=0.0)
+    if first and any(one.found.as_written for one in code):
         sure = max(sure, SAID_BY_THE_GRAPH)
+    founds = [one.found for one in (*code, *more)]
+    looked_for, missing = _words(founds)
     done = time.perf_counter()
     return Case(
         question,
-        (*exhibits, *past),
+        (*_with_ways(chosen, {one.folder: one.index for one in code}), *past),
         sure,
-        tuple(dict.fromkeys(name for found in founds.values() for name, _ in found.named)),
+        tuple(dict.fromkeys(name for found in founds for name, _ in found.named)),
         tuple(said),
-        *_words(list(founds.values())),
+        looked_for,
+        missing,
         timings_ms={"search": 1e3 * (searched - started), "exhibits": 1e3 * (done - searched)},
     )
 
 
-def _with_ways(exhibits: list[Exhibit], indexes: Mapping[str, RepositoryIndex], single: bool) -> list[Exhibit]:
+def _exhibits(searched: _Searched) -> Iterator[Exhibit]:
+    for weighed in searched.found.units:
+        for exhibit in exhibits_of(searched.found, weighed, searched.index, searched.folder):
+            parts = tuple(replace(part, value=part.value * searched.scale) for part in exhibit.parts)
+            yield replace(exhibit, score=exhibit.score * searched.scale, parts=parts)
+
+
+def _with_ways(exhibits: Sequence[Exhibit], indexes: Mapping[str, RepositoryIndex]) -> list[Exhibit]:
     """The best definitions with the calls that lead to them; each definition once."""
     names = [exhibit.symbol for exhibit in exhibits]
     made, done = list(exhibits), set[tuple[str, str, str]]()
@@ -91,7 +115,7 @@ def _with_ways(exhibits: list[Exhibit], indexes: Mapping[str, RepositoryIndex], 
         if exhibit.kind != "definition" or key in done or len(done) == N_WAYS:
             continue
         done.add(key)
-        index = next(iter(indexes.values())) if single else indexes[exhibit.folder]
+        index = indexes[exhibit.folder]
         definition = index.graph.definition(exhibit.path, exhibit.symbol)
         if definition is not None:
             steps = way_here(index, Named(exhibit.path, definition), names)

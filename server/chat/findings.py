@@ -31,6 +31,8 @@ def findings(found: Found, index: RepositoryIndex, folder: str = "") -> list[Fin
 
 
 def _callers(asked: Asked) -> Iterator[Finding]:
+    if not any(_is_used(name, asked.wording.text) for name, _ in asked.names):
+        return
     for name, definitions in asked.names:
         last = name.rpartition(".")[2]
         found = {(site.path, site.line): site for named in definitions for site in callers(asked.index, named)}
@@ -57,6 +59,19 @@ def _callers(asked: Asked) -> Iterator[Finding]:
             yield Finding(f"No call of `{name}` is known in this repository.", tuple(shown))
 
 
+def _is_used(name: str, text: str) -> bool:
+    """Whether a question speaks of the use of this name, and not of what it uses: "calls pay", "where is pay used"."""
+    written = r"[\s_]*".join(map(re.escape, name)) if name.isalnum() else re.escape(name)
+    quoted = rf"[`'\"]?(?:\w+[.])*{written}(?:\(\))?[`'\"]?"
+    return re.search(rf"{_USES}{quoted}|{quoted}{_USED}", text, re.IGNORECASE) is not None
+
+
+_USES = (
+    r"\b(?:calls?|us(?:es?|ing)|invok(?:es?|ing)|imports?|instantiates?|constructs?|creates?|makes?|references?"
+    r"|callers? of|us(?:es|ages?) of|depends? on|refers? to)\s+(?:(?:the|an?|all|any)\s+)?"
+    r"(?:(?:class|function|method)\s+)?"
+)
+_USED = r"\s+(?:\w+\s+){0,2}(?:called|used|invoked|imported|instantiated|constructed|created|made|referenced|needed)\b"
 _IMPORTS = re.compile(r"import|\buse[sd]?\b|usage|depend|refer", re.IGNORECASE)
 
 
