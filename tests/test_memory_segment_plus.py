@@ -532,13 +532,27 @@ def test_forgetting_and_replacing(scripted_chat):
     assert plus.recall(Question("mill"), Budget()).context == "[mill.txt, part 1] The mill is blue."
 
 
-def test_rounds_of_a_conversation_are_read_together(scripted_chat):
+def test_rounds_of_a_conversation_are_read_together_and_keep_their_numbers_and_times(scripted_chat):
     model = scripted_chat(script(note=noting))
-    plus = strategy(model)
+    plus = strategy(model, segment_tokens=100)
     plus.remember([Item("chat 1", "user: Who bought it?", "turn", 0)])
-    plus.remember([Item("chat 1", "bot: Nora bought it in 1921.", "turn", 1)])
-    plus.recall(Question("When?"), Budget())
+    plus.remember([Item("chat 1", "bot: Nora bought it in 1921.", "turn", 1, said_at=60.0)])
+    recalled = plus.recall(Question("When?"), Budget())
+    assert len([prompt for prompt in model.prompts if GATHER in prompt]) == 1
     assert "Who bought it?\nbot: Nora" in model.prompts[0]
+    assert "[chat 1, part 2, 1970-01-01 00:01] Nora bought it in 1921." in recalled.context
+    assert [each.segment.number for each in recalled.evidence] == [1]
+
+
+def test_short_documents_share_a_note_with_their_names(scripted_chat):
+    model = scripted_chat(script(note=noting))
+    plus = strategy(model, segment_tokens=30)
+    plus.remember([document("It rains.", "a.md"), document("Nora bought it in 1921.", "b.md"), document(TEXT, "c.md")])
+    recalled = plus.recall(Question("When?"), Budget())
+    gathered = [prompt for prompt in model.prompts if GATHER in prompt]
+    assert "## a.md\nIt rains.\n\n## b.md\nNora bought" in gathered[0] and len(gathered) == 3
+    assert "[b.md, part 1] Nora bought it in 1921." in recalled.context
+    assert words(gathered[0]) < 250
 
 
 def test_the_estimate_is_an_upper_bound(scripted_chat):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import Any
 
 from ..scoring import Indexer
@@ -84,9 +85,9 @@ def extracted_notes(segments: Sequence[Segment], question: str, indexer: Indexer
 
 def shown(note: Note, *, with_reasoning: bool = True) -> str:
     """A note as prompts show it: each quote with the place of its segment, as order matters, and the reasoning."""
-    lines = [f"[{_place(quote.segment)}] {quote.text}" for quote in note.quotes]
+    lines = [f"[{place_of(quote.segment)}] {quote.text}" for quote in note.quotes]
     if note.reasoning and note.is_free:
-        lines.append(f"[{_place(note.segments[0])}] {note.reasoning}" if note.segments else note.reasoning)
+        lines.append(f"[{place_of(note.segments[0])}] {note.reasoning}" if note.segments else note.reasoning)
     elif note.reasoning and with_reasoning:
         lines.append(f"Reasoning: {note.reasoning}")
     return "\n".join(lines)
@@ -128,8 +129,11 @@ def _sentences(text: str) -> Iterator[tuple[int, str]]:
         start = end
 
 
-def _place(segment: Segment) -> str:
-    return f"{segment.source}, part {segment.number + 1}"
+def place_of(segment: Segment) -> str:
+    """Where and, as far as that is known, when it was said."""
+    said = None if segment.said_at is None else datetime.fromtimestamp(segment.said_at, timezone.utc)
+    when = "" if said is None else f", {said:%Y-%m-%d %H:%M}"
+    return f"{segment.source}, part {segment.number + 1}{when}"
 
 
 def _texts(value: Any) -> list[str]:

@@ -1,4 +1,7 @@
-"""The stages that ask a model, for one question: a note of each segment, a label of each note, merged notes.
+"""The stages that ask a model, for one question: a note of each part, a label of each note, merged notes.
+
+A part is a segment, or as many small ones next to each other as fill one: a note of every short document or round of
+a conversation would cost too much.
 
 Owns the prompts' calls and what stands in for an answer that cannot be read. Knows no budget and no last answer.
 """
@@ -20,9 +23,33 @@ from .merge import How, joined
 from .notes import Note, Quote, extracted_notes, free_note, read_note, shown
 from .settings import SegmentPlusSettings
 
+Part = tuple[Segment, ...]
+
+
+def parts_of(segments: Sequence[Segment], size: int, count_tokens: Callable[[str], int]) -> list[Part]:
+    """All segments in order, in parts of up to `size` tokens."""
+    parts: list[Part] = []
+    left = 0
+    for segment in segments:
+        tokens = count_tokens(segment.text) + count_tokens(_heading(segment)) + 1
+        if parts and tokens <= left:
+            parts[-1] += (segment,)
+        else:
+            parts.append((segment,))
+            left = size
+        left -= tokens
+    return parts
+
+
+def text_of(part: Part) -> str:
+    """What a prompt shows; where there are several sources, each text has the name of its own above it."""
+    if len({segment.source for segment in part}) == 1:
+        return "\n".join(segment.text for segment in part)
+    return "\n\n".join(f"{_heading(segment)}\n{segment.text}" for segment in part)
+
 
 class Stages:
-    """`unreadable` are the numbers of the segments whose notes a model wrote in no readable form."""
+    """`unreadable` are the numbers of the parts whose notes a model wrote in no readable form."""
 
     def __init__(
         self,
@@ -40,9 +67,9 @@ class Stages:
         self._cancel = cancel or Cancel()
         self.unreadable: list[int] = []
 
-    def gather(self, segments: Sequence[Segment]) -> list[Note]:
-        """A note for each segment, in order, with scores of its quotes. Segments after a cancel are left out."""
-        tasks = [partial(self._note_of, piece, number, len(segments)) for number, piece in enumerate(segments, 1)]
+    def gather(self, parts: Sequence[Part]) -> list[Note]:
+        """A note for each part, in order, with scores of its quotes. Parts after a cancel are left out."""
+        tasks = [partial(self._note_of, part, number, len(parts)) for number, part in enumerate(parts, 1)]
         return self._scored([note for note in self._accountant.ask_all(tasks) if note is not None])
 
     def filter(self, notes: Sequence[Note]) -> list[Note]:
@@ -60,21 +87,21 @@ class Stages:
         """One note for each batch."""
         return self._accountant.ask_all([partial(self._merged, batch, how) for batch in batches])
 
-    def _note_of(self, segment: Segment, number: int, total: int) -> Note | None:
+    def _note_of(self, part: Part, number: int, total: int) -> Note | None:
         if self._cancel.cancelled:
             return None
         template = prompts.GATHER if self._settings.structured else prompts.GATHER_FREELY
-        prompt = template.format(number=number, total=total, segment=segment.text, question=self._question)
+        prompt = template.format(number=number, total=total, segment=text_of(part), question=self._question)
         call = Call.of("note", prompt, max_new_tokens=self._settings.note_tokens)
         if not self._settings.structured:
-            return free_note(self._accountant.ask(call, self._cancel), (segment,))
+            return free_note(self._accountant.ask(call, self._cancel), part)
         try:
-            return self._accountant.ask_for_json(call, lambda value: read_note(value, (segment,)), self._cancel)
+            return self._accountant.ask_for_json(call, lambda value: read_note(value, part), self._cancel)
         except Unreadable:
             if self._cancel.cancelled:
                 return None
             self.unreadable.append(number)
-            return extracted_notes([segment], self._question, self._indexer)[0]
+            return joined(extracted_notes(part, self._question, self._indexer))
 
     def _scored(self, notes: Sequence[Note]) -> list[Note]:
         """What has to go first, should not all of it fit, is what fits the question worst."""
@@ -109,6 +136,10 @@ class Stages:
     def _merge_call(self, template: str, notes: str) -> Call:
         prompt = template.format(notes=notes, question=self._question)
         return Call.of("merge", prompt, max_new_tokens=self._settings.note_tokens)
+
+
+def _heading(segment: Segment) -> str:
+    return f"## {segment.source}"
 
 
 def _chosen(note: Note, joint: Note) -> tuple[Quote, ...]:

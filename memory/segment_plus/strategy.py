@@ -20,9 +20,9 @@ from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, S
 from . import prompts
 from .filter import LABEL_TOKENS
 from .merge import MOST_ROUNDS, Merged, cut_to_fit, merge_until_fit
-from .notes import Note, Quote, extracted_notes, shown
+from .notes import Note, Quote, extracted_notes, place_of, shown
 from .settings import SegmentPlusSettings
-from .stages import Stages
+from .stages import Part, Stages, parts_of, text_of
 
 UNANSWERABLE = "unanswerable"
 
@@ -62,10 +62,11 @@ class SegmentPlus:
         if self._accountant is not None:
             self._accountant.prepare(cancel)
         segments, room = self._chosen(question), self._room(question)
+        parts = self._parts(question, segments)
         room = room if budget.tokens is None else min(room, budget.tokens)
         if self._accountant is None:
             notes = extracted_notes(segments, question.text, self._indexer)
-            step = Step("notes", {"segments": len(segments), "by": "score, as no model is configured"})
+            step = Step("notes", {"parts": len(parts), "by": "score, as no model is configured"})
             return self._recalled(cut_to_fit(notes, self._size, room), budget, [step])
         batch_room = max(1, self._free(question, self._settings.note_tokens))
         stages = Stages(
@@ -77,8 +78,8 @@ class SegmentPlus:
             count_tokens=self._count,
             cancel=cancel,
         )
-        notes = stages.gather(segments)
-        steps = [_gathered(notes, len(segments), len(stages.unreadable))]
+        notes = stages.gather(parts)
+        steps = [_gathered(notes, len(parts), len(stages.unreadable))]
         kept = stages.filter(notes)
         steps.append(Step("filter", {"kept": [_number(note) for note in kept], "of": len(notes)}))
         if not kept and not (cancel and cancel.cancelled):
@@ -107,17 +108,17 @@ class SegmentPlus:
         return Answer(text, recalled, self.name, model, _difference(self._spent(), before), notes)
 
     def estimate(self, question: Question) -> Cost:
-        """A note and a label of each segment, notes as long as they may be, merged in as many rounds as there may be.
+        """A note and a label of each part, notes as long as they may be, merged in as many rounds as there may be.
 
         Answers that cannot be read are asked for again, which is not counted.
         """
         if self._accountant is None:
             return Cost()
-        settings, segments = self._settings, self._chosen(question)
-        n, count = len(segments), self._count
-        words = self._words(question)
+        settings, words = self._settings, self._words(question)
+        parts = self._parts(question, self._chosen(question))
+        n = len(parts)
         written = n * settings.note_tokens
-        cost = Cost(n + 1, sum(count(each.text) for each in segments) + (n + 1) * words, written)
+        cost = Cost(n + 1, sum(self._count(text_of(each)) for each in parts) + (n + 1) * words, written)
         if settings.filtered:
             cost += Cost(n, written + n * words, n * LABEL_TOKENS)
         if written > self._room(question):
@@ -134,17 +135,23 @@ class SegmentPlus:
 
     def _chosen(self, question: Question) -> list[Segment]:
         """All segments, or those that fit best, in the order of the text."""
-        size = max(1, min(self._settings.segment_tokens, self._free(question, self._settings.note_tokens)))
-        segments, n = self._segments(size), self._settings.n_prefiltered
+        segments, n = self._segments(self._segment_size(question)), self._settings.n_prefiltered
         if n is None or n >= len(segments):
             return segments
         chosen = {segment for segment, _ in best(self._indexer(segments), question.text, n)}
         return [segment for segment in segments if segment in chosen]
 
+    def _parts(self, question: Question, segments: Sequence[Segment]) -> list[Part]:
+        return parts_of(segments, self._segment_size(question), self._count)
+
+    def _segment_size(self, question: Question) -> int:
+        return max(1, min(self._settings.segment_tokens, self._free(question, self._settings.note_tokens)))
+
     def _segments(self, size: int) -> list[Segment]:
         if self._split is None or self._split[0] != size:
             split = by_tokens(size, self._count, hard=True)
-            pieces = [piece for held in self._items.values() for piece in split(_whole(held))]
+            items = [held[number] for held in self._items.values() for number in sorted(held)]
+            pieces = [_numbered(piece, item) for item in items for piece in split(item)]
             self._split = size, [piece for piece in pieces if piece.text.strip()]
         return self._split[1]
 
@@ -198,12 +205,9 @@ class SegmentPlus:
         return Cost() if self._accountant is None else self._accountant.ledger.of(self.name)
 
 
-def _whole(held: dict[int, Item]) -> Item:
-    """A document as it is; the rounds of a conversation as one text, as a note of every round would cost too much."""
-    items = [held[number] for number in sorted(held)]
-    if len(items) == 1:
-        return items[0]
-    return replace(items[0], text="\n".join(item.text for item in items))
+def _numbered(piece: Segment, item: Item) -> Segment:
+    """Pieces of a round have its number, whether it was cut or not."""
+    return replace(piece, number=item.number) if item.kind == "turn" else piece
 
 
 def _evidence(notes: Sequence[Note]) -> list[Evidence]:
@@ -226,23 +230,23 @@ def _evidence(notes: Sequence[Note]) -> list[Evidence]:
     ]
 
 
-def _gathered(notes: Sequence[Note], n_segments: int, n_unreadable: int) -> Step:
+def _gathered(notes: Sequence[Note], n_parts: int, n_unreadable: int) -> Step:
     unfound = [text for note in notes for text in note.unfound]
     detail: dict[str, object] = {
-        "segments": n_segments,
+        "parts": n_parts,
         "quotes": sum(len(note.quotes) for note in notes),
         "not_in_the_text": unfound,
     }
     said = []
     if n_unreadable:
-        said.append(f"{n_unreadable} of {n_segments} notes could not be read; the best sentences by score stand in.")
+        said.append(f"{n_unreadable} of {n_parts} notes could not be read; the best sentences by score stand in.")
     if unfound:
         said.append(f"{len(unfound)} quotes were left out, as they do not stand in the text.")
     return Step("notes", {**detail, "note": " ".join(said)} if said else detail)
 
 
 def _number(note: Note) -> str:
-    return f"{note.segments[0].source}, part {note.segments[0].number + 1}"
+    return place_of(note.segments[0])
 
 
 def _with_choices(question: Question) -> str:
