@@ -62,4 +62,5 @@ def _mapped(path: Path, origin: int, size: int, *, dtype: str, shape: list[int],
         raise ValueError(f"{path.name} is not whole")
     if not n_bytes:
         return np.zeros(shape, kind)
-    return np.memmap(path, kind, "r", origin + start, tuple(shape))
+    # Copied when it is written to: torch warns of arrays that can't be, and nothing here writes.
+    return np.memmap(path, kind, "c", origin + start, tuple(shape))

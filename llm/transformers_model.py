@@ -74,7 +74,10 @@ def open_transformers(
         chat_tokens=chat_tokens,
         notes=(*notes, *chat_notes),
         # Products with 8 bits make other keys and values of the same weights.
-        weights=lambda: files_hash(list(directory.glob("*.safetensors"))) + (" int8" if quantise == "int8" else ""),
+        weights=lambda: (
+            files_hash([directory / "config.json", *directory.glob("*.safetensors")])
+            + (" int8" if quantise == "int8" else "")
+        ),
     )
 
 

@@ -102,13 +102,18 @@ def test_four_words_and_four_characters_are_enough():
     assert len(read_clues("the old red fox\n谁有提琴", "span")) == 2
 
 
+def test_a_draft_answer_is_one_clue_however_short():
+    assert read_clues(" Elena,\nof course ", "draft") == [Clue("draft", "Elena, of course")]
+    assert read_clues(" \n", "draft") == []
+
+
 def test_clues_that_say_the_same_are_one():
     clues = [Clue("span", "Who has the fox?"), Clue("surrogate", "who has  the fox"), Clue("span", "Where is it now?")]
     assert each_once(clues) == [clues[0], clues[2]]
 
 
 @given(st.text(max_size=200))
-def test_whatever_a_model_says_clues_are_long_enough_and_on_one_line(answer: str):
+def test_whatever_a_model_says_its_clues_are_long_enough_and_on_one_line(answer: str):
     for clue in read_clues(answer, "span"):
         assert count_words(clue.text) > 3
         assert clue.text == clue.text.strip()
@@ -253,6 +258,19 @@ def test_a_summary_is_of_what_the_key_points_find(scripted_chat: Any):
     assert {"Elena", "Farid"} <= set(texts(answer.recalled))
     assert model.asked[0].max_new_tokens == 512
     assert POINTS in model.prompts[0] and SUMMARISE in model.prompts[1]
+
+
+def test_a_summary_may_be_of_something(scripted_chat: Any):
+    model = scripted_chat(script(points="1. Elena has the violin"))
+    memorag(model).answer(Question("Only of the shops with music.", task="summary"))
+    assert model.prompts[-1].endswith("Only of the shops with music.")
+
+
+def test_a_model_without_a_template_is_asked_as_text(scripted_chat: Any):
+    model = scripted_chat(script(spans="The sign of Elena shows a violin"), chats=False)
+    answer = memorag(model, MemoRAGSettings(segment_tokens=21)).answer(WHO)
+    assert (answer.text, step(answer.recalled, "memory")["backend"]) == ("Elena.", "api_full")
+    assert len(model.completed) == 3
 
 
 def test_a_summary_without_key_points_is_of_the_beginning(scripted_chat: Any):

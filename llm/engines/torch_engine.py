@@ -265,7 +265,7 @@ def _to_array(tensor: Any) -> Any:
 
 
 def _to_tensor(array: Any) -> Any:
-    tensor = torch.from_numpy(array.copy())  # a mapped file can't be written to
+    tensor = torch.from_numpy(array)
     return tensor.view(torch.bfloat16) if tensor.dtype == torch.uint16 else tensor
 
 

@@ -209,7 +209,8 @@ class PromptedMemory:
                 f"{self._accountant.model.info.name} is not a chat model in this process, and the memory {self.name} "
                 "keeps what such a model read. Choose api_full or api_gist, or open a local model."
             )
-        self._check_window(messages)
+        if self._kept is None:
+            self._check_window(messages)
         self._messages, self._gists = messages, tuple(gists)
 
     def _keep(

@@ -24,7 +24,12 @@ class Clue:
 
 
 def read_clues(answer: str, kind: Kind) -> list[Clue]:
-    """The lines that are long enough to be clues, without the marks of a list, in their order."""
+    """The lines that are long enough to be clues, without the marks of a list, in their order.
+
+    A draft answer is one clue as it is: answers are short.
+    """
+    if kind == "draft":
+        return [Clue(kind, text)] if (text := " ".join(answer.split())) else []
     lines = map(_without_marks, answer.splitlines())
     return [Clue(kind, line) for line in lines if count_words(line) >= FEWEST_WORDS and line[-1] not in ":："]
 

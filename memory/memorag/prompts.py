@@ -28,7 +28,7 @@ class Prompts:
     history: str  # {history}; before a question that may refer to it
     gist: str  # {text}
     generate: str  # {context} {question} {form}
-    summarise: str  # {context}
+    summarise: str  # {context} {question}, which may be empty
     draft: str  # {answer}
     pairs: str  # {n} {text}; for training data
     bridge: str  # {text} {question} {answer}; for training data
@@ -66,7 +66,7 @@ ENGLISH = Prompts(
     ),
     summarise=(
         "Summarise the passages below, which are from one text, in a few paragraphs. Leave out what is not in them.\n\n"
-        "<passages>\n{context}\n</passages>"
+        "<passages>\n{context}\n</passages>\n\n{question}"
     ),
     draft="An answer from memory, which may be wrong: {answer}",
     pairs=(
@@ -102,7 +102,7 @@ CHINESE = Prompts(
         "只写普通的句子，不要标题和列表。\n\n<文章>\n{text}\n</文章>"
     ),
     generate="请阅读这些段落，然后根据其内容回答问题。{form}\n\n<段落>\n{context}\n</段落>\n\n{question}",
-    summarise="下面的段落出自同一篇文章。请用几段话概括，不要写其中没有的内容。\n\n<段落>\n{context}\n</段落>",
+    summarise="下面的段落出自同一篇文章。请用几段话概括，不要写其中没有的内容。\n\n<段落>\n{context}\n</段落>\n\n{question}",
     draft="凭记忆给出的答案，可能有误：{answer}",
     pairs=(
         "请就下面的文章写{n}个问题，只有读过大部分内容的人才能回答：关于原因、变化、关系和整体，而不是某一句话。"

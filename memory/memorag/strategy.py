@@ -7,7 +7,7 @@ searched with, an `Indexer`. Without a model the question itself is the only clu
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ...llm.conversation import FRAME_TOKENS
@@ -19,6 +19,7 @@ from ..strategy import Kit
 from ..values import Answer, Budget, Cost, Item, Question, Recalled, Step
 from .backends import ANSWER_TOKENS, CLUE_TOKENS, KEY_POINT_TOKENS, MemoryBackend, PromptedMemory, choose_kind
 from .clues import Clue, each_once, read_clues
+from .clues import Kind as ClueKind
 from .hits import Found, search, the_beginning
 from .prompts import PROMPTS, Prompts, fill
 from .saving import load_text, save_text
@@ -182,13 +183,13 @@ class MemoRAG:
         held, backend = load_text(folder, self._model_name())
         with self._lock:
             self.reset()
-            self._items = {}
-            self.remember(held.items)
-            self._held = held, self._score(held.segments)
             if self._accountant is not None and backend:
                 self._memory = self._given or PromptedMemory(backend, self._accountant, self._settings.gists)
                 self._memory.load(folder / "memory", held.article, held.language, cancel)
                 self._memorized = "" if cancel.cancelled else held.key
+            self._items = {}
+            self.remember(held.items)
+            self._held = held, self._score(held.segments)
 
     # What a question goes through.
 
@@ -199,21 +200,22 @@ class MemoRAG:
         own = [Clue("question", question.text)] if question.text.strip() else []
         if memory is None:
             return own, [Step("clues", {"note": NO_MODEL})]
-        words, clues = asked(question, held.language, self._kit.count_tokens), list[Clue]()
+        words, asks = asked(question, held.language, self._kit.count_tokens), dict[ClueKind, Callable[[], str]]()
         if self._task(question) == "summarize":
-            clues += read_clues(memory.summarize(cancel), "key point")
+            asks["key point"] = lambda: memory.summarize(cancel)
         else:
             if self._settings.spans:
-                clues += read_clues(memory.recall(words, cancel), "span")
+                asks["span"] = lambda: memory.recall(words, cancel)
             if self._settings.surrogates:
-                clues += read_clues(memory.rewrite(words, cancel), "surrogate")
-            if self._settings.draft and (draft := " ".join(memory.answer(words, cancel).split())):
-                clues.append(Clue("draft", draft))
+                asks["surrogate"] = lambda: memory.rewrite(words, cancel)
+            if self._settings.draft:
+                asks["draft"] = lambda: memory.answer(words, cancel)
+        assert self._accountant is not None
+        answers = self._accountant.ask_all(list(asks.values()))
+        clues = [clue for kind, said in zip(asks, answers, strict=True) for clue in read_clues(said, kind)]
         about = Step("memory", {"backend": memory.name, "tokens": memory.n_tokens})
-        said: dict[str, object] = {
-            kind: [clue.text for clue in clues if clue.kind == kind] for kind in dict.fromkeys(c.kind for c in clues)
-        }
-        step = Step("clues", said if clues else {"note": NO_CLUE})
+        said: dict[str, object] = {kind: [clue.text for clue in clues if clue.kind == kind] for kind in asks}
+        step = Step("clues", said if clues or not asks else {**said, "note": NO_CLUE})
         return each_once([*clues, *own]), [about, step]
 
     def _task(self, question: Question) -> Task:
@@ -226,7 +228,7 @@ class MemoRAG:
         form = words.forms["choice" if question.choices else "short" if question.task == "short" else ""]
         words_of_question = asked(question, language, self._kit.count_tokens)
         template = question.template or self._settings.template or own
-        return fill(template, context=context, question=words_of_question, form=form)
+        return fill(template, context=context, question=words_of_question, form=form).rstrip()
 
     def _room(self, generator: Accountant, question: Question) -> int:
         """Tokens that the window of the model that answers leaves for evidence."""
