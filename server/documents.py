@@ -13,9 +13,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import CancelledError, Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
-from contextlib import suppress
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 
 from ..llm import Cancel
@@ -30,10 +28,10 @@ from ..memory.documents import (
 )
 from ..memory.storage import MemoryStore, StoredDocument, StoreError
 from ..retrieval import RepositoryIndex
+from .background import Background
 from .config import Config
 from .files import FoundFile, Membership, content_hash, decode, read_bytes
 from .folder import Folder
-from .writer import Writer
 
 log = logging.getLogger("weft")
 
@@ -59,7 +57,7 @@ class _Read:
 class FolderDocuments:
     """The documents of one folder. Thread-safe; nothing is read before somebody asks."""
 
-    def __init__(self, folder: Folder, config: Config, memory: Callable[[], MemoryStore], worker: Writer) -> None:
+    def __init__(self, folder: Folder, config: Config, memory: Callable[[], MemoryStore], worker: Background) -> None:
         limit = config.memory.max_document_bytes
         self._folder = folder
         self._is_on = config.memory.documents
@@ -84,13 +82,7 @@ class FolderDocuments:
         """
         if not self._is_on:
             return ()
-        with self._lock:
-            if self._first_look is None:
-                self._load()
-                self._first_look = self._worker.submit(self._look)
-            first_look = self._first_look
-        with suppress(FutureTimeoutError, CancelledError):
-            first_look.result(timeout=wait_s)
+        self._wait_for_files(wait_s)
         with self._lock:
             snapshot = self._folder.snapshot
             if snapshot.index is not self._index:
@@ -100,6 +92,14 @@ class FolderDocuments:
                 everything = {**self._texts, **self._files}
                 self._segments = tuple(s for path in sorted(everything) for s in everything[path].segments)
             return self._segments
+
+    def beside_code(self, wait_s: float = FIRST_WAIT_S) -> tuple[Segment, ...]:
+        """The segments of notebooks and PDF files alone, by path: the index of code holds all other texts."""
+        if not self._is_on:
+            return ()
+        self._wait_for_files(wait_s)
+        files = self._files
+        return tuple(segment for path in sorted(files) for segment in files[path].segments)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -121,6 +121,14 @@ class FolderDocuments:
 
     def close(self) -> None:
         self._closed.cancel()
+
+    def _wait_for_files(self, wait_s: float) -> None:
+        with self._lock:
+            if self._first_look is None:
+                self._load()
+                self._first_look = self._worker.submit(self._look)
+            first_look = self._first_look
+        wait([first_look], timeout=wait_s)
 
     def _is_folder(self, key: str) -> bool:
         return any(path.startswith(f"{key}/") for path in self._files) or (self._folder.path / key).is_dir()
@@ -193,11 +201,13 @@ class FolderDocuments:
     def _keep(self) -> None:
         """Keep for the next start what is read now, but for unsaved texts. On the worker."""
         with self._lock:
+            are_texts_read = self._index is not None
+            known = {p: h for p, h in self._kept.items() if are_texts_read or document_kind(p) in _READ_FROM_DISK}
             saved = self._folder.snapshot.records
             texts = {path: read for path, read in self._texts.items() if path in saved}
             everything = {**texts, **{path: read for path, read in self._files.items() if not read.notes}}
-            gone = [path for path in self._kept if path not in everything]
-            new = {path: read for path, read in everything.items() if self._kept.get(path) != read.hash}
+            gone = [path for path in known if path not in everything]
+            new = {path: read for path, read in everything.items() if known.get(path) != read.hash}
         if self._closed.cancelled:
             return
         now, documents = time.time(), self._memory().documents
@@ -210,9 +220,10 @@ class FolderDocuments:
         except StoreError as error:
             log.warning("documents of %s are not kept: %s", self._folder.path, error)
             return
-        self._kept = {path: read.hash for path, read in everything.items()}
-        if self._index is not None:
-            self._stored = {}  # read by now
+        others = {path: hash for path, hash in self._kept.items() if path not in known}
+        self._kept = {**others, **{path: read.hash for path, read in everything.items()}}
+        if are_texts_read:
+            self._stored = {}  # all of it is read by now
 
     def _name(self, path: str) -> str:
         return f"{self._folder.path.as_posix()}/{path}"

@@ -14,11 +14,11 @@ from pathlib import Path
 import platformdirs
 
 from ..memory.storage import MemoryStore, StoreError
+from .background import Background
 from .config import Config
 from .documents import FolderDocuments
 from .folder import Folder
 from .store import file_name
-from .writer import Writer
 
 DATA_VARIABLE = "WEFT_DATA_DIR"
 
@@ -32,7 +32,7 @@ class Memories:
         self._lock = threading.RLock()
         self._store: MemoryStore | None = None
         self._documents: dict[Folder, FolderDocuments] = {}
-        self._reader = Writer()
+        self._reader = Background("weft-documents")
 
     @property
     def store(self) -> MemoryStore:

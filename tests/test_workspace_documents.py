@@ -5,12 +5,15 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
+from concurrent.futures import wait
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from weft import Config, Workspace
-from weft.memory.storage import MemoryStore
+from weft.memory.storage import Documents, MemoryStore
+from weft.server import background
 from weft.server import documents as documents_module
 from weft.server.config import IndexOptions, MemoryOptions, load_config
 from weft.server.memories import data_folder, memory_file
@@ -175,21 +178,41 @@ def test_links_are_not_followed(opened, folder, tmp_path):
     assert read(workspace, folder) == ALL
 
 
-def test_the_next_start_reads_only_what_changed(opened, folder, monkeypatch):
+def test_the_next_start_reads_and_writes_only_what_changed(opened, folder, monkeypatch):
     workspace = opened(folder)
     before = read(workspace, folder)
     kept(workspace)
     workspace.close()
     write(folder, {"guide.md": GUIDE + "\n## More\n\nof it\n"})
-    paths = []
-    monkeypatch.setattr(
-        documents_module,
-        "read_sections",
-        lambda path, *a, was=documents_module.read_sections: paths.append(path) or was(path, *a),
-    )
+    were_read, were_kept = [], []
+
+    def read_sections(path, *others, was=documents_module.read_sections):
+        were_read.append(path)
+        return was(path, *others)
+
+    def put_all(self, documents, was=Documents.put_all):
+        were_kept.extend(Path(document.source).name for document in documents)
+        was(self, documents)
+
+    monkeypatch.setattr(documents_module, "read_sections", read_sections)
+    monkeypatch.setattr(Documents, "put_all", put_all)
     workspace = opened(folder)
     assert read(workspace, folder) == [*before[:2], ("guide.md:9-11", "Guide > More"), *before[2:]]
-    assert paths == ["guide.md"]
+    assert kept(workspace) == ["guide.md", "run.ipynb", "shop.py"]
+    assert were_read == were_kept == ["guide.md"]
+
+
+def test_what_the_index_of_code_does_not_hold_can_be_asked_for_alone(opened, folder):
+    workspace = opened(folder)
+    assert [s.place for s in workspace.documents(folder).beside_code()] == ["run.ipynb:6-6"]
+    assert kept(workspace) == ["run.ipynb"]
+    read(workspace, folder)
+    assert kept(workspace) == ["guide.md", "run.ipynb", "shop.py"]
+    workspace.close()
+    (folder / "run.ipynb").unlink()
+    workspace = opened(folder)
+    assert workspace.documents(folder).beside_code() == ()
+    assert kept(workspace) == ["guide.md", "shop.py"]
 
 
 def test_nothing_is_read_before_somebody_asks(opened, folder):
@@ -331,3 +354,25 @@ def test_documents_need_no_library_of_the_extras(folder):
         [sys.executable, "-c", code, str(folder)], capture_output=True, text=True, env=dict(os.environ)
     )
     assert (done.stdout.strip(), done.returncode) == ("5", 0), done.stderr
+
+
+def test_a_job_that_fails_costs_itself_alone():
+    done, worker = [], background.Background("test")
+    failed = worker.submit(lambda: done[0])
+    worker.submit(lambda: done.append(1))
+    worker.flush()
+    assert isinstance(failed.exception(), IndexError) and done == [1]
+    worker.close()
+    assert worker.submit(lambda: done.append(2)).cancelled()
+
+
+def test_a_job_that_hangs_keeps_no_process_alive(monkeypatch):
+    monkeypatch.setattr(background, "ENDS_WITHIN_S", 0.01)
+    worker, started, never = background.Background("test"), threading.Event(), threading.Event()
+    worker.submit(lambda: started.set() or never.wait(60) and None)
+    started.wait(30)
+    waiting = worker.submit(lambda: None)
+    worker.close()
+    assert not waiting.done()
+    never.set()
+    assert wait([waiting], timeout=30).done and waiting.cancelled()

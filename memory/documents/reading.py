@@ -6,6 +6,7 @@ Owns the table of file names. Knows no disk: whoever calls has read the file.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from ...codegraph import Definition, language_of
@@ -36,6 +37,7 @@ _BY_SUFFIX = {f".{suffix}": kind for kind, suffixes in _PROSE.items() for suffix
 _PLAIN_NAMES = frozenset({"readme", "changelog", "changes", "news", "authors", "contributing", "install", "history"})
 
 
+@lru_cache(maxsize=1 << 16)  # asked of every file of a folder whenever one of them changes
 def document_kind(path: str) -> str:
     """One of "markdown", "rst", "text", "html", "notebook", "pdf", or "source" for code; "" for none of them."""
     name = PurePosixPath(path.replace("\\", "/")).name.lower()

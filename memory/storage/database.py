@@ -11,10 +11,9 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import quote
 
 from .errors import StoreBusy, StoreError, StoreTooNew
 from .migrations import APPLICATION_ID, VERSION, migrate, version_of
@@ -42,11 +41,8 @@ class Database:
         self.notes: tuple[str, ...] = ()
         self._busy_s = busy_s
         self._lock = threading.RLock()
+        self._file_id = 0
         self._connection = self._open()
-
-    @property
-    def is_on_disk(self) -> bool:
-        return self.path is not None
 
     def read(self, work: Work[T]) -> T:
         """What `work` makes of one consistent state."""
@@ -70,9 +66,9 @@ class Database:
         with self._lock:
             try:
                 return _in_transaction(self._connection, begin, work)
-            except sqlite3.ProgrammingError as error:
-                raise StoreError(f"The memory at {self.path} is closed.") from error
-            except sqlite3.IntegrityError:
+            except (sqlite3.ProgrammingError, sqlite3.IntegrityError) as error:
+                if "closed" in str(error):
+                    raise StoreError("The memory is closed: Weft is ending, or was configured anew.") from error
                 raise  # a mistake of the program, not of the disk
             except sqlite3.DatabaseError as error:
                 if self.path is None:
@@ -83,37 +79,43 @@ class Database:
             return _in_transaction(self._connection, begin, work)
 
     def _recover(self, error: sqlite3.DatabaseError) -> None:
-        if _is(error, _DAMAGED) and self.path is not None:
-            self._connection.close()
-            self._connection = self._begin_anew(self.path, str(error))
-        else:
-            connection, self._connection = self._connection, self._in_memory(error, self._connection)
-            connection.close()
+        with closing(self._connection) as old:
+            if _is(error, _DAMAGED) and self.path is not None:
+                old.close()
+                self._connection = self._begin_anew(self.path, str(error))
+            else:
+                self._connection = self._in_memory(error, old)
 
     def _open(self) -> sqlite3.Connection:
         if self.path is None:
             return _empty()
         try:
-            return _open_file(self.path, self._busy_s)
+            self._file_id = _file_id(self.path)
+            connection = _open_file(self.path, self._busy_s)
+            self._file_id = _file_id(self.path)
+            return connection
         except _Unfit as error:
             return self._begin_anew(self.path, str(error))
-        except (OSError, sqlite3.OperationalError) as error:
+        except (OSError, sqlite3.DatabaseError) as error:
             if _is(error, _BUSY):
                 raise self._busy() from error
             with suppress(sqlite3.Error):
                 # Immutable, because the log beside a file cannot be opened where nothing can be written.
-                old = sqlite3.connect(f"file:{quote(str(self.path))}?immutable=1", uri=True)
-                return self._in_memory(error, old)
+                uri = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
+                with closing(sqlite3.connect(uri, uri=True)) as old:
+                    return self._in_memory(error, old)
             return self._in_memory(error, None)
 
     def _begin_anew(self, path: Path, reason: str) -> sqlite3.Connection:
         aside = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}.aside")
         try:
+            if _file_id(path) != self._file_id:  # another process was faster
+                return _open_file(path, self._busy_s)
             for suffix in ("", "-wal", "-shm"):
                 with suppress(FileNotFoundError):
                     os.replace(f"{path}{suffix}", f"{aside}{suffix}")
             connection = _open_file(path, self._busy_s)
-        except (OSError, sqlite3.OperationalError, _Unfit) as error:
+        except (OSError, sqlite3.DatabaseError, _Unfit) as error:
             return self._in_memory(error, None)
         self.notes += (f"{path} could not be read ({reason}). It was moved to {aside}, and a new memory begins.",)
         return connection
@@ -138,6 +140,14 @@ class Database:
 
 class _Unfit(Exception):
     """A file that is damaged, or none of ours."""
+
+
+def _file_id(path: Path) -> int:
+    """Tells a file from another one of its name; 0 where there is none."""
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return 0
 
 
 def _open_file(path: Path, busy_s: float) -> sqlite3.Connection:
