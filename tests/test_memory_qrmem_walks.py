@@ -12,7 +12,7 @@ from weft.memory.embedding import HashingEmbedder
 from weft.memory.qrmem import Entity, MemoryGraph, Relation
 from weft.memory.qrmem.navigation import expand, reflect, try_entities
 from weft.memory.qrmem.reading import Verdict
-from weft.memory.qrmem.walking import Ground, Walk, Window, begin, fill, link
+from weft.memory.qrmem.walking import MOST_COMPARED, Ground, Walk, Window, begin, fill, link
 
 
 class Judge:
@@ -371,3 +371,12 @@ def test_a_walk_visits_no_entity_twice_stays_in_the_window_and_ends(has_judge, g
         assert sum(sizes[number] for number in walk.segments) <= room
         if judge is not None:
             assert all(sum(sizes[number] for number in shown) <= room for shown in judge.shown)
+
+
+def test_of_very_many_edges_those_that_share_words_with_the_question_are_compared():
+    n = MOST_COMPARED + 50
+    entities = (Entity("p", ("p",), (0,)), *(Entity(f"n{i}", (f"n{i}",), (i + 1,)) for i in range(n)))
+    relations = tuple(Relation(0, i + 1, "a bridge" if i == n - 1 else "a road", (0,)) for i in range(n))
+    here = ground(MemoryGraph(entities, relations), question="p with which bridge")
+    edges = here.edges_from([0], here.question)
+    assert len(edges) == MOST_COMPARED and edges[-1] == (0, relations[-1])

@@ -43,7 +43,7 @@ class Builder:
 
     def build(self, question: str) -> MemoryGraph:
         """The graph for a question; the same for all of them without a model. Raises ModelError."""
-        if (value := self.kept.get("graph", self._key(question))) is not None:
+        if (value := self.kept.get("graph", self.key(question))) is not None:
             return MemoryGraph.from_json(value)
         part = self.part(question)
         found = self._read([(i, part) for i in range(len(self.index.segments))])
@@ -57,11 +57,11 @@ class Builder:
             graph = merging.combine(found, deciding.same, deciding.fuse, self.embedder)
         # What was done without the model is done again next time.
         if self.asking is None or not self.asking.troubles:
-            self.kept.put("graph", self._key(question), graph.to_json())
+            self.kept.put("graph", self.key(question), graph.to_json())
         return graph
 
     def is_built(self, question: str) -> bool:
-        return self.kept.get("graph", self._key(question)) is not None
+        return self.kept.get("graph", self.key(question)) is not None
 
     def is_read(self, segment: Segment, part: str) -> bool:
         """Whether what the model would say of a segment, for a question or for all, is kept."""
@@ -95,7 +95,8 @@ class Builder:
             wanted += [(int(i), question) for i in best if scores[i] > 0]
         return wanted
 
-    def _key(self, question: str) -> str:
+    def key(self, question: str) -> str:
+        """What the graph for a question is kept under."""
         s = self.settings
         how = (FORMAT, s.n_questions if s.graph_update else 0, s.update_segments, s.fuse_relations, s.most_fusions)
         return content_key(self._reading_key(self.part(question)), repr(how), self.embedder.name, self._whole_key())

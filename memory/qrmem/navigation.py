@@ -80,7 +80,7 @@ def expand(
     """
     relations, best = dict[tuple[int, int, str], str](), 0.0
     for _ in range(max_rounds):
-        edges = ground.edges_from(walk.entities)
+        edges = ground.edges_from(walk.entities, ground.question)
         texts = [ground.graph.edge_text(entity, relation) for entity, relation in edges]
         nearness = ground.nearness(ground.question, texts)
         best = max([best, *nearness])
@@ -153,7 +153,7 @@ def _next_edge(ground: Ground, walk: Walk, guide: str, common_penalty: float) ->
     seen = {*walk.segments, *walk.dropped}
     edges = [
         (entity, relation)
-        for entity, relation in ground.edges_from(walk.entities)
+        for entity, relation in ground.edges_from(walk.entities, guide)
         if not seen.issuperset(ground.graph.entities[relation.other(entity)].segments)
     ]
     if not edges:

@@ -47,6 +47,7 @@ class QRMeM:
         # Both are replaced whole, so that a running `recall` keeps what it took.
         self._segments: dict[str, tuple[Segment, ...]] = {}
         self._index: SegmentIndex | None = None
+        self._latest: tuple[str, MemoryGraph] | None = None  # with its key, as reading a large one takes time
 
     @property
     def name(self) -> str:
@@ -71,7 +72,7 @@ class QRMeM:
 
     def graph(self, question: Question, cancel: Cancel | None = None) -> MemoryGraph:
         """The graph for a question, for whoever wants to look at it. Raises ModelError, `Stopped` when cancelled."""
-        return self._builder(self._ready(), self._asking(cancel)).build(question.text)
+        return self._graph(self._builder(self._ready(), self._asking(cancel)), question)
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
         """The segments of the walk in document order; its steps are the trace."""
@@ -84,7 +85,7 @@ class QRMeM:
         scores = _scaled(index.scores(question.text).tolist())
         walk = Walk()
         try:
-            graph = self._builder(index, asking).build(question.text)
+            graph = self._graph(self._builder(index, asking), question)
             window = self._window(index.segments, budget)
             ground = Ground(graph, index.segments, question.text, scores, window, self._kit.embedder)
             self._walk(ground, walk, index, question, asking)
@@ -193,6 +194,15 @@ class QRMeM:
     def _replace(self, segments: dict[str, tuple[Segment, ...]]) -> None:
         with self._lock:
             self._segments, self._index = segments, None
+
+    def _graph(self, builder: Builder, question: Question) -> MemoryGraph:
+        key, latest = builder.key(question.text), self._latest
+        if latest is not None and latest[0] == key:
+            return latest[1]
+        graph = builder.build(question.text)
+        if builder.is_built(question.text):
+            self._latest = key, graph
+        return graph
 
     def _asking(self, cancel: Cancel | None) -> Asking | None:
         return None if self._accountant is None else Asking(self._accountant, cancel)

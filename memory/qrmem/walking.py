@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..embedding import Embedder
 from ..values import Segment, Step
@@ -19,6 +20,7 @@ from .graph import MemoryGraph, Relation, normalise
 
 LINK_COSINE = 0.5  # of a name with the nearest entity, below which they are strangers
 NEAR_SEGMENTS = 20  # whose entities a name is compared with, so that a large graph need not be embedded whole
+MOST_COMPARED = 400  # edges as vectors, in one step
 FIRST_ENTITIES = 3  # to begin with, where the question names none
 
 # A segment that opens with an entity is about it. Measured on HotpotQA, see benchmarks/results/memory-log.md.
@@ -50,25 +52,33 @@ class Ground:
     scores: Sequence[float]
     window: Window
     embedder: Embedder
+    _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)  # each text is embedded once in a walk
 
     def nearness(self, question: str, texts: Sequence[str]) -> list[float]:
         """The cosine of each text with the question."""
-        if not texts:
-            return []
+        if new := [text for text in dict.fromkeys(texts) if text not in self._vectors]:
+            self._vectors.update(zip(new, self.embedder.embed(new), strict=True))
         asked = self.embedder.embed([question], are_queries=True)[0]
-        once = dict.fromkeys(texts)
-        cosines = dict(zip(once, (self.embedder.embed(list(once)) @ asked).tolist(), strict=True))
-        return [cosines[text] for text in texts]
+        return [float(self._vectors[text] @ asked) for text in texts]
 
-    def edges_from(self, entities: Sequence[int]) -> list[tuple[int, Relation]]:
-        """Every edge from one of the entities to another one, with the entity that it starts from."""
+    def edges_from(self, entities: Sequence[int], guide: str) -> list[tuple[int, Relation]]:
+        """The edges from one of the entities to another one, each with the entity that it starts from.
+
+        Of very many, as a common name has them, those that share most words with the guide.
+        """
         reached = set(entities)
-        return [
+        edges = [
             (entity, relation)
             for entity in entities
             for relation in self.graph.relations_of[entity]
             if relation.other(entity) not in reached
         ]
+        if len(edges) > MOST_COMPARED:
+            words = set(normalise(guide).split())
+            shared = [len(words.intersection(normalise(self.graph.edge_text(*edge)).split())) for edge in edges]
+            best = sorted(range(len(edges)), key=lambda i: -shared[i])[:MOST_COMPARED]
+            edges = [edges[i] for i in sorted(best)]
+        return edges
 
     def is_full(self, walk: Walk) -> bool:
         """Whether no other segment fits in."""

@@ -1,0 +1,135 @@
+"""`weft bench memory hops`: are both paragraphs found that a question needs, when one leads to the other?
+
+    weft bench memory hops HOTPOTQA.json
+    weft bench memory hops HOTPOTQA.json --embeddings auto --depths 2 5
+
+Each paragraph is a document below its title. They are searched twice: those of one question alone ("own"), and those
+of all questions in one memory ("pooled"). The figures are the share of the paragraphs found, and of the questions that
+found all. No model is asked: QRMeM's graph is made of names and sentences.
+
+Owns the measurement. What a strategy does is in `memory/`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ...llm import ModelError
+from ...memory import Budget, Embedder, Item, Kit, Question
+from ...memory.embedding import EmbedderSettings, open_embedder
+from ...memory.qrmem import QRMeM, QRMeMSettings
+from ...memory.scoring import Indexer, best, indexer
+from ...memory.splitters import by_tokens
+from .adapters import BadData, read_samples
+from .report import interval, markdown, percent, say, with_interval
+from .systems import RememberingEmbedder
+from .values import Sample
+
+DEPTHS = (2, 3, 5)
+
+Search = Callable[[Question, int], Sequence[str]]
+"""The sources of so many segments for a question."""
+
+System = Callable[[Sequence[Item]], Search]
+
+GRAPHS = {
+    "qrmem": QRMeMSettings(),
+    "qrmem, as printed": QRMeMSettings(first_share=1.0, segments_per_update=None, common_penalty=0.0),
+    "qrmem, no navigation": QRMeMSettings(navigate=False),
+    "qrmem, expansion": QRMeMSettings(navigation="expansion"),
+}
+SCORES = ("bm25", "dense", "hybrid")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The share of its paragraphs that one question found."""
+
+    system: str
+    memory: str  # "own" or "pooled"
+    depth: int
+    recall: float
+
+
+def measure(samples: Sequence[Sample], systems: dict[str, System], depths: Sequence[int]) -> Iterator[Row]:
+    """A row for each question, system, memory and depth. Raises ModelError."""
+    pooled = list({item.source: _titled(item) for sample in samples for item in sample.items}.values())
+    for name, system in systems.items():
+        search_all = system(pooled)
+        for sample in samples:
+            wanted = {fact.source for fact in sample.facts}
+            for memory, search in (("own", system([_titled(item) for item in sample.items])), ("pooled", search_all)):
+                for depth in depths:
+                    found = wanted.intersection(search(sample.question, depth))
+                    yield Row(name, memory, depth, len(found) / len(wanted))
+
+
+def by_scores(way: Indexer, items: Sequence[Item]) -> Search:
+    kit = Kit()
+    split = by_tokens(QRMeMSettings().segment_tokens, kit.count_tokens, hard=True)
+    index = way([segment for item in items for segment in split(item)])
+    return lambda question, n: [segment.source for segment, _ in best(index, question.text, n)]
+
+
+def by_graph(kit: Kit, settings: QRMeMSettings, items: Sequence[Item]) -> Search:
+    memory = QRMeM(kit, settings)
+    memory.remember(items)
+    return lambda question, n: [each.segment.source for each in memory.recall(question, Budget(n=n)).evidence]
+
+
+def table(rows: Sequence[Row]) -> str:
+    """A line for each system and memory: at each depth the mean with its interval, and how many found all."""
+    depths = list(dict.fromkeys(row.depth for row in rows))
+    lines = []
+    for memory, system in dict.fromkeys((row.memory, row.system) for row in sorted(rows, key=lambda row: row.memory)):
+        cells = [memory, system]
+        for depth in depths:
+            recalls = [row.recall for row in rows if (row.memory, row.system, row.depth) == (memory, system, depth)]
+            cells += [with_interval(interval({"": recalls})), percent(recalls.count(1.0) / len(recalls))]
+        lines.append(cells)
+    return markdown(["memory", "system", *(cell for n in depths for cell in (f"best {n}", f"all in {n}"))], lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parse_arguments(arguments)
+    try:
+        samples = [sample for sample in read_samples("hotpotqa", options.data) if sample.facts][: options.n]
+        inner, why = open_embedder(EmbedderSettings(options.embeddings))
+        kit = Kit(embedder=RememberingEmbedder(inner))
+        systems: dict[str, System] = {name: partial(by_scores, indexer(name, kit)) for name in SCORES}
+        systems |= {name: partial(by_graph, kit, settings) for name, settings in GRAPHS.items()}
+        systems = {name: system for name, system in systems.items() if name in (options.systems or systems)}
+        rows = list(measure(samples, systems, options.depths))
+    except (BadData, ModelError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    title = f"Both paragraphs of {len(samples)} questions of {options.data.name}; {why}; no model"
+    figures: dict[str, dict[str, float]] = {}
+    for row in rows:
+        figure = figures.setdefault(f"{row.memory} {row.system}", {})
+        figure[str(row.depth)] = round(figure.get(str(row.depth), 0.0) + row.recall / len(samples), 6)
+    say("hops", title, table(rows), figures, machine=options.machine, html=options.html)
+    return 0
+
+
+def _titled(item: Item) -> Item:
+    return Item(item.source, f"# {item.source}\n\n{item.text}")
+
+
+def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="weft bench memory hops", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path, metavar="FILE", help="questions of HotpotQA with their paragraphs")
+    parser.add_argument("--n", type=int, default=None, help="as many questions from the beginning (all)")
+    parser.add_argument("--depths", type=int, nargs="+", default=list(DEPTHS), help="segments that are found (2 3 5)")
+    parser.add_argument("--embeddings", default="hashing", help="hashing, auto or bundled (hashing)")
+    parser.add_argument("--systems", nargs="+", choices=(*SCORES, *GRAPHS), help="some of the systems (all)")
+    parser.add_argument("--machine", default="", metavar="WORDS", help="what this machine is, for the results")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="also write a page")
+    return parser.parse_args(arguments)
