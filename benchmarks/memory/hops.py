@@ -18,9 +18,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import mean
 
 from ...llm import ModelError
-from ...memory import Budget, Embedder, Item, Kit, Question
+from ...memory import Budget, Item, Kit, Question
 from ...memory.embedding import EmbedderSettings, open_embedder
 from ...memory.qrmem import QRMeM, QRMeMSettings
 from ...memory.scoring import Indexer, best, indexer
@@ -109,10 +110,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     title = f"Both paragraphs of {len(samples)} questions of {options.data.name}; {why}; no model"
-    figures: dict[str, dict[str, float]] = {}
+    recalls: dict[str, dict[int, list[float]]] = {}
     for row in rows:
-        figure = figures.setdefault(f"{row.memory} {row.system}", {})
-        figure[str(row.depth)] = round(figure.get(str(row.depth), 0.0) + row.recall / len(samples), 6)
+        recalls.setdefault(f"{row.memory} {row.system}", {}).setdefault(row.depth, []).append(row.recall)
+    figures = {key: {depth: round(mean(of), 4) for depth, of in by.items()} for key, by in recalls.items()}
     say("hops", title, table(rows), figures, machine=options.machine, html=options.html)
     return 0
 
