@@ -16,6 +16,7 @@ WHATS = {
     "answers": "what does each strategy answer with a model of yours, and what does it cost?",
     "sweep": "what do FragRel's settings change?",
     "position": "does it matter where evidence stands, and how far apart?",
+    "hops": "are both paragraphs found when one leads to the other?",
     "generate": "write stories, dialogues, a book or completion tasks to a file",
 }
 
