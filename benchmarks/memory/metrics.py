@@ -122,9 +122,10 @@ def chosen(prediction: str, choices: Sequence[str]) -> int | None:
     """
     letters = LETTERS[: len(choices)]
     for pattern in (
-        rf"\A\W*([{letters}])(?:\W|\Z)",
+        rf"\A\W*([{letters}])\W*\Z",
         rf"(?i:answer|choice|option)\W+(?i:is\W+)?\(?([{letters}])\b",
         rf"[(\[]([{letters}])[)\]]",
+        rf"\A\W*([{letters}])(?:[.:,]|\n)",
         rf"\b([{letters.replace('A', '')}])\b",  # “A” in the middle of a sentence is an article
     ):
         if found := set(re.findall(pattern, prediction)):

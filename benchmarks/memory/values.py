@@ -37,13 +37,17 @@ class Sample:
 
 
 def holds(evidence: Evidence, fact: Fact) -> bool:
-    """Whether a piece of evidence holds the whole of a fact."""
+    """Whether a piece of evidence holds the whole of a fact; where sentences of it are quoted, one of them has to."""
     segment = evidence.segment
     if segment.source != fact.source:
         return False
     if fact.turn is not None:
         return segment.number == fact.turn
-    return segment.start <= fact.start and fact.end <= segment.start + len(segment.text)
+    start, end = fact.start - segment.start, fact.end - segment.start
+    if start < 0 or end > len(segment.text):
+        return False
+    needed = " ".join(segment.text[start:end].split())
+    return not evidence.quotes or any(needed in " ".join(quote.split()) for quote in evidence.quotes)
 
 
 def recall_of(facts: Sequence[Fact], evidence: Iterable[Evidence]) -> float:

@@ -22,6 +22,8 @@ LENGTHS = {"0k": 0, "4k": 4000, "8k": 8000, "16k": 16000, "32k": 32000, "64k": 6
 FOR_THE_PROMPT = 300
 """Tokens of a length that are left for the question and its instructions."""
 
+BYTES_A_TOKEN = 4
+
 N_BACKGROUND = 8000
 """Different sentences that all stories share, so that embeddings of them are made once; more than 128k tokens."""
 
@@ -63,11 +65,12 @@ def _sample(draw: random.Random, puzzle: Puzzle, task: str, name: str, budget: i
 
 def _mixed(draw: random.Random, facts: Sequence[str], budget: int) -> tuple[list[str], list[int]]:
     """All sentences of the text in order, and where the facts are among them."""
-    noise, left, at = list[str](), budget - estimate_tokens(" ".join(facts)), draw.randrange(N_BACKGROUND)
-    while left > 0:
-        sentence = _background()[at % N_BACKGROUND]
+    noise, at = list[str](), draw.randrange(N_BACKGROUND)
+    left = BYTES_A_TOKEN * budget - sum(len(fact) + 1 for fact in facts)  # the prose is ASCII but for its quotes
+    while left > 1:
+        sentence = _background()[at % N_BACKGROUND][: left - 1]
         noise.append(sentence)
-        left -= estimate_tokens(sentence)
+        left -= len(sentence) + 1
         at += 1
     before = sorted(draw.randint(0, len(noise)) for _ in facts)  # how many sentences of noise come before each
     pieces, places, upto = list[str](), list[int](), 0
