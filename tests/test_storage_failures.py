@@ -163,6 +163,18 @@ def test_a_later_version_is_left_as_it_is(path):
     assert not list(path.parent.glob("*.aside"))
 
 
+def test_a_later_weft_that_takes_over_is_told_from_damage(path):
+    store = MemoryStore(path)
+    id = say(store)
+    later = sqlite3.connect(path)
+    later.execute("ALTER TABLE turns RENAME COLUMN answer TO text")
+    later.execute(f"PRAGMA user_version = {VERSION + 1}")
+    later.commit()
+    with pytest.raises(StoreTooNew):
+        store.conversations.turns(id)
+    assert not list(path.parent.glob("*.aside"))
+
+
 @pytest.mark.parametrize("version", range(1, VERSION + 1))
 def test_a_sample_of_every_version_opens(path, version):
     shutil.copy(SAMPLES / f"memory-{version}.db", path)
@@ -280,6 +292,13 @@ def test_a_mistake_of_the_program_is_no_reason_to_leave_the_disk(path):
     database = Database(path)
     with pytest.raises(sqlite3.IntegrityError):
         database.write(lambda to: to.execute("INSERT INTO places VALUES ('nobody', 0, '', 0, '', 'k', 0, 0)"))
+    assert database.path == path and database.notes == ()
+
+
+def test_sql_that_is_wrong_is_no_reason_either(path):
+    database = Database(path)
+    with pytest.raises(sqlite3.OperationalError, match="syntax"):
+        database.read(lambda of: of.execute("SELEKT 1"))
     assert database.path == path and database.notes == ()
 
 

@@ -369,7 +369,7 @@ def test_a_job_that_fails_costs_itself_alone():
 def test_a_job_that_hangs_keeps_no_process_alive(monkeypatch):
     monkeypatch.setattr(background, "ENDS_WITHIN_S", 0.01)
     worker, started, never = background.Background("test"), threading.Event(), threading.Event()
-    worker.submit(lambda: started.set() or never.wait(60) and None)
+    worker.submit(lambda: started.set() or (never.wait(60) and None))
     started.wait(30)
     waiting = worker.submit(lambda: None)
     worker.close()

@@ -28,6 +28,7 @@ BUSY_S = 10.0
 _SAVED_TABLES = ("conversations", "turns")  # all else can be made again
 _DAMAGED = ("malformed", "not a database", "no such table", "no such column")
 _BUSY = ("locked", "busy")
+_NO_DISK = ("disk", "readonly", "unable to open")
 
 
 class Database:
@@ -71,18 +72,19 @@ class Database:
                     raise StoreError("The memory is closed: Weft is ending, or was configured anew.") from error
                 raise  # a mistake of the program, not of the disk
             except sqlite3.DatabaseError as error:
-                if self.path is None:
+                if self.path is None or not _is(error, (*_DAMAGED, *_BUSY, *_NO_DISK)):
                     raise
                 if _is(error, _BUSY):
                     raise self._busy() from error
-                self._recover(error)
+                self._recover(self.path, error)
             return _in_transaction(self._connection, begin, work)
 
-    def _recover(self, error: sqlite3.DatabaseError) -> None:
+    def _recover(self, path: Path, error: sqlite3.DatabaseError) -> None:
+        _check_version(path, self._connection)
         with closing(self._connection) as old:
-            if _is(error, _DAMAGED) and self.path is not None:
+            if _is(error, _DAMAGED):
                 old.close()
-                self._connection = self._begin_anew(self.path, str(error))
+                self._connection = self._begin_anew(path, str(error))
             else:
                 self._connection = self._in_memory(error, old)
 
@@ -172,21 +174,27 @@ def _open_file(path: Path, busy_s: float) -> sqlite3.Connection:
 
 
 def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
-    version = version_of(connection)
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
     (n_tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if owner != APPLICATION_ID and n_tables:
         raise _Unfit("it belongs to another program")
-    if version > VERSION:
-        raise StoreTooNew(
-            f"{path} is store version {version}; this Weft reads up to {VERSION}. Upgrade, or move the file away."
-        )
+    _check_version(path, connection)
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL").fetchone()
     # A turn that was said must outlast a power cut, too.
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA trusted_schema = OFF")
     return _common(connection)
+
+
+def _check_version(path: Path, connection: sqlite3.Connection) -> None:
+    """Raises StoreTooNew: a later Weft may bring a file up to date while this one has it open."""
+    with suppress(sqlite3.DatabaseError):
+        version = version_of(connection)
+        if version > VERSION:
+            raise StoreTooNew(
+                f"{path} is store version {version}; this Weft reads up to {VERSION}. Upgrade, or move the file away."
+            )
 
 
 def _empty() -> sqlite3.Connection:
