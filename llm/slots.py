@@ -11,6 +11,7 @@ begin with its tokens continue it, one at a time, and it is cropped back to them
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -246,6 +247,7 @@ class Slots:
             self._slots.remove(slot)
             if slot.cache is not None:
                 self._engine.free(slot.cache)
+                slot.cache = None  # whoever still knows the slot does not keep its memory
 
     def _release(self, slot: _Slot, reader: Reader) -> None:
         if slot.user is not reader:  # dropped, or already another's
@@ -338,6 +340,8 @@ class KeptSlot:
         self._slots = slots
         self._slot = slot
         self._n_tokens = slot.n_kept
+        # Whoever forgets to let it go does so with the last reference. No lock: that may come in the middle of a call.
+        weakref.finalize(self, slot.let_go, self._n_tokens).atexit = False
 
     @property
     def is_held(self) -> bool:
@@ -361,8 +365,7 @@ class KeptSlot:
     def let_go(self) -> None:
         """The slot is one like others again; twice does nothing."""
         with self._slots._turns:
-            if self.is_held:
-                self._slot.n_kept = 0
+            self._slot.let_go(self._n_tokens)
             if not self._slots._closed:
                 self._slots._free_until_bounded()
 
@@ -374,6 +377,11 @@ class _Slot:
     user: Reader | None = None
     n_reserved: int = 0  # tokens that its user may come to hold
     n_kept: int = 0  # tokens that stay, whoever used it: 0 in a slot that anybody may take
+
+    def let_go(self, n_tokens: int) -> None:
+        """Anybody may take it again, if it is still these tokens that are kept."""
+        if self.n_kept == n_tokens:
+            self.n_kept = 0
 
     @property
     def is_idle(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 import threading
@@ -131,6 +132,15 @@ def test_let_go_it_is_a_slot_like_others(model: Make):
     for number in range(2 * MOST_SLOTS):
         said(kept_by.chat(ask(f"{number} is another thing " * 9), Cancel()))
     assert all(len(cache) < kept.n_tokens for cache in kept_by.engine.caches)
+
+
+def test_what_nobody_has_any_more_is_let_go(model: Make):
+    kept_by = model()
+    for number in range(20):
+        kept_by.keep((Message("user", f"{number} is a text. " * 30), Message("assistant", "Read.")))
+    gc.collect()
+    said(kept_by.chat(ask("Who?"), Cancel()))
+    assert len(kept_by.engine.caches) <= MOST_SLOTS
 
 
 def test_it_is_read_again_when_it_was_lost(model: Make):

@@ -261,12 +261,12 @@ class HfCache:
 def _to_array(tensor: Any) -> Any:
     """A numpy array of the tensor, for bfloat16 of its bits: numpy has no such number."""
     tensor = tensor.cpu()
-    return tensor.view(torch.uint16).numpy() if tensor.dtype == torch.bfloat16 else tensor.numpy()
+    return tensor.view(torch.int16).numpy() if tensor.dtype == torch.bfloat16 else tensor.numpy()
 
 
 def _to_tensor(array: Any) -> Any:
     tensor = torch.from_numpy(array)
-    return tensor.view(torch.bfloat16) if tensor.dtype == torch.uint16 else tensor
+    return tensor.view(torch.bfloat16) if tensor.dtype == torch.int16 else tensor
 
 
 def _one_token(tensor: Any) -> tuple[Any, ...]:
