@@ -7,9 +7,10 @@ sections of documents.
 from .scoring import Weighed
 from .unit_search import Found, SearchOptions, is_test, search
 from .units import Unit, is_document, units_of
-from .wording import Concept, Kind, Wording, read_question
+from .wording import TEST_WORDS, Concept, Kind, Wording, read_question
 
 __all__ = [
+    "TEST_WORDS",
     "Concept",
     "Found",
     "Kind",

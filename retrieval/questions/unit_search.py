@@ -43,6 +43,9 @@ NAMED_AS_WRITTEN = 1.0
 NAMED_IN_WORDS = 0.12
 """A unit that defines what the question names gains this share of what all its words weigh."""
 
+LEAST_NAME = 3
+"""Plain words of fewer letters are no names."""
+
 TEST_SHARE = 0.6
 """Tests count this much, unless the question is about tests."""
 
@@ -196,7 +199,7 @@ def _named(index: RepositoryIndex, wording: Wording) -> list[tuple[str, list[Nam
             if n == 1 and not _may_be_name(words[0], wording):
                 continue
             name = "".join(words)
-            definitions = [] if len(name) < 4 else index.names.defined(name)
+            definitions = [] if len(name) < LEAST_NAME else index.names.defined(name)
             if definitions:
                 found.setdefault(name, (definitions, NAMED_IN_WORDS if n == 1 else NAMED_IN_WORDS * n**0.5))
     return [(name, definitions, share) for name, (definitions, share) in found.items()]

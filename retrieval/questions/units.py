@@ -18,6 +18,9 @@ from ...codegraph.facts import MODULE_SCOPE
 LONGEST_PARAGRAPH = 25
 """Paragraphs outside of definitions are joined up to this many lines."""
 
+MOST_EMPTY_LINES = 3
+"""And not across more empty lines than this."""
+
 LONGEST_SECTION = 40
 """Sections of documents are cut at empty lines into pieces of this many lines at most, where they have such lines."""
 
@@ -142,7 +145,7 @@ def _paragraphs(lines: Sequence[str], first: int, last: int, longest: int) -> It
         blocks.append((start, last))
     begin = end = -1
     for block_start, block_end in blocks:
-        if begin >= 0 and block_end - begin > longest:
+        if begin >= 0 and (block_end - begin > longest or block_start - end > MOST_EMPTY_LINES):
             yield from _cut(begin, end, longest)
             begin = -1
         begin, end = (block_start if begin < 0 else begin), block_end

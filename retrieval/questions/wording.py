@@ -76,7 +76,7 @@ def read_question(text: str) -> Wording:
             forms = _forms_as_written(written) | together.get(word, {})
             add(Concept(word, forms, INTENT_WEIGHT if word in INTENT_WORDS else 1.0))
     kinds = frozenset(kind for kind, pattern in _KINDS if pattern.search(text))
-    about_tests = any(word in ("test", "tests", "tested", "testing") for word in words)
+    about_tests = not TEST_WORDS.isdisjoint(words)
     chosen = list(concepts.values())
     if not any(concept.weight == 1.0 for concept in chosen):
         # "Where is the default set?" has nothing but intent words: they are all there is to go by.
@@ -84,6 +84,8 @@ def read_question(text: str) -> Wording:
     capitalised = tuple(dict.fromkeys(_CAPITALISED.findall(rest)))
     return Wording(text, tuple(chosen[:MAX_CONCEPTS]), names, capitalised, kinds, words, about_tests)
 
+
+TEST_WORDS = frozenset({"test", "tests", "tested", "testing"})
 
 _SMALL = """
     a about actually after again all also am an and any anyone anything are as ask at be back because been before

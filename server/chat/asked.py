@@ -5,13 +5,13 @@ Owns which names of a question are meant surely enough to ask the code graph abo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import TypeAlias
 
 from ...codegraph import Definition
 from ...retrieval import Place, RepositoryIndex
 from ...retrieval.names import Named
-from ...retrieval.questions import Found, is_test
+from ...retrieval.questions import TEST_WORDS, Found, is_test
 from ...retrieval.terms import terms_of
 from .exhibits import around
 from .symbols import Site
@@ -41,9 +41,10 @@ class Asked:
             ((name, definitions[:MOST_MEANT]) for name, definitions in found.named), key=lambda item: at[item[0]]
         )
         as_written = [item for item in self.ends if item[0] in found.as_written]
-        plain = {concept.word for concept in found.wording.concepts if concept.weight == 1.0}
-        # A plain word is a name when nothing else is asked about: "What calls withheld?"
-        self.names = as_written or [item for item in self.ends if plain and _covers(item[0], plain)]
+        plain = {concept.word for concept in found.wording.concepts if concept.weight == 1.0} - TEST_WORDS
+        # Plain words are names when nothing else is asked about: "What calls withheld?", "How does pay reach tax?"
+        self.names = as_written or [item for item in self.ends if plain and _covers([item[0]], plain)]
+        self.speaks_of_names = bool(as_written) or _covers([name for name, _ in self.ends], plain)
 
     def show(self, path: str, line: int, why: str, symbol: str = "", n_above: int = 1, n_below: int = 2) -> Exhibit:
         """A line, with those beside it that belong to the same definition."""
@@ -113,8 +114,9 @@ def _position(text: str, name: str) -> int:
     return len(text) if at < 0 else at
 
 
-def _covers(name: str, plain: set[str]) -> bool:
-    rest = name
+def _covers(names: Sequence[str], plain: Set[str]) -> bool:
+    """Whether names are made of these words, and all of these words are in names."""
+    rest = " ".join(names)
     for word in sorted(plain, key=len, reverse=True):
-        rest = rest.replace(word, "", 1)
-    return not rest and all(word in name for word in plain)
+        rest = rest.replace(word, "")
+    return bool(plain) and not rest.strip() and all(any(word in name for name in names) for word in plain)

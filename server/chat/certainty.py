@@ -17,7 +17,7 @@ FOUND_ABOVE = 0.4
 """Below this the answer is "not found"."""
 
 SAID_BY_THE_GRAPH = 0.9
-"""The least certainty where the code graph says something of a name that the question writes as the code does."""
+"""The least certainty where the code graph says something of the names that a question is about."""
 
 N_CONSIDERED = 5
 """So many best units may cover the question."""

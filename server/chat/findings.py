@@ -90,7 +90,7 @@ def _callees(asked: Asked) -> Iterator[Finding]:
 
 
 def _ways(asked: Asked) -> Iterator[Finding]:
-    if len(asked.ends) < 2:
+    if len(asked.ends) < 2 or not asked.speaks_of_names:
         return
     (source, sources), (target, targets) = _two_ends(asked)
     steps = call_way(asked.index, sources, targets)
