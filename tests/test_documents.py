@@ -226,6 +226,11 @@ def test_a_broken_page_gives_its_text():
     assert sections[0].text.startswith("One two") and "four" in sections[-1].text
 
 
+def test_elements_that_need_no_end_do_not_silence_a_page():
+    (section,) = read("a.html", "<head><title>No\n<meta name=x>\n<body>Words<p>and more\n")
+    assert section.text.split() == ["Words", "and", "more"]
+
+
 def test_a_page_without_text_has_no_sections():
     assert read("a.html", "<html><body>\n</body></html>") == []
 

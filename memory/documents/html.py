@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 
 from .sections import Heading, Section, aligned, sections_below
 
-_SILENT = frozenset({"script", "style", "template", "noscript", "svg", "math", "iframe", "object", "head", "select"})
+_SILENT = frozenset({"script", "style", "template", "noscript", "svg", "math", "iframe", "object", "title", "select"})
 _INLINE = frozenset(
     {
         *("a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "dfn", "em", "i", "kbd", "mark", "q", "s", "samp"),
@@ -23,7 +23,7 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 
 
 def html_sections(source: str, text: str) -> list[Section]:
-    """The sections of a page, below its headings; the page's own title comes first where it has one."""
+    """The sections of a page, below its headings."""
     page = _Page()
     page.feed(text)
     page.close()
@@ -45,7 +45,9 @@ class _Page(HTMLParser):
         return {line: " ".join("".join(texts).split()) for line, texts in self._texts.items()}
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in _SILENT:
+        if tag == "body":
+            self._silent.clear()
+        elif tag in _SILENT:
             self._silent.append(tag)
         elif tag in _HEADINGS and not self._silent:
             self._heading = (tag, self.getpos()[0] - 1, [])
