@@ -227,7 +227,7 @@ def test_a_broken_page_gives_its_text():
 
 
 def test_elements_that_need_no_end_do_not_silence_a_page():
-    (section,) = read("a.html", "<head><title>No\n<meta name=x>\n<body>Words<p>and more\n")
+    (section,) = read("a.html", "<head><title>No</title>\n<meta name=x>\n<body>Words<p>and more\n")
     assert section.text.split() == ["Words", "and", "more"]
 
 
