@@ -14,12 +14,10 @@ Owns the measurement. What a chat memory does is in `memory/fragrel`.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from ...llm import ModelError
 from ...memory import Budget, Embedder, HashingEmbedder, Kit
@@ -29,7 +27,9 @@ from ...memory.fragrel.presets import chat_memory, mem_retrieval, returning_chat
 from ...memory.scoring import indexer
 from ..plots import curves_plot
 from .adapters import BadData, read_samples
-from .generators.dialogues import OWN_TOPICS, dialogues, read_topics
+from .adapters.checked import Record
+from .adapters.mtbench_plus import sample_of
+from .generators.dialogues import OWN_TOPICS, Topic, dialogues, read_topics
 from .report import interval, markdown, percent, say, with_interval
 from .systems import RememberingEmbedder
 from .values import Sample, recall_of
@@ -71,6 +71,12 @@ def measure(samples: Sequence[Sample], score: str, memory: str, embedder: Embedd
                 recalls = tuple(recall_of(facts, each.evidence) for each in found)
                 rows.append(Row(score, memory, str(sample.details["type"]), recalls))
     return rows
+
+
+def generated(n: int, topics: Sequence[Topic] = OWN_TOPICS, seed: int = 0) -> list[Sample]:
+    """Dialogues as the adapter of MTBench+ reads them."""
+    records = enumerate(dialogues(topics, n, seed))
+    return [sample_of(Record(f"dialogue {number}", record), number) for number, record in records]
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -126,10 +132,7 @@ def _samples(options: argparse.Namespace) -> tuple[list[Sample], str]:
         return read_samples("mtbench+", options.data), options.data.name
     topics = read_topics(options.topics) if options.topics else OWN_TOPICS
     name = f"generated dialogues on {len(topics)} topics of {options.topics.name if options.topics else 'our own'}"
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "dialogues.json"
-        path.write_text(json.dumps(list(dialogues(topics, options.n, options.seed))), encoding="utf-8")
-        return read_samples("mtbench+", path), name
+    return generated(options.n, topics, options.seed), name
 
 
 def _strata(rows: Sequence[Row], place: int) -> dict[str, list[float]]:

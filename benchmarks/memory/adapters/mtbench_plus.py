@@ -15,32 +15,30 @@ _TOPIC = re.compile(r"([A-Za-z_ ]+-\d+)-")
 
 
 def mtbench_plus(path: Path) -> Iterator[Sample]:
+    for number, record in enumerate(read_records(path)):
+        yield sample_of(record, number)
+
+
+def sample_of(record: Record, number: int) -> Sample:
     """A turn is what the user said and the bot's answer, which is empty where the system under test fills it.
 
     The facts are the turns of the topics that the last turn names. There is no gold answer: a judge is asked.
     """
-    for number, record in enumerate(read_records(path)):
-        rounds = list(_rounds(record))
-        if len(rounds) < 2:
-            record.fail("conversations", "turns of a user and a chatbot, at least two rounds")
-        name, source = record.text("id", str(number)), f"conversation {record.text('id', str(number))}"
-        *before, (question, _, last) = rounds
-        topics = _TOPIC.findall(last)
-        if not topics or not last.endswith("-Q"):
-            record.fail("conversations", 'a last turn of the user with turn-info like "stem-143-Q"')
-        items = tuple(Item(source, round_text(user, bot), "turn", place) for place, (user, bot, _) in enumerate(before))
-        facts = tuple(
-            Fact(source, turn=place) for place, (_, _, info) in enumerate(before) if info.rpartition("-")[0] in topics
-        )
-        yield Sample(
-            name,
-            "mtbench+",
-            items,
-            Question(question),
-            facts=facts,
-            metric="none",
-            details={"type": record.text("type", ""), "topics": tuple(topics)},
-        )
+    rounds = list(_rounds(record))
+    if len(rounds) < 2:
+        record.fail("conversations", "turns of a user and a chatbot, at least two rounds")
+    name = record.text("id", str(number))
+    source = f"conversation {name}"
+    *before, (question, _, last) = rounds
+    topics = _TOPIC.findall(last)
+    if not topics or not last.endswith("-Q"):
+        record.fail("conversations", 'a last turn of the user with turn-info like "stem-143-Q"')
+    items = tuple(Item(source, round_text(user, bot), "turn", place) for place, (user, bot, _) in enumerate(before))
+    facts = tuple(
+        Fact(source, turn=place) for place, (_, _, info) in enumerate(before) if info.rpartition("-")[0] in topics
+    )
+    details = {"type": record.text("type", ""), "topics": tuple(topics)}
+    return Sample(name, "mtbench+", items, Question(question), facts=facts, metric="none", details=details)
 
 
 def _rounds(record: Record) -> Iterator[tuple[str, str, str]]:

@@ -1,0 +1,51 @@
+"""Strategies as the command line spells them: a name, and settings after a colon.
+
+    segment_plus                                    the strategy as it is
+    segment_plus:filtered=false,segment_tokens=1000 with settings of its own
+    qrmem:score=fragrel                             with FragRel's scores below it
+
+Owns the spelling. The names are those of `memory/strategies`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+from ...memory import Kit, Strategy
+from ...memory.memorag import MemoRAG, MemoRAGSettings
+from ...memory.qrmem import QRMeM, QRMeMSettings
+from ...memory.segment_plus import SegmentPlus, SegmentPlusSettings
+from ...memory.strategies import score_named, strategy_named
+
+_WITH_SETTINGS: dict[str, tuple[Callable[..., Strategy], type[Any]]] = {
+    "memorag": (MemoRAG, MemoRAGSettings),
+    "qrmem": (QRMeM, QRMeMSettings),
+    "segment_plus": (SegmentPlus, SegmentPlusSettings),
+}
+
+
+def spelled_strategy(spelling: str, kit: Kit) -> Strategy:
+    """Raises ValueError, which says what there is instead."""
+    name, _, given = spelling.partition(":")
+    values = dict(_setting(part) for part in given.split(",")) if given else {}
+    score = str(values.pop("score", ""))
+    if not values:
+        return strategy_named(name, kit, score=score)
+    if name not in _WITH_SETTINGS:
+        raise ValueError(f"{name} takes no settings here but score; {', '.join(_WITH_SETTINGS)} do.")
+    make, settings = _WITH_SETTINGS[name]
+    known = [field.name for field in fields(settings)]
+    if unknown := [setting for setting in values if setting not in known]:
+        raise ValueError(f"no setting of {name} is called {unknown[0]!r}; there are score, {', '.join(known)}.")
+    return make(kit, settings(**values), score_named(score or "bm25", kit))
+
+
+def _setting(part: str) -> tuple[str, Any]:
+    name, _, value = (word.strip() for word in part.partition("="))
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value  # a word
