@@ -99,7 +99,7 @@ def kept_ends(text: str, limit: int, count: Count, keep: Keep) -> tuple[int, int
     """How many characters of the beginning and of the end `cut` leaves; all and none where the text fits."""
     if limit <= 0:
         return 0, 0
-    if _fits(text, limit, count):
+    if is_within(text, limit, count):
         return len(text), 0
     n_first = 0
     if keep != "right":
@@ -112,9 +112,9 @@ def kept_ends(text: str, limit: int, count: Count, keep: Keep) -> tuple[int, int
     return n_first, _longest(n_left, lambda n: count(first + text[len(text) - n :]) <= limit, limit)
 
 
-def _fits(text: str, limit: int, count: Count) -> bool:
-    # A text that is much too long need not be counted whole: its beginning is too long already.
-    beginning = text[: 64 * limit]
+def is_within(text: str, limit: int, count: Count) -> bool:
+    """Whether a text has at most `limit` tokens. One that is much too long is not counted whole."""
+    beginning = text[: 64 * max(0, limit)]
     return count(beginning) <= limit and (len(beginning) == len(text) or count(text) <= limit)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...llm.protocol import Cancel
-from ..budgets import Keep, kept_ends
+from ..budgets import Keep, is_within, kept_ends
 from ..strategy import Kit
 from ..values import Budget, Evidence, Item, Question, Recalled, Segment, Step
 from .base import JOINED_BY, Baseline
@@ -21,10 +21,16 @@ class FullContext(Baseline):
         super().__init__(kit, f"full_{keep}", answer_tokens=answer_tokens)
         self._keep: Keep = keep
 
+    def fits(self, question: Question) -> bool:
+        """Whether the window holds all of the text beside the question; never without a model."""
+        if self._accountant is None:
+            return False
+        return is_within(self._text(), self._room(self._accountant, question), self._count)
+
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
         """The text in its order, exactly as many of its tokens as the budget has. Its other limits say nothing here."""
         items = self._all_items()
-        text = JOINED_BY.join(item.text for item in items)
+        text = self._text()
         n_first, n_last = len(text), 0
         if budget.tokens is not None:
             n_first, n_last = kept_ends(text, budget.tokens, self._count, self._keep)
@@ -33,6 +39,12 @@ class FullContext(Baseline):
         evidence = tuple(Evidence(piece, 1.0, "stands in the part that fits") for piece in pieces)
         step = Step("cut", {"keep": self._keep, "characters_cut": rest - n_first})
         return Recalled(evidence, (step,), text[:n_first] + text[rest:])
+
+    def _text(self) -> str:
+        return JOINED_BY.join(item.text for item in self._all_items())
+
+    def _most_shown(self) -> int:
+        return self._count(self._text())
 
 
 def _between(items: list[Item], first: int, last: int) -> Iterator[Segment]:

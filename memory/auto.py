@@ -1,0 +1,194 @@
+"""The strategy that suits what is remembered, what is asked and what it may cost; and it says which and why.
+
+Owns the rules, in one table, and their limits. Knows no way to work of its own: it picks among `strategies`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from ..llm.protocol import Cancel
+from .accountant import Unreadable
+from .baselines import FullContext
+from .ledger import expected, in_words
+from .question_kind import Kind, kind_of
+from .scoring import Indexer
+from .strategies import STRATEGIES
+from .strategies import strategy_named as strategy_named
+from .strategy import Kit, Strategy
+from .values import Answer, Budget, Cost, Item, Question, Recalled, Step
+
+
+@dataclass(frozen=True, slots=True)
+class CostLimit:
+    """What one answer may cost without being asked for by name; None is no limit."""
+
+    n_calls: int | None = 60
+    tokens: int | None = 300_000  # in and out
+    seconds: float | None = 300.0  # by the model's measured speed, where that is known
+
+    def allows(self, cost: Cost) -> bool:
+        return (
+            (self.n_calls is None or cost.n_calls <= self.n_calls)
+            and (self.tokens is None or cost.tokens_in + cost.tokens_out <= self.tokens)
+            and (self.seconds is None or cost.seconds <= self.seconds)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What the rules look at."""
+
+    has_model: bool
+    is_conversation: bool  # all that is remembered are rounds of one
+    fits: bool  # all of it stands in the window beside the question and the answer
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """When it holds, the first of `picks` whose expected cost is allowed is taken."""
+
+    holds: Callable[[Situation], bool]
+    why: str
+    picks: tuple[str, ...]
+
+
+CHEAPEST = "fragrel"
+"""One call at most. Also what is taken when nothing else may be paid."""
+
+RULES: tuple[Rule, ...] = (
+    Rule(lambda at: not at.has_model and at.is_conversation, "no model, a conversation", ("chat returning",)),
+    Rule(lambda at: not at.has_model, "no model is configured, so evidence is the answer", (CHEAPEST,)),
+    Rule(lambda at: at.is_conversation, "all that is remembered is one conversation", ("chat returning",)),
+    Rule(lambda at: at.fits, "everything fits into the model's window", ("full_middle",)),
+    Rule(lambda at: at.kind == "summary", "the question wants a summary", ("memorag", "summary")),
+    Rule(lambda at: at.kind == "choice", "one of the given answers is wanted", ("qrmem", "memorag")),
+    Rule(
+        lambda at: at.kind == "several", "the question needs several facts", ("qrmem", "segment_plus", "decomposition")
+    ),
+    Rule(lambda at: at.kind == "reason", "the question asks for what no one place says", ("memorag", "segment_plus")),
+    Rule(lambda at: True, "the question is for one fact", (CHEAPEST,)),
+)
+"""The first that holds is taken; each falls back to the cheapest.
+
+Choices and several facts are what QRMeM was measured best at (QuALITY, HotpotQA), questions without a place in the text
+and summaries what MemoRAG was (papers' spec 3.4 and 4.6); a fact that stands somewhere is found by its words and those
+around it for the price of one call (1.8)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """What was picked, why, and what it is expected to cost. `passed_over` would have suited better, but cost more."""
+
+    name: str
+    why: str
+    cost: Cost
+    passed_over: tuple[str, ...] = ()
+
+    @property
+    def in_words(self) -> str:
+        over = f"; {' and '.join(self.passed_over)} would cost more than is allowed" if self.passed_over else ""
+        cost = f"; at most {in_words(self.cost)}" if self.cost.n_calls else ""
+        return f"{self.name}, as {self.why}{over}{cost}"
+
+
+class Auto:
+    """A strategy. Those that it picks are made when they are first picked, and remember the same."""
+
+    name = "auto"
+
+    def __init__(self, kit: Kit, limit: CostLimit | None = None, *, score: Indexer | None = None) -> None:
+        self._kit, self._limit, self._score = kit, limit or CostLimit(), score
+        self._lock = threading.RLock()
+        self._items: dict[str, dict[int, Item]] = {}  # by source and number
+        self._made: dict[str, Strategy] = {}
+
+    def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
+        with self._lock:
+            for item in items:
+                if item.kind == "turn":
+                    self._items.setdefault(item.source, {})[item.number] = item
+                else:
+                    self._items[item.source] = {0: item}
+            for strategy in self._made.values():
+                strategy.remember(items, cancel)
+
+    def forget(self, source: str) -> None:
+        with self._lock:
+            self._items.pop(source, None)
+            for strategy in self._made.values():
+                strategy.forget(source)
+
+    def pick(self, question: Question) -> Pick:
+        """Which strategy would answer, and why. Asks no model."""
+        situation = self._situation(question)
+        rule = next(rule for rule in RULES if rule.holds(situation))
+        passed_over = []
+        for name in (*rule.picks, CHEAPEST):
+            cost = self._cost(name, question)
+            if self._limit.allows(cost):
+                break
+            passed_over.append(name)
+        return Pick(name, rule.why, cost, tuple(each for each in passed_over if each != CHEAPEST))
+
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+        self._prepare(cancel)
+        pick = self.pick(question)
+        recalled = self._strategy(pick.name).recall(question, budget, cancel)
+        return replace(recalled, trace=(_step(pick), *recalled.trace))
+
+    def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
+        """The answer of what is picked, and of FragRel where the model cannot do that. The first note says which."""
+        self._prepare(cancel)
+        pick = self.pick(question)
+        notes = [f"{pick.in_words[0].upper()}{pick.in_words[1:]}."]
+        try:
+            answer = self._strategy(pick.name).answer(question, budget, cancel)
+        except Unreadable as error:
+            if pick.name == CHEAPEST or (cancel is not None and cancel.cancelled):
+                raise
+            notes.append(f"{error} {CHEAPEST} answered instead.")
+            answer = self._strategy(CHEAPEST).answer(question, budget, cancel)
+        recalled = replace(answer.recalled, trace=(_step(pick), *answer.recalled.trace))
+        return replace(answer, recalled=recalled, strategy=self.name, notes=(*notes, *answer.notes))
+
+    def estimate(self, question: Question) -> Cost:
+        return self.pick(question).cost
+
+    def _prepare(self, cancel: Cancel | None) -> None:
+        """The window of a model is only known then."""
+        if self._kit.accountant is not None:
+            self._kit.accountant.prepare(cancel)
+
+    def _situation(self, question: Question) -> Situation:
+        with self._lock:
+            kinds = {item.kind for held in self._items.values() for item in held.values()}
+            is_conversation = kinds == {"turn"} and len(self._items) == 1
+        has_model = self._kit.accountant is not None
+        fits = has_model and self._full_context().fits(question)
+        return Situation(has_model, is_conversation, fits, kind_of(question))
+
+    def _cost(self, name: str, question: Question) -> Cost:
+        accountant = self._kit.accountant
+        cost = self._strategy(name).estimate(question)
+        return cost if accountant is None else expected(cost, accountant.model.speed)
+
+    def _full_context(self) -> FullContext:
+        strategy = self._strategy("full_middle")
+        assert isinstance(strategy, FullContext)
+        return strategy
+
+    def _strategy(self, name: str) -> Strategy:
+        with self._lock:
+            if name not in self._made:
+                made = STRATEGIES[name](self._kit, self._score)
+                made.remember([held[number] for held in self._items.values() for number in sorted(held)])
+                self._made[name] = made
+            return self._made[name]
+
+
+def _step(pick: Pick) -> Step:
+    return Step("auto", {"picked": pick.name, "why": pick.why, "passed_over": list(pick.passed_over)})
