@@ -7,7 +7,9 @@ from weft.llm import Cancel
 from weft.llm.choose import ModelConfig, open_model
 from weft.memory import Accountant, Budget, Item, Kit, Question, Strategy
 from weft.memory.fragrel import ContextRelation, FragRel, FragRelOptions, NoRelation, SemanticRelation
+from weft.memory.fragrel.scores import RelatedIndex
 from weft.memory.splitters import count_words
+from weft.memory.strategies import strategy_named
 
 STORY = (
     "Mara kept the lighthouse on the cape. Every evening she climbed its stairs. "
@@ -145,6 +147,22 @@ def test_a_running_recall_keeps_the_segments_it_took():
     index = strategy._ready()
     strategy.remember([Item("other.txt", "more")])
     assert len(index.segments) < len(strategy._ready().segments)
+
+
+@pytest.mark.parametrize("name", ["top_3", "qrmem", "memorag", "segment_plus"])
+def test_fragrel_s_scores_stand_below_other_strategies(name, monkeypatch):
+    """Every strategy that searches is given the scores by name, and asks them."""
+    asked = []
+
+    def related_scores(index, question, ask=RelatedIndex.related_scores):
+        asked.append(question)
+        return ask(index, question)
+
+    monkeypatch.setattr(RelatedIndex, "related_scores", related_scores)
+    strategy = strategy_named(name, Kit(), score="fragrel")
+    strategy.remember([Item("story.txt", STORY * 40)])
+    assert strategy.recall(Question("Where is the boat of the miller?"), Budget(words=200)).evidence
+    assert asked
 
 
 def test_without_a_model_the_answer_is_the_evidence():

@@ -4,9 +4,10 @@ import json
 from dataclasses import dataclass
 
 import pytest
-from weft.benchmarks.memory.sweep import main, tables
+from weft.benchmarks.memory.sweep import answer_f1, main, tables
 from weft.benchmarks.memory.sweep_page import html_page
-from weft.memory import Budget, Item, Kit, Question
+from weft.benchmarks.memory.values import Sample
+from weft.memory import Accountant, Budget, Item, Kit, Question
 from weft.memory.fragrel import ContextRelation, NoRelation, SemanticRelation
 from weft.memory.fragrel.sweep import Row, Setting, grid, sweep, table_4, table_5
 from weft.memory.scoring import Bm25Index
@@ -111,6 +112,15 @@ def test_the_page_draws_a_curve_a_setting():
     page = html_page("a <title>", rows_of([*table_4((500,), (1000, 2000)), *table_5(7500, 500)]))
     assert "a &lt;title&gt;" in page and "<script" not in page
     assert all(f"<h2>Over {name}</h2>" in page for name in ("words of evidence", "alpha", "w_rel"))
+
+
+def test_with_a_model_the_sweep_measures_f1_of_its_answers(scripted_chat):
+    """Half the words of the gold answer come with the segment that a relation brings in."""
+    model = scripted_chat(lambda messages: "it broke" if "broke" in messages[-1].text else "no idea")
+    sample = Sample("1", "story", CASES[0].items, Question(CASES[0].question), answers=("it broke in two",))
+    settings = [Setting("none", 4, 8), Setting("context", 4, 8)]
+    plain, related = sweep(settings, [sample], answer_f1, Kit(Accountant(model)), Bm25Index)
+    assert plain.mean == 0 and related.mean == pytest.approx(100 * 2 / 3)
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from .generators.stories import LENGTHS, stories
 from .generators.story_tasks import TASKS
 from .metrics import score
 from .sweep_page import html_page
+from .systems import RememberingEmbedder
 from .values import Sample, recall_of
 
 Measure = Callable[[FragRel, Sample, Budget], float]
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BadData as error:
         print(error)
         return 2
-    kit = Kit(accountant, embedder)
+    kit = Kit(accountant, RememberingEmbedder(embedder))
     rows = sweep(settings, samples, measure, kit, indexer(options.score, kit))
     title = f"{metric}, {len(samples)} questions of {_data_name(options)}, {options.score}; {why}"
     print(f"{title}\n\n{tables(rows)}")
