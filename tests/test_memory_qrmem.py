@@ -599,3 +599,24 @@ def test_a_model_elsewhere_reads_segments_side_by_side_with_the_same_result(read
 
     graphs = [reading(reads, local=local, graph_update=False).graph(QUESTION) for local in (True, False)]
     assert graphs[0] == graphs[1]
+
+
+@pytest.mark.local
+@pytest.mark.slow
+@pytest.mark.parametrize("navigation", ["reflection", "expansion", "trial"])
+def test_a_real_small_model_goes_the_whole_course(small_chat_model, navigation):
+    """It reads next to nothing, so this holds what must hold of any model: evidence, an answer or why there is none."""
+    from weft.llm import ModelConfig, open_model
+
+    model = open_model(ModelConfig("transformers", path=str(small_chat_model)))
+    assert model is not None
+    settings = QRMeMSettings(navigation=navigation, max_updates=1, n_questions=1)
+    memory = QRMeM(Kit(Accountant(model)), settings)
+    memory.remember(ITEMS[:2])
+    try:
+        answer = memory.answer(QUESTION)
+    finally:
+        model.close()
+    assert answer.recalled.evidence
+    assert answer.text or "there is no answer" in answer.notes[-1]
+    assert 0 < answer.cost.n_calls <= 5 * memory.estimate(QUESTION).n_calls

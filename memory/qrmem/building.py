@@ -171,7 +171,7 @@ class Builder:
 def relations_by_sentence(text: str, names: Sequence[str]) -> list[tuple[str, str, str]]:
     """Pairs of names with the sentence that holds both.
 
-    What a text opens with, its heading or its first name, is what the other sentences are about.
+    The first name of a text, and then each heading, is what the sentences below are about.
     """
     keys = {normalise(name): name for name in names}
     topic = names[0] if names else ""
@@ -179,7 +179,9 @@ def relations_by_sentence(text: str, names: Sequence[str]) -> list[tuple[str, st
     for sentence in sentences_of(text):
         words = f" {normalise(sentence)} "
         here = [name for key, name in keys.items() if f" {key} " in words]
-        if here and topic not in here:
+        if here and sentence.startswith("#"):
+            topic = max(here, key=len)
+        elif here and topic not in here:
             here.insert(0, topic)
         for first, second in itertools.combinations(here, 2):
             one, other = f" {normalise(first)} ", f" {normalise(second)} "

@@ -34,8 +34,7 @@ def pattern_entities(text: str) -> list[str]:
     """What is written as a name: runs of capitalised words, quoted or marked terms, identifiers of code, years."""
     small = set(_SMALL_WORD.findall(text))
     found = [(match.start(), inside) for match in _MARKED.finditer(text) for inside in [_inside(match)] if inside]
-    if heading := _HEADING.match(text):
-        found.append((0, heading.group(1)))
+    found += [(match.start(), inside) for match in _HEADING.finditer(text) for inside in [_inside(match)]]
     found += [(match.start(), match.group()) for match in _IDENTIFIER.finditer(text)]
     found += [(match.start(), match.group()) for match in _YEAR.finditer(text)]
     for match in _NAME.finditer(text):
@@ -68,6 +67,11 @@ def spacy_entities(model: str) -> EntityTool:
     return find
 
 
+def headings_of(text: str) -> list[str]:
+    """What is marked as a heading with `#`, as it is written there."""
+    return [match.group(1) for match in _HEADING.finditer(text) if match.group(1)]
+
+
 def sentences_of(text: str) -> list[str]:
     """The sentences of a text, without the blanks around them."""
     return [sentence.strip() for sentence in _SENTENCE_ENDS.split(text) if sentence.strip()]
@@ -82,8 +86,10 @@ _MARKED = re.compile(r"“([^”\n]{2,60})”|\"([^\"\n]{2,60})\"|`([^`\n]{2,60}
 _IDENTIFIER = re.compile(r"\b(?:[a-z]\w*_\w+|[a-z]+[a-z0-9]*[A-Z]\w*|\w+(?:\.[a-zA-Z_]\w+)+(?:\(\))?)")
 _YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
 _SMALL_WORD = re.compile(r"\b[^\W\d_A-Z][\w’'-]*")
-# Only what is marked as one, or stands alone: in prose of short lines the first line is no heading.
-_HEADING = re.compile(r"(?:#+ *)?([^\W_][^\n]{0,70}[^\s.!?:;,。！？；：#=*]) *#*\n(?:(?<=\n)[=~*-]{3,} *\n|\n)")
+# What is marked as one, or stands alone at the beginning: in prose of short lines the first line is no heading.
+_HEADING = re.compile(
+    r"^#{1,6} +([^\n]{1,100}?)[ #]*$|\A([^\W_][^\n]{0,70}[^\s.!?:;,。！？；：])\n(?:[=~*-]{3,} *)?\n", re.MULTILINE
+)
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?。！？])[”\"’')\]]*\s+|(?<=[。！？])|\n+")
 _SENTENCE_STARTS = re.compile(r"(?:^|[.!?:。！？\n][”\"’')\]]*\s*|[“\"(*•-]\s*)$")
 

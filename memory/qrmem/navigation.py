@@ -18,6 +18,8 @@ from .walking import Ground, Walk, close, link
 
 LEAST_EXPANSION = 0.5  # of the best edge so far, for an edge to be followed by expansion (papers' spec 3.3)
 MOST_PER_EXPANSION = 10  # edges in one round, so that one common name does not take all in
+# Whose names make a question longer without a model. Measured on HotpotQA, see benchmarks/results/memory-log.md.
+MOST_NAMED = 4
 MOST_OFFERED = 100  # names to choose from, in Entity Trial
 
 
@@ -95,7 +97,8 @@ def expand(
                 walk.take(entity, relation)
         walk.note("expanded", edges=[_edge_detail(ground, *edges[i], nearness[i]) for i in near])
     said = list(relations.values())
-    longer = judge.elaborated(said) if judge is not None else " ".join(said)
+    named = [ground.graph.entities[relation.other(entity)].name for entity, relation in walk.path[:MOST_NAMED]]
+    longer = judge.elaborated(said) if judge is not None else " ".join(named)
     walk.note("elaborated question", question=longer)
     scores = search(f"{ground.question} {longer}")
     walk.important.clear()

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..embedding import Embedder
 from ..values import Segment, Step
+from .entities import headings_of
 from .graph import MemoryGraph, Relation, normalise
 
 LINK_COSINE = 0.5  # of a name with the nearest entity, below which they are strangers
@@ -52,6 +53,7 @@ class Ground:
     scores: Sequence[float]
     window: Window
     embedder: Embedder
+    _openings: dict[int, list[str]] = field(default_factory=dict)
     _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)  # each text is embedded once in a walk
 
     def nearness(self, question: str, texts: Sequence[str]) -> list[float]:
@@ -79,6 +81,13 @@ class Ground:
             best = sorted(range(len(edges)), key=lambda i: -shared[i])[:MOST_COMPARED]
             edges = [edges[i] for i in sorted(best)]
         return edges
+
+    def openings(self, number: int) -> list[str]:
+        """What a segment begins with, and its headings, normalised."""
+        if number not in self._openings:
+            text = self.segments[number].text
+            self._openings[number] = [normalise(each) + " " for each in (text[:100], *headings_of(text))]
+        return self._openings[number]
 
     def is_full(self, walk: Walk) -> bool:
         """Whether no other segment fits in."""
@@ -159,9 +168,9 @@ def close(ground: Ground, number: int, entities: Iterable[int]) -> float:
 
 
 def opens(ground: Ground, number: int, entity: int) -> bool:
-    """Whether a segment begins with an entity, as under a heading."""
-    beginning = normalise(ground.segments[number].text[:100]) + " "
-    return any(beginning.startswith(normalise(mention) + " ") for mention in ground.graph.entities[entity].mentions)
+    """Whether a segment, or what stands below a heading in it, begins with an entity."""
+    mentions = [normalise(mention) + " " for mention in ground.graph.entities[entity].mentions]
+    return any(opening.startswith(mention) for opening in ground.openings(number) for mention in mentions)
 
 
 def fill(ground: Ground, walk: Walk) -> None:
