@@ -36,8 +36,8 @@ _OPENINGS = ("a", "7", "\n", " x", "Ω", "北")
 """A question may begin with any of these: what all of them leave alone is what every question leaves alone."""
 
 
-class PrefixTooLong(ModelError):
-    """The text and a question behind it are more than this model holds."""
+class CannotKeep(ModelError):
+    """The model can be asked all the same: the text is too long to stay, or there is no memory for it, or no way."""
 
 
 @runtime_checkable
@@ -47,7 +47,7 @@ class Keeper(Protocol):
     def keep(self, messages: Sequence[Message], cancel: Cancel | None = None) -> KeptPrefix:
         """Read `messages` and keep them for whatever is asked behind them.
 
-        From then on `chat` with messages that begin with these reads only what follows. Raises PrefixTooLong, and
+        From then on `chat` with messages that begin with these reads only what follows. Raises CannotKeep, and
         ModelError also when cancelled.
         """
         ...

@@ -26,9 +26,9 @@ from .formats import FimTokens
 from .hole import PREFIX_ONLY
 from .kept_prefix import (
     ROOM_TOKENS,
+    CannotKeep,
     Identity,
     KeptPrefix,
-    PrefixTooLong,
     read_saved,
     shared_tokens,
     tokenizer_hash,
@@ -216,12 +216,12 @@ class LocalModel:
             except ValueError as error:
                 raise ModelError(f"{folder} can't be used: {error}. Let the model read the text again.") from error
             except OutOfMemory as error:
-                raise PrefixTooLong(self._no_memory_for(tokens)) from error
+                raise CannotKeep(self._no_memory_for(tokens)) from error
             return KeptPrefix(self, saved.messages, tokens, slot)
         raise ModelError("Loading was cancelled, or the model closed.")
 
     def hold(self, tokens: Sequence[int], cancel: Cancel) -> KeptSlot:
-        """Read `tokens` and keep them. Raises PrefixTooLong, and ModelError also when cancelled."""
+        """Read `tokens` and keep them. Raises CannotKeep, and ModelError also when cancelled."""
         with self._failures():
             self._prepare(cancel)
             self._check_room(tokens)
@@ -232,11 +232,11 @@ class LocalModel:
                     # What can't forget a question can't keep what stands before it.
                     reader.crop(len(tokens) - 1)
                     if not self._slots.crops:
-                        raise ModelError(f"{self._name} can't forget a part of what it read, so it can keep nothing.")
+                        raise CannotKeep(f"{self._name} can't forget a part of what it read, so it can keep nothing.")
                     reader.read(tokens[-1:])
                     return reader.keep()
             except OutOfMemory as error:
-                raise PrefixTooLong(self._no_memory_for(tokens)) from error
+                raise CannotKeep(self._no_memory_for(tokens)) from error
         raise ModelError("Reading was cancelled, or the model closed.")
 
     def conversation_tokens(self, messages: Sequence[Message]) -> Sequence[int]:
@@ -260,7 +260,7 @@ class LocalModel:
 
     def _check_room(self, tokens: Sequence[int]) -> None:
         if len(tokens) + ROOM_TOKENS > (room := self._most_context_tokens()):
-            raise PrefixTooLong(
+            raise CannotKeep(
                 f"The text takes {len(tokens)} tokens, and {self._name} has room for {room} with a question and its "
                 "answer. Raise context_tokens and cache_mb where the model and the memory allow it, or keep less."
             )

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from weft.llm.engines import OutOfMemory
-from weft.llm.kept_prefix import Keeper, PrefixTooLong, files_hash, shared_tokens
+from weft.llm.kept_prefix import CannotKeep, Keeper, files_hash, shared_tokens
 from weft.llm.local_model import LocalModel, LocalSettings
 from weft.llm.protocol import Cancel, ChatRequest, Message, ModelError
 from weft.llm.slots import MOST_SLOTS, Slots
@@ -221,7 +221,7 @@ def test_a_text_that_goes_on_from_a_kept_one_takes_its_place_and_the_shorter_is_
 
 
 def test_a_text_longer_than_the_context_is_refused_with_both_numbers(model: Make):
-    with pytest.raises(PrefixTooLong, match=r"takes 5\d\d tokens, and toy has room for 600"):
+    with pytest.raises(CannotKeep, match=r"takes 5\d\d tokens, and toy has room for 600"):
         model(context_tokens=600).keep(ARTICLE)
 
 
@@ -236,7 +236,7 @@ def test_without_memory_for_anything_else_nothing_is_kept(model: Make):
     kept_by = model()
     plain, engine = kept_by.engine.new_cache, kept_by.engine
     engine.new_cache = lambda: plain() if not engine.caches else (_ for _ in ()).throw(OutOfMemory())
-    with pytest.raises(PrefixTooLong, match="no memory to keep"):
+    with pytest.raises(CannotKeep, match="no memory to keep"):
         kept_by.keep(ARTICLE)
     assert said(kept_by.chat(ask("Who?"), Cancel()))
 

@@ -126,6 +126,19 @@ def test_kv_of_a_text_that_is_too_long_names_lite(local: Make):
         memorag(local(), STORY * 10, backend="kv").recall(WHO, ALL)
 
 
+def test_a_model_that_cannot_keep_is_sent_the_text_unless_kv_was_asked_for(local: Make):
+    made = memorag(local(crops=False))
+    assert backend_of(made.recall(WHO, ALL)) == "api_full"
+    assert backend_of(memorag(local(crops=False), backend="lite").recall(WHO, ALL)) == "lite"
+    with pytest.raises(ModelError, match=r"can't forget .* api_full"):
+        memorag(local(crops=False), backend="kv").recall(WHO, ALL)
+
+
+@pytest.mark.parametrize("n_characters", range(7250, 7850, 50))
+def test_at_the_edge_of_the_window_a_text_is_kept_or_made_shorter_but_not_refused(local: Make, n_characters: int):
+    assert memorag(local(), "A word. " * (n_characters // 8), gists=GistPlan(4000, 20)).recall(WHO, ALL).trace
+
+
 def test_a_changed_text_takes_the_place_of_the_old_one(local: Make):
     model = local()
     made = memorag(model)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ...llm.conversation import FRAME_TOKENS
-from ...llm.kept_prefix import ROOM_TOKENS, Keeper, KeptPrefix, PrefixTooLong
+from ...llm.kept_prefix import ROOM_TOKENS, CannotKeep, Keeper, KeptPrefix
 from ...llm.protocol import Cancel, CodeModel, Message, ModelError
 from ..accountant import Accountant, Call
 from ..values import Cost
@@ -100,11 +100,18 @@ KINDS = {
 }
 
 
-def choose_kind(accountant: Accountant, n_tokens: int) -> str:
+def choose_kind(accountant: Accountant, n_tokens: int, language: Language) -> str:
     """The memory for a text of so many tokens: whole where it fits, kept where the model is in this process."""
     keeper = keeper_of(accountant.model)
-    fits = n_tokens + ROOM_TOKENS <= accountant.window_tokens
+    fits = n_tokens <= text_room(accountant, language)
     return ("kv" if fits else "lite") if keeper is not None else ("api_full" if fits else "api_gist")
+
+
+def text_room(accountant: Accountant, language: Language) -> int:
+    """Tokens of the model's window that a text may take, beside what is said around it, a question and an answer."""
+    prompts, count = PROMPTS[language], accountant.model.count_tokens
+    frame = count(prompts.article) + count(prompts.reply) + 2 * FRAME_TOKENS
+    return max(1, accountant.window_tokens - ROOM_TOKENS - frame)
 
 
 def keeper_of(model: CodeModel) -> Keeper | None:
@@ -116,12 +123,18 @@ def keeper_of(model: CodeModel) -> Keeper | None:
 class PromptedMemory:
     """A `MemoryBackend` of any model: the text, or its gists, stands before each question as a turn of its own."""
 
-    def __init__(self, name: str, accountant: Accountant, gists: GistPlan | None = None) -> None:
-        """Raises ValueError for an unknown name."""
+    def __init__(
+        self, name: str, accountant: Accountant, gists: GistPlan | None = None, *, must_keep: bool = True
+    ) -> None:
+        """Without `must_keep` a model that cannot keep the text is sent it, so that `kv` becomes `api_full`.
+
+        Raises ValueError for an unknown name.
+        """
         if name not in KINDS:
             raise ValueError(f"no memory is called {name!r}; there are {', '.join(KINDS)}.")
         self.name = name
         self._kind = KINDS[name]
+        self._must_keep = must_keep and self._kind.must_keep
         self._accountant = accountant
         self._plan = gists or GistPlan()
         self._language: Language = "en"
@@ -144,7 +157,8 @@ class PromptedMemory:
         self._language = language
         gists: tuple[str, ...] = ()
         if self._kind.has_gists:
-            gists = tuple(write_gists(self._accountant, article, language, self._text_room(), self._plan, cancel))
+            room = text_room(self._accountant, language)
+            gists = tuple(write_gists(self._accountant, article, language, room, self._plan, cancel))
         if not cancel.cancelled:
             with _quiet_when_cancelled(cancel):
                 self._hold(article, gists, None, cancel)
@@ -163,10 +177,11 @@ class PromptedMemory:
 
     def save(self, folder: Path, cancel: Cancel) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "gists.json").write_text(json.dumps(self._gists, ensure_ascii=False), "utf-8")
+        (folder / "gists.json").write_text(json.dumps(self._gists), "utf-8")
         if self._kept is not None:
-            self._kept.hold(cancel)
-            self._kept.save(folder / "kept", cancel)
+            with _quiet_when_cancelled(cancel):
+                self._kept.hold(cancel)
+                self._kept.save(folder / "kept", cancel)
 
     def load(self, folder: Path, article: str, language: Language, cancel: Cancel) -> None:
         try:
@@ -187,7 +202,8 @@ class PromptedMemory:
     def cost_to_memorize(self, n_tokens: int) -> Cost:
         if not self._kind.has_gists:
             return Cost()
-        return self._plan.fitted(self._accountant.window_tokens).cost(n_tokens, self._text_room())
+        plan = self._plan.fitted(self._accountant.window_tokens)
+        return plan.cost(n_tokens, text_room(self._accountant, self._language))
 
     @property
     def _prompts(self) -> Prompts:
@@ -204,13 +220,15 @@ class PromptedMemory:
         keeper = keeper_of(self._accountant.model) if self._kind.keeps else None
         if keeper is not None:
             self._kept = self._keep(keeper, messages, saved, cancel)
-        elif self._kind.must_keep:
+        elif self._must_keep:
             raise ModelError(
                 f"{self._accountant.model.info.name} is not a chat model in this process, and the memory {self.name} "
                 "keeps what such a model read. Choose api_full or api_gist, or open a local model."
             )
         if self._kept is None:
             self._check_window(messages)
+            if self.name == "kv":
+                self.name = "api_full"
         self._messages, self._gists = messages, tuple(gists)
 
     def _keep(
@@ -224,10 +242,13 @@ class PromptedMemory:
                 return kept
             kept.close()
             raise ModelError(f"{saved} holds the memory of another text. Memorise this one again.")
-        except PrefixTooLong as error:
-            if self._kind.must_keep:
-                raise ModelError(f"{error} Or choose the memory lite, which reads a short version.") from error
-            return None  # it is sent with each question
+        except CannotKeep as error:
+            if self._must_keep:
+                raise ModelError(
+                    f"{error} Or choose the memory lite, which reads a short version, or api_full, which sends the "
+                    "text with each question."
+                ) from error
+            return None
 
     def _check_window(self, messages: Sequence[Message]) -> None:
         count = self._accountant.model.count_tokens
@@ -238,12 +259,6 @@ class PromptedMemory:
                 f"The text takes {n_tokens} tokens, and {self._accountant.model.info.name} holds {window} with a "
                 f"question and its answer. Raise context_tokens, or memorise less.{instead}"
             )
-
-    def _text_room(self) -> int:
-        """Tokens of the window that the text may take."""
-        count = self._accountant.model.count_tokens
-        frame = count(self._prompts.article) + count(self._prompts.reply) + 2 * FRAME_TOKENS
-        return max(1, self._accountant.window_tokens - ROOM_TOKENS - frame)
 
     def _ask(self, purpose: str, prompt: str, max_new_tokens: int, cancel: Cancel) -> str:
         if not self._messages or cancel.cancelled:

@@ -255,8 +255,8 @@ class MemoRAG:
     def _new_memory(self, held: Held) -> PromptedMemory:
         assert self._accountant is not None
         n_tokens = self._accountant.model.count_tokens(held.article)
-        kind = self._settings.backend or choose_kind(self._accountant, n_tokens)
-        return PromptedMemory(kind, self._accountant, self._settings.gists)
+        kind = self._settings.backend or choose_kind(self._accountant, n_tokens, held.language)
+        return PromptedMemory(kind, self._accountant, self._settings.gists, must_keep=bool(self._settings.backend))
 
     def _model_name(self) -> str:
         return "" if self._accountant is None else self._accountant.model.info.name
