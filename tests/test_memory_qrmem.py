@@ -159,8 +159,15 @@ def test_every_navigation_works_without_a_model_and_twice_alike(navigation):
     assert memory.recall(QUESTION, Budget(n=3)) == found
 
 
-def test_expansion_without_a_model_finds_the_second_hop():
-    assert "vells.md" in sources(without_model(navigation="expansion").recall(QUESTION, Budget(n=3)))
+def test_expansion_without_a_model_searches_for_the_names_it_reached():
+    found = without_model(navigation="expansion").recall(QUESTION, Budget(n=3))
+    assert step(found, "elaborated question") == [{"question": "Ada Vells 1911"}]
+
+
+def test_without_a_model_the_budget_alone_says_how_much_is_found():
+    items = [Item(f"{i}.md", "Ada Vells " + "was seen in Orsk again. " * 90) for i in range(12)]
+    found = without_model(items).recall(Question("Where was Ada Vells seen?"), Budget(n=10)).evidence
+    assert len(found) == 10 and sum(len(each.segment.text) for each in found) > 4 * 4096
 
 
 def test_the_trace_is_json():

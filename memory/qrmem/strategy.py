@@ -81,12 +81,14 @@ class QRMeM:
             return Recalled(())
         if self._accountant is not None:
             self._accountant.prepare(cancel)
-        budget = self._within_window(question, budget)
+        room = self._room(question)
+        if room is not None:
+            budget = replace(budget, tokens=room if budget.tokens is None else min(room, budget.tokens))
         scores = _scaled(index.scores(question.text).tolist())
         walk = Walk()
         try:
             graph = self._graph(self._builder(index, asking), question)
-            window = self._window(index.segments, budget)
+            window = self._window(index.segments, budget, room)
             ground = Ground(graph, index.segments, question.text, scores, window, self._kit.embedder)
             self._walk(ground, walk, index, question, asking)
         except Stopped:
@@ -98,7 +100,8 @@ class QRMeM:
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
         """From the segments that `recall` finds; for a question with choices the letter."""
         if self._accountant is None:
-            return Answer("", self.recall(question, budget or Budget(), cancel), self.name, notes=(NO_MODEL,))
+            budget = budget or Budget(tokens=self._settings.window_tokens)
+            return Answer("", self.recall(question, budget, cancel), self.name, notes=(NO_MODEL,))
         before, model = self._accountant.ledger.of(self.name), self._accountant.model.info.name
         recalled = self.recall(question, budget or Budget(), cancel)
         asking = Asking(self._accountant, cancel)
@@ -122,8 +125,7 @@ class QRMeM:
             return Cost()
         index = self._ready()
         builder = self._builder(index, self._asking(None))
-        room = self._within_window(question, Budget()).tokens or 0
-        return costs.estimate(builder, question, self._count, room)
+        return costs.estimate(builder, question, self._count, self._room(question) or 0)
 
     def _walk(self, ground: Ground, walk: Walk, index: SegmentIndex, question: Question, asking: Asking | None) -> None:
         settings = self._settings
@@ -161,26 +163,28 @@ class QRMeM:
         evidence = [Evidence(segments[i], score, walk.why.get(i, "")) for i, score in found.items()]
         return Recalled(fit(evidence, budget, self._count, "document"), tuple(walk.steps))
 
-    def _within_window(self, question: Question, budget: Budget) -> Budget:
-        """The budget, with no more tokens than the window leaves for segments."""
-        window = self._settings.window_tokens
-        if self._accountant is not None:
-            window = min(window, self._accountant.window_tokens)
+    def _room(self, question: Question) -> int | None:
+        """Tokens that the window leaves for segments and their places; None without a model, which has no window."""
+        if self._accountant is None:
+            return None
+        window = min(self._settings.window_tokens, self._accountant.window_tokens)
         words = self._count(with_choices(question)) + costs.most_prompt_tokens(self._count)
-        room = max(1, window - words - ANSWER_TOKENS - 2 * FRAME_TOKENS)
-        return replace(budget, tokens=room if budget.tokens is None else min(room, budget.tokens))
+        return max(1, window - words - ANSWER_TOKENS - 2 * FRAME_TOKENS)
 
-    def _window(self, segments: Sequence[Segment], budget: Budget) -> Window:
-        """The budget in numbers of segments; each counts with the place that stands above it."""
+    def _window(self, segments: Sequence[Segment], budget: Budget, room: int | None) -> Window:
+        """The budget counts the text of segments, the model's window also the places above them."""
 
-        def shown_text(number: int) -> str:
-            text = segments[number].text[: budget.characters_each]
-            return shown([replace(segments[number], text=text)]) + "\n\n"
+        def text(number: int) -> str:
+            return segments[number].text[: budget.characters_each]
+
+        def with_place(number: int) -> str:
+            return shown([replace(segments[number], text=text(number))]) + "\n\n"
 
         limits: list[tuple[int | None, Callable[[int], int]]] = [
             (budget.n, lambda number: 1),
-            (budget.tokens, cache(lambda number: self._count(shown_text(number)))),
-            (budget.words, cache(lambda number: count_words(segments[number].text[: budget.characters_each]))),
+            (budget.tokens, cache(lambda number: self._count(text(number)))),
+            (budget.words, cache(lambda number: count_words(text(number)))),
+            (room, cache(lambda number: self._count(with_place(number)))),
         ]
         return Window(tuple((limit, takes) for limit, takes in limits if limit is not None))
 
