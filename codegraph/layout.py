@@ -185,6 +185,10 @@ class Layout:
         """W inside the files, without calls. Made when first asked for: a layout for one query may never need it."""
         return Inside(self)
 
+    def __getstate__(self) -> dict[str, object]:
+        """What is kept on disk; `inside` is made again."""
+        return {name: value for name, value in self.__dict__.items() if name != "inside"}
+
     def forest(self) -> Forest:
         """The forest of all nodes."""
         return Forest(self.parent, self.edge)

@@ -51,17 +51,17 @@ class _Asking:
     def __init__(self, workspace: Workspace, folder: Path, terminal: Terminal, options: argparse.Namespace) -> None:
         self._workspace, self._folder, self._terminal = workspace, folder, terminal
         self._as_json, self._evidence = options.json, options.evidence
-        self._remember = not options.no_history
+        self._remember, self._strategy = not options.no_history, options.strategy
         self._conversation = self._begun(options)
 
     def one(self, question: str) -> int:
         """The answer to one question; the exit status."""
         cancel = Cancel()
         view = AnswerView(self._folder, quiet=self._as_json)
-        listener = Listener(view.on_text, view.on_restart)
+        listener = Listener(view.on_text, view.on_restart, view.on_note)
         try:
             reply = self._answered(question, listener, cancel)
-        except NoConversation as error:
+        except (NoConversation, ValueError) as error:
             raise UserError(str(error)) from error
         except StoreError as error:
             raise UserError(f"{error} Or ask with --no-history.") from error
@@ -108,7 +108,12 @@ class _Asking:
             try:
                 done.set_result(
                     self._workspace.ask(
-                        question, self._conversation, remember=self._remember, listener=listener, cancel=cancel
+                        question,
+                        self._conversation,
+                        strategy=self._strategy,
+                        remember=self._remember,
+                        listener=listener,
+                        cancel=cancel,
                     )
                 )
             except BaseException as error:

@@ -125,6 +125,9 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument("--conversation", metavar="ID", help="go on with this one; default: the last, for an hour")
     ask.add_argument("--new", action="store_true", help="begin a new conversation")
     ask.add_argument("--no-history", action="store_true", help="neither keep this nor let what was said before count")
+    ask.add_argument(
+        "--strategy", default="", metavar="NAME", help="have a memory strategy answer, from the documents alone"
+    )
     ask.add_argument("--evidence", action="store_true", help="show everything that was found, with its scores")
     ask.add_argument("--model", metavar="BACKEND[=WHERE]", help=f"{SPELLINGS}; default: as configured")
     ask.set_defaults(run=_ask)

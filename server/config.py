@@ -269,7 +269,7 @@ class ChatOptions:
     )
     answer_tokens: int = _setting(700, "Longest answer, in the model's tokens.", low=16, high=100_000)
     found_above: float = _setting(
-        0.5, "Evidence that is less sure to answer the question counts as not found.", low=0, high=1
+        0.4, "Evidence that is less sure to answer the question counts as not found.", low=0, high=1
     )
 
 

@@ -42,6 +42,9 @@ class AnswerView:
             self._end_line()
             self._err.print(Text("The model broke off. The answer begins anew:", "yellow"))
 
+    def on_note(self, note: str) -> None:
+        self._err.print(Text(plain(note), "dim"))
+
     def end(self, reply: Reply, *, evidence: bool) -> None:
         """What is said below an answer."""
         self._end_line()

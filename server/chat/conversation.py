@@ -10,17 +10,20 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from ...llm import Cancel
 from ...memory.storage import MemoryStore, Turn
+from ...memory.strategies import STRATEGIES, strategy_named
 from ...memory.strategy import Kit
 from ...retrieval import RepositoryIndex
 from ..config import Config
+from ..documents import FolderDocuments
 from ..models import ModelChain
 from ..recent_edits import RecentEdits
+from .by_strategy import by_strategy
 from .commands import (
     COMMANDS,
     Command,
@@ -61,6 +64,9 @@ _OF_THE_CONVERSATION = re.compile(
 """A question that the repository cannot answer and what was said before can."""
 
 
+NO_MODEL_HERE = "No model that holds conversations is configured."
+
+
 class Desk(Protocol):
     """What a chat needs of its workspace."""
 
@@ -76,6 +82,8 @@ class Desk(Protocol):
     def indexes(self) -> Mapping[str, RepositoryIndex]:
         """The snapshots by folder, unsaved edits included."""
         ...
+
+    def documents(self, folder: Path | str) -> FolderDocuments: ...
 
     def gather(
         self,
@@ -108,16 +116,19 @@ class Chat:
         *,
         selection: Selection | None = None,
         folder: Path | str | None = None,
+        strategy: str = "",
         remember: bool = True,
         listener: Listener = NOBODY,
         cancel: Cancel | None = None,
     ) -> Reply:
         """The reply to a question or a command. Without a conversation id a new conversation begins.
 
+        A `strategy` of `memory/strategies.py` answers from the documents of the workspace alone.
+
         What the listener is told, since its last restart, is the reply's text. Without `remember` nothing is kept, and
         nothing that was said before counts. When cancelled, the reply is what was written so far. Raises
         NoConversation, StoreError where history cannot be read, ValueError for a folder that is none of the
-        workspace's.
+        workspace's and for an unknown strategy.
         """
         cancel = cancel or Cancel()
         command = read_command(question)
@@ -128,26 +139,21 @@ class Chat:
             return _said("Questions are switched off (chat.enabled).", listener, found=False)
         if command.name == "forget":
             return self._forget(command.argument, conversation_id, listener)
+        if strategy and strategy not in STRATEGIES:
+            strategy_named(strategy, Kit())  # says which there are
+        wanted = _Wanted(question, command, selection, folder, strategy)
         if not remember:
-            return self._reply(question, command, (), selection, folder, _Keeper(), listener, cancel)
+            return self._reply(wanted, (), _Keeper(), listener, cancel)
         said = self._desk.memory.conversations
         id = conversation_id or said.begin("" if folder is None else str(folder))
         keeper = _Keeper(self._desk.memory, id, said.ask(id, question))
         before = [turn for turn in said.turns(id) if turn.number < keeper.number]
-        reply = self._reply(question, command, before, selection, folder, keeper, listener, cancel)
+        reply = self._reply(wanted, before, keeper, listener, cancel)
         keeper.keep(reply, is_whole=not cancel.cancelled)
         return reply
 
     def _reply(
-        self,
-        question: str,
-        command: Command,
-        before: Sequence[Turn],
-        selection: Selection | None,
-        folder: Path | str | None,
-        keeper: _Keeper,
-        listener: Listener,
-        cancel: Cancel,
+        self, wanted: _Wanted, before: Sequence[Turn], keeper: _Keeper, listener: Listener, cancel: Cancel
     ) -> Reply:
         options = self._desk.config.chat
         writer = AnswerWriter(
@@ -158,29 +164,32 @@ class Chat:
             keeper.keep_part,
             self._desk.wait_for_completions,
         )
-        whole = self._standing_alone(question, before, writer, cancel) if not command.name else question
+        command = wanted.command.name
+        whole = wanted.question if command else self._standing_alone(wanted.question, before, writer, cancel)
+        if wanted.strategy:
+            reply = by_strategy(wanted.strategy, whole, self._desk, writer, cancel)
+            return replace(reply, conversation_id=keeper.conversation_id)
         past = past_of(before, whole, Kit())
-        case = self._case(whole, command, selection, folder, past.exhibits)
-        indexes = self._desk.indexes()
-        is_found = case.confidence >= options.found_above or bool(before and _OF_THE_CONVERSATION.search(question))
+        case = self._case(wanted, whole, past.exhibits)
+        is_found = case.confidence >= options.found_above or _is_of_the_conversation(wanted.question, before)
         written = None
         # A place is looked up faster than a model can say it.
-        if is_found and command.name not in ("where", "recent", "doc") and not cancel.cancelled:
-            written = writer.answer(case, past.recent, Sources(indexes, case.exhibits), cancel)
+        if is_found and command not in ("where", "recent", "doc") and not cancel.cancelled:
+            written = writer.answer(case, past.recent, Sources(self._desk.indexes(), case.exhibits), cancel)
         if written is None:
-            reply = self._without_model(case, command, question, before)
+            reply = self._without_model(case, wanted, before)
             listener.on_text(reply.text)
         else:
             reply = _composed(written, case, listener)
-        notes = (*writer.notes, *reply.notes, *self._desk.memory.notes)
-        if written is None and not command.name and not writer.notes:
-            notes = (*notes, *self._why_no_model(is_found))
+        notes = (*writer.notes, *reply.notes, *case.notes, *self._desk.memory.notes)
+        if written is None and is_found and not command and not writer.notes:
+            notes = (*(self._desk.models.notes or (NO_MODEL_HERE,)), *notes)
         return replace(reply, conversation_id=keeper.conversation_id, notes=tuple(dict.fromkeys(notes)))
 
-    def _without_model(self, case: Case, command: Command, question: str, before: Sequence[Turn]) -> Reply:
-        if command.name and not case.exhibits:
-            return Reply(nothing_text(command, self._desk.indexes()), (), case, found=False)
-        if not command.name and before and _OF_THE_CONVERSATION.search(question):
+    def _without_model(self, case: Case, wanted: _Wanted, before: Sequence[Turn]) -> Reply:
+        if wanted.command.name and not case.exhibits:
+            return Reply(nothing_text(wanted.command, self._desk.indexes()), (), case, found=False)
+        if not wanted.command.name and _is_of_the_conversation(wanted.question, before):
             asked = [f"{turn.number + 1}. {turn.question}" for turn in before]
             return Reply("\n".join(("Asked so far in this conversation:", *asked)), (), case)
         return extractive(case, self._desk.config.chat.found_above)
@@ -193,10 +202,12 @@ class Chat:
         names = list[str]()
 
         def names_of(text: str) -> list[str]:
-            case = self._desk.gather(text)
+            case, indexes = self._desk.gather(text), self._desk.indexes().values()
+            known = [word for word in case.looked_for if any(index.names.defined(word) for index in indexes)]
+            found = list(dict.fromkeys((*case.names, *known)))
             # A plain word is a name where nothing else was asked about: "what calls pay?"
-            about = all(any(word in name.lower() for name in case.names) for word in case.looked_for)
-            names[:] = case.names if about else ()
+            about = all(any(word in name.lower() for name in found) for word in case.looked_for)
+            names[:] = found if about else ()
             return names
 
         by_rule = resolved(question, asked, names_of)
@@ -207,15 +218,9 @@ class Chat:
         writer.notes.clear()  # who fails here is asked for the answer as well, and says why then
         return by_model or by_rule
 
-    def _case(
-        self,
-        question: str,
-        command: Command,
-        selection: Selection | None,
-        folder: Path | str | None,
-        turns: Sequence[Exhibit],
-    ) -> Case:
-        desk = self._desk
+    def _case(self, wanted: _Wanted, question: str, turns: Sequence[Exhibit]) -> Case:
+        """The evidence for a question that stands alone, or for a command."""
+        desk, command, selection = self._desk, wanted.command, wanted.selection
         if command.name == "where":
             return where_case(desk.indexes(), command.argument)
         if command.name == "explain":
@@ -226,8 +231,10 @@ class Chat:
         if command.name == "doc":
             # Most of what is found is code; of a lot the documents are enough.
             wide = replace(options, max_exhibits=60, max_tokens=10 * options.max_tokens)
-            return documents_only(desk.gather(f"Which document describes {command.argument}?", folder, options=wide))
-        case = desk.gather(question, folder, options=options, turns=turns)
+            return documents_only(
+                desk.gather(f"Which document describes {command.argument}?", wanted.folder, options=wide)
+            )
+        case = desk.gather(question, wanted.folder, options=options, turns=turns)
         if selection is None:
             return case
         # Who selects lines and asks speaks of them.
@@ -246,10 +253,16 @@ class Chat:
         memory.conversations.delete(conversation_id)
         return _said("This conversation is forgotten.", listener)
 
-    def _why_no_model(self, is_found: bool) -> tuple[str, ...]:
-        if not is_found:
-            return ()
-        return self._desk.models.notes or ("No model that holds conversations is configured.",)
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What was asked for."""
+
+    question: str
+    command: Command
+    selection: Selection | None
+    folder: Path | str | None
+    strategy: str
 
 
 class _Keeper:
@@ -301,6 +314,10 @@ def _composed(written: Written, case: Case, listener: Listener) -> Reply:
     if not written.is_whole:
         notes.append("The answer was stopped.")
     return Reply(text, checked.citations, case, found, checked.n_dropped, written.model, "", written.cost, tuple(notes))
+
+
+def _is_of_the_conversation(question: str, before: Sequence[Turn]) -> bool:
+    return bool(before and _OF_THE_CONVERSATION.search(question))
 
 
 def _said(text: str, listener: Listener, *, found: bool = True, conversation_id: str = "") -> Reply:

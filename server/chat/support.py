@@ -33,7 +33,7 @@ class Claim:
 
     @property
     def says_something(self) -> bool:
-        return bool(self.quote or self.names or len(self.words) >= 2)
+        return bool(self.quote or self.names or self.words)
 
 
 def read_claim(before: str, after: str, block: str = "") -> Claim:
@@ -136,6 +136,7 @@ _STOP = frozenset(
         "with without into onto over under than then that this these those there here where when which who whom whose "
         "what why how its their your our his her they them you she him it is in of on to as at by be or if so an any "
         "all each every both some such only also just very more most less least other another same see line lines "
-        "file code following above below defined definition function method class module used uses using called calls"
+        "file code following above below defined definition function method class module used uses using called calls "
+        "source sources reference references evidence place places location answer found shown"
     )
 )

@@ -24,6 +24,9 @@ from .values import Case
 FRAME = 64
 """Tokens that a template may write around a conversation, and a safe distance."""
 
+PROMPT_TOKENS = 1500
+"""For instruction, question and the rounds before, beside the evidence."""
+
 REWRITTEN_TOKENS = 60
 
 
@@ -33,6 +36,7 @@ class Listener:
 
     on_text: Callable[[str], None] = lambda text: None
     on_restart: Callable[[], None] = lambda: None  # what was told so far is void: another model begins anew
+    on_note: Callable[[str], None] = lambda note: None  # what is worth knowing before the answer: what it may cost
 
 
 NOBODY = Listener()
@@ -65,10 +69,15 @@ class AnswerWriter:
 
     def answer(self, case: Case, recent: Sequence[Message], sources: Sources, cancel: Cancel) -> Written | None:
         """The answer of the first model that gives one; None when none does, and `notes` say why."""
-        for accountant in self._accountants(cancel):
+        for accountant in self.accountants(cancel):
             stream = CheckedStream(sources, case)
+            call = self._call(accountant, case, recent)
+            if call is None:
+                name, window = accountant.model.info.name, accountant.window_tokens
+                self.notes.append(f"{name} reads {window} tokens, too few for evidence. Raise its context_tokens.")
+                continue
             try:
-                for piece in self._pieces(accountant, case, recent, cancel):
+                for piece in self._pieces(accountant, call, cancel):
                     self._tell(stream.feed(piece))
                     self.keep(stream.checked.text)
                 self._tell(stream.finish())
@@ -90,7 +99,7 @@ class AnswerWriter:
 
     def stands_alone(self, question: str, said: Sequence[tuple[str, str]], cancel: Cancel) -> str:
         """A question without ellipsis, as the first model that is up writes it; "" when that is not faithful."""
-        accountant = next(self._accountants(cancel), None)
+        accountant = next(self.accountants(cancel), None)
         if accountant is None:
             return ""
         call = Call.of("stand alone", stand_alone_prompt(question, said), max_new_tokens=REWRITTEN_TOKENS)
@@ -101,7 +110,7 @@ class AnswerWriter:
             return ""
         return written if is_faithful(written, question, [text for pair in said for text in pair]) else ""
 
-    def _accountants(self, cancel: Cancel) -> Iterator[Accountant]:
+    def accountants(self, cancel: Cancel) -> Iterator[Accountant]:
         """For each model that holds conversations and is up."""
         for model in self.models.usable():
             if cancel.cancelled:
@@ -118,17 +127,22 @@ class AnswerWriter:
             elif not cancel.cancelled:
                 self.notes.append(f"{model.info.name} holds no conversations. Name a model that does, to have answers.")
 
-    def _pieces(self, accountant: Accountant, case: Case, recent: Sequence[Message], cancel: Cancel) -> Iterator[str]:
+    def _call(self, accountant: Accountant, case: Case, recent: Sequence[Message]) -> Call | None:
+        """What is asked; None where not even the first piece of evidence fits the model's window."""
         model = accountant.model
-        room = accountant.window_tokens - self.max_new_tokens - FRAME
-        messages, _ = question_messages(case, recent, model.count_tokens, min(room, self.evidence_tokens + 1000))
+        # Half of a small window is for the answer.
+        n_new = min(self.max_new_tokens, accountant.window_tokens // 2)
+        room = min(accountant.window_tokens - n_new - FRAME, self.evidence_tokens + PROMPT_TOKENS)
+        messages, n_shown = question_messages(case, recent, model.count_tokens, room)
         if not model.info.local:
             messages = tuple(Message(message.role, redact(message.text)) for message in messages)
-        call = Call("answer", messages, self.max_new_tokens, may_be_cut=True)
+        return Call("answer", messages, n_new, may_be_cut=True) if n_shown else None
+
+    def _pieces(self, accountant: Accountant, call: Call, cancel: Cancel) -> Iterator[str]:
         with closing(_without_thoughts(accountant.stream(call, cancel))) as pieces:
             for piece in pieces:
                 yield piece
-                if model.info.local:
+                if accountant.model.info.local:
                     self.give_way(cancel)
 
     def _tell(self, text: str) -> None:

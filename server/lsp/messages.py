@@ -37,6 +37,7 @@ class AskParams:
     text_document: types.TextDocumentIdentifier | None = None
     selection: types.Range | None = None
     position: types.Position | None = None
+    strategy: str = ""
     remember: bool = True
     partial_result_token: types.ProgressToken | None = None
     work_done_token: types.ProgressToken | None = None

@@ -94,6 +94,10 @@ class AnswerProgress:
         """What was sent so far is void."""
         self._send(self._partial, {"restart": True})
 
+    def note(self, note: str) -> None:
+        """What is worth knowing before the answer comes."""
+        self._send(self._work_done, types.WorkDoneProgressReport(message=note))
+
     def end(self) -> None:
         self._send(self._work_done, types.WorkDoneProgressEnd())
 

@@ -35,8 +35,9 @@ async def handle_ask(session: Session, params: AskParams) -> Json | None:
             params.question,
             params.conversation_id,
             selection=selection,
+            strategy=params.strategy,
             remember=params.remember,
-            listener=Listener(progress.text, progress.restart),
+            listener=Listener(progress.text, progress.restart, progress.note),
             cancel=cancel,
         )
         return _answer_json(reply, workspace.path_of, encoding)

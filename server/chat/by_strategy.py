@@ -1,0 +1,108 @@
+"""A question that a strategy of the memory room answers, from the documents of a workspace alone.
+
+Owns what the strategies are given and how their answers become replies with checked citations. Knows no strategy: any
+of `memory/strategies.py` serves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from ...llm import Cancel, ModelError
+from ...memory import Evidence, Item, Question
+from ...memory.ledger import in_words
+from ...memory.storage import MemoryStore
+from ...memory.strategies import strategy_named
+from ...memory.strategy import Kit
+from ...retrieval import RepositoryIndex
+from ...retrieval.questions import is_document
+from ..config import Config
+from ..documents import FolderDocuments
+from ..embeddings import embedder_of
+from .citations import check
+from .extractive import extractive
+from .sources import Sources
+from .values import Case, Exhibit, Reply
+from .writing import AnswerWriter
+
+
+class Shelf(Protocol):
+    """Where documents come from."""
+
+    @property
+    def config(self) -> Config: ...
+
+    @property
+    def memory(self) -> MemoryStore: ...
+
+    def indexes(self) -> Mapping[str, RepositoryIndex]: ...
+
+    def documents(self, folder: Path | str) -> FolderDocuments: ...
+
+
+def by_strategy(name: str, question: str, shelf: Shelf, writer: AnswerWriter, cancel: Cancel) -> Reply:
+    """The reply of the strategy of this name; of its evidence alone where no model answers. What it may cost is told
+    before. Raises ValueError for an unknown name."""
+    items = _items(shelf)
+    notes: list[str] = []
+    embedder, _ = embedder_of(shelf.config.memory, shelf.memory)
+    for accountant in (*writer.accountants(cancel), None):
+        kit = Kit(accountant, embedder, shelf.memory.kept)
+        if accountant is not None:
+            kit = replace(kit, count_tokens=accountant.model.count_tokens)
+        strategy = strategy_named(name, kit)
+        asked = Question(question)
+        try:
+            strategy.remember(items, cancel)
+            if accountant is not None:
+                writer.listener.on_note(
+                    f"{name} asks {accountant.model.info.name}: {in_words(strategy.estimate(asked))} at most."
+                )
+            answer = strategy.answer(asked, cancel=cancel)
+        except ModelError as error:
+            notes.append(str(error))
+            continue
+        case = Case(question, tuple(map(_exhibit, answer.recalled.evidence)), 1.0 if answer.recalled.evidence else 0.0)
+        if not answer.text:
+            reply = extractive(case, 0.5)
+            text, citations, n_dropped = reply.text, reply.citations, 0
+        else:
+            checked = check(answer.text, Sources(shelf.indexes(), case.exhibits), case)
+            text, citations, n_dropped = checked.text, checked.citations, checked.n_dropped
+        writer.listener.on_text(text)
+        told = tuple(dict.fromkeys((*writer.notes, *notes, *answer.notes)))
+        return Reply(text, citations, case, bool(case.exhibits), n_dropped, answer.model, "", answer.cost, told)
+    return Reply(
+        "Neither a model nor the evidence could answer.", (), Case(question, ()), found=False, notes=tuple(notes)
+    )
+
+
+def _items(shelf: Shelf) -> list[Item]:
+    """Every document of every folder, whole."""
+    items: list[Item] = []
+    for folder, index in shelf.indexes().items():
+        texts = {path: text.decode("utf-8", "replace") for path, text in index.texts.items() if is_document(path)}
+        items += [Item(path, text) for path, text in sorted(texts.items())]
+        beside: dict[str, list[str]] = {}
+        for segment in shelf.documents(folder).beside_code():
+            beside.setdefault(segment.source, []).append(segment.text)
+        items += [Item(path, "\n".join(parts)) for path, parts in beside.items()]
+    return items
+
+
+def _exhibit(evidence: Evidence) -> Exhibit:
+    segment = evidence.segment
+    why = evidence.why or "chosen by the strategy"
+    return Exhibit(
+        "document",
+        segment.source,
+        segment.first_line,
+        segment.end_line,
+        segment.text,
+        evidence.score,
+        why,
+        parts=evidence.parts,
+    )

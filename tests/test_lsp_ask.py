@@ -1,0 +1,284 @@
+"""Questions from an editor at the real server: streamed, cancelled, killed, and asked by two editors at once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+FILES = """
+#- shop/price.py
+RATES = {"EUR": 1.0}
+
+
+def total_price(items, currency):
+    print("🦩", "the rate")
+    return RATES[currency] * sum(items)  # 🦩🦩
+#- shop/basket.py
+from shop.price import total_price
+
+
+def pay(items):
+    return total_price(items, "EUR")
+"""
+QUESTION = "What does total_price multiply?"
+ANSWER = ["`total_price` multiplies", " by a rate (shop/", "price.py:4-6)", ". It swims in shop/basket.py:1-2", ".\n"]
+CHECKED = "`total_price` multiplies by a rate (shop/price.py:4-6). It swims.\n"
+STARTED = 30
+
+
+def chat_server(answer: Any) -> dict[str, Any]:
+    """A server of OpenAI's protocol. `answer(reply, say)` is called for a question, and says pieces."""
+
+    def chat(reply: Any) -> None:
+        def say(text: str) -> None:
+            chunk = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": text}}]}
+            reply.event(chunk)
+
+        if not reply.body.get("stream"):  # it is only found out whether the model chats
+            message = {"role": "assistant", "content": "hi"}
+            reply.json({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+            return
+        reply.start()
+        if any("Question:" in message["content"] for message in reply.body["messages"]):
+            answer(reply, say)
+        else:
+            say("hi")
+        reply.event("data: [DONE]")
+        reply.write(b"")
+
+    return {
+        "GET /v1/models": {"data": [{"id": "org/chat", "object": "model", "max_model_len": 4096}]},
+        "POST /v1/chat/completions": chat,
+        "POST /v1/completions": {"choices": [{"text": "x"}]},
+    }
+
+
+def saying(*pieces: str) -> Any:
+    def answer(reply: Any, say: Any) -> None:
+        for piece in pieces:
+            say(piece)
+
+    return answer
+
+
+def settings(url: str) -> dict[str, Any]:
+    return {"options": {"weft": {"model": [{"backend": "openai", "url": url, "fim": "none"}]}}}
+
+
+def ask(editor: Any, question: str = QUESTION, *, id: str | None = None, **more: Any) -> Any:
+    """A question on its way; await it for the answer."""
+    return editor.client.protocol.send_request_async("weft/ask", {"question": question, **more}, msg_id=id)
+
+
+def streamed(editor: Any, token: str) -> list[Any]:
+    """The values of a progress token so far."""
+    found = [params for method, params in editor.messages if method == types.PROGRESS and params.token == token]
+    return [params.value for params in found]
+
+
+async def until_said(editor: Any, token: str) -> None:
+    """Until a piece of the answer came."""
+    await editor.message(types.PROGRESS, lambda params: params.token == token and "text" in params.value)
+
+
+def test_an_answer_is_streamed_and_its_citations_are_places_in_utf_16(editing, replaying):
+    server = replaying(chat_server(saying(*ANSWER)))
+
+    async def story(editor: Any) -> None:
+        await editor.indexed()
+        reply = await editor.within(ask(editor, partialResultToken="t", workDoneToken="w"))
+        assert (reply.text, reply.model, reply.found, reply.nDropped) == (CHECKED, "org/chat", True, 1)
+        assert "".join(value["text"] for value in streamed(editor, "t")) == CHECKED
+        assert [value["kind"] for value in streamed(editor, "w")] == ["begin", "end"]
+        (citation,) = reply.citations
+        assert (citation.place, citation.uri) == ("shop/price.py:4-6", editor.uri("shop/price.py"))
+        line = FILES.split("\n")[7]
+        end = len(line.encode("utf-16-le")) // 2
+        assert (citation.range.start.line, citation.range.end.line) == (3, 5)
+        assert (citation.range.start.character, citation.range.end.character) == (0, end)
+        assert reply.exhibits[0].uri and reply.cost.calls == 1
+
+    editing(FILES, story, **settings(server.url))
+
+
+def test_without_a_model_the_evidence_answers_and_a_selection_or_a_cursor_is_explained(editing):
+    async def story(editor: Any) -> None:
+        await editor.indexed()
+        reply = await editor.within(ask(editor))
+        assert reply.model == "" and "No model wrote this answer" in reply.text
+        assert "shop/price.py" in {citation.path for citation in reply.citations}
+        nothing = await editor.within(ask(editor, "How are penguins fed?"))
+        assert not nothing.found
+        editor.open("shop/price.py")
+        document = {"textDocument": {"uri": editor.uri("shop/price.py")}}
+        selection = {"start": {"line": 3, "character": 0}, "end": {"line": 6, "character": 0}}
+        reply = await editor.within(ask(editor, "/explain", **document, selection=selection))
+        assert reply.exhibits[0].place == "shop/price.py:4-6"
+        cursor = await editor.within(ask(editor, "/explain", **document, position={"line": 5, "character": 3}))
+        assert cursor.exhibits[0].place == "shop/price.py:6-6"
+        assert "`total_price` is called in 1 place" in cursor.text
+
+    editing(FILES, story)
+
+
+def test_a_cancelled_question_stops_the_model_and_what_was_written_is_kept(editing, replaying):
+    was_cut = threading.Event()
+
+    def answer(reply: Any, say: Any) -> None:
+        say("`total_price` multiplies (shop/price.py:4-6). ")
+        say("And")
+        if reply.was_cut():
+            was_cut.set()
+
+    server = replaying(chat_server(answer))
+
+    async def story(editor: Any) -> None:
+        await editor.indexed()
+        asking = ask(editor, id="ask-1", partialResultToken="t")
+        await until_said(editor, "t")
+        editor.client.cancel_request(types.CancelParams("ask-1"))
+        with pytest.raises(JsonRpcException) as error:
+            await editor.within(asking)
+        assert error.value.code == -32800
+        assert await asyncio.to_thread(was_cut.wait, STARTED)
+
+        async def kept() -> str:
+            while True:
+                (conversation,) = (await editor.request("weft/conversations", {})).conversations
+                (turn,) = (await editor.request("weft/conversations", {"action": "get", "id": conversation.id})).turns
+                if turn.answer is not None:
+                    return str(turn.answer)
+
+        text = await editor.within(kept())
+        assert text.startswith("`total_price` multiplies (shop/price.py:4-6).") and "stopped here" in text
+
+    editing(FILES, story, **settings(server.url))
+
+
+def test_an_answer_holds_up_no_completion_and_no_edit_ends_it(editing, replaying):
+    go_on = threading.Event()
+
+    def answer(reply: Any, say: Any) -> None:
+        say("`total_price` multiplies (shop/price.py:4-6). ")
+        assert go_on.wait(STARTED)
+        say("Done.")
+
+    server = replaying(chat_server(answer))
+
+    async def story(editor: Any) -> None:
+        await editor.indexed()
+        editor.open("shop/basket.py")
+        asking = [ask(editor, partialResultToken=f"t{n}") for n in range(6)]  # more than are answered at once
+        await until_said(editor, "t0")
+        editor.insert("shop/basket.py", 4, 0, "    x = 1\n")
+        await editor.complete("shop/basket.py", 5, 4)
+        assert not asking[0].done()
+        go_on.set()
+        for each in asking:
+            assert (await editor.within(each)).text.endswith("Done.")
+
+    editing(FILES, story, **settings(server.url))
+
+
+def test_shutdown_during_an_answer_answers_it(editing, replaying):
+    def answer(reply: Any, say: Any) -> None:
+        say("`total_price` multiplies (shop/price.py:4-6). ")
+        reply.was_cut()
+
+    server = replaying(chat_server(answer))
+
+    async def story(editor: Any) -> None:
+        await editor.indexed()
+        asking = ask(editor, partialResultToken="t")
+        await until_said(editor, "t")
+        await editor.within(editor.client.shutdown_async(None))
+        assert await editor.within(asking) is None
+        editor.client.exit(None)
+        assert await editor.ended() == 0
+
+    editing(FILES, story, **settings(server.url))
+
+
+def test_a_killed_server_loses_no_turn(editing, replaying):
+    def answer(reply: Any, say: Any) -> None:
+        say("`total_price` multiplies (shop/price.py:4-6). ")
+        reply.was_cut()
+
+    server = replaying(chat_server(answer))
+
+    async def story(editor: Any) -> None:
+        await editor.indexed()
+        ask(editor, "/where pay")
+        asking = ask(editor, partialResultToken="t")
+        await until_said(editor, "t")
+        editor.process.kill()
+        await editor.within(editor.process.wait())
+        asking.cancel()
+        again = type(editor)(editor.folder, editor._home)
+        await again.start()
+        await again.indexed()
+        found = (await again.request("weft/conversations", {"action": "search"})).turns
+        assert {turn.question for turn in found} == {"/where pay", QUESTION}
+        assert await again.stop() == 0
+
+    editing(FILES, story, **settings(server.url))
+
+
+def test_two_editors_at_once_share_the_history(editing):
+    async def story(editor: Any) -> None:
+        other = type(editor)(editor.folder, editor._home)
+        await other.start()
+        await editor.indexed()
+        await other.indexed()
+        replies = await editor.within(
+            asyncio.gather(
+                *(ask(each, f"what calls total_price{'?' * n}") for n in range(4) for each in (editor, other))
+            )
+        )
+        assert all(reply.found for reply in replies) and len({reply.conversationId for reply in replies}) == 8
+        first = replies[0].conversationId
+        assert (await editor.within(ask(other, "and where is it defined?", conversationId=first))).found
+        turns = (await editor.request("weft/conversations", {"action": "get", "id": first})).turns
+        assert [turn.number for turn in turns] == [0, 1]
+        assert await other.stop() == 0
+
+    editing(FILES, story)
+
+
+def test_conversations_are_listed_searched_exported_and_deleted_and_mistakes_are_errors(editing, tmp_path):
+    async def story(editor: Any) -> None:
+        await editor.indexed()
+        first = (await editor.within(ask(editor))).conversationId
+        second = (await editor.within(ask(editor, "what calls pay?"))).conversationId
+
+        async def conversations(**params: Any) -> Any:
+            return await editor.request("weft/conversations", params)
+
+        assert {each.id for each in (await conversations()).conversations} == {first, second}
+        assert [each.title for each in (await conversations(text="multiply")).conversations] == [QUESTION]
+        assert [turn.question for turn in (await conversations(action="search", text="pay?")).turns] == [
+            "what calls pay?"
+        ]
+        file = tmp_path / "said.jsonl"
+        assert (await conversations(action="export", file=str(file))).exported == 2 and QUESTION in file.read_text()
+        assert (await conversations(action="delete", id=first)).deleted == 1
+        assert (await conversations(action="delete", all=True)).deleted == 1
+        assert (await conversations()).conversations == []
+        for wrong in (
+            {"action": "delete"},
+            {"action": "sing"},
+            {"action": "export", "file": str(tmp_path / "no" / "x")},
+        ):
+            with pytest.raises(JsonRpcException):
+                await conversations(**wrong)
+        with pytest.raises(JsonRpcException, match="begin a new one"):
+            await editor.within(ask(editor, conversationId=first))
+        with pytest.raises(JsonRpcException, match="parameters of weft/ask"):
+            await editor.request("weft/ask", {"conversationId": "x"})
+
+    editing(FILES, story)
