@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weft.llm import ModelConfig, open_model
 from weft.llm.protocol import Cancel
 from weft.memory import Accountant, Budget, Item, Kit, Question, Segment, Strategy
+from weft.memory.fragrel import ContextRelation, related
 from weft.memory.scoring import Bm25Index
 from weft.memory.segment_plus import SegmentPlus, SegmentPlusSettings
 from weft.memory.segment_plus.filter import is_kept
-from weft.memory.segment_plus.merge import MOST_ROUNDS, merge_until_fit
+from weft.memory.segment_plus.merge import MOST_ROUNDS, joined, merge_until_fit
 from weft.memory.segment_plus.notes import Note, Quote, extracted_notes, read_note, sentences_of, shown
 from weft.memory.strategy import KeptHere
 
@@ -82,10 +84,28 @@ def test_marks_around_a_quote_do_not_matter_and_repeats_count_once():
     assert [quote.text for quote in note.quotes] == ["Nobody was hurt."]
 
 
+def test_a_place_in_brackets_says_which_segment_is_quoted():
+    two = [segment("Mary left. It rained.", 0), segment("Mary left. Bo came.", 1)]
+    note = read_note({"Evidence": ["[mill.txt, part 2] Mary left.", "[mill.txt, part 9] Bo came."]}, two)
+    assert [(quote.segment.number, quote.text) for quote in note.quotes] == [(1, "Mary left."), (1, "Bo came.")]
+
+
+def test_the_same_words_in_a_later_segment_stay_as_order_matters():
+    two = [segment("Mary left.", 0), segment("Mary left.", 1)]
+    quotes = [Quote(two[0], "Mary left."), Quote(two[1], "Mary left."), Quote(two[1], "Mary left.")]
+    assert joined([Note((of,), tuple(quotes)) for of in two]).quotes == tuple(quotes[:2])
+
+
 @pytest.mark.parametrize("value", ["text", [], 3, None, {"answer": "1921"}])
 def test_another_form_than_a_note_is_an_error_so_that_it_is_asked_for_again(value):
     with pytest.raises(ValueError, match="note"):
         read_note(value, [segment(TEXT)])
+
+
+def test_a_note_that_is_all_made_up_is_no_note():
+    with pytest.raises(ValueError, match="none of the quotes"):
+        read_note({"Evidence": ["Evidence", "Evidence"], "Reasoning": ""}, [segment(TEXT)])
+    assert read_note({"Evidence": ["no"] * 3, "Reasoning": "It may be later."}, [segment(TEXT)]).unfound == ("no",)
 
 
 @pytest.mark.parametrize("nothing", [[], "", None, {}, [None], "  "])
@@ -406,7 +426,7 @@ def test_joined_evidence_keeps_its_order_and_reasoning_is_rewritten(scripted_cha
 
 def test_the_model_chooses_evidence_when_joining_is_not_enough_and_may_not_make_any_up(scripted_chat):
     def merge(prompt):
-        quoted = [line.split("] ", 1)[1] for line in prompt.splitlines() if line.startswith("[mill.txt")]
+        quoted = [line for line in prompt.splitlines() if line.startswith("[mill.txt")]
         return note_json(*quoted[::4], "The mill was never owned.", reasoning="Owners.")
 
     model = scripted_chat(script(note=first_sentence, merge=merge), context_tokens=700)
@@ -445,6 +465,20 @@ def test_the_pre_filter_reads_the_segments_that_fit_best_in_their_order(scripted
     gathered = [prompt for prompt in model.prompts if GATHER in prompt]
     assert len(gathered) == 2 and chosen
     assert "bought" in gathered[0] and "of 2" in gathered[1]
+
+
+def test_the_pre_filter_can_search_with_fragrels_scores(scripted_chat):
+    text = "The mill stands.\nRain fell.\nSnow fell.\nThe mill stands.\nThe mill turns."
+    question = Question("Where does the mill stand?")
+
+    def read_with(score):
+        model = scripted_chat(script(note=lambda prompt: note_json("The mill stands.")))
+        plus = strategy(model, n_prefiltered=1, indexer=score, segment_tokens=3)
+        plus.remember([document(text)])
+        return [each.segment.number for each in plus.recall(question, Budget()).evidence]
+
+    assert read_with(Bm25Index) == [0]
+    assert read_with(related(Bm25Index, ContextRelation(0.3), 0.5)) == [3], "its neighbour speaks of the mill too"
 
 
 def test_the_same_question_is_free_and_another_segment_costs_one_note(scripted_chat):
@@ -581,3 +615,18 @@ def test_choices_are_shown_with_letters(scripted_chat):
 def test_settings_that_make_no_sense_are_refused():
     with pytest.raises(ValueError, match="at least 1"):
         SegmentPlusSettings(segment_tokens=0)
+
+
+@pytest.mark.local
+def test_a_real_small_model_goes_through_all_stages(small_chat_model):
+    model = open_model(ModelConfig("transformers", path=str(small_chat_model)))
+    try:
+        accountant = Accountant(model)
+        settings = SegmentPlusSettings(note_tokens=40, answer_tokens=20)
+        plus = SegmentPlus(Kit(accountant, count_tokens=model.count_tokens), settings)
+        plus.remember([document()])
+        answer = plus.answer(Question("When did Nora buy the mill?", task="short"))
+    finally:
+        model.close()
+    assert answer.text and answer.cost.n_calls >= 2
+    assert all(quote in " ".join(TEXT.split()) for each in answer.recalled.evidence for quote in each.quotes)

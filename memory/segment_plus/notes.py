@@ -32,7 +32,8 @@ class Quote:
 class Note:
     """Of one segment, or merged of several, which come in the order of the text.
 
-    `unfound` holds what was given as a quote and stands in none of the segments: shown in the trace alone."""
+    `unfound` holds what was given as a quote and stands in none of the segments: shown in the trace alone.
+    """
 
     segments: tuple[Segment, ...]
     quotes: tuple[Quote, ...] = ()
@@ -46,7 +47,7 @@ class Note:
 
 
 def read_note(value: Any, segments: Sequence[Segment]) -> Note:
-    """The note in a model's JSON, its quotes checked. Raises ValueError for another form."""
+    """The note in a model's JSON, its quotes checked. Raises ValueError for another form, and when all is made up."""
     if not isinstance(value, dict):
         raise ValueError('a note is a JSON object with "Evidence" and "Reasoning"')
     fields = {str(name).lower(): content for name, content in value.items()}
@@ -59,7 +60,9 @@ def read_note(value: Any, segments: Sequence[Segment]) -> Note:
         quotes += found
         unfound += missing
     reasoning = squeezed(" ".join(_texts(fields.get("reasoning"))))
-    return Note(tuple(segments), without_repeats(quotes), reasoning, tuple(unfound))
+    if unfound and not quotes and not reasoning:
+        raise ValueError("none of the quotes stands in the text")
+    return Note(tuple(segments), without_repeats(quotes), reasoning, tuple(dict.fromkeys(unfound)))
 
 
 def free_note(text: str, segments: Sequence[Segment]) -> Note:
@@ -103,10 +106,10 @@ def sentences_of(segment: Segment) -> Iterator[tuple[Segment, Segment]]:
 
 
 def without_repeats(quotes: Sequence[Quote]) -> tuple[Quote, ...]:
-    """Each sentence once, where it came first."""
-    first: dict[str, Quote] = {}
+    """Each sentence of a segment once. The same words in a later segment are another event, and may change all."""
+    first: dict[tuple[Segment, str], Quote] = {}
     for quote in quotes:
-        first.setdefault(quote.text, quote)
+        first.setdefault((quote.segment, quote.text), quote)
     return tuple(first.values())
 
 
@@ -117,6 +120,7 @@ def squeezed(text: str) -> str:
 
 # A line that goes on with a small letter is in the middle of its sentence.
 _END = re.compile(r"[.!?][\"”’')\]]*(?=\s)|[。！？；][”’」』]*|\n(?=\s{0,80}[^a-z\s]|\n)")
+_LABEL = re.compile(r"\s*\[([^\[\]]*, part \d[^\[\]]*)\]\s*")  # as `place_of` writes it
 _AROUND = " \t\r\n\"“”«»„'"
 
 
@@ -164,6 +168,10 @@ def _checked(given: str, segments: Sequence[Segment]) -> tuple[list[Quote], list
 
 
 def _found(text: str, segments: Sequence[Segment]) -> Quote | None:
+    """The text as a quote of the segment that its place in brackets names, where it has one, or else of the first."""
+    if label := _LABEL.match(text):
+        named = [segment for segment in segments if place_of(segment) == label[1]]
+        return _found(text[label.end() :], named or segments)
     for wanted in (squeezed(text), squeezed(text.strip(_AROUND))):
         # A letter or two stands anywhere and proves nothing.
         if len(wanted) > 2:

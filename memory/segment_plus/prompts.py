@@ -59,9 +59,9 @@ Answer with one JSON object and nothing else: {{"Reasoning": "..."}}"""
 
 MERGE_ALL = """\
 Notes were taken from several parts of a long text, in the order of the text, for the question below.
-Merge them into one note. "Evidence" is a list of sentences of the notes in their wording, in their order: leave out
-what repeats and what the question has no use for, and nothing else. "Reasoning" is what they say together for the
-question, in one or two sentences.
+Merge them into one note. "Evidence" is a list of lines of the notes, word for word and in their order, each with its
+place in brackets: leave out what repeats and what the question has no use for, and nothing else. "Reasoning" is what
+they say together for the question, in one or two sentences.
 
 Notes:
 {notes}
