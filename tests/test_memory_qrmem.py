@@ -505,6 +505,27 @@ def test_an_empty_answer_of_the_model_is_no_answer(reading):
     assert answer.text == "" and "there is no answer" in answer.notes[-1]
 
 
+def test_nothing_found_asks_no_model_for_an_answer(reading):
+    reader = Reader()
+    answer = reading(reader, items=[Item("a", "Rain fell.")], graph_update=False).answer(Question("zebra?"))
+    assert answer.text == "" and answer.recalled.evidence == ()
+    assert "Nothing that is remembered" in answer.notes[-1]
+    assert not reader.prompts("answer")
+
+
+def test_what_does_not_fit_a_window_is_done_without_the_model(reading):
+    answer = reading(Reader(), context_tokens=900, graph_update=False).answer(QUESTION, Budget(n=1))
+    assert "was read without the model" in answer.notes[0] and "holds 900" in answer.notes[0]
+    assert answer.text == "Orsk"
+
+
+def test_settings_that_mean_nothing_are_refused():
+    with pytest.raises(ValueError, match="there are reflection, expansion, trial"):
+        QRMeMSettings(navigation="guessing")
+    with pytest.raises(ValueError, match="0 to 1"):
+        QRMeMSettings(first_share=2)
+
+
 def test_a_dead_endpoint_is_an_error(reading):
     with pytest.raises(ModelUnreachable, match="nobody is there"):
         reading(Reader(question_entities=ModelUnreachable("nobody is there")), graph_update=False).answer(QUESTION)

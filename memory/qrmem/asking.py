@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ...llm.protocol import Cancel
-from ..accountant import Accountant, Call, Stopped, Unreadable
+from ..accountant import Accountant, Call, Stopped, TooLong, Unreadable
 from ..values import Question, Segment
 from . import prompts
 from .merging import Name, Pair
@@ -45,12 +45,12 @@ class Asking:
         self._cancel = cancel
 
     def tried(self, ask: Callable[[], T], done_instead: str) -> T | None:
-        """What a call gives; None when its answer could not be read, which is noted with what is done instead."""
+        """What a call gives; None when it did not fit the window or its answer could not be read, which is noted."""
         try:
             return ask()
         except Stopped:
             raise
-        except Unreadable as error:
+        except (Unreadable, TooLong) as error:
             self.troubles.append(f"{done_instead}: {error}")
             return None
 
@@ -121,7 +121,8 @@ class Asking:
         else:
             prompt = prompts.ANSWER.substitute(form=form, segments=context, question=with_choices(question))
         call = Call.of("answer", prompt, max_new_tokens=ANSWER_TOKENS)
-        return replace(call, messages=(*question.history, *call.messages))
+        # Older turns may go, the segments and the question may not.
+        return replace(call, messages=(*question.history, *call.messages), may_be_cut=bool(question.history))
 
     def other_entities(self, question: str, tried: Sequence[str], missing: str, names: Sequence[str]) -> list[str]:
         """P10: which entities of the text to read about next."""

@@ -80,7 +80,10 @@ class Builder:
     @property
     def summary_room(self) -> int:
         """Tokens of the summaries that are put together at once."""
-        return self.settings.window_tokens // 2
+        window = self.settings.window_tokens
+        if self.asking is not None:
+            window = min(window, self.asking.accountant.window_tokens)
+        return window // 2
 
     def part(self, question: str) -> str:
         """What segments are read for: a question, or "" for all of them."""
@@ -140,9 +143,10 @@ class Builder:
         said: list[Name] | None = []
         if self.settings.open_entity and segment.text.strip():
             said = asking.tried(lambda: asking.entities(segment, part), f"{segment.place} was read without the model")
-        names = {normalise(name.name): name for name in said or ()}
-        for name in by_tool.names:
-            names.setdefault(normalise(name.name), name)
+        names = dict[str, Name]()
+        for name in (*(said or ()), *by_tool.names):
+            if key_of_name := normalise(name.name):
+                names.setdefault(key_of_name, name)
         listed = [name.name for name in names.values()][:MOST_NAMES]
         related: list[tuple[str, str, str]] | None = []
         if len(listed) > 1:

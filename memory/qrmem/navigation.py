@@ -7,6 +7,7 @@ suffice is said by a judge that is given; without one a walk goes on until the w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,7 +53,7 @@ def reflect(
     verdict, changed = Verdict(False), True
     for update in range(max_updates + 1):
         if judge is None:
-            if ground.is_full(walk):
+            if ground.next_for(walk) is None:
                 return
         elif changed:
             verdict = _judged(ground, walk, judge)
@@ -103,10 +104,10 @@ def expand(
     scores = search(f"{ground.question} {longer}")
     walk.important.clear()
     walk.added.clear()
-    for segment in np.argsort(-np.array(scores), kind="stable"):
-        if scores[segment] > 0 and ground.window.fits([*walk.important, int(segment)]):
-            walk.important[int(segment)] = float(scores[segment])
-            walk.why[int(segment)] = "fits the question and what the graph says about its names"
+    found = replace(ground, scores=scores)
+    while (number := found.next_for(walk)) is not None:
+        walk.important[number] = scores[number]
+        walk.why[number] = "fits the question and what the graph says about its names"
     walk.note("segments", segments=ground.places(walk.important))
 
 
@@ -120,7 +121,7 @@ def try_entities(ground: Ground, walk: Walk, judge: Judge | None, *, max_updates
     tried = list(walk.entities)
     for update in range(max_updates + 1):
         verdict = _judged(ground, walk, judge)
-        if verdict.answerable or update == max_updates or ground.is_full(walk):
+        if verdict.answerable or update == max_updates or ground.next_for(walk) is None:
             return
         names = _offered(ground, f"{ground.question} {verdict.missing}", tried)
         chosen = judge.other_entities([ground.graph.entities[e].name for e in tried], verdict.missing, names)

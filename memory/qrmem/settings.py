@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 Navigation = Literal["reflection", "expansion", "trial"]
 """QRMeM proper, Graph Expansion Search, Entity Trial."""
@@ -33,3 +33,11 @@ class QRMeMSettings:
     first_share: float = 0.4
     segments_per_update: int | None = 1
     common_penalty: float = 0.05  # off an edge's cosine, for each e-fold of segments that its entity stands in
+
+    def __post_init__(self) -> None:
+        if self.navigation not in get_args(Navigation):
+            raise ValueError(
+                f"no navigation is called {self.navigation!r}; there are {', '.join(get_args(Navigation))}."
+            )
+        if not 0 <= self.first_share <= 1:
+            raise ValueError(f"first_share is a part of the window, 0 to 1, not {self.first_share}.")

@@ -31,6 +31,7 @@ from .settings import QRMeMSettings
 from .walking import Ground, Walk, Window, begin, fill
 
 NO_MODEL = "No model is configured: the graph is made of names and sentences, and this is the evidence alone."
+NOTHING = "Nothing that is remembered has to do with the question, so no model was asked for an answer."
 CANCELLED = "Cancelled before there was an answer."
 
 
@@ -108,18 +109,23 @@ class QRMeM:
         context = shown([each.segment for each in recalled.evidence])
         notes = [str(step.detail["note"]) for step in recalled.trace if step.name == "trouble"]
         text = ""
-        try:
-            text = asking.tried(lambda: asking.answer(question, context), "there is no answer") or ""
-            notes += asking.troubles
-        except Stopped:
+        if cancel is not None and cancel.cancelled:
             notes.append(CANCELLED)
+        elif not recalled.evidence:
+            notes.append(NOTHING)
+        else:
+            try:
+                text = asking.tried(lambda: asking.answer(question, context), "there is no answer") or ""
+                notes += asking.troubles
+            except Stopped:
+                notes.append(CANCELLED)
         spent = self._accountant.ledger.of(self.name) - before
         return Answer(text, recalled, self.name, model, spent, tuple(notes))
 
     def estimate(self, question: Question) -> Cost:
         """What reading, walking and answering cost at most, as far as each answer can be read at once.
 
-        What is kept is not counted; of the questions that a text raises all segments are, as none is known yet.
+        What is kept is not counted. Questions that the text has not raised yet count as its longest segment each.
         """
         if self._accountant is None:
             return Cost()
@@ -149,7 +155,10 @@ class QRMeM:
                 common_penalty=settings.common_penalty,
             )
         elif settings.navigate and settings.navigation == "expansion":
-            search = lambda text: _scaled(index.scores(text).tolist())  # noqa: E731
+
+            def search(text: str) -> list[float]:
+                return _scaled(index.scores(text).tolist())
+
             expand(ground, walk, judge, search, max_rounds=settings.expansion_rounds)
         elif settings.navigate:
             try_entities(ground, walk, judge, max_updates=settings.max_updates)

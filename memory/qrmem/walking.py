@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from .graph import MemoryGraph, Relation, normalise
 
 LINK_COSINE = 0.5  # of a name with the nearest entity, below which they are strangers
 NEAR_SEGMENTS = 20  # whose entities a name is compared with, so that a large graph need not be embedded whole
+MOST_TRIED = 50  # segments for what is left of the window, the best first, so that not all need be counted
 MOST_COMPARED = 400  # edges as vectors, in one step
 FIRST_ENTITIES = 3  # to begin with, where the question names none
 
@@ -56,6 +59,12 @@ class Ground:
     _openings: dict[int, list[str]] = field(default_factory=dict)
     _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)  # each text is embedded once in a walk
 
+    @cached_property
+    def ranked(self) -> list[int]:
+        """The segments that have something in common with the question, the best first."""
+        numbers = [number for number, score in enumerate(self.scores) if score > 0]
+        return sorted(numbers, key=lambda number: -self.scores[number])
+
     def nearness(self, question: str, texts: Sequence[str]) -> list[float]:
         """The cosine of each text with the question."""
         if new := [text for text in dict.fromkeys(texts) if text not in self._vectors]:
@@ -89,10 +98,11 @@ class Ground:
             self._openings[number] = [normalise(each) + " " for each in (text[:100], *headings_of(text))]
         return self._openings[number]
 
-    def is_full(self, walk: Walk) -> bool:
-        """Whether no other segment fits in."""
+    def next_for(self, walk: Walk) -> int | None:
+        """The best segment that fits into what is left of the window; None when that is full."""
         shown = set(walk.segments)
-        return not any(self.window.fits([*shown, i]) for i in range(len(self.segments)) if i not in shown)
+        others = islice((number for number in self.ranked if number not in shown), MOST_TRIED)
+        return next((number for number in others if self.window.fits([*shown, number])), None)
 
     def places(self, numbers: Iterable[int]) -> list[str]:
         return [self.segments[number].place for number in numbers]
@@ -136,7 +146,7 @@ def link(ground: Ground, names: Iterable[str]) -> list[int]:
         if not entities and normalise(name):
             strangers.append(name)
     if strangers:
-        best = sorted(range(len(ground.segments)), key=lambda i: -ground.scores[i])[:NEAR_SEGMENTS]
+        best = ground.ranked[:NEAR_SEGMENTS]
         nearby = list(dict.fromkeys(e for i in best for e in ground.graph.in_segment.get(i, ())))
         texts = [ground.graph.entities[entity].name for entity in nearby]
         for name in strangers:
@@ -176,13 +186,10 @@ def opens(ground: Ground, number: int, entity: int) -> bool:
 def fill(ground: Ground, walk: Walk) -> None:
     """Fill what is left of the window with the segments that fit the question best."""
     filled = list[int]()
-    for number in sorted(range(len(ground.segments)), key=lambda i: -ground.scores[i]):
-        if ground.scores[number] <= 0:
-            break
-        if number not in walk.segments and ground.window.fits([*walk.segments, number]):
-            walk.added[number] = ground.scores[number]
-            walk.why[number] = "fits the words of the question"
-            filled.append(number)
+    while (number := ground.next_for(walk)) is not None:
+        walk.added[number] = ground.scores[number]
+        walk.why[number] = "fits the words of the question"
+        filled.append(number)
     if filled:
         walk.note("filled by the question's words", segments=ground.places(filled))
 
@@ -215,9 +222,8 @@ def _start(ground: Ground, walk: Walk, number: int) -> None:
 
 def _begin_with_words(ground: Ground, walk: Walk, share: float) -> None:
     first = ground.window.part(share)
-    ranked = [i for i in sorted(range(len(ground.segments)), key=lambda i: -ground.scores[i]) if ground.scores[i] > 0]
-    walk.first = next(iter(ranked), None)
-    for number in ranked:
+    walk.first = next(iter(ground.ranked), None)
+    for number in ground.ranked[:MOST_TRIED]:
         if first.fits([*walk.important, number]):
             walk.important[number] = ground.scores[number]
             walk.why[number] = "fits the words of the question"
