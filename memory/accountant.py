@@ -13,7 +13,7 @@ import json
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import closing
+from contextlib import closing, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -133,14 +133,14 @@ class Accountant:
         Raises ModelError, `LimitReached` before a call that may not be made, `TooLong` where it does not fit.
         """
         cancel = cancel or Cancel()
-        if (text := self._find(call)) is None and not cancel.cancelled:
+        if (text := self._find(call, cancel)) is None and not cancel.cancelled:
             text = self._ask_once(call, cancel)
             self._keep(call, text, cancel)
         return text or ""
 
     def stream(self, call: Call, cancel: Cancel) -> Iterator[Piece]:
         """The answer as it is made, a kept one in one piece. Raises as `ask` does."""
-        if (text := self._find(call)) is not None:
+        if (text := self._find(call, cancel)) is not None:
             yield Piece(text)
             return
         written = ""
@@ -157,8 +157,10 @@ class Accountant:
         cancelled, and ModelError as `ask` does.
         """
         cancel = cancel or Cancel()
-        text = self._find(call)
+        text = self._find(call, cancel)
         for attempt in range(MOST_RETRIES + 1):
+            if attempt and not self.model.info.chats:
+                break  # text that is continued is always the most likely one: it would be the same again
             if text is None and not cancel.cancelled:
                 text = self._ask_once(call if attempt == 0 else replace(call, temperature=RETRY_TEMPERATURE), cancel)
             if cancel.cancelled:
@@ -243,10 +245,15 @@ class Accountant:
         tokens_in = self._count(call.messages)
         with self.ledger.reserved(tokens_in + call.max_new_tokens, self._limits):
             started, written = time.perf_counter(), ""
-            try:
-                for piece in without_thoughts(self._said(call, cancel)):
+
+            def heard() -> Iterator[Piece]:
+                nonlocal written
+                for piece in self._said(call, cancel):
                     written += piece.text
                     yield piece
+
+            try:
+                yield from without_thoughts(heard())
             except ModelUnreachable:
                 tokens_in = tokens_in if written else 0  # nothing was read where nobody was there
                 raise
@@ -299,8 +306,12 @@ class Accountant:
     def _count(self, messages: Sequence[Message]) -> int:
         return sum(self.model.count_tokens(message.text) for message in messages)
 
-    def _find(self, call: Call) -> str | None:
-        if self._kept is None or call.temperature > 0 or (text := self._kept.get("answer", self._key(call))) is None:
+    def _find(self, call: Call, cancel: Cancel) -> str | None:
+        if self._kept is None or call.temperature > 0:
+            return None
+        with suppress(ModelUnreachable):  # what was kept needs no server, as far as the model's name is known
+            self._prepare(cancel)
+        if (text := self._kept.get("answer", self._key(call))) is None:
             return None
         self.ledger.add(self.strategy, call.purpose, Cost(n_kept=1))
         return str(text)

@@ -81,13 +81,40 @@ def test_another_prompt_and_another_model_are_other_answers(scripted_chat):
     assert Accountant(scripted_chat([("", "c")], name="other"), kept=kept).ask(Call.of("p", "x")) == "c"
 
 
+def test_a_model_that_is_only_known_by_name_when_asked_has_its_answers_kept_from_the_first(scripted_chat):
+    def unnamed(script):
+        model = scripted_chat(script)
+        named = model.info
+        model.info = replace(named, name="http://somewhere")
+        model.prepare = lambda cancel: setattr(model, "info", named)
+        return model
+
+    kept = KeptHere()
+    Accountant(unnamed([("hello", "hi")]), kept=kept).ask(HELLO)
+    assert Accountant(unnamed([]), kept=kept).ask(HELLO) == "hi"
+
+
+def test_a_kept_answer_needs_no_server(scripted_chat):
+    kept = KeptHere()
+    Accountant(scripted_chat([("hello", "hi")]), kept=kept).ask(HELLO)
+    model = scripted_chat([])
+
+    def prepare(cancel):
+        raise ModelUnreachable("gone")
+
+    model.prepare = prepare
+    assert Accountant(model, kept=kept).ask(HELLO) == "hi"
+
+
 def test_an_empty_answer_is_not_kept(scripted_chat):
     accountant = Accountant(scripted_chat([("hello", ["", "hi"])]), kept=KeptHere())
     assert [accountant.ask(HELLO), accountant.ask(HELLO)] == ["", "hi"]
 
 
 def test_thoughts_are_left_out(scripted_chat):
-    assert Accountant(scripted_chat([("", "<think> hm hm </think> yes")])).ask(HELLO) == "yes"
+    accountant = Accountant(scripted_chat([("", "<think> hm hm </think> yes")]))
+    assert accountant.ask(HELLO) == "yes"
+    assert accountant.ledger.total.tokens_out == 5, "they were written all the same"
 
 
 # Cancel
@@ -439,6 +466,13 @@ def test_a_model_without_a_template_continues_a_question_as_text(scripted_chat):
     assert request.prefix == "Be brief.\n\nQuestion: Which colour?\n\nAnswer:"
     assert request.stop == ("\nQuestion:",)
     assert not request.single_line
+
+
+def test_a_model_without_a_template_is_not_asked_again_for_the_same_text(scripted_chat):
+    model = scripted_chat([("", "what?")], chats=False)
+    with pytest.raises(Unreadable):
+        Accountant(model).ask_for(HELLO, int)
+    assert len(model.completed) == 1
 
 
 def test_the_workspace_model_is_refused_with_the_next_step(scripted_chat):
