@@ -20,6 +20,8 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from ..llm.protocol import Cancel
+from .accountant import Stopped
 from .embedding import Embedder, Vectors
 from .values import content_key
 
@@ -221,12 +223,14 @@ class VectorFiles:
 class KeepingEmbedder:
     """An `Embedder` that embeds each text once, and keeps what it made under the text's content.
 
-    Questions are not kept: they seldom come again.
+    Questions are not kept: they seldom come again. With a `cancel` it is made for one piece of work, and raises
+    `Stopped` between two parts of it.
     """
 
-    def __init__(self, embedder: Embedder, store: VectorStore) -> None:
+    def __init__(self, embedder: Embedder, store: VectorStore, cancel: Cancel | None = None) -> None:
         self._embedder = embedder
         self._store = store
+        self._cancel = cancel
 
     @property
     def name(self) -> str:
@@ -253,6 +257,8 @@ class KeepingEmbedder:
         made: dict[str, bytes] = {}
         pairs = list(texts.items())
         for at in range(0, len(pairs), _PART):
+            if self._cancel is not None and self._cancel.cancelled:
+                raise Stopped("The texts were not all embedded, as the work was cancelled.")
             part = pairs[at : at + _PART]
             rows = self._embedder.embed([text for _, text in part]).astype("<f4")
             new = {key: row.tobytes() for (key, _), row in zip(part, rows, strict=True)}
@@ -261,4 +267,4 @@ class KeepingEmbedder:
         return made
 
 
-_PART = 256
+_PART = 64

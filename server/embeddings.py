@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ..llm.protocol import ModelMissing
+from ..llm.protocol import Cancel, ModelMissing
 from ..memory.embedding import Embedder, EmbedderSettings, HashingEmbedder, knows_meaning, open_embedder
 from ..memory.storage import MemoryStore
 from ..memory.vectors import KeepingEmbedder
 from .config import MemoryOptions
 
 
-def embedder_of(options: MemoryOptions, store: MemoryStore) -> tuple[Embedder, str]:
-    """The embedder of the settings, and in words which it is and why. Hashing where it cannot be had."""
+def embedder_of(options: MemoryOptions, store: MemoryStore, cancel: Cancel | None = None) -> tuple[Embedder, str]:
+    """The embedder of the settings, and in words which it is and why. Hashing where it cannot be had.
+
+    Many texts take minutes: `cancel` ends that between two parts.
+    """
     settings = EmbedderSettings(
         options.embeddings,
         options.embeddings_path,
@@ -31,7 +34,7 @@ def embedder_of(options: MemoryOptions, store: MemoryStore) -> tuple[Embedder, s
     except ModelMissing as error:
         return HashingEmbedder(), f"{error} Until then texts are found by their letters."
     # Letters are hashed faster than they are read from a disk.
-    return KeepingEmbedder(embedder, store.vectors) if knows_meaning(embedder) else embedder, why
+    return KeepingEmbedder(embedder, store.vectors, cancel) if knows_meaning(embedder) else embedder, why
 
 
 @lru_cache(maxsize=2)

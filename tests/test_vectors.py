@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weft.llm.protocol import Cancel
 from weft.memory import HashingEmbedder, Segment
 from weft.memory import vectors as module
+from weft.memory.accountant import Stopped
 from weft.memory.scoring import DenseIndex, best
 from weft.memory.vectors import KeepingEmbedder, VectorFiles, VectorIndex
 
@@ -170,6 +172,23 @@ def test_what_was_kept_is_there_in_the_next_session(tmp_path):
     other = Counting(16)
     assert KeepingEmbedder(other, VectorFiles(tmp_path)).embed(["sun"]).shape == (1, 16)
     assert other.asked == ["sun"]
+
+
+def test_a_cancel_ends_between_two_parts_and_what_was_made_is_kept(tmp_path):
+    cancel, files = Cancel(), VectorFiles(tmp_path)
+
+    class Cancelling(Counting):
+        def embed(self, texts, *, are_queries=False):
+            cancel.cancel()
+            return super().embed(texts, are_queries=are_queries)
+
+    texts = [f"text {i}" for i in range(200)]
+    first, second = Cancelling(), Counting()
+    with pytest.raises(Stopped):
+        KeepingEmbedder(first, files, cancel).embed(texts)
+    assert 0 < len(first.asked) < 200
+    KeepingEmbedder(second, files).embed(texts)
+    assert first.asked + second.asked == texts
 
 
 def test_a_damaged_store_is_made_anew():
