@@ -174,6 +174,11 @@ GENERIC = {"question": "Who?", "answer": "Ivo", "context": "Ivo bakes."}
         ("mtbench+", {"conversations": [*turn("a", "x-1-0"), *turn("b", "x-1-1")]}, 'turn-info like "stem-143-Q"'),
         ("mtbench+", {"conversations": [{"from": "chatbot", "value": ""}]}, "conversations[0]: field 'from'"),
         ("babilong", {"input": "x", "question": "?", "target": "y"}, "field 'task': expected one of qa1, qa2"),
+        (
+            "babilong",
+            {"input": "x", "question": "?", "target": "y", "task": "qa1", "facts": [[0, 9]]},
+            "expected pairs of places in the input",
+        ),
         ("repoeval", {"prompt": "x"}, "field 'metadata': expected an object, found nothing"),
         ("generic", {"question": "Who?", "context": "x"}, "field 'answer': expected a text, found nothing"),
         ("generic", {**GENERIC, "facts": [{"text": "Nora"}]}, "expected a text that stands in 'text 0'"),
@@ -312,6 +317,7 @@ def test_what_is_generated_can_be_read_again(tmp_path, what, form, capsys):
     assert generate([what, "--out", str(path), "--n", "3", "--people", "2", "--length", "0k"]) == 0
     samples = read_samples(form, path)
     assert f"{len(samples)} records" in capsys.readouterr().out and len(samples) >= 3
+    assert all(sample.facts for sample in samples)
 
 
 def test_completion_tasks_are_drawn_from_a_checkout(tmp_path):

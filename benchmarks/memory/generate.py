@@ -53,13 +53,12 @@ def _records(options: argparse.Namespace) -> Iterator[dict[str, object]]:
 def _story(sample: Sample) -> dict[str, object]:
     task = sample.dataset.rpartition(" ")[2]
     (item,) = sample.items
-    facts = [item.text[fact.start : fact.end] for fact in sample.facts]
     return {
         "input": item.text,
         "question": sample.question.text,
         "target": sample.answers[0],
         "task": task,
-        "facts": facts,
+        "facts": [[fact.start, fact.end] for fact in sample.facts],
     }
 
 

@@ -1,4 +1,7 @@
-"""BABILong: `input`, `question` and `target` a line. The task stands in `task`, or in the file's name."""
+"""BABILong: `input`, `question` and `target` a line. The task stands in `task`, or in the file's name.
+
+Generated stories also say where their facts are: `facts` are pairs of places in the input, the end exclusive.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ from pathlib import Path
 
 from ....memory import Item, Question
 from ..metrics import TASK_LABELS
-from ..values import Sample
-from .checked import read_records
+from ..values import Fact, Sample
+from .checked import Record, read_records
 
 
 def babilong(path: Path) -> Iterator[Sample]:
@@ -19,12 +22,28 @@ def babilong(path: Path) -> Iterator[Sample]:
         if task not in TASK_LABELS:
             record.fail("task", f"one of {', '.join(TASK_LABELS)}, here or in the file's name")
         name = f"{task}/{number}"
+        item = Item(f"story {name}", record.text("input"))
         yield Sample(
             name,
             f"babilong {task}",
-            (Item(f"story {name}", record.text("input")),),
+            (item,),
             Question(record.text("question").strip(), task="short"),
             (record.text("target").strip(),),
+            _facts(record, item),
             metric="babilong",
             details={"labels": TASK_LABELS[task]},
         )
+
+
+def _facts(record: Record, item: Item) -> tuple[Fact, ...]:
+    given = record.fields.get("facts", [])
+    if isinstance(given, list) and all(_is_span(each, len(item.text)) for each in given):
+        return tuple(Fact(item.source, start, end) for start, end in given)
+    record.fail("facts", "pairs of places in the input")
+
+
+def _is_span(value: object, n_characters: int) -> bool:
+    match value:
+        case [int() as start, int() as end]:
+            return 0 <= start < end <= n_characters
+    return False
