@@ -15,7 +15,7 @@ from ...llm import Cancel, ModelError
 from ...memory import Evidence, Item, Question
 from ...memory.ledger import in_words
 from ...memory.storage import MemoryStore
-from ...memory.strategies import strategy_named
+from ...memory.strategies import STRATEGIES, strategy_named
 from ...memory.strategy import Kit
 from ...retrieval import RepositoryIndex
 from ...retrieval.questions import is_document
@@ -43,12 +43,18 @@ class Shelf(Protocol):
     def documents(self, folder: Path | str) -> FolderDocuments: ...
 
 
+def check_strategy(name: str) -> None:
+    """Raises ValueError for a name that is none, with those that are."""
+    if name not in STRATEGIES:
+        strategy_named(name, Kit())
+
+
 def by_strategy(name: str, question: str, shelf: Shelf, writer: AnswerWriter, cancel: Cancel) -> Reply:
     """The reply of the strategy of this name; of its evidence alone where no model answers. What it may cost is told
     before. Raises ValueError for an unknown name."""
     items = _items(shelf)
     notes: list[str] = []
-    embedder, _ = embedder_of(shelf.config.memory, shelf.memory)
+    embedder, _ = embedder_of(shelf.config.memory, shelf.memory, cancel)
     for accountant in (*writer.accountants(cancel), None):
         kit = Kit(accountant, embedder, shelf.memory.kept)
         if accountant is not None:

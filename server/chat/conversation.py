@@ -16,14 +16,12 @@ from typing import Protocol
 
 from ...llm import Cancel
 from ...memory.storage import MemoryStore, Turn
-from ...memory.strategies import STRATEGIES, strategy_named
 from ...memory.strategy import Kit
 from ...retrieval import RepositoryIndex
 from ..config import Config
 from ..documents import FolderDocuments
 from ..models import ModelChain
 from ..recent_edits import RecentEdits
-from .by_strategy import by_strategy
 from .commands import (
     COMMANDS,
     Command,
@@ -139,8 +137,10 @@ class Chat:
             return _said("Questions are switched off (chat.enabled).", listener, found=False)
         if command.name == "forget":
             return self._forget(command.argument, conversation_id, listener)
-        if strategy and strategy not in STRATEGIES:
-            strategy_named(strategy, Kit())  # says which there are
+        if strategy:
+            from .by_strategy import check_strategy  # the whole room of memory, which most questions do not need
+
+            check_strategy(strategy)
         wanted = _Wanted(question, command, selection, folder, strategy)
         if not remember:
             return self._reply(wanted, (), _Keeper(), listener, cancel)
@@ -167,6 +167,8 @@ class Chat:
         command = wanted.command.name
         whole = wanted.question if command else self._standing_alone(wanted.question, before, writer, cancel)
         if wanted.strategy:
+            from .by_strategy import by_strategy
+
             reply = by_strategy(wanted.strategy, whole, self._desk, writer, cancel)
             return replace(reply, conversation_id=keeper.conversation_id)
         past = past_of(before, whole, Kit())
