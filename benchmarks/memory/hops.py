@@ -44,6 +44,7 @@ GRAPHS = {
     "qrmem, no navigation": QRMeMSettings(navigate=False),
     "qrmem, expansion": QRMeMSettings(navigation="expansion"),
 }
+OVER_HYBRID = "qrmem over hybrid"
 SCORES = ("bm25", "dense", "hybrid")
 
 
@@ -77,8 +78,8 @@ def by_scores(way: Indexer, items: Sequence[Item]) -> Search:
     return lambda question, n: [segment.source for segment, _ in best(index, question.text, n)]
 
 
-def by_graph(kit: Kit, settings: QRMeMSettings, items: Sequence[Item]) -> Search:
-    memory = QRMeM(kit, settings)
+def by_graph(kit: Kit, settings: QRMeMSettings, way: Indexer, items: Sequence[Item]) -> Search:
+    memory = QRMeM(kit, settings, way)
     memory.remember(items)
     return lambda question, n: [each.segment.source for each in memory.recall(question, Budget(n=n)).evidence]
 
@@ -103,7 +104,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         inner, why = open_embedder(EmbedderSettings(options.embeddings))
         kit = Kit(embedder=RememberingEmbedder(inner))
         systems: dict[str, System] = {name: partial(by_scores, indexer(name, kit)) for name in SCORES}
-        systems |= {name: partial(by_graph, kit, settings) for name, settings in GRAPHS.items()}
+        systems |= {name: partial(by_graph, kit, settings, indexer("bm25", kit)) for name, settings in GRAPHS.items()}
+        systems[OVER_HYBRID] = partial(by_graph, kit, QRMeMSettings(), indexer("hybrid", kit))
         systems = {name: system for name, system in systems.items() if name in (options.systems or systems)}
         rows = list(measure(samples, systems, options.depths))
     except (BadData, ModelError, OSError) as error:
@@ -130,7 +132,9 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--n", type=int, default=None, help="as many questions from the beginning (all)")
     parser.add_argument("--depths", type=int, nargs="+", default=list(DEPTHS), help="segments that are found (2 3 5)")
     parser.add_argument("--embeddings", default="hashing", help="hashing, auto or bundled (hashing)")
-    parser.add_argument("--systems", nargs="+", choices=(*SCORES, *GRAPHS), help="some of the systems (all)")
+    parser.add_argument(
+        "--systems", nargs="+", choices=(*SCORES, *GRAPHS, OVER_HYBRID), help="some of the systems (all)"
+    )
     parser.add_argument("--machine", default="", metavar="WORDS", help="what this machine is, for the results")
     parser.add_argument("--html", type=Path, metavar="FILE", help="also write a page")
     return parser.parse_args(arguments)
