@@ -55,7 +55,7 @@ class NameTable:
                     table.setdefault(key, []).append((path, index))
 
     def defined(self, name: str) -> list[Named]:
-        """The definitions that a plain or dotted name may mean, by path and line.
+        """The definitions that a plain or dotted name may mean: top-level ones first, then by path and line.
 
         Of a dotted name the last part is the definition's, and the others are parts of its qualified name or of its
         module: `Shop.pay`, `shop.pay` for shop.py, `weft.server.Shop.pay`. As written before spelled otherwise.
@@ -65,7 +65,7 @@ class NameTable:
         if outer:
             found = [named for named in found if _is_inside(named, outer)]
         exact = [named for named in found if named.definition.name == last]
-        return sorted(exact or found, key=lambda named: (named.path, named.definition.start_line))
+        return sorted(exact or found, key=_top_level_first)
 
     def given(self, name: str) -> list[Given]:
         """The lines that give a value to a name of a module, or to one of a class, by path and line."""
@@ -129,6 +129,10 @@ def _given(file: FileGraph) -> Iterator[tuple[str, int]]:
     for index, binding in enumerate(file.bindings):
         if binding.scope == MODULE_SCOPE or file.definitions[binding.scope].kind == "class":
             yield spelling(binding.name.removeprefix("self.")), index
+
+
+def _top_level_first(named: Named) -> tuple[bool, str, int]:
+    return "." in named.definition.qualified_name, named.path, named.definition.start_line
 
 
 def _is_inside(named: Named, outer: list[str]) -> bool:

@@ -11,6 +11,7 @@ from importlib import import_module
 
 WHATS = {
     "questions": "do questions about a repository find the lines that answer them?",
+    "tuning": "the same for the questions that the search was tuned on",
     "stories": "are the facts of BABILong-style stories found in up to 128k tokens?",
     "dialogues": "are the turns found that a last question is about?",
     "answers": "what does each strategy answer with a model of yours, and what does it cost?",

@@ -64,7 +64,11 @@ _IRREGULAR = """
     decide decides decided deciding decision | split splits splitting | index indices indexes indexed indexing |
     vertex vertices | matrix matrices | axis axes | datum data | criterion criteria | leaf leaves | child children |
     bind binds binding bound | spend spends spent | leave leaves left | fall falls fell fallen | grow grows grown grew |
-    derive derives derived derivation | analyse analyze analysis analyses analysed
+    derive derives derived derivation | analyse analyze analysis analyses analysed |
+    feed feeds feeding fed | pay pays paying paid payment | buy bought | sell sold | bring brought | catch caught |
+    meet met | drive drives driving driven | forget forgets forgot forgotten | shrink shrunk | lead leads led |
+    spin spun | stand stood | lay lays laid | seek sought | sleep slept | wind wound | win won | tell told | fly flown |
+    say said
 """
 
 

@@ -17,10 +17,13 @@ from ..values import ScorePart
 from .units import Unit
 from .wording import Wording
 
-# Measured on 76 questions about five repositories: benchmarks/results/memory-log.md, "Questions about the code".
+# Measured on 142 questions about six repositories: benchmarks/results/memory-log.md, "Questions about the code".
 
 NAME_MENTIONS, OUTER_MENTIONS, PATH_MENTIONS, TITLE_MENTIONS = 5.0, 1.5, 1.5, 2.0
-"""So many mentions is a word worth in the name of the unit, of a class around it, of its file, in its headings."""
+"""So many mentions is a word worth in the name of the unit, of what it is defined in, of its file, in its headings."""
+
+OUTER_GAIN, PATH_GAIN = 0.6, 0.4
+"""In the name of what it is defined in and of its file a word adds this share of its weight besides."""
 
 K1, B = 1.2, 0.35
 AVERAGE_WORDS = 80.0
@@ -90,31 +93,31 @@ class Reader:
         n_words = sum(line.n_words for line in stretch)
         norm = K1 * (1 - B + B * n_words / AVERAGE_WORDS)
         mentions = list(body)
-        parts = [ScorePart("words", self._sum(mentions, norm))]
-        for name, texts, worth in _surroundings(unit):
-            for concept, weight in self._of(texts).items():
+        before = self._sum(mentions, norm)
+        parts = [ScorePart("words", before)]
+        for name, text, worth, gain in _surroundings(unit):
+            said = self._said_by_name(text)
+            for concept, weight in said:
                 mentions[concept] += worth * weight
                 covered[concept] = max(covered[concept], weight)
-            parts.append(ScorePart(name, self._sum(mentions, norm) - sum(part.value for part in parts)))
+            reached = self._sum(mentions, norm)
+            parts.append(ScorePart(name, reached - before + gain * self._weight(said)))
+            before = reached
         nearest = self._nearest(stretch)
         parts.append(ScorePart("together", NEARNESS * nearest))
         share = sum(idf * weight for idf, weight in zip(self._idf, covered, strict=True)) / self._total
         factor = 1 - COVERAGE + COVERAGE * share
         scaled = tuple(ScorePart(part.name, part.value * factor, part.detail) for part in parts if part.value)
-        said = tuple((line.number, line.worth * self._weight(line.mentions)) for line in read if line.mentions)
-        return Weighed(unit, sum(part.value for part in scaled), scaled, tuple(covered), said)
+        on_line = tuple((line.number, line.worth * self._weight(line.mentions)) for line in read if line.mentions)
+        return Weighed(unit, sum(part.value for part in scaled), scaled, tuple(covered), on_line)
 
-    def mentions_of(self, text: str) -> Mapping[int, float]:
-        """The concepts that a text says, each with the weight of the best form."""
-        return self._of((text,))
-
-    def _of(self, texts: Sequence[str]) -> dict[int, float]:
+    def _said_by_name(self, text: str) -> tuple[tuple[int, float], ...]:
+        """The concepts that a name or a path says, each with the weight of the best form."""
         found: dict[int, float] = {}
-        for text in texts:
-            for word in words_in(encode(text).replace(b"\n", b" ")):
-                for concept, weight in self._mentions[word]:
-                    found[concept] = max(weight, found.get(concept, 0.0))
-        return found
+        for word in words_in(encode(text).replace(b"\n", b" ")):
+            for concept, weight in self._mentions[word]:
+                found[concept] = max(weight, found.get(concept, 0.0))
+        return tuple(found.items())
 
     def _sum(self, mentions: Sequence[float], norm: float) -> float:
         return sum(idf * (K1 + 1) * n / (n + norm) for idf, n in zip(self._idf, mentions, strict=True) if n)
@@ -216,11 +219,11 @@ class _Mentions(dict[bytes, tuple[tuple[int, float], ...]]):
         return self[word]
 
 
-def _surroundings(unit: Unit) -> tuple[tuple[str, tuple[str, ...], float], ...]:
+def _surroundings(unit: Unit) -> tuple[tuple[str, str, float, float], ...]:
     outer, _, name = unit.symbol.rpartition(".")
     return (
-        ("name", (name,), NAME_MENTIONS),
-        ("inside", (outer,), OUTER_MENTIONS),
-        ("title", (unit.title,), TITLE_MENTIONS),
-        ("path", (unit.path,), PATH_MENTIONS),
+        ("name", name, NAME_MENTIONS, 0.0),
+        ("inside", outer, OUTER_MENTIONS, OUTER_GAIN),
+        ("title", unit.title, TITLE_MENTIONS, 0.0),
+        ("path", unit.path, PATH_MENTIONS, PATH_GAIN),
     )

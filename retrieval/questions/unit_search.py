@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -42,6 +42,12 @@ AROUND = 0.4
 NAMED_AS_WRITTEN = 1.0
 NAMED_IN_WORDS = 0.12
 """A unit that defines what the question names gains this share of what all its words weigh."""
+
+GIVEN_IN_WORDS = 0.4
+"""So does one that gives a value to a name of several words of the question: `COOKIE_AGE` for "cookie age"."""
+
+MOST_GIVEN = 10
+"""Of the places where such a name gets a value so many are looked at."""
 
 LEAST_NAME = 3
 """Plain words of fewer letters are no names."""
@@ -114,6 +120,13 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
                 gain = share * most / max(1, len(definitions)) ** 0.5
                 if gain > gains.get(key, ("", 0.0))[1]:
                     gains[key] = name, gain
+    for name, path, line in _given(index, wording):
+        holds = _unit_at(index, path, line)
+        if holds is not None:
+            key = (holds.path, holds.start_line, holds.end_line)
+            candidates.setdefault(key, (holds, 0.0))
+            if most * GIVEN_IN_WORDS > gains.get(key, ("", 0.0))[1]:
+                gains[key] = name, most * GIVEN_IN_WORDS
     for path, line in _by_parts(index, wording, idf):
         said = _unit_at(index, path, line)
         if said is not None:
@@ -203,6 +216,14 @@ def _named(index: RepositoryIndex, wording: Wording) -> list[tuple[str, list[Nam
             if definitions:
                 found.setdefault(name, (definitions, NAMED_IN_WORDS if n == 1 else NAMED_IN_WORDS * n**0.5))
     return [(name, definitions, share) for name, (definitions, share) in found.items()]
+
+
+def _given(index: RepositoryIndex, wording: Wording) -> Iterator[tuple[str, str, int]]:
+    """Names of several words of the question that are given a value here, with file and line."""
+    for n in (4, 3, 2):
+        for at in range(len(wording.words) - n + 1):
+            for path, name, line in index.names.given("".join(wording.words[at : at + n]))[:MOST_GIVEN]:
+                yield name, path, line
 
 
 def _may_be_name(word: str, wording: Wording) -> bool:

@@ -15,7 +15,17 @@ from ..terms import encode, terms_of_word
 from .forms import SHORTENED, forms_of
 
 Kind = Literal[
-    "callers", "callees", "definition", "decision", "documentation", "path", "subclasses", "raisers", "returns", "value"
+    "callers",
+    "callees",
+    "definition",
+    "decision",
+    "documentation",
+    "path",
+    "subclasses",
+    "raisers",
+    "returns",
+    "value",
+    "class",
 ]
 """What an answer is, as far as the words of a question tell; each adds evidence to the general search."""
 

@@ -16,6 +16,9 @@ NO_MODEL = "No model wrote this answer: these are lines of the repository, best 
 N_SHOWN, N_BESIDE = 6, 2
 """So many exhibits are shown, and so many beside lines that the code graph gives."""
 
+N_NEAREST = 3
+"""So many places are named where nothing answers."""
+
 SHARE_OF_BEST = 0.5
 """An exhibit is shown when its score is this share of the best one's."""
 
@@ -28,11 +31,12 @@ MOST_LINES = 8
 
 def extractive(case: Case, found_above: float = FOUND_ABOVE) -> Reply:
     """A reply whose every line stands in the evidence."""
-    if not case.exhibits or case.confidence < found_above:
-        return _not_found(case)
+    of_the_repository = [exhibit for exhibit in case.exhibits if exhibit.kind != "turn"]
+    if not of_the_repository or case.confidence < found_above:
+        return _not_found(case, of_the_repository)
     blocks = [_finding(finding) for finding in case.findings]
     stood = {exhibit.place for finding in case.findings for exhibit in finding.exhibits}
-    others = [exhibit for exhibit in case.exhibits if exhibit.place not in stood and exhibit.kind != "turn"]
+    others = [exhibit for exhibit in of_the_repository if exhibit.place not in stood]
     best = others[0].score if others else 0.0
     others = [exhibit for exhibit in others if exhibit.score >= SHARE_OF_BEST * best][: N_BESIDE if stood else N_SHOWN]
     words = _words(case)
@@ -41,13 +45,13 @@ def extractive(case: Case, found_above: float = FOUND_ABOVE) -> Reply:
     return Reply("\n\n".join((*blocks, NO_MODEL)), _citations(shown), case)
 
 
-def _not_found(case: Case) -> Reply:
+def _not_found(case: Case, evidence: Sequence[Exhibit]) -> Reply:
     lines = ["Not found in this repository."]
     if case.looked_for:
         lines.append("Looked for " + ", ".join(f"“{word}”" for word in case.looked_for[:8]) + ".")
     if case.missing:
         lines.append("No file says " + " or ".join(f"“{word}”" for word in case.missing[:5]) + ".")
-    near = [exhibit for exhibit in case.exhibits if exhibit.kind != "turn"][:3]
+    near = evidence[:N_NEAREST]
     if near:
         lines += ["Nearest:", *(f"- {_head(exhibit)}" for exhibit in near)]
     return Reply("\n".join(lines), _citations(near), case, found=False)
@@ -56,7 +60,7 @@ def _not_found(case: Case) -> Reply:
 def _finding(finding: Finding) -> str:
     lines = [finding.text]
     for exhibit in finding.exhibits:
-        lines.append(f"- {exhibit.place}: {exhibit.why}")
+        lines.append(f"- {_place(exhibit)}: {exhibit.why}")
         most = LINES_OF_DEFINITION if exhibit.kind == "definition" else LINES_OF_SITE
         lines += _numbered(exhibit, exhibit.text.split("\n"), range(min(most, exhibit.end_line - exhibit.start_line)))
     if not finding.complete and finding.exhibits:
@@ -72,8 +76,11 @@ def _exhibit(exhibit: Exhibit, words: Sequence[re.Pattern[str]]) -> str:
 
 def _head(exhibit: Exhibit) -> str:
     symbol = f" `{exhibit.symbol}`" if exhibit.symbol else ""
-    folder = f"{exhibit.folder}: " if exhibit.folder else ""
-    return f"{folder}{exhibit.place}{symbol}" + (f" ({exhibit.why})" if exhibit.why else "")
+    return f"{_place(exhibit)}{symbol}" + (f" ({exhibit.why})" if exhibit.why else "")
+
+
+def _place(exhibit: Exhibit) -> str:
+    return f"{exhibit.folder}: {exhibit.place}" if exhibit.folder else exhibit.place
 
 
 def _numbered(exhibit: Exhibit, lines: Sequence[str], chosen: Sequence[int]) -> list[str]:
@@ -110,6 +117,5 @@ def _citations(exhibits: Sequence[Exhibit]) -> tuple[Citation, ...]:
     found = {
         (e.folder, e.path, e.start_line, e.end_line): Citation(e.path, e.start_line, e.end_line, e.text, e.folder)
         for e in exhibits
-        if e.kind != "turn"
     }
     return tuple(found.values())

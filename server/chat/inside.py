@@ -16,7 +16,7 @@ from .asked import MOST_SHOWN, Asked, n_of
 from .values import Finding
 
 MOST_READ = 5
-"""A name that more definitions have is read in so many of them."""
+"""A name that more definitions have means none of them in particular."""
 
 _RAISES = re.compile(r"^\s*(?:raise|throw)\b")
 _RETURNS = re.compile(r"^\s*(?:return|yield)\b")
@@ -79,7 +79,8 @@ def defaults(asked: Asked) -> Iterator[Finding]:
 
 def _meant(asked: Asked) -> Iterator[Named]:
     for _, definitions in asked.names:
-        yield from definitions[:MOST_READ]
+        if len(definitions) <= MOST_READ:
+            yield from definitions
 
 
 def _own_lines(asked: Asked, named: Named, pattern: re.Pattern[str]) -> Sequence[int]:
