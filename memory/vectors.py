@@ -1,11 +1,11 @@
 """Vectors by key: added and taken away one by one, searched, kept in a file; and an embedder that asks no text twice.
 
-Owns the search (FAISS where it is installed, else numpy, with the same hits) and the file. Knows no text's meaning and
-no model.
+Owns the search (FAISS for many where it is installed, else numpy, with the same hits) and the file. Knows no text's
+meaning and no model.
 
 One question over 100,000 vectors of 384 numbers took 37 ms in FAISS' exact form and 34 in numpy, one thread of a
 shared machine; 8 bits took 25 and found 98 % of the same ten, IVF under 1 after 13 s of training. So exact is the
-default, and the others are for whoever has more.
+default, FAISS is not loaded for few, and the other forms are for whoever has more.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ Form = Literal["exact", "sq8", "ivf"]
 
 VERSION = 1
 """1: a line of JSON (manifest), then the keys, one a line, then the rows."""
+
+FAISS_FROM = 50_000
+"""With fewer rows numpy is as fast, and needs no second copy of them."""
 
 _MAGIC = "weft vectors"
 _CELLS_SEARCHED = 16
@@ -97,7 +100,7 @@ class VectorIndex:
         return [(keys[rows[i]], float(scores[i])) for i in order]
 
     def _nearest(self, vector: Vectors, n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        faiss = _faiss()
+        faiss = _faiss() if self.form != "exact" or len(self._rows) >= FAISS_FROM else None
         if faiss is None:
             scores = self._vectors @ vector
             rows = np.argsort(-scores, kind="stable")[:n]

@@ -21,6 +21,7 @@ def engine(request, monkeypatch) -> str:
     """Each test with and without FAISS."""
     if request.param == "faiss":
         pytest.importorskip("faiss")
+        monkeypatch.setattr(module, "FAISS_FROM", 0)
     else:
         monkeypatch.setattr(module, "_faiss", lambda: None)
     return request.param
