@@ -263,3 +263,30 @@ def test_any_extraction_makes_a_graph_that_holds_together(found, all_same):
         assert relation.first != relation.second
     for name in {name for names, _ in found for name in names if normalise(name)}:
         assert len(graph.named(name)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 200_000,
+        "a_" * 90_000,
+        "A" * 200_000,
+        "A B " * 40_000,
+        "A.B." * 40_000,
+        "Aa, " * 40_000,
+        "1999 " * 40_000,
+        "# " + " " * 100_000 + "x",
+        "#" * 100_000,
+        '"' * 100_000,
+        "’s" * 90_000,
+        "." * 100_000,
+        "\n" * 100_000,
+    ],
+    ids=lambda text: text[:4],
+)
+def test_odd_long_texts_take_no_longer_than_others(text):
+    """With a pattern or a loop that is quadratic, one of these takes minutes."""
+    names = pattern_entities(text)
+    assert len(relations_by_sentence(text[:5_000], names)) < 50_000
+    sentences_of(text)
+    combine([extracted(0, *names)], apart, keep_apart)

@@ -187,7 +187,7 @@ def relations_by_sentence(text: str, names: Sequence[str]) -> list[tuple[str, st
             topic = max(here, key=len)
         elif here and topic not in here:
             here.insert(0, topic)
-        for first, second in itertools.combinations(here, 2):
+        for first, second in itertools.combinations(here[:MOST_NAMES], 2):
             one, other = f" {normalise(first)} ", f" {normalise(second)} "
             if one not in other and other not in one:
                 related.append((first, second, sentence))

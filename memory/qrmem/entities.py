@@ -16,6 +16,8 @@ from .graph import normalise
 EntityTool = Callable[[str], list[str]]
 """The entities of a text as it writes them, in order, each once."""
 
+MOST_WORDS = 12  # of a name; what is longer is a line in capitals
+
 
 def entity_tool(name: str) -> EntityTool:
     """The tool of a name: `patterns`, `none`, or `spacy:` and the name of a pipeline.
@@ -45,7 +47,7 @@ def pattern_entities(text: str) -> list[str]:
     once: dict[str, str] = {}
     for _, name in found:
         once.setdefault(normalise(name), name.strip())
-    return [name for key, name in once.items() if len(key) > 1]
+    return [name for key, name in once.items() if len(key) > 1 and key.count(" ") < MOST_WORDS]
 
 
 def spacy_entities(model: str) -> EntityTool:
@@ -83,12 +85,12 @@ _JOIN = r"(?:of|the|de|la|le|du|del|der|den|van|von|da|di|al|bin|&)"
 _PART = rf"(?:(?:{_CAPITAL}\.)+|{_CAPITAL}[\w’'-]*)"
 _NAME = re.compile(rf"(?<![\w.]){_PART}(?:[ ](?:{_JOIN}[ ]){{0,2}}{_PART})*")
 _MARKED = re.compile(r"“([^”\n]{2,60})”|\"([^\"\n]{2,60})\"|`([^`\n]{2,60})`|《([^》\n]{1,40})》|「([^」\n]{1,40})」")
-_IDENTIFIER = re.compile(r"\b(?:[a-z]\w*_\w+|[a-z]+[a-z0-9]*[A-Z]\w*|\w+(?:\.[a-zA-Z_]\w+)+(?:\(\))?)")
+_IDENTIFIER = re.compile(r"\b(?:[a-z]\w*_\w+|[a-z][a-z0-9]*[A-Z]\w*|\w+(?:\.[a-zA-Z_]\w+)+(?:\(\))?)")
 _YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
 _SMALL_WORD = re.compile(r"\b[^\W\d_A-Z][\w’'-]*")
 # What is marked as one, or stands alone at the beginning: in prose of short lines the first line is no heading.
 _HEADING = re.compile(
-    r"^#{1,6} +([^\n]{1,100}?)[ #]*$|\A([^\W_][^\n]{0,70}[^\s.!?:;,。！？；：])\n(?:[=~*-]{3,} *)?\n", re.MULTILINE
+    r"^#{1,6} ([^\n]{1,100}?)[ #]*$|\A([^\W_][^\n]{0,70}[^\s.!?:;,。！？；：])\n(?:[=~*-]{3,} *)?\n", re.MULTILINE
 )
 _SENTENCE_ENDS = re.compile(r"(?<=[.!?。！？])[”\"’')\]]*\s+|(?<=[。！？])|\n+")
 _SENTENCE_STARTS = re.compile(r"(?:^|[.!?:。！？\n][”\"’')\]]*\s*|[“\"(*•-]\s*)$")
