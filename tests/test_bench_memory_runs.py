@@ -224,6 +224,12 @@ def test_a_wrong_word_is_refused_before_anything_is_read(arguments, said, capsys
     assert said in capsys.readouterr().err
 
 
+def test_the_workspace_model_is_refused(data, tmp_path, capsys):
+    arguments = ["answers", "--data", "generic", str(data), "--strategies", "qrmem", "--work", str(tmp_path)]
+    assert main([*arguments, "--model", "workspace", "--embeddings", "hashing"]) == 1
+    assert "workspace answers no questions" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("strategy", ["segment_plus:colour=red", "segment_plu"])
 def test_a_strategy_that_there_is_not_is_said(data, tmp_path, capsys, strategy):
     arguments = ["answers", "--data", "generic", str(data), "--strategies", strategy, "--work", str(tmp_path)]

@@ -175,13 +175,10 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[Ro
         for row in read_rows(kept_at)
         if row.get("settings") == settings and not row["row"]["error"]
     }
-    model = _opened(options.model, options.context)
+    model = None if options.model == "none" else _opened(options.model, options.context)
     judged_by = None
     if options.judge:
-        judging = _opened(options.judge, options.context)
-        if judging is None:
-            raise BadData(f"--judge {options.judge} names no model that answers.")
-        judged_by = partial(judge, Accountant(judging, "judge"))
+        judged_by = partial(judge, Accountant(_opened(options.judge, options.context), "judge"))
     kit = Kit(embedder=RememberingEmbedder(open_embedder(EmbedderSettings(options.embeddings))[0]))
     for spelling in options.strategies:
         lacking = [sample for sample in samples if (spelling, sample.id) not in kept]
@@ -209,10 +206,14 @@ def _say_cost(spelling: str, lacking: Sequence[Sample], model: CodeModel, kit: K
     print(f"{spelling}: at most about {in_words(total)} for {len(lacking)} questions", file=sys.stderr, flush=True)
 
 
-def _opened(spelling: str, context_tokens: int) -> CodeModel | None:
+def _opened(spelling: str, context_tokens: int) -> CodeModel:
+    """Raises ModelError."""
     if spelling == FORM_FILLER:
         return FormFiller(context_tokens)
-    return None if spelling == "none" else open_asked(ModelAsked(spelling, context_tokens))
+    model = open_asked(ModelAsked(spelling, context_tokens))
+    if model is None:
+        raise ModelError(f"{spelling} answers no questions. Give another of {SPELLINGS}.")
+    return model
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -237,7 +238,7 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     if options.data[0] not in ADAPTERS:
         parser.error(f"--data {options.data[0]}: give one of {', '.join(ADAPTERS)}")
     options.data = (options.data[0], Path(options.data[1]))
-    for spelling in filter(None, (options.model, options.judge)):
-        if spelling not in ("none", FORM_FILLER) and spelled_model(spelling) is None:
+    for spelling in {options.model, options.judge or "none"} - {"none", FORM_FILLER}:
+        if spelled_model(spelling) is None:
             parser.error(f"{spelling} is no model. Give {FORM_FILLER}, {SPELLINGS}.")
     return options
