@@ -18,10 +18,12 @@ from weft.server.chat.commands import COMMANDS, read_command
 from weft.server.chat.conversation import NOTHING_CITED, STOPPED
 from weft.server.chat.ellipsis import is_elliptical, is_faithful, resolved
 from weft.server.chat.extractive import NO_MODEL
+from weft.server.chat.places import find_mentions
 from weft.server.chat.prompts import NOT_FOUND, defused, question_messages
+from weft.server.chat.sources import Sources
 from weft.server.chat.values import Case, Exhibit
 from weft.server.chat.writing import Listener
-from weft.server.config import ChatOptions, Config
+from weft.server.config import ChatOptions, Config, ModelOptions
 from weft.server.workspace import Workspace
 
 FILES = """
@@ -511,3 +513,41 @@ def test_selected_lines_come_first_in_the_evidence(workspace, scripted_chat):
     path = Path(desk.status().folders[0]) / "shop" / "price.py"
     reply = desk.ask("When is this cheaper?", selection=(path, 9, 11))
     assert reply.case.exhibits[0].place == "shop/price.py:10-11" and reply.found
+
+
+# Real models.
+
+
+@pytest.mark.local
+def test_a_small_real_model_streams_an_answer_of_checked_places(project, small_chat_model):
+    folder = project(FILES)
+    model = ModelOptions(backend="transformers", path=str(small_chat_model), context_tokens=1024, threads=1)
+    config = replace(Config(), model=(model,), chat=ChatOptions(answer_tokens=48, evidence_tokens=400))
+    told = Told()
+    with Workspace([folder], config, cache=False) as desk:
+        desk.index()
+        reply = desk.ask(QUESTION, listener=told.listener)
+        sources = Sources(desk.indexes(), reply.case.exhibits)
+    assert reply.model and reply.cost.tokens_out > 8 and len(told.pieces) > 3
+    assert reply.text == told.text
+    body = reply.text.partition(NOTHING_CITED)[0]
+    places = {citation.place for citation in reply.citations}
+    for mention in find_mentions(body, sources.is_file, lambda _: True):
+        if mention.path:
+            assert {f"{mention.path}:{first}-{last}" for first, last in mention.spans} <= places
+
+
+@pytest.mark.servers
+def test_a_real_llama_server_is_asked_and_its_death_leaves_the_evidence(project, llama_serving, tiny_model):
+    # So small a model says nothing of sense: what counts is that it is asked, streamed, and replaced.
+    server = llama_serving(tiny_model / "tiny-f16.gguf", "-c", "2048", "--chat-template", "vicuna")
+    model = ModelOptions(backend="llama.cpp", url=server.url, context_tokens=2048)
+    config = replace(Config(), model=(model,), chat=ChatOptions(answer_tokens=24, evidence_tokens=400))
+    told = Told()
+    with Workspace([project(FILES)], config, cache=False) as desk:
+        desk.index()
+        reply = desk.ask(QUESTION, listener=told.listener)
+        assert reply.model and reply.cost.tokens_out > 0 and reply.text == told.text
+        server.kill()
+        after = desk.ask(QUESTION)
+    assert after.model == "" and NO_MODEL in after.text and server.url in after.notes[0]
