@@ -177,6 +177,20 @@ def test_the_trace_is_json():
         assert json.loads(json.dumps([[each.name, each.detail] for each in found.trace]))
 
 
+def test_reading_much_without_a_model_can_be_cancelled(monkeypatch):
+    cancel, read = Cancel(), []
+
+    def tool(text):
+        read.append(text)
+        cancel.cancel()
+        return []
+
+    memory = without_model()
+    monkeypatch.setattr(memory, "_tool", tool)
+    assert memory.recall(QUESTION, Budget(n=2), cancel).evidence == ()
+    assert len(read) == 1
+
+
 def test_nothing_remembered_is_nothing_found():
     for items in ([], [Item("a", "")], [Item("a", " \r\n")]):
         memory = without_model(items)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...llm.protocol import Cancel
+from ..accountant import Stopped
 from ..embedding import Embedder
 from ..scoring import SegmentIndex
 from ..strategy import Kept
@@ -19,7 +21,7 @@ from ..values import Segment, content_key
 from . import merging, prompts
 from .asking import Asking
 from .entities import EntityTool, sentences_of
-from .graph import FORMAT, MemoryGraph, normalise
+from .graph import FORMAT, MemoryGraph, normalise, words_of
 from .merging import Extracted, Name, Pair
 from .questions import raise_questions, summarise
 from .settings import QRMeMSettings
@@ -40,9 +42,10 @@ class Builder:
     kept: Kept
     count_tokens: Callable[[str], int]
     asking: Asking | None = None
+    cancel: Cancel | None = None
 
     def build(self, question: str) -> MemoryGraph:
-        """The graph for a question; the same for all of them without a model. Raises ModelError."""
+        """The graph for a question; the same for all without a model. Raises ModelError, `Stopped` when cancelled."""
         if (value := self.kept.get("graph", self.key(question))) is not None:
             return MemoryGraph.from_json(value)
         part = self.part(question)
@@ -121,7 +124,12 @@ class Builder:
 
     def _read(self, wanted: Sequence[tuple[int, str]]) -> list[Extracted]:
         if self.asking is None:
-            return [self._by_tool(number) for number, _ in wanted]
+            found = list[Extracted]()
+            for number, _ in wanted:
+                if self.cancel is not None and self.cancel.cancelled:
+                    raise Stopped("building the graph was cancelled.")
+                found.append(self._by_tool(number))
+            return found
         asking = self.asking
 
         def task(number: int, part: str) -> Callable[[], Extracted]:
@@ -181,7 +189,7 @@ def relations_by_sentence(text: str, names: Sequence[str]) -> list[tuple[str, st
     topic = names[0] if names else ""
     related = list[tuple[str, str, str]]()
     for sentence in sentences_of(text):
-        words = f" {normalise(sentence)} "
+        words = f" {' '.join(words_of(sentence))} "
         here = [name for key, name in keys.items() if f" {key} " in words]
         if here and sentence.startswith("#"):
             topic = max(here, key=len)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 FORMAT = 1
@@ -81,7 +81,7 @@ class MemoryGraph:
 
     def named_in(self, text: str) -> tuple[int, ...]:
         """The entities whose mentions stand in the text, the longest where several begin at one word."""
-        words, found, i = normalise(text).split(), dict[int, None](), 0
+        words, found, i = words_of(text), dict[int, None](), 0
         while i < len(words):
             for length in range(min(self._longest_mention, len(words) - i), 0, -1):
                 if numbers := self._by_mention.get(" ".join(words[i : i + length])):
@@ -125,9 +125,15 @@ class MemoryGraph:
         return MemoryGraph(entities, relations)
 
 
+def words_of(text: str) -> list[str]:
+    """The words in lower case, without punctuation and possessive; the parts of `a.b` and `a_b` stay together."""
+    return _WORD.findall(_POSSESSIVE.sub("", text.lower()))
+
+
+@lru_cache(maxsize=1 << 14)  # A name stands in many sentences.
 def normalise(name: str) -> str:
-    """A name as it is compared: words in lower case, without punctuation, possessive and article."""
-    words = _WORD.findall(_POSSESSIVE.sub("", name.lower()))
+    """A name as it is compared: its words without an article before them."""
+    words = words_of(name)
     return " ".join(words[1:] if len(words) > 1 and words[0] in ("the", "a", "an") else words)
 
 

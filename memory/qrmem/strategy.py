@@ -73,7 +73,7 @@ class QRMeM:
 
     def graph(self, question: Question, cancel: Cancel | None = None) -> MemoryGraph:
         """The graph for a question, for whoever wants to look at it. Raises ModelError, `Stopped` when cancelled."""
-        return self._graph(self._builder(self._ready(), self._asking(cancel)), question)
+        return self._graph(self._builder(self._ready(), self._asking(cancel), cancel), question)
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
         """The segments of the walk in document order; its steps are the trace."""
@@ -88,7 +88,7 @@ class QRMeM:
         scores = _scaled(index.scores(question.text).tolist())
         walk = Walk()
         try:
-            graph = self._graph(self._builder(index, asking), question)
+            graph = self._graph(self._builder(index, asking, cancel), question)
             window = self._window(index.segments, budget, room)
             ground = Ground(graph, index.segments, question.text, scores, window, self._kit.embedder)
             self._walk(ground, walk, index, question, asking)
@@ -220,9 +220,9 @@ class QRMeM:
     def _asking(self, cancel: Cancel | None) -> Asking | None:
         return None if self._accountant is None else Asking(self._accountant, cancel)
 
-    def _builder(self, index: SegmentIndex, asking: Asking | None) -> Builder:
+    def _builder(self, index: SegmentIndex, asking: Asking | None, cancel: Cancel | None = None) -> Builder:
         kit = self._kit
-        return Builder(index, self._settings, self._tool, kit.embedder, kit.kept, self._count, asking)
+        return Builder(index, self._settings, self._tool, kit.embedder, kit.kept, self._count, asking, cancel)
 
 
 class _Judging:

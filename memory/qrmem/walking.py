@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..embedding import Embedder
 from ..values import Segment, Step
 from .entities import headings_of
-from .graph import MemoryGraph, Relation, normalise
+from .graph import MemoryGraph, Relation, normalise, words_of
 
 LINK_COSINE = 0.5  # of a name with the nearest entity, below which they are strangers
 NEAR_SEGMENTS = 20  # whose entities a name is compared with, so that a large graph need not be embedded whole
@@ -85,8 +85,8 @@ class Ground:
             if relation.other(entity) not in reached
         ]
         if len(edges) > MOST_COMPARED:
-            words = set(normalise(guide).split())
-            shared = [len(words.intersection(normalise(self.graph.edge_text(*edge)).split())) for edge in edges]
+            words = set(words_of(guide))
+            shared = [len(words.intersection(words_of(self.graph.edge_text(*edge)))) for edge in edges]
             best = sorted(range(len(edges)), key=lambda i: -shared[i])[:MOST_COMPARED]
             edges = [edges[i] for i in sorted(best)]
         return edges
