@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import threading
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -106,7 +108,8 @@ class LocalEmbedder:
 
         kwargs = {"dtype": torch.bfloat16} if _computes_in_half(torch) else {}
         try:
-            model = SentenceTransformer(str(self._path), local_files_only=True, model_kwargs=kwargs)
+            with _without_progress():
+                model = SentenceTransformer(str(self._path), local_files_only=True, model_kwargs=kwargs)
             n_dimensions = int(model.encode(["a"], show_progress_bar=False).shape[1])
         except Exception as error:
             raise ModelMissing(f"{self._path} cannot be read as a model of embeddings: {_reason(error)}.") from error
@@ -118,6 +121,19 @@ class _Loaded:
     model: Any  # a SentenceTransformer
     n_dimensions: int
     most_tokens: int
+
+
+@contextmanager
+def _without_progress() -> Iterator[None]:
+    """Loading shows no bar: nobody asked for one in the middle of an answer."""
+    logging: Any = import_module("transformers.utils.logging")  # without types
+    was_shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if was_shown:
+            logging.enable_progress_bar()
 
 
 def _check_packages() -> None:
@@ -134,9 +150,9 @@ def _computes_in_half(torch: Any) -> bool:
 
 
 def _fingerprint(path: Path) -> str:
-    """Stands for the weights: the configuration, and size and beginning of each file of weights."""
-    parts = [(path / "config.json").read_text(encoding="utf-8", errors="replace")]
-    for pattern in _WEIGHTS:
+    """Stands for all that makes the vectors: size and beginning of each file of settings and of weights."""
+    parts = []
+    for pattern in ("*.json", "*/*.json", *_WEIGHTS):
         for file in sorted(path.glob(pattern)):
             with file.open("rb") as opened:
                 parts.append(f"{file.stat().st_size} {blake2b(opened.read(_SAMPLED_BYTES)).hexdigest()}")

@@ -260,6 +260,12 @@ def test_odd_texts_are_read(bert):
 
 
 @pytest.mark.local
+def test_loading_prints_nothing(bert, capfd):
+    LocalEmbedder(bert).embed(["moon"])
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.local
 def test_a_broken_directory_is_a_clear_error(bert, tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ModelError, match="cannot be read as a model of embeddings"):
