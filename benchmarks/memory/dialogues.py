@@ -30,7 +30,7 @@ from .adapters import BadData, read_samples
 from .adapters.checked import Record
 from .adapters.mtbench_plus import sample_of
 from .generators.dialogues import OWN_TOPICS, Topic, dialogues, read_topics
-from .report import interval, markdown, percent, say, with_interval
+from .report import difference, interval, markdown, percent, say, signed, with_interval
 from .systems import RememberingEmbedder
 from .values import Sample, recall_of
 
@@ -80,16 +80,22 @@ def generated(n: int, topics: Sequence[Topic] = OWN_TOPICS, seed: int = 0) -> li
 
 
 def table(rows: Sequence[Row]) -> str:
-    """A line for each score and memory: the mean at each depth, and at the last one by kind of question."""
-    kinds = sorted({row.kind for row in rows})
-    head = ("score", "relation", *(f"best {depth}" for depth in DEPTHS), *(f"{kind}, {DEPTHS[-1]}" for kind in kinds))
+    """A line for each score and memory: the mean at each depth; at the last one also the difference to the first
+    memory with the same score, and the means by kind of question."""
+    kinds, last = sorted({row.kind for row in rows}), len(DEPTHS) - 1
+    of = {
+        key: [row for row in rows if (row.score, row.memory) == key]
+        for key in dict.fromkeys((row.score, row.memory) for row in rows)
+    }
+    first = {score: memory for score, memory in reversed(of)}
+    head = ("score", "relation", *(f"best {depth}" for depth in DEPTHS), f"difference, {DEPTHS[-1]}")
     lines = []
-    for key in dict.fromkeys((row.score, row.memory) for row in rows):
-        of = [row for row in rows if (row.score, row.memory) == key]
-        at = [with_interval(interval(_strata(of, place))) for place in range(len(DEPTHS))]
-        by_kind = _strata(of, len(DEPTHS) - 1)
-        lines.append([*key, *at, *(percent(sum(by_kind[kind]) / len(by_kind[kind])) for kind in kinds)])
-    return markdown(head, lines)
+    for (score, memory), mine in of.items():
+        at = [with_interval(interval(_strata(mine, place))) for place in range(len(DEPTHS))]
+        theirs, by_kind = _strata(of[score, first[score]], last), _strata(mine, last)
+        apart = "" if memory == first[score] else signed(difference(by_kind, theirs))
+        lines.append([score, memory, *at, apart, *(percent(_mean(by_kind[kind])) for kind in kinds)])
+    return markdown((*head, *(f"{kind}, {DEPTHS[-1]}" for kind in kinds)), lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -133,6 +139,10 @@ def _samples(options: argparse.Namespace) -> tuple[list[Sample], str]:
     topics = read_topics(options.topics) if options.topics else OWN_TOPICS
     name = f"generated dialogues on {len(topics)} topics of {options.topics.name if options.topics else 'our own'}"
     return generated(options.n, topics, options.seed), name
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
 
 
 def _strata(rows: Sequence[Row], place: int) -> dict[str, list[float]]:

@@ -24,19 +24,33 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def interval(strata: Mapping[str, Sequence[float]]) -> tuple[float, float, float]:
-    """The low end, the mean over strata and the high end: a 95 % bootstrap that draws again within each stratum."""
-    low, high = paired_interval(strata, {name: [0.0] * len(values) for name, values in strata.items()})
-    return low, mean(map(mean, strata.values())), high
+Range = tuple[float, float, float]
+"""The low end of a 95 % interval, the value, and the high end."""
+
+
+def interval(strata: Mapping[str, Sequence[float]]) -> Range:
+    """The mean over strata, with a bootstrap that draws again within each stratum."""
+    return difference(strata, {name: [0.0] * len(values) for name, values in strata.items()})
+
+
+def difference(first: Mapping[str, Sequence[float]], second: Mapping[str, Sequence[float]]) -> Range:
+    """The same of `first - second`, whose values belong to the same questions in the same order."""
+    low, high = paired_interval(first, second)
+    return low, mean(map(mean, first.values())) - mean(map(mean, second.values())), high
 
 
 def percent(share: float) -> str:
     return "-" if math.isnan(share) else f"{100 * share:.1f}"
 
 
-def with_interval(values: tuple[float, float, float]) -> str:
+def with_interval(values: Range) -> str:
     low, middle, high = values
     return f"{percent(middle)} [{percent(low)}, {percent(high)}]"
+
+
+def signed(values: Range) -> str:
+    low, middle, high = (100 * value for value in values)
+    return f"{middle:+.1f} [{low:+.1f}, {high:+.1f}]"
 
 
 def say(what: str, title: str, text: str, results: object, *, machine: str, html: Path | None, plots: str = "") -> None:

@@ -31,7 +31,7 @@ from ..repoeval.run import DEFAULT_WORK
 from ..rows import add_rows, code_digest, read_rows
 from .generators.stories import LENGTHS, stories
 from .generators.story_tasks import TASKS
-from .report import interval, markdown, percent, say, with_interval
+from .report import difference, interval, markdown, percent, say, signed, with_interval
 from .systems import SYSTEMS, RememberingEmbedder, system
 from .values import Sample, recall_of
 
@@ -71,21 +71,31 @@ def measure(
 
 
 def tables(rows: Sequence[Row], names: Sequence[str]) -> str:
-    """By length with intervals, and by task over all lengths."""
-    head = ("tokens", *names)
+    """By length; what each relation adds to the score below it; and by task over all lengths."""
+    lengths = [length for length in LENGTHS if any(row.length == length for row in rows)]
     by_length = [
-        [length, *(with_interval(interval(_strata(rows, name, length))) for name in names)]
-        for length in LENGTHS
-        if any(row.length == length for row in rows)
+        [length, *(with_interval(interval(_strata(rows, name, length))) for name in names)] for length in lengths
     ]
+    text = markdown(("tokens", *names), by_length)
+    below = {name: name.partition(" + ")[0] for name in names if " + " in name and name.partition(" + ")[0] in names}
+    if below:
+        added = [
+            [length]
+            + [
+                signed(difference(_strata(rows, name, length), _strata(rows, score, length)))
+                for name, score in below.items()
+            ]
+            for length in lengths
+        ]
+        text += f"\n\nWhat the relation adds.\n\n{markdown(('tokens', *below), added)}"
     by_task = []
     for task in TASKS:
-        for length in ("all", *LENGTHS):
+        for length in ("all", *lengths):
             of = [row for row in rows if row.task == task and length in (row.length, "all")]
             if of:
                 cells = [percent(_mean([row.recall for row in of if row.system == name])) for name in names]
                 by_task.append([f"{task} {length}", *cells])
-    return f"{markdown(head, by_length)}\n\n{markdown(('task and tokens', *names), by_task)}"
+    return f"{text}\n\n{markdown(('task and tokens', *names), by_task)}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
