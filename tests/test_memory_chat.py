@@ -23,7 +23,6 @@ from weft.memory.fragrel.chat import MEMOCHAT, PAPER
 from weft.memory.fragrel.chat_prompt import Parts, lay_out
 from weft.memory.fragrel.memo import Memos
 from weft.memory.scoring import indexer
-from weft.memory.vectors import KeepingEmbedder, VectorFiles
 
 TOPICS = ["tomatoes in the garden", "a trip to Lisbon", "the sonata in b minor", "tax forms for bakers"]
 KINDS = [chat_memory, returning_chat, mem_retrieval, truncated_history, memo_chat]
@@ -146,10 +145,10 @@ def test_over_the_window_the_lowest_scored_evidence_goes_first():
     evidence = tuple(Evidence(Segment("c", i, "w " * 40), score) for i, score in enumerate([3.0, 1.0, 2.0]))
     parts = Parts("hello", ("user: last\nbot: one",), evidence)
     whole = sum(count(message.text) for message in lay_out(parts, 1000, count)[0]) + 2 * FRAME_TOKENS
-    for n_expected, room in ((3, whole), (2, whole - 1), (1, whole - 42), (0, whole - 84)):
+    for n_expected, room in ((3, whole), (2, whole - 1), (1, whole - 42)):
         messages, shown = lay_out(parts, room, count)
         assert sum(count(message.text) for message in messages) <= room
-        assert [each.score for each in shown.evidence] == [[], [3.0], [3.0, 2.0], [3.0, 1.0, 2.0]][n_expected]
+        assert [each.score for each in shown.evidence] == [[3.0], [3.0, 2.0], [3.0, 1.0, 2.0]][n_expected - 1]
         assert "user: last ### bot: one" in messages[-1].text
 
 
@@ -161,6 +160,29 @@ def test_then_the_oldest_rounds_go_then_the_middle_of_what_is_left():
     assert "first3" in messages[-1].text and "end3" in messages[-1].text
     messages, shown = lay_out(Parts("begin " + "w " * 900 + "end", rounds), 200, count)
     assert shown.prompt.startswith("begin") and shown.prompt.endswith("end") and "chat partner" in messages[0].text
+
+
+def test_a_pasted_file_does_not_push_out_everything_else():
+    giant = "begin " + "w " * 5000 + "end"
+    evidence = tuple(Evidence(Segment("c", i, text), 9.0 - i) for i, text in enumerate([giant, "a fox", "a wolf"]))
+    messages, shown = lay_out(Parts("hello", (giant,), evidence), 400, count)
+    assert [each.segment.text[:6] for each in shown.evidence] == ["begin ", "a fox", "a wolf"]
+    assert shown.recent[0].startswith("begin") and shown.recent[0].endswith("end")
+    assert sum(count(message.text) for message in messages) <= 400
+
+
+def test_a_giant_last_round_leaves_the_prompt_in_the_query():
+    memory = talked(returning_chat(words_kit()), 12)
+    memory.add("w " * 5000, "yes")
+    query = memory.messages(Question("the sonata?")).recalled.trace[0].detail["text"]
+    assert count(query) < 200 and query.endswith("the sonata?")
+
+
+def test_a_model_with_a_small_window_gets_a_small_prompt(scripted_chat):
+    model = scripted_chat(lambda messages: "yes", context_tokens=600)
+    memory = talked(chat_memory(words_kit(model)), 20, words_each=60)
+    assert memory.chat("what about Lisbon?").text == "yes"
+    assert sum(count(message.text) for message in model.asked[0].messages) <= 300 == model.asked[0].max_new_tokens
 
 
 @settings(max_examples=60, deadline=None)
@@ -265,7 +287,7 @@ def test_a_new_round_costs_one_embedding(tmp_path):
                 embedded.extend(texts)
             return super().embed(texts, are_queries=are_queries)
 
-    kit = Kit(embedder=KeepingEmbedder(Counting(), VectorFiles(tmp_path)), count_tokens=count)
+    kit = Kit(embedder=KeepingEmbedder(Counting(), MemoryStore(None).vectors), count_tokens=count)
     memory = talked(chat_memory(kit, relation=SemanticRelation(kit.embedder), score=indexer("dense", kit)), 20)
     memory.messages(Question("tomatoes"))
     assert len(embedded) == 19, "the last round is in the window"
@@ -335,7 +357,10 @@ def test_a_choice_of_no_topic_gives_no_evidence(scripted_chat):
     assert memos.recall(Question("x"), Budget()).evidence == ()
 
 
-@pytest.mark.parametrize("nonsense", ["no idea", "[]", '[{"topic": "x"}]', '["x"]', '[{"start": 9, "end": 12}]'])
+@pytest.mark.parametrize(
+    "nonsense",
+    ["no idea", "[]", '[{"topic": "x"}]', '[{"start": Infinity, "end": []}]', '["x"]', '[{"start": 9, "end": 12}]'],
+)
 def test_a_memo_that_cannot_be_read_holds_everything(scripted_chat, nonsense):
     model = scripted_chat([("Divide them", nonsense), ("Choose the topics", "[1, 1, 7]")])
     memos = Memos(words_kit(model))
@@ -346,8 +371,15 @@ def test_a_memo_that_cannot_be_read_holds_everything(scripted_chat, nonsense):
     assert "number 0" in evidence.segment.text and "number 2" in evidence.segment.text
 
 
-def test_topics_that_cannot_be_read_give_no_evidence_and_say_so(scripted_chat):
-    model = scripted_chat([("Divide them", MEMO), ("Choose the topics", "none of them")])
+def test_rounds_that_no_memo_holds_are_kept_in_one_more(scripted_chat):
+    memos = Memos(words_kit(scripted_chat([("Divide them", MEMO.replace('"start": 1', '"start": 2'))])))
+    memos.remember([Item("c", f"user: number {i}\nbot: b", "turn", i) for i in range(4)])
+    assert [[item.number for item in memo.rounds] for memo in memos.memos] == [[1], [2], [0, 3]]
+
+
+@pytest.mark.parametrize("nonsense", ["none of them", '[{"topic": 1}]', '{"a": 1}'])
+def test_topics_that_cannot_be_read_give_no_evidence_and_say_so(scripted_chat, nonsense):
+    model = scripted_chat([("Divide them", MEMO), ("Choose the topics", nonsense)])
     memos = Memos(words_kit(model))
     memos.remember([Item("c", "user: a\nbot: b", "turn", i) for i in range(3)])
     recalled = memos.recall(Question("x"), Budget())

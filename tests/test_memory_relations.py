@@ -85,6 +85,7 @@ def relations_over(embedder):
         context,
         ContextRelation(0.0),
         ContextRelation(1.0),
+        ContextRelation(0.5, w_after=0.1),
         semantic,
         SemanticRelation(embedder, literal_distance=True),
         SemanticRelation(embedder, top_m=2),
@@ -113,6 +114,11 @@ def test_context_weights_are_those_of_the_equation(world, w_rel):
     ]
     n = len(segments)
     np.testing.assert_allclose(matrix(ContextRelation(w_rel), segments), np.array(expected).reshape(n, n))
+
+
+def test_neighbours_after_a_segment_can_count_less_than_those_before_it():
+    weights = matrix(ContextRelation(0.5, w_after=0.1), numbered(("a", 0), ("a", 1), ("a", 3)))
+    np.testing.assert_allclose(weights, [[1, 0.1, 0.001], [0.5, 1, 0.01], [0.125, 0.25, 1]])
 
 
 @settings(max_examples=60, deadline=None)
@@ -234,10 +240,10 @@ def test_senseless_settings_of_a_semantic_relation_are_refused(wrong):
         SemanticRelation(HashingEmbedder(), **wrong)
 
 
-@pytest.mark.parametrize("w_rel", [-0.1, 1.1])
-def test_w_rel_outside_0_to_1_is_refused(w_rel):
+@pytest.mark.parametrize("wrong", [(-0.1,), (1.1,), (0.5, -0.1), (0.5, 1.1)])
+def test_w_rel_outside_0_to_1_is_refused(wrong):
     with pytest.raises(ValueError, match="w_rel"):
-        ContextRelation(w_rel)
+        ContextRelation(*wrong)
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.6), (-0.5, 1.5), ()])
@@ -301,7 +307,7 @@ def test_an_explanation_names_the_neighbours_that_give_most_and_its_parts_add_up
     evidence = index.evidence(index.related_scores(""), 1)
     own, around = evidence.parts
     assert evidence.score == pytest.approx(own.value + around.value) and own.value == 0
-    assert around.detail == "a:1-1 (0.5 * 8), a:1-1 (0.5 * 1), a:1-1 (0.25 * 2)"
+    assert around.detail == "a #3 (0.5 * 8), a:1-1 (0.5 * 1), a #4 (0.25 * 2)"
     assert evidence.why == "stands beside what fits the question"
 
 

@@ -13,15 +13,16 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from ...llm.protocol import Cancel, Message, ModelError
-from ..accountant import Call
-from ..budgets import fit
+from ..accountant import Accountant, Call
+from ..budgets import cut, fit
 from ..splitters import count_words
 from ..strategy import Kit
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
 from .chat_prompt import Parts, lay_out
 from .strategy import CANCELLED, NO_MODEL, spent, token_count
 
-Conversation = Sequence[Segment]
+STOP = ("### user:",)
+"""Where a model goes on with what the user would say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class ChatPolicy:
     refills: bool = False
     n_evidence: int = 8
     alone_words: int | None = None  # a prompt of more words is the query by itself; None always adds the last round
+    last_words: int | None = None  # of the last round in a query: embedders read so much and no more
     window: int = 2048
     reserved: int = 512  # of the window, for the reply
     over: Literal["evidence", "left"] = "evidence"  # what goes first: the lowest-scored evidence, or the beginning
@@ -57,7 +59,7 @@ MEMOCHAT = ChatPolicy(
 )
 """As MemoChat's code does it: tokens approximated by words, the prompt cut from the left, instruction and all."""
 
-RETURNING = ChatPolicy(alone_words=8)
+RETURNING = ChatPolicy(alone_words=8, last_words=150)
 """For a prompt that comes back to an older topic: the last round helps to find what a short prompt means, and only
 leads astray where the prompt says it all. The figures are in `benchmarks/results/memory-log.md`."""
 
@@ -144,10 +146,7 @@ class ChatMemory:
         if not (state.n_moved or state.has_others):
             found = [Evidence(_segment(item), 1.0, "the conversation is short: all of it") for item in state.shown]
             return Recalled(fit(found, budget, token_count(self._kit), "time"))
-        recent = _last(state, question, self._policy.n_recent)
-        alone = self._policy.alone_words
-        stands_alone = alone is not None and count_words(question.text) > alone
-        query = question.text if stands_alone else "\n".join([*recent[-1:], question.text])
+        query = self._query(state, question)
         n = self._policy.n_evidence if budget.n is None else min(budget.n, self._policy.n_evidence)
         recalled = self._behind.recall(replace(question, text=query), replace(budget, n=n), cancel)
         return replace(recalled, trace=(Step("query", {"text": query}), *recalled.trace))
@@ -161,6 +160,8 @@ class ChatMemory:
         recent = _last(state, question, max(len(state.shown), self._policy.n_recent))
         parts = Parts(question.text, tuple(recent), recalled.evidence)
         room = policy.window - policy.reserved
+        if (accountant := self._kit.accountant) is not None:  # a model may hold less than the paper's
+            room = min(room, accountant.window_tokens - self._reply_tokens(accountant))
         messages, shown = lay_out(
             parts, room, self._count, cut_left=policy.over == "left", as_one=policy.single_system_message
         )
@@ -193,10 +194,12 @@ class ChatMemory:
         if accountant is None:
             return Answer("", self.recall(question, budget or Budget(), cancel), self.name, notes=(NO_MODEL,))
         before, model = accountant.ledger.total, accountant.model.info.name
+        accountant.prepare(cancel)
         prepared = self.messages(question, cancel)
         if cancel is not None and cancel.cancelled:
             return Answer("", prepared.recalled, self.name, model, notes=(CANCELLED,))
-        call = Call("reply", prepared.messages, self._policy.reserved, self._policy.temperature, may_be_cut=True)
+        n_tokens = self._reply_tokens(accountant)
+        call = Call("reply", prepared.messages, n_tokens, self._policy.temperature, stop=STOP, may_be_cut=True)
         text = accountant.speaking_for(self.name).ask(call, cancel)
         return Answer(text, prepared.recalled, self.name, model, spent(before, accountant.ledger.total))
 
@@ -205,6 +208,18 @@ class ChatMemory:
             return Cost()
         policy = self._policy
         return Cost(1, policy.window - policy.reserved, policy.reserved) + self._recall_cost(question)
+
+    def _reply_tokens(self, accountant: Accountant) -> int:
+        return min(self._policy.reserved, accountant.window_tokens // 2)
+
+    def _query(self, state: _State, question: Question) -> str:
+        policy = self._policy
+        if policy.alone_words is not None and count_words(question.text) > policy.alone_words:
+            return question.text
+        last = _last(state, question, policy.n_recent)[-1:]
+        if policy.last_words is not None:
+            last = [cut(text, policy.last_words, count_words) for text in last]
+        return "\n".join([*last, question.text])
 
     def _take(self, item: Item, cancel: Cancel | None) -> None:
         state, size = self._state, self._count(item.text)

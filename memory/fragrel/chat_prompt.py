@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Message
-from ..budgets import cut
+from ..budgets import cut, shortened
 from ..values import Evidence
 from .prompts import CHAT_BODY, CHAT_SYSTEM, NO_EVIDENCE, flattened
 
@@ -32,8 +32,9 @@ def lay_out(
     """The messages, `room` by `count` at most, and what of the parts is in them.
 
     The lowest-scored evidence goes first, then the oldest rounds, then the middle of the last round and of the prompt;
-    the instruction stays. With `cut_left` the beginning goes instead, whatever stands there. `as_one` writes a
-    single system message, as MemoChat does.
+    the instruction stays. Where there is evidence the recent dialog has at most half of the room, and each piece of
+    evidence half of what is left: one pasted file shall not push out everything else. With `cut_left` the beginning
+    goes instead, whatever stands there. `as_one` writes a single system message, as MemoChat does.
     """
     if cut_left:
         instruction, body = CHAT_SYSTEM, cut(_body(parts), max(1, room - count(CHAT_SYSTEM)), count, "right")
@@ -46,7 +47,9 @@ def lay_out(
     while (over := _size(shown, count) - room) > 0 and left > 0:
         left -= over
         shown = _without_evidence(parts, left, count)
-    shown = replace(shown, evidence=parts.evidence)
+    most = max(1, (room - _size(shown, count)) // 2)
+    shortest = [shortened(each, cut(each.segment.text, most, count, "left")) for each in parts.evidence]
+    shown = replace(shown, evidence=tuple(shortest))
     while shown.evidence and _size(shown, count) > room:
         lowest = min(reversed(shown.evidence), key=lambda each: each.score)
         shown = replace(shown, evidence=tuple(each for each in shown.evidence if each is not lowest))
@@ -55,7 +58,8 @@ def lay_out(
 
 def _without_evidence(parts: Parts, room: int, count: Count) -> Parts:
     prompt = cut(parts.prompt, room, count)
-    return Parts(prompt, _newest(parts.recent, room - count(prompt), count))
+    left = room - count(prompt)
+    return Parts(prompt, _newest(parts.recent, left // 2 if parts.evidence else left, count))
 
 
 def _newest(rounds: Sequence[str], room: int, count: Count) -> tuple[str, ...]:

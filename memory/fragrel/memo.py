@@ -86,7 +86,7 @@ class Memos:
         return Cost(1, tokens + count(CHOOSE_TOPICS) + count(question.text), CHOICE_TOKENS) if self._memos else Cost()
 
     def _written(self, items: Sequence[Item], cancel: Cancel | None) -> list[Memo]:
-        whole = [Memo("conversation", flattened(items[0].text)[:80], tuple(items))]
+        whole = [_plain_memo(items)]
         if self._kit.accountant is None or (cancel is not None and cancel.cancelled):
             return whole
         accountant = self._kit.accountant.speaking_for(self.name)
@@ -99,24 +99,37 @@ class Memos:
 
 
 def _read_memos(value: Any, items: Sequence[Item]) -> list[Memo]:
-    """Memos as the model wrote them. Raises ValueError when no round would be in any."""
-    memos = list[Memo]()
+    """Memos as the model wrote them, and one more for the rounds that it left out: nothing said is lost.
+
+    Raises ValueError when no round would be in any.
+    """
+    memos, left_out = list[Memo](), list(items)
     for entry in value if isinstance(value, list) else [value]:
         if not isinstance(entry, dict):
             raise ValueError(f"a memo is {entry!r}, not an object")
-        try:
-            first, last = int(entry["start"]), int(entry["end"])
-        except (KeyError, TypeError, ValueError):
-            raise ValueError("a memo has no start and end") from None
+        first, last = _whole(entry.get("start")), _whole(entry.get("end"))
         if rounds := tuple(items[max(0, first - 1) : max(0, last)]):
             memos.append(Memo(str(entry.get("topic") or "conversation"), str(entry.get("summary") or ""), rounds))
+            left_out = [item for item in left_out if item not in rounds]
     if not memos:
         raise ValueError("no memo holds a round")
-    return memos
+    return [*memos, *([_plain_memo(left_out)] if left_out else [])]
+
+
+def _plain_memo(items: Sequence[Item]) -> Memo:
+    return Memo("conversation", flattened(items[0].text)[:80], tuple(items))
 
 
 def _read_numbers(value: Any) -> list[int]:
     """Each number once, in the order chosen. Raises ValueError for anything else."""
     if not isinstance(value, list):
         raise ValueError(f"{value!r} is no list")
-    return list(dict.fromkeys(int(each) for each in value))
+    return list(dict.fromkeys(map(_whole, value)))
+
+
+def _whole(value: Any) -> int:
+    """A number as a model writes it. Raises ValueError for anything else."""
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{value!r} is no number") from None

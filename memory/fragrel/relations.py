@@ -49,20 +49,27 @@ class ContextRelation:
     """B, Eq. 7: w_rel^|loc_i - loc_j|, the location being the segment's number in its source; 0 across sources.
 
     With w_rel 0 no segment has a neighbour, and the scores are the plain ones. Papers' safe range: 0.1 to 0.7.
+    `w_after` is ours: another w_rel for the neighbours that come after a segment. Who talks refers back more often
+    than forth, so a round says less about the one before it than that says about the round.
     """
 
     w_rel: float = 0.3
+    w_after: float | None = None  # None is w_rel
 
     def __post_init__(self) -> None:
-        if not 0 <= self.w_rel <= 1:
-            raise ValueError(f"w_rel is {self.w_rel}; it must be from 0 to 1.")
+        if not (0 <= self.w_rel <= 1 and 0 <= self._after <= 1):
+            raise ValueError(f"w_rel is {self.w_rel} and {self._after} after a segment; they must be from 0 to 1.")
 
     @property
     def name(self) -> str:
-        return f"context {self.w_rel:g}"
+        return f"context {self.w_rel:g}" + ("" if self.w_after is None else f"/{self.w_after:g}")
 
     def weights(self, segments: Sequence[Segment]) -> Weights:
-        return DecayingWeights(segments, self.w_rel)
+        return DecayingWeights(segments, self.w_rel, self._after)
+
+    @property
+    def _after(self) -> float:
+        return self.w_rel if self.w_after is None else self.w_after
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,9 @@ class RelatedIndex:
         """A segment with its score, the parts that add up to it, and the neighbours that give most."""
         own, around = float(scores.own[i]), float(scores.alpha * scores.around[i])
         neighbours = self._neighbours(scores, i)
-        detail = ", ".join(f"{self.segments[j].place} ({weight:.2g} * {scores.own[j]:.3g})" for j, weight in neighbours)
+        detail = ", ".join(
+            f"{named(self.segments[j])} ({weight:.2g} * {scores.own[j]:.3g})" for j, weight in neighbours
+        )
         parts = (ScorePart("own", own), *((ScorePart("around", around, detail),) if scores.alpha else ()))
         return Evidence(self.segments[i], float(scores.total[i]), _why(own, around), parts)
 
@@ -83,6 +85,12 @@ class RelatedIndex:
         return [
             (j, float(weights[j])) for j in np.argsort(-given, kind="stable")[:N_NEIGHBOURS].tolist() if given[j] > 0
         ]
+
+
+def named(segment: Segment) -> str:
+    """Where a segment stands, as a person reads it. Rounds of a conversation have no lines, only numbers."""
+    is_round = segment.number > 0 and segment.start == 0
+    return f"{segment.source} #{segment.number + 1}" if is_round else segment.place
 
 
 def environment(weights: Weights, scores: Floats, *, include_self: bool = False) -> Floats:

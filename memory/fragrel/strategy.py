@@ -22,7 +22,7 @@ from ..strategy import Kit
 from ..values import Answer, Budget, Cost, Evidence, Item, Order, Question, Recalled, Segment, Step
 from .prompts import story_prompt
 from .relations import ContextRelation, Relation
-from .scores import RelatedIndex
+from .scores import RelatedIndex, named
 
 NO_MODEL = "No model is configured: this is the evidence alone."
 CANCELLED = "Cancelled before the model answered."
@@ -99,7 +99,7 @@ class FragRel:
                 "alpha": self._options.alpha,
                 "n_segments": len(index.segments),
                 "n_scored": len(found),
-                "chosen": [each.segment.place for each in explained],
+                "chosen": [named(each.segment) for each in explained],
             },
         )
         return Recalled(tuple(explained), (step,))

@@ -69,44 +69,46 @@ class SparseWeights:
 
 
 class DecayingWeights:
-    """w_rel^|loc_i - loc_j| inside one source, 0 across (Eq. 7); 0^0 is 1.
+    """w^|loc_i - loc_j| inside one source, 0 across (Eq. 7); w is `before` for j before i, `after` behind it; 0^0 is 1.
 
     Two passes along each source instead of a matrix: what comes from the left of a segment is what came from the left
     of its neighbour, and the neighbour itself, both weaker by the distance.
     """
 
-    def __init__(self, segments: Sequence[Segment], w_rel: float) -> None:
-        self._segments, self._w_rel = segments, w_rel
+    def __init__(self, segments: Sequence[Segment], before: float, after: float) -> None:
+        self._segments, self._before, self._after = segments, before, after
         self.own = np.ones(len(segments))
         places: dict[str, list[tuple[int, int]]] = {}
         for i, segment in enumerate(segments):
             places.setdefault(segment.source, []).append((segment.number, i))
-        self._chains = [_chain(sorted(place), w_rel) for place in places.values()]
+        self._chains = [
+            (np.array([i for _, i in chain], np.int64), _decays(chain, before), _decays(chain, after))
+            for chain in map(sorted, places.values())
+        ]
 
     def sum_over_others(self, values: Floats) -> Floats:
         sums = np.zeros(len(values))
-        for ids, decays in self._chains:
+        for ids, before, after in self._chains:
             along = values[ids].tolist()
-            forward = _carried(along, decays)
-            backward = _carried(along[::-1], decays[::-1])[::-1]
+            forward = _carried(along, before)
+            backward = _carried(along[::-1], after[::-1])[::-1]
             sums[ids] = np.add(forward, backward)
         return sums
 
     def row(self, i: int) -> Floats:
         here = self._segments[i]
+        distances = [segment.number - here.number for segment in self._segments]
         return np.array(
             [
-                self._w_rel ** abs(segment.number - here.number) if segment.source == here.source else 0.0
-                for segment in self._segments
+                0.0 if segment.source != here.source else self._after**way if way > 0 else self._before**-way
+                for segment, way in zip(self._segments, distances, strict=True)
             ]
         )
 
 
-def _chain(places: list[tuple[int, int]], w_rel: float) -> tuple[NDArray[np.int64], list[float]]:
-    """The segments of a source in their order, and how much is left from each to the next."""
-    numbers = [number for number, _ in places]
-    decays = [w_rel ** (after - before) for before, after in pairwise(numbers)]
-    return np.array([i for _, i in places], np.int64), decays
+def _decays(chain: Sequence[tuple[int, int]], w: float) -> list[float]:
+    """How much is left from each segment of a source to the next; a chain has their numbers and indices."""
+    return [w ** (number - before) for (before, _), (number, _) in pairwise(chain)]
 
 
 def _carried(values: list[float], decays: list[float]) -> list[float]:
