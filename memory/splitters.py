@@ -28,7 +28,7 @@ def by_tokens(n_tokens: int, count_tokens: Callable[[str], int], *, hard: bool =
     """
 
     def split(item: Item) -> list[Segment]:
-        return segments_of(item, fill(sentences(item.text), n_tokens, count_tokens, _HARDER if hard else ()))
+        return segments_of(item, fill(sentences(item.text), n_tokens, count_tokens, HARDER if hard else ()))
 
     return split
 
@@ -160,5 +160,5 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _WORD = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
 
-_HARDER: tuple[Callable[[str], list[str]], ...] = (re.compile(r"\s*\S+\s*|\s+").findall, list)
+HARDER: tuple[Callable[[str], list[str]], ...] = (re.compile(r"\s*\S+\s*|\s+").findall, list)
 """How a sentence is cut that is too long: between words, then between characters."""

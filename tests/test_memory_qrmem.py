@@ -238,6 +238,22 @@ def test_evidence_is_in_document_order_each_piece_once():
         assert text[each.segment.start :].startswith(each.segment.text)
 
 
+def test_documents_are_cut_at_headings_and_sentences_without_end_anywhere():
+    items = [Item("all.md", "\n\n".join(TEXTS.values())), Item("long.txt", "word " * 5_000)]
+    segments = [each.segment for each in without_model(items, segment_tokens=30).recall(QUESTION, Budget()).evidence]
+    assert {each.text.partition("\n")[0] for each in segments} <= {text.partition("\n")[0] for text in TEXTS.values()}
+    memory = without_model(items, segment_tokens=30)
+    words = memory.recall(Question("word"), Budget(n=200)).evidence
+    assert len(words) > 100 and all(len(each.segment.text) <= 200 for each in words)
+
+
+def test_a_segment_is_about_the_section_it_is_cut_from():
+    text = "# Ada Vells\n\n" + "She wrote every day. " * 20 + "\n\n# Orsk\n\nAda Vells was never there."
+    memory = without_model([Item("a.md", text)], segment_tokens=40)
+    (found,) = memory.recall(Question("Which day did Ada Vells write?"), Budget(n=1)).evidence
+    assert found.segment.title == "Ada Vells"
+
+
 def test_a_document_is_replaced_and_forgotten():
     memory = without_model()
     memory.remember([Item("lamp.md", "# The Northern Lamp\n\nNothing is known.")])

@@ -27,9 +27,9 @@ from ...llm import ModelError
 from ...memory import Budget, Evidence, Item, Kit
 from ...memory.baselines.full_context import FullContext
 from ...memory.budgets import fit
+from ...memory.documents.splitter import by_headings
 from ...memory.qrmem import QRMeM, QRMeMSettings
 from ...memory.scoring import Bm25Index
-from ...memory.splitters import by_tokens
 from ...memory.strategy import Strategy, estimate_tokens
 from .adapters import BadData, read_samples
 from .report import interval, markdown, say, with_interval
@@ -39,6 +39,7 @@ T = TypeVar("T")
 
 PLACES = ("head", "middle", "tail")
 GAPS = (0, 5, 10, 20, 40)
+TEXT = "text.md"
 SEGMENT_TOKENS = 150  # about one paragraph
 
 
@@ -71,9 +72,9 @@ def as_one_text(sample: Sample, order: Sequence[Item]) -> Sample:
         text += f"# {item.source}\n\n"
         for fact in sample.facts:
             if fact.source == item.source:
-                facts.append(Fact("text", len(text) + fact.start, len(text) + fact.end))
+                facts.append(Fact(TEXT, len(text) + fact.start, len(text) + fact.end))
         text += item.text.strip("\n") + "\n\n"
-    return replace(sample, items=(Item("text", text),), facts=tuple(facts))
+    return replace(sample, items=(Item(TEXT, text),), facts=tuple(facts))
 
 
 def gold_and_others(samples: Sequence[Sample], number: int, n_others: int) -> tuple[list[Item], list[Item]]:
@@ -98,7 +99,7 @@ class TopSegments:
     """The best segments by BM25."""
 
     def __call__(self, sample: Sample, tokens: int) -> Sequence[Evidence]:
-        segments = [each for item in sample.items for each in by_tokens(SEGMENT_TOKENS, estimate_tokens)(item)]
+        segments = [each for item in sample.items for each in by_headings(SEGMENT_TOKENS, estimate_tokens)(item)]
         scores = Bm25Index(segments).scores(sample.question.text)
         found = [Evidence(segment, float(score)) for segment, score in zip(segments, scores, strict=True)]
         return fit(found, Budget(tokens=tokens), estimate_tokens)

@@ -10,24 +10,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
-from ..splitters import Splitter, fill, lines_of, segments_of, sentences
+from ..splitters import HARDER, Splitter, fill, lines_of, segments_of, sentences
 from ..values import Item, Segment
 from .reading import headings
 from .sections import sections_below
 
 
-def by_headings(n_tokens: int, count_tokens: Callable[[str], int]) -> Splitter:
+def by_headings(n_tokens: int, count_tokens: Callable[[str], int], *, hard: bool = False) -> Splitter:
     """Sections up to `n_tokens` tokens: short neighbours joined, long ones cut between sentences.
 
-    The title of a segment is that of the section where it begins.
+    A longer sentence stays whole; when `hard`, it is cut as `by_tokens` does. The title of a segment is that of the
+    section where it begins.
     """
+    cuts = (sentences, *HARDER) if hard else (sentences,)
 
     def split(item: Item) -> list[Segment]:
         lines = lines_of(item.text)
         found = headings(item.source, lines)
         edges = sorted({0, len(lines), *(heading.line for heading in found)})
         sections = ["".join(lines[first:end]) for first, end in pairwise(edges)]
-        segments = segments_of(item, fill(sections, n_tokens, count_tokens, (sentences,)))
+        segments = segments_of(item, fill(sections, n_tokens, count_tokens, cuts))
         titled = sections_below(item.source, lines, found)
         firsts = [section.first_line for section in titled]
         places = [bisect_right(firsts, segment.first_line - item.first_line) - 1 for segment in segments]

@@ -16,8 +16,9 @@ from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Stopped
 from ..budgets import fit
+from ..documents.splitter import by_headings
 from ..scoring import Bm25Index, Indexer, SegmentIndex
-from ..splitters import by_tokens, count_words
+from ..splitters import count_words
 from ..strategy import Kit
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
 from . import costs
@@ -36,13 +37,16 @@ CANCELLED = "Cancelled before there was an answer."
 
 
 class QRMeM:
-    """Documents are cut by tokens; a round of a conversation is one segment. Graphs are kept in the kit."""
+    """Documents are cut by tokens, at headings where there are any; a round of a conversation is one segment.
+
+    What was read of a segment and the graphs of questions are kept in the kit.
+    """
 
     def __init__(self, kit: Kit, settings: QRMeMSettings | None = None, indexer: Indexer = Bm25Index) -> None:
         self._kit, self._settings, self._indexer = kit, settings or QRMeMSettings(), indexer
         self._accountant = None if kit.accountant is None else kit.accountant.speaking_for(self.name)
         self._count = kit.count_tokens if self._accountant is None else self._accountant.model.count_tokens
-        self._split = by_tokens(self._settings.segment_tokens, self._count, hard=True)
+        self._split = by_headings(self._settings.segment_tokens, self._count, hard=True)
         self._tool = entity_tool(self._settings.entity_tool)
         self._lock = threading.Lock()
         # Both are replaced whole, so that a running `recall` keeps what it took.

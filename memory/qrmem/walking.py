@@ -92,10 +92,10 @@ class Ground:
         return edges
 
     def openings(self, number: int) -> list[str]:
-        """What a segment begins with, and its headings, normalised."""
+        """What a segment begins with, what it stands below, and its headings, normalised."""
         if number not in self._openings:
-            text = self.segments[number].text
-            self._openings[number] = [normalise(each) + " " for each in (text[:100], *headings_of(text))]
+            text, title = self.segments[number].text, self.segments[number].title.rpartition(" > ")[2]
+            self._openings[number] = [normalise(each) + " " for each in (text[:100], title, *headings_of(text))]
         return self._openings[number]
 
     def next_for(self, walk: Walk) -> int | None:
