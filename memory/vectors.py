@@ -1,4 +1,4 @@
-"""Vectors by key: added and taken away one by one, searched, kept in a file; and an embedder that asks no text twice.
+"""Vectors by key: added and taken away one by one, searched, and written to a file that is checked when it is read.
 
 Owns the search (FAISS for many where it is installed, else numpy, with the same hits) and the file. Knows no text's
 meaning and no model.
@@ -13,17 +13,14 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 
-from ..llm.protocol import Cancel
-from .accountant import Stopped
-from .embedding import Embedder, Vectors
-from .values import content_key
+from .embedding import Vectors
 
 Form = Literal["exact", "sq8", "ivf"]
 """How FAISS holds vectors: as they are, with 8 bits a number, or in cells of which few are searched."""
@@ -172,102 +169,3 @@ def _faiss() -> Any | None:
 
 def _checksum(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
-
-
-class VectorStore(Protocol):
-    """Where vectors stay as bytes, by the embedder that made them: `storage.Vectors`, or `VectorFiles`. Thread-safe."""
-
-    def get(self, embedder: str, keys: Iterable[str]) -> dict[str, bytes]:
-        """What is there of these keys."""
-        ...
-
-    def put(self, embedder: str, vectors: Mapping[str, bytes]) -> None: ...
-
-
-class VectorFiles:
-    """A `VectorStore` in a folder, a file for each embedder: for benchmarks, which have no store."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._lock = threading.Lock()
-        self._indexes: dict[str, VectorIndex | None] = {}
-
-    def get(self, embedder: str, keys: Iterable[str]) -> dict[str, bytes]:
-        with self._lock:
-            index = self._opened(embedder)
-        return {key: row.tobytes() for key, row in index.get(keys).items()} if index else {}
-
-    def put(self, embedder: str, vectors: Mapping[str, bytes]) -> None:
-        rows = {key: np.frombuffer(data, "<f4") for key, data in vectors.items()}
-        if not rows:
-            return
-        n_dimensions = len(next(iter(rows.values())))
-        with self._lock:
-            if (index := self._opened(embedder)) is None or index.n_dimensions != n_dimensions:
-                index = self._indexes[embedder] = VectorIndex(n_dimensions)
-        index.add(rows)
-
-    def save(self) -> None:
-        """Write what was put. Raises OSError."""
-        with self._lock:
-            for embedder, index in self._indexes.items():
-                if index is not None:
-                    index.save(self._path(embedder), embedder)
-
-    def _opened(self, embedder: str) -> VectorIndex | None:
-        if embedder not in self._indexes:
-            self._indexes[embedder] = VectorIndex.open(self._path(embedder), embedder)
-        return self._indexes[embedder]
-
-    def _path(self, embedder: str) -> Path:
-        return self._folder / f"{content_key(embedder)}.vectors"
-
-
-class KeepingEmbedder:
-    """An `Embedder` that embeds each text once, and keeps what it made under the text's content.
-
-    Questions are not kept: they seldom come again. With a `cancel` it is made for one piece of work, and raises
-    `Stopped` between two parts of it.
-    """
-
-    def __init__(self, embedder: Embedder, store: VectorStore, cancel: Cancel | None = None) -> None:
-        self._embedder = embedder
-        self._store = store
-        self._cancel = cancel
-
-    @property
-    def name(self) -> str:
-        return self._embedder.name
-
-    @property
-    def n_dimensions(self) -> int:
-        return self._embedder.n_dimensions
-
-    def embed(self, texts: Sequence[str], *, are_queries: bool = False) -> Vectors:
-        if are_queries or not texts:
-            return self._embedder.embed(texts, are_queries=are_queries)
-        keys = [content_key(text) for text in texts]
-        kept = self._store.get(self.name, keys)
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in kept}
-        kept.update(self._made(missing))
-        if len({len(row) for row in kept.values()}) > 1:  # the store was damaged; which rows are right nobody knows
-            kept = self._made(dict(zip(keys, texts, strict=True)))
-        rows: Vectors = np.stack([np.frombuffer(kept[key], "<f4") for key in keys]).astype(np.float32)
-        return rows
-
-    def _made(self, texts: Mapping[str, str]) -> dict[str, bytes]:
-        """New vectors, kept part by part: what was done stays when the next part fails or Weft ends."""
-        made: dict[str, bytes] = {}
-        pairs = list(texts.items())
-        for at in range(0, len(pairs), _PART):
-            if self._cancel is not None and self._cancel.cancelled:
-                raise Stopped("The texts were not all embedded, as the work was cancelled.")
-            part = pairs[at : at + _PART]
-            rows = self._embedder.embed([text for _, text in part]).astype("<f4")
-            new = {key: row.tobytes() for (key, _), row in zip(part, rows, strict=True)}
-            self._store.put(self.name, new)
-            made.update(new)
-        return made
-
-
-_PART = 64

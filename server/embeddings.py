@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from ..llm.protocol import Cancel, ModelMissing
 from ..memory.embedding import Embedder, EmbedderSettings, HashingEmbedder, knows_meaning, open_embedder
+from ..memory.embedding_kept import KeepingEmbedder
 from ..memory.storage import MemoryStore
-from ..memory.vectors import KeepingEmbedder
 from .config import MemoryOptions
 
 

@@ -10,6 +10,7 @@ from weft.llm.choose import ModelConfig, open_model
 from weft.llm.conversation import FRAME_TOKENS
 from weft.llm.protocol import Message
 from weft.memory import Accountant, Budget, Evidence, HashingEmbedder, Item, Kit, Question, Segment, Strategy
+from weft.memory.embedding_kept import KeepingEmbedder
 from weft.memory.fragrel import (
     ChatPolicy,
     SemanticRelation,
@@ -23,6 +24,7 @@ from weft.memory.fragrel.chat import MEMOCHAT, PAPER
 from weft.memory.fragrel.chat_prompt import Parts, lay_out
 from weft.memory.fragrel.memo import Memos
 from weft.memory.scoring import indexer
+from weft.memory.storage import MemoryStore
 
 TOPICS = ["tomatoes in the garden", "a trip to Lisbon", "the sonata in b minor", "tax forms for bakers"]
 KINDS = [chat_memory, returning_chat, mem_retrieval, truncated_history, memo_chat]
@@ -276,7 +278,7 @@ def test_a_forgotten_conversation_begins_anew():
     assert "Recent dialog:\n(none)" in body_of(memory.messages(Question("x")))
 
 
-def test_a_new_round_costs_one_embedding(tmp_path):
+def test_a_new_round_costs_one_embedding():
     embedded = []
 
     class Counting(HashingEmbedder):

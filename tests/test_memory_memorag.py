@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.llm.protocol import Cancel, Message, ModelError, ModelUnreachable
-from weft.memory import Accountant, Budget, Item, Kit, Question
+from weft.memory import Accountant, Budget, HashingEmbedder, Item, Kit, Question
+from weft.memory.embedding_kept import KeepingEmbedder
 from weft.memory.fragrel import ContextRelation
 from weft.memory.fragrel.scores import RelatedIndex
 from weft.memory.ledger import Ledger
@@ -19,6 +21,7 @@ from weft.memory.memorag.clues import Clue, each_once, read_clues
 from weft.memory.memorag.prompts import CHINESE, ENGLISH, fill, language_of
 from weft.memory.scoring import best, indexer
 from weft.memory.splitters import count_words
+from weft.memory.storage import MemoryStore
 
 SPANS, SURROGATES, DRAFT = "Copy them from the text", "smaller and more precise", "Write the answer alone, as short"
 POINTS, GIST, GENERATE, SUMMARISE = "main points", "much shorter", "Read the passages", "Summarise the passages"
@@ -544,6 +547,33 @@ def test_what_was_saved_without_a_model_is_loaded_with_one(scripted_chat: Any, t
     loaded.load(tmp_path)
     assert loaded.answer(WHO).text == "Elena."
     assert loaded._ready()[0].items[1].text.startswith("half of a character: \ud83d")
+
+
+def test_vectors_are_saved_with_the_text_and_loaded_where_there_are_none(tmp_path: Path):
+    class Meaning(HashingEmbedder):
+        name = "meaning"
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.passages: list[str] = []
+
+        def embed(self, texts: Sequence[str], *, are_queries: bool = False) -> Any:
+            self.passages += [] if are_queries else texts
+            return super().embed(texts, are_queries=are_queries)
+
+    def made(embedder: Meaning) -> MemoRAG:
+        kit = Kit(embedder=KeepingEmbedder(embedder, MemoryStore(None).vectors), count_tokens=count_words)
+        return MemoRAG(kit, SIZE, indexer("dense", kit))
+
+    first, second = Meaning(), Meaning()
+    saved, loaded = made(first), made(second)
+    saved.remember([BOOK])
+    saved.recall(WHO, ALL)
+    saved.save(tmp_path)
+    loaded.load(tmp_path)
+    assert texts(loaded.recall(WHO, ALL)) == texts(saved.recall(WHO, ALL))
+    assert first.passages
+    assert second.passages == []
 
 
 def change(folder: Path, **values: Any) -> None:

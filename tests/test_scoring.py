@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 from weft.memory import HashingEmbedder, Segment
+from weft.memory.embedding_kept import KeepingEmbedder
 from weft.memory.scoring import WAYS, Bm25Index, DenseIndex, HybridIndex, JaccardIndex, best, indexer
+from weft.memory.storage import MemoryStore
 from weft.memory.strategy import Kit
-from weft.memory.vectors import KeepingEmbedder, VectorFiles
 from weft.memory.words import stem, terms_of
 
 
@@ -88,10 +88,9 @@ def test_auto_is_words_alone_where_the_embedder_only_knows_letters():
     class Meaning(HashingEmbedder):
         name = "meaning"
 
+    keeping = KeepingEmbedder(HashingEmbedder(), MemoryStore(None).vectors)
     assert isinstance(indexer("auto", Kit())([]), Bm25Index)
-    assert isinstance(
-        indexer("auto", Kit(embedder=KeepingEmbedder(HashingEmbedder(), VectorFiles(Path()))))([]), Bm25Index
-    )
+    assert isinstance(indexer("auto", Kit(embedder=keeping))([]), Bm25Index)
     assert isinstance(indexer("auto", Kit(embedder=Meaning()))([]), HybridIndex)
 
 

@@ -1,4 +1,4 @@
-"""Vectors by key: searched with FAISS and without, changed, kept in a file, and made once a text."""
+"""Vectors by key: searched with FAISS and without, changed, kept in a file."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.llm.protocol import Cancel
 from weft.memory import HashingEmbedder, Segment
 from weft.memory import vectors as module
-from weft.memory.accountant import Stopped
 from weft.memory.scoring import DenseIndex, best
-from weft.memory.vectors import KeepingEmbedder, VectorFiles, VectorIndex
+from weft.memory.vectors import VectorIndex
 
 N, D = 60, 16
 
@@ -135,77 +133,6 @@ def test_an_empty_index_can_be_saved(tmp_path):
     opened = VectorIndex.open(tmp_path / "a", "tiny")
     assert opened is not None
     assert opened.keys == ()
-
-
-# The embedder that keeps
-
-
-class Counting(HashingEmbedder):
-    """Hashing that notes what it was asked."""
-
-    def __init__(self, n_dimensions: int = 32) -> None:
-        super().__init__(n_dimensions)
-        self.asked: list[str] = []
-
-    def embed(self, texts, *, are_queries=False):
-        self.asked += texts
-        return super().embed(texts, are_queries=are_queries)
-
-
-def test_a_text_is_embedded_once_and_a_question_each_time(tmp_path):
-    counting, files = Counting(), VectorFiles(tmp_path)
-    keeping = KeepingEmbedder(counting, files)
-    first = keeping.embed(["moon", "sun", "moon"])
-    assert counting.asked == ["moon", "sun"]
-    assert np.array_equal(first, HashingEmbedder(32).embed(["moon", "sun", "moon"]))
-    assert np.array_equal(keeping.embed(["sun", "star"])[0], first[1])
-    keeping.embed(["moon"], are_queries=True)
-    assert counting.asked == ["moon", "sun", "star", "moon"]
-
-
-def test_what_was_kept_is_there_in_the_next_session(tmp_path):
-    files = VectorFiles(tmp_path)
-    KeepingEmbedder(Counting(), files).embed(["moon", "sun"])
-    files.save()
-    counting = Counting()
-    KeepingEmbedder(counting, VectorFiles(tmp_path)).embed(["sun", "moon"])
-    assert counting.asked == []
-    other = Counting(16)
-    assert KeepingEmbedder(other, VectorFiles(tmp_path)).embed(["sun"]).shape == (1, 16)
-    assert other.asked == ["sun"]
-
-
-def test_a_cancel_ends_between_two_parts_and_what_was_made_is_kept(tmp_path):
-    cancel, files = Cancel(), VectorFiles(tmp_path)
-
-    class Cancelling(Counting):
-        def embed(self, texts, *, are_queries=False):
-            cancel.cancel()
-            return super().embed(texts, are_queries=are_queries)
-
-    texts = [f"text {i}" for i in range(200)]
-    first, second = Cancelling(), Counting()
-    with pytest.raises(Stopped):
-        KeepingEmbedder(first, files, cancel).embed(texts)
-    assert 0 < len(first.asked) < 200
-    KeepingEmbedder(second, files).embed(texts)
-    assert first.asked + second.asked == texts
-
-
-def test_a_damaged_store_is_made_anew():
-    class Damaged:
-        def get(self, embedder, keys):
-            return dict.fromkeys(list(keys)[:1], b"1234")
-
-        def put(self, embedder, vectors):
-            pass
-
-    class TwoLengths(Damaged):
-        def get(self, embedder, keys):
-            return {key: b"1234" * (i + 1) for i, key in enumerate(keys)}
-
-    for store in (Damaged(), TwoLengths()):
-        assert KeepingEmbedder(Counting(), store).embed(["moon", "sun"]).shape == (2, 32)
 
 
 def test_dense_search_and_dense_scores_agree(engine):

@@ -1,6 +1,6 @@
 """A remembered text in a folder: manifest.json, items.json, segments.json; the memory itself is in a folder beside.
 
-Owns the version and what is refused. Vectors of the segments are not here: they are kept under the segments' content.
+Owns the version and what is refused. Vectors of the segments, as far as they were made and kept, are in a file beside.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ VERSION = 1
 """1: items, segments, language, backend, model, context."""
 
 MANIFEST, ITEMS, SEGMENTS = "manifest.json", "items.json", "segments.json"
+VECTORS = "vectors"
 
 
 def save_text(folder: Path, held: Held, backend: str, model: str) -> None:

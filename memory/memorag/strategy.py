@@ -14,6 +14,7 @@ from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call
 from ..budgets import cut, fit
+from ..embedding_kept import KeepingEmbedder
 from ..scoring import Indexer, SegmentIndex, indexer
 from ..strategy import Kit
 from ..values import Answer, Budget, Cost, Item, Question, Recalled, Step
@@ -22,7 +23,7 @@ from .clues import Clue, each_once, read_clues
 from .clues import Kind as ClueKind
 from .hits import Found, search, the_beginning
 from .prompts import PROMPTS, Prompts, fill
-from .saving import load_text, save_text
+from .saving import VECTORS, load_text, save_text
 from .settings import MemoRAGSettings, Task
 from .text import Held, asked, held_text
 
@@ -172,7 +173,10 @@ class MemoRAG:
             if memory is not None:
                 memory.save(folder / "memory", cancel)
             if not cancel.cancelled:
-                save_text(folder, self._ready()[0], "" if memory is None else memory.name, self._model_name())
+                held, embedder = self._ready()[0], self._kit.embedder
+                save_text(folder, held, "" if memory is None else memory.name, self._model_name())
+                if isinstance(embedder, KeepingEmbedder):
+                    embedder.save(folder / VECTORS, [segment.text for segment in held.segments])
 
     def load(self, folder: Path, cancel: Cancel | None = None) -> None:
         """Remember what `save` wrote, in place of everything else, without reading it again.
@@ -181,6 +185,8 @@ class MemoRAG:
         """
         cancel = cancel or Cancel()
         held, backend = load_text(folder, self._model_name())
+        if isinstance(self._kit.embedder, KeepingEmbedder):
+            self._kit.embedder.load(folder / VECTORS)
         with self._lock:
             self.reset()
             if self._accountant is not None and backend:
