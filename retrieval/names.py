@@ -6,13 +6,12 @@ no score. Made when the first question comes; the next snapshot's table reads on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from ..codegraph import CodeGraph, Definition, FileGraph
 from ..codegraph.facts import MODULE_SCOPE
-from .terms import encode, terms_of_word
 
 
 class Named(NamedTuple):
@@ -41,13 +40,11 @@ class NameTable:
             rows = known.get(path)
             self._rows[path] = rows if rows is not None and rows.file is file else _rows_of(file)
         self._by_spelling: dict[str, list[tuple[str, int]]] = {}
-        self._by_part: dict[str, list[tuple[str, int]]] = {}
         self._given: dict[str, list[tuple[str, int]]] = {}
         self._by_base: dict[str, list[tuple[str, int]]] = {}
         for path, rows in self._rows.items():
             for table, found in (
                 (self._by_spelling, rows.definitions),
-                (self._by_part, rows.parts),
                 (self._given, rows.given),
                 (self._by_base, rows.bases),
             ):
@@ -81,10 +78,6 @@ class NameTable:
         exact = [item for item in found if item.name.rpartition(".")[2] == last]
         return sorted(exact or found, key=lambda item: (item.path, item.line))
 
-    def with_part(self, part: str) -> Sequence[tuple[str, int]]:
-        """The definitions, by path and index, whose own name has this lower-case part."""
-        return self._by_part.get(part, ())
-
     def subclasses(self, name: str) -> list[Named]:
         """The classes that name `name` as a base, by path and line."""
         found = map(self.named, self._by_base.get(name, ()))
@@ -107,21 +100,17 @@ def spelling(name: str) -> str:
 class _Rows(NamedTuple):
     file: FileGraph
     definitions: tuple[tuple[str, int], ...]  # spelling, index
-    parts: tuple[tuple[str, int], ...]
     given: tuple[tuple[str, int], ...]
     bases: tuple[tuple[str, int], ...]
 
 
 def _rows_of(file: FileGraph) -> _Rows:
     definitions: list[tuple[str, int]] = []
-    parts: list[tuple[str, int]] = []
     bases: list[tuple[str, int]] = []
     for index, definition in enumerate(file.definitions):
         definitions.append((spelling(definition.name), index))
-        terms = terms_of_word(encode(definition.name))
-        parts.extend((part, index) for part in dict.fromkeys(term.lower() for term in terms))
         bases.extend((base.rpartition(".")[2], index) for base in definition.bases)
-    return _Rows(file, tuple(definitions), tuple(parts), tuple(_given(file)), tuple(bases))
+    return _Rows(file, tuple(definitions), tuple(_given(file)), tuple(bases))
 
 
 def _given(file: FileGraph) -> Iterator[tuple[str, int]]:

@@ -242,7 +242,7 @@ SHOP = """
     ("question", "best"),
     [
         ("Where are totals rounded?", "round_total"),
-        ("where is the data loader", "DataLoader"),
+        ("where is the data_loader", "DataLoader"),
         ("When is it decided that training stops?", "should_stop"),
         ("Which document describes how totals are rounded?", "Guide > Rounding"),
         ("What tests the rounding of totals?", "test_round_total"),

@@ -31,10 +31,6 @@ AVERAGE_WORDS = 80.0
 COVERAGE = 0.7
 """Share of a score that is only there as far as the words of the question are: all of them, or a part."""
 
-NEAR_LINES = 7
-NEARNESS = 0.35
-"""Words of the question within so many lines of each other add this share of what they weigh."""
-
 STRETCH_LINES = 30
 """Of a longer unit the lines count that follow each other and say most, so many of them."""
 
@@ -103,8 +99,6 @@ class Reader:
             reached = self._sum(mentions, norm)
             parts.append(ScorePart(name, reached - before + gain * self._weight(said)))
             before = reached
-        nearest = self._nearest(stretch)
-        parts.append(ScorePart("together", NEARNESS * nearest))
         share = sum(idf * weight for idf, weight in zip(self._idf, covered, strict=True)) / self._total
         factor = 1 - COVERAGE + COVERAGE * share
         scaled = tuple(ScorePart(part.name, part.value * factor, part.detail) for part in parts if part.value)
@@ -172,21 +166,6 @@ class Reader:
 
     def _weight(self, mentions: Iterable[tuple[int, float]]) -> float:
         return sum(self._idf[concept] * weight for concept, weight in mentions)
-
-    def _nearest(self, read: Sequence[_Line]) -> float:
-        """What the words weigh that stand nearest each other, beyond the heaviest of them."""
-        said = [line for line in read if line.mentions]
-        best = 0.0
-        for at, first in enumerate(said):
-            inside: dict[int, float] = {}
-            for line in said[at : at + NEAR_LINES]:
-                if line.number >= first.number + NEAR_LINES:
-                    break
-                for concept, weight in line.mentions:
-                    inside[concept] = max(weight, inside.get(concept, 0.0))
-            weights = [self._idf[concept] * weight for concept, weight in inside.items()]
-            best = max(best, sum(weights) - max(weights))
-        return best
 
 
 _QUOTES = (b'"""', b"'''")

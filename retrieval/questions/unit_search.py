@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 N_WINDOWS = 80
 """The units of so many best windows are read."""
 
-N_NAMED = 40
-"""And so many definitions whose names say most of the question."""
-
 RELATION = 0.5
 """What the fragments around a window add to its score: alpha of Eq. 10 (papers' spec 1.4)."""
 
@@ -40,14 +37,15 @@ AROUND = 0.4
 """What the relation adds to the score of a unit."""
 
 NAMED_AS_WRITTEN = 1.0
-NAMED_IN_WORDS = 0.12
-"""A unit that defines what the question names gains this share of what all its words weigh."""
+NAMED_IN_WORDS = 0.15
+"""A unit that defines what the question names gains this share of what all its words weigh: named as the code does, or
+in plain words ("data loader")."""
 
 GIVEN_IN_WORDS = 0.4
 """So does one that gives a value to a name of several words of the question: `COOKIE_AGE` for "cookie age"."""
 
-MOST_GIVEN = 10
-"""Of the places where such a name gets a value so many are looked at."""
+MOST_GIVEN, MOST_MEANT = 10, 30
+"""Of the places where such a name gets a value so many are looked at, and so many of the definitions of a name."""
 
 LEAST_NAME = 3
 """Plain words of fewer letters are no names."""
@@ -88,74 +86,105 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
     """
     started = time.perf_counter()
     wording = read_question(text)
-    groups = [concept.forms for concept in wording.concepts]
-    windows = index.lexical.bm25_of_groups(groups, [concept.weight for concept in wording.concepts])
+    concepts = wording.concepts
+    windows = index.lexical.bm25_of_groups([concept.forms for concept in concepts], [c.weight for c in concepts])
     idf = tuple(
         concept.weight * float(np.log1p((index.n_fragments - df + 0.5) / (df + 0.5)))
-        for concept, df in zip(wording.concepts, windows.df, strict=True)
+        for concept, df in zip(concepts, windows.df, strict=True)
     )
-    scores = windows.scores
-    around = np.zeros(len(scores))
+    scores, around = windows.scores, np.zeros(len(windows.scores))
     if options.relation and scores.any():
         around = index.relations.environment(scores, alpha=options.relation)
         scores = np.where(scores > 0, scores + options.relation * around, 0.0)
     ranked = time.perf_counter()
-    reader = Reader(wording, idf)
-    named = _named(index, wording)
-    candidates: dict[tuple[str, int, int], tuple[Unit, float]] = {}
+    candidates = _Candidates(index)
     for window in _best(scores, options.n_windows):
-        place = index.place(window)
-        for unit in _units_between(index, place.path, place.start_line, place.end_line):
-            key = (unit.path, unit.start_line, unit.end_line)
-            if key not in candidates:
-                candidates[key] = unit, float(around[window])
-    gains: dict[tuple[str, int, int], tuple[str, float]] = {}
-    most = sum(idf)
+        candidates.add_window(window, float(around[window]))
+    named = _named(index, wording)
     for name, definitions, share in named:
-        for path, definition in definitions:
-            defined = _unit_at(index, path, definition.header_line)
-            if defined is not None:
-                key = (defined.path, defined.start_line, defined.end_line)
-                candidates.setdefault(key, (defined, 0.0))
-                gain = share * most / max(1, len(definitions)) ** 0.5
-                if gain > gains.get(key, ("", 0.0))[1]:
-                    gains[key] = name, gain
+        gain = share * sum(idf) / max(1, len(definitions)) ** 0.5
+        for path, definition in definitions[:MOST_MEANT]:
+            candidates.add_named(path, definition.header_line, name, gain)
     for name, path, line in _given(index, wording):
-        holds = _unit_at(index, path, line)
-        if holds is not None:
-            key = (holds.path, holds.start_line, holds.end_line)
-            candidates.setdefault(key, (holds, 0.0))
-            if most * GIVEN_IN_WORDS > gains.get(key, ("", 0.0))[1]:
-                gains[key] = name, most * GIVEN_IN_WORDS
-    for path, line in _by_parts(index, wording, idf):
-        said = _unit_at(index, path, line)
-        if said is not None:
-            candidates.setdefault((said.path, said.start_line, said.end_line), (said, 0.0))
-    lines: dict[str, list[bytes]] = {}
-    weighed = []
-    for key, (unit, relation) in candidates.items():
-        if unit.path not in lines:
-            lines[unit.path] = index.texts[unit.path].split(b"\n")
-        found = reader.weigh(unit, lines[unit.path])
-        parts = [*found.parts, ScorePart("related code", AROUND * relation)]
-        if key in gains:
-            parts.append(ScorePart("defines", gains[key][1], gains[key][0]))
-        share = _share(unit, wording)
-        parts = [ScorePart(part.name, part.value * share, part.detail) for part in parts if part.value]
-        score = sum(part.value for part in parts)
-        if found.lines or key in gains:
-            weighed.append(Weighed(unit, score, tuple(parts), found.covered, found.lines))
-    weighed.sort(key=lambda item: (-item.score, item.unit.path, item.unit.start_line))
+        candidates.add_named(path, line, name, GIVEN_IN_WORDS * sum(idf))
+    reader = Reader(wording, idf)
+    units = [weighed for candidate in candidates.all() if (weighed := _weighed(index, wording, reader, candidate))]
+    units.sort(key=lambda item: (-item.score, item.unit.path, item.unit.start_line))
     done = time.perf_counter()
     return Found(
         wording,
-        tuple(weighed[: options.n]),
+        tuple(units[: options.n]),
         idf,
         windows.df,
         tuple((name, tuple(definitions)) for name, definitions, _ in named),
         frozenset(name for name, _, share in named if share == NAMED_AS_WRITTEN),
         {"windows": 1e3 * (ranked - started), "units": 1e3 * (done - ranked)},
     )
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """A unit that may answer, and what speaks for it beside its words."""
+
+    unit: Unit
+    around: float = 0.0  # what the code around its best window says
+    name: str = ""  # of the question, that it defines or gives a value
+    gain: float = 0.0
+
+
+class _Candidates:
+    """The units that are read, each once."""
+
+    def __init__(self, index: RepositoryIndex) -> None:
+        self._index = index
+        self._found: dict[tuple[str, int], _Candidate] = {}
+
+    def add_window(self, window: int, around: float) -> None:
+        """The units that a window shows lines of. Better windows come first."""
+        place = self._index.place(window)
+        for unit in self._units_between(place.path, place.start_line, place.end_line):
+            self._found.setdefault((unit.path, unit.start_line), _Candidate(unit, around))
+
+    def add_named(self, path: str, line: int, name: str, gain: float) -> None:
+        """The innermost unit at a line, which stands for a name of the question."""
+        units = self._units_between(path, line, line + 1)
+        if units:
+            unit = max(units, key=lambda unit: unit.start_line)
+            found = self._found.setdefault((path, unit.start_line), _Candidate(unit))
+            if gain > found.gain:
+                found.name, found.gain = name, gain
+
+    def all(self) -> Iterable[_Candidate]:
+        return self._found.values()
+
+    def _units_between(self, path: str, start_line: int, end_line: int) -> list[Unit]:
+        units = units_of(self._index.graph.files[path], self._index.texts[path])
+        return [unit for unit in units if unit.start_line < end_line and unit.end_line > start_line]
+
+
+def _weighed(index: RepositoryIndex, wording: Wording, reader: Reader, candidate: _Candidate) -> Weighed | None:
+    """The unit with all that speaks for it; None when nothing does."""
+    unit = candidate.unit
+    found = reader.weigh(unit, _lines(index.texts[unit.path]))
+    if not found.lines and not candidate.gain:
+        return None
+    share = _share(unit, wording)
+    parts = tuple(
+        ScorePart(part.name, part.value * share, part.detail)
+        for part in (
+            *found.parts,
+            ScorePart("related code", AROUND * candidate.around),
+            ScorePart("defines", candidate.gain, candidate.name),
+        )
+        if part.value
+    )
+    return replace(found, score=sum(part.value for part in parts), parts=parts)
+
+
+# Units of one file are read after each other, mostly.
+@lru_cache(maxsize=64)
+def _lines(text: bytes) -> list[bytes]:
+    return text.split(b"\n")
 
 
 @lru_cache(maxsize=4096)
@@ -184,17 +213,6 @@ def _best(scores: FloatArray, n: int) -> list[int]:
     return order
 
 
-def _units_between(index: RepositoryIndex, path: str, start_line: int, end_line: int) -> list[Unit]:
-    units = units_of(index.graph.files[path], index.texts[path])
-    return [unit for unit in units if unit.start_line < end_line and unit.end_line > start_line]
-
-
-def _unit_at(index: RepositoryIndex, path: str, line: int) -> Unit | None:
-    """The innermost unit of a line."""
-    found = _units_between(index, path, line, line + 1)
-    return max(found, key=lambda unit: unit.start_line) if found else None
-
-
 def _named(index: RepositoryIndex, wording: Wording) -> list[tuple[str, list[Named], float]]:
     """The names of a question that are defined here, with their definitions and how surely they are meant."""
     found: dict[str, tuple[list[Named], float]] = {}
@@ -214,7 +232,7 @@ def _named(index: RepositoryIndex, wording: Wording) -> list[tuple[str, list[Nam
             name = "".join(words)
             definitions = [] if len(name) < LEAST_NAME else index.names.defined(name)
             if definitions:
-                found.setdefault(name, (definitions, NAMED_IN_WORDS if n == 1 else NAMED_IN_WORDS * n**0.5))
+                found.setdefault(name, (definitions, NAMED_IN_WORDS))
     return [(name, definitions, share) for name, (definitions, share) in found.items()]
 
 
@@ -228,17 +246,3 @@ def _given(index: RepositoryIndex, wording: Wording) -> Iterator[tuple[str, str,
 
 def _may_be_name(word: str, wording: Wording) -> bool:
     return any(concept.word == word and concept.weight == 1.0 for concept in wording.concepts)
-
-
-def _by_parts(index: RepositoryIndex, wording: Wording, idf: tuple[float, ...]) -> list[tuple[str, int]]:
-    """File and line of the definitions whose own names say most of the question."""
-    said: dict[tuple[str, int], float] = {}
-    for concept, weight in zip(wording.concepts, idf, strict=True):
-        best: dict[tuple[str, int], float] = {}
-        for form, share in concept.forms.items():
-            for place in index.names.with_part(form.lower()):
-                best[place] = max(best.get(place, 0.0), share)
-        for place, share in best.items():
-            said[place] = said.get(place, 0.0) + weight * share
-    order = sorted(said, key=lambda place: (-said[place], place))[:N_NAMED]
-    return [(place[0], index.names.named(place).definition.header_line) for place in order]
