@@ -65,8 +65,9 @@ class KeepingEmbedder:
     def save(self, path: Path, texts: Sequence[str]) -> None:
         """Write the vectors of these texts to one file, as far as they were made. Raises OSError."""
         kept = self._store.get(self.name, [content_key(text) for text in texts])
-        index = VectorIndex(len(next(iter(kept.values()), b"")) // 4)
-        index.add({key: np.frombuffer(row, "<f4") for key, row in kept.items()})
+        size = len(next(iter(kept.values()), b""))
+        index = VectorIndex(size // 4)
+        index.add({key: np.frombuffer(row, "<f4") for key, row in kept.items() if len(row) == size})
         index.save(path, self.name)
 
     def load(self, path: Path) -> None:
