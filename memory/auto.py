@@ -144,7 +144,7 @@ class Auto:
         """The answer of what is picked, and of FragRel where the model cannot do that. The first note says which."""
         self._prepare(cancel)
         pick = self.pick(question)
-        notes = [f"{pick.in_words[0].upper()}{pick.in_words[1:]}."]
+        notes = [f"auto picked {pick.in_words}."]
         try:
             answer = self._strategy(pick.name).answer(question, budget, cancel)
         except Unreadable as error:

@@ -63,7 +63,7 @@ def test_without_a_model_there_is_evidence_whatever_is_asked():
     answer = strategy.answer(Question("Summarise what island number 77 is."))
     assert answer.text == ""
     assert answer.recalled.evidence
-    assert answer.notes[0] == "Fragrel, as no model is configured, so evidence is the answer."
+    assert answer.notes[0] == "auto picked fragrel, as no model is configured, so evidence is the answer."
     assert strategy.estimate(Question("x")) == Cost()
 
 
@@ -96,7 +96,7 @@ def test_the_answer_says_what_was_picked_and_why(scripted_chat):
     model = scripted_chat([("", "three days")])
     answer = auto(model, [SHORT]).answer(Question("How long do rockets take?"))
     assert (answer.text, answer.strategy) == ("three days", "auto")
-    assert answer.notes[0].startswith("Full_middle, as everything fits")
+    assert answer.notes[0].startswith("auto picked full_middle, as everything fits")
     assert answer.recalled.trace[0].name == "auto"
     assert answer.recalled.trace[0].detail["picked"] == "full_middle"
     assert answer.cost.n_calls == 1
@@ -230,6 +230,6 @@ def test_auto_runs_on_a_real_small_model(small_chat_model):
     try:
         answer = auto(model, [SHORT]).answer(Question("How long do rockets take to reach the moon?", task="short"))
         assert answer.text
-        assert answer.notes[0].startswith("Full_middle, as everything fits")
+        assert answer.notes[0].startswith("auto picked full_middle, as everything fits")
     finally:
         model.close()
