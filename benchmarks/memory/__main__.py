@@ -18,6 +18,7 @@ WHATS = {
     "sweep": "what do FragRel's settings change?",
     "position": "does it matter where evidence stands, and how far apart?",
     "hops": "are both paragraphs found when one leads to the other?",
+    "graph": "the graph of names and relations of your texts, and the way to an answer, as a picture",
     "generate": "write stories, dialogues, a book or completion tasks to a file",
 }
 

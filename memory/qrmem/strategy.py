@@ -217,8 +217,7 @@ class QRMeM:
         if latest is not None and latest[0] == key:
             return latest[1]
         graph = builder.build(question.text)
-        if builder.is_built(question.text):
-            self._latest = key, graph
+        self._latest = key, graph
         return graph
 
     def _asking(self, cancel: Cancel | None) -> Asking | None:
