@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from .certainty import FOUND_ABOVE
 from .values import Case, Citation, Exhibit, Finding, Reply
@@ -25,8 +26,8 @@ SHARE_OF_BEST = 0.5
 LINES_OF_SITE, LINES_OF_DEFINITION = 4, 16
 """Of lines that the code graph gives so many are shown."""
 
-MOST_LINES = 8
-"""Of each so many lines."""
+LEAST_LINES, MOST_LINES, SHORT_GAP = 3, 8, 2
+"""Of each so many lines that say something, and lines between them where they are no more than this."""
 
 
 def extractive(case: Case, found_above: float = FOUND_ABOVE) -> Reply:
@@ -96,16 +97,20 @@ def _numbered(exhibit: Exhibit, lines: Sequence[str], chosen: Sequence[int]) -> 
 
 
 def _best_lines(lines: Sequence[str], words: Sequence[re.Pattern[str]]) -> list[int]:
-    """The lines that say most words and the outermost one, in the order of the text."""
+    """The lines that say most words and the outermost one, in the order of the text; short gaps are closed."""
+    if len(lines) <= MOST_LINES:
+        return list(range(len(lines)))
     scores = {
         number: sum(1 for word in words if word.search(line)) for number, line in enumerate(lines) if line.strip()
     }
-    best = sorted(scores, key=lambda number: (-scores[number], number))
     outermost = sorted(scores, key=lambda number: (len(lines[number]) - len(lines[number].lstrip()), number))
+    best = sorted(scores, key=lambda number: (-scores[number], number))
     chosen = set([*outermost[:1], *(number for number in best if scores[number])][:MOST_LINES])
-    for number in sorted(scores):
-        if len(chosen) < 3:
-            chosen.add(number)
+    chosen |= set(sorted(scores)[: max(0, LEAST_LINES - len(chosen))])
+    shown = sorted(chosen)
+    for before, after in pairwise(shown):
+        if after - before - 1 <= SHORT_GAP:
+            chosen |= set(range(before, after))
     return sorted(chosen)
 
 
