@@ -1,6 +1,6 @@
 """What is found on a few generated stories and dialogues, committed, so that a change shows as a diff in the tests.
 
-Owns the form of those rows. Vectors are by hashing, which needs no model and is the same everywhere.
+Owns the form of those rows. What needs vectors takes hashing, which needs no model.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from ...memory import HashingEmbedder
 from . import dialogues, stories
 from .generators.stories import stories as made_of
 from .generators.story_tasks import TASKS
-from .systems import RememberingEmbedder
 from .values import Sample
 
-STORY_SYSTEMS = ("bm25", "bm25 + A", "bm25 + B", "dense + B", "hybrid")
+STORY_SYSTEMS = ("bm25", "bm25 + B")
+"""Without vectors: sentences that are told twice have the same score, and products of matrices may differ in the last
+digit from one processor to the next."""
+
 STORY_LENGTHS = ("0k", "4k")
-N_STORIES, N_DIALOGUES, TOKENS = 3, 9, 200
+N_STORIES, N_DIALOGUES, TOKENS = 4, 9, 200
 ROWS = "rows.txt"
 
 
@@ -31,11 +33,10 @@ def write_subset(folder: Path) -> None:
 
 
 def _of_stories() -> Iterator[str]:
-    embedder = RememberingEmbedder(HashingEmbedder())
     for task in TASKS:
         for length in STORY_LENGTHS:
             samples = list(made_of(task, length, N_STORIES))
-            rows = stories.measure(samples, STORY_SYSTEMS, embedder, 1, [TOKENS])
+            rows = stories.measure(samples, STORY_SYSTEMS, HashingEmbedder(), 1, [TOKENS])
             for sample in samples:
                 found = ", ".join(f"{row.system} {row.recall:.2f}" for row in rows if row.sample == sample.id)
                 yield f"{sample.id}: {found}"
