@@ -100,12 +100,12 @@ class SegmentPlus:
         model = self._accountant.model.info.name
         notes = tuple(str(step.detail["note"]) for step in recalled.trace if "note" in step.detail)
         if cancel is not None and cancel.cancelled:
-            return Answer("", recalled, self.name, model, _difference(self._spent(), before), (*notes, "Cancelled."))
-        if not recalled.context and (self._settings.on_empty == "unanswerable" or not recalled.evidence):
+            return Answer("", recalled, self.name, model, self._spent() - before, (*notes, "Cancelled."))
+        if not recalled.context:
             said = "Nothing was noted for this question, so the model was not asked."
-            return Answer(UNANSWERABLE, recalled, self.name, model, _difference(self._spent(), before), (*notes, said))
+            return Answer(UNANSWERABLE, recalled, self.name, model, self._spent() - before, (*notes, said))
         text = self._accountant.ask(self._last_call(question, recalled.context or ""), cancel)
-        return Answer(text, recalled, self.name, model, _difference(self._spent(), before), notes)
+        return Answer(text, recalled, self.name, model, self._spent() - before, notes)
 
     def estimate(self, question: Question) -> Cost:
         """A note and a label of each part, notes as long as they may be, merged in as many rounds as there may be.
@@ -254,13 +254,3 @@ def _with_choices(question: Question) -> str:
         return question.text
     letters = (f"{chr(ord('A') + number)}. {choice}" for number, choice in enumerate(question.choices))
     return "\n".join((question.text, *letters))
-
-
-def _difference(after: Cost, before: Cost) -> Cost:
-    return Cost(
-        after.n_calls - before.n_calls,
-        after.tokens_in - before.tokens_in,
-        after.tokens_out - before.tokens_out,
-        after.seconds - before.seconds,
-        after.n_kept - before.n_kept,
-    )
