@@ -12,7 +12,7 @@ from ...retrieval.questions import Found, is_test
 # A logistic curve fitted on 142 questions about six repositories, 50 of them without an answer there
 # (benchmarks/results/memory-log.md, "Questions about the code"): above the threshold 96 of 100 questions that have an
 # answer get one, 92 of 100 that have none get "not found", and 96 of 100 that get an answer have one.
-COVERED, SCORED, NOTHING = 3.32, 5.36, -5.74
+COVERED, SCORED, NOTHING = 3.22, 5.24, -5.70
 FOUND_ABOVE = 0.4
 """Below this the answer is "not found"."""
 
@@ -28,12 +28,14 @@ TEST_SHARE = 0.6
 
 def certainty(found: Found) -> float:
     """0 to 1: the probability that the repository answers the question."""
-    total = sum(found.idf)
+    # Words of intent ("documented", "decided") need not stand beside what they are about.
+    idf = [idf if c.weight >= 0.5 else 0.0 for idf, c in zip(found.idf, found.wording.concepts, strict=True)]
+    total = sum(idf)
     best = found.units[:N_CONSIDERED]
     if not best or total <= 0:
         return 0.0
     covered = max(
-        sum(idf * share for idf, share in zip(found.idf, unit.covered, strict=True))
+        sum(weight * share for weight, share in zip(idf, unit.covered, strict=True))
         * (TEST_SHARE if is_test(unit.unit.path) and not found.wording.about_tests else 1.0)
         for unit in best
     )
