@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from ...llm.protocol import Cancel, Message, ModelError
-from ..accountant import Accountant, Call
+from ..accountant import Call
 from ..budgets import cut, fit
 from ..splitters import count_words
 from ..strategy import Kit
@@ -159,9 +159,7 @@ class ChatMemory:
         recalled = self.recall(question, Budget(), cancel) if has_moved else Recalled(())
         recent = _last(state, question, max(len(state.shown), self._policy.n_recent))
         parts = Parts(question.text, tuple(recent), recalled.evidence)
-        room = policy.window - policy.reserved
-        if (accountant := self._kit.accountant) is not None:  # a model may hold less than the paper's
-            room = min(room, accountant.window_tokens - self._reply_tokens(accountant))
+        room, _ = self._window()
         messages, shown = lay_out(
             parts, room, self._count, cut_left=policy.over == "left", as_one=policy.single_system_message
         )
@@ -198,19 +196,24 @@ class ChatMemory:
         prepared = self.messages(question, cancel)
         if cancel is not None and cancel.cancelled:
             return Answer("", prepared.recalled, self.name, model, notes=(CANCELLED,))
-        n_tokens = self._reply_tokens(accountant)
-        call = Call("reply", prepared.messages, n_tokens, self._policy.temperature, stop=STOP, may_be_cut=True)
+        _, reserved = self._window()
+        call = Call("reply", prepared.messages, reserved, self._policy.temperature, stop=STOP, may_be_cut=True)
         text = accountant.speaking_for(self.name).ask(call, cancel)
         return Answer(text, prepared.recalled, self.name, model, spent(before, accountant.ledger.total))
 
     def estimate(self, question: Question) -> Cost:
         if self._kit.accountant is None:
             return Cost()
-        policy = self._policy
-        return Cost(1, policy.window - policy.reserved, policy.reserved) + self._recall_cost(question)
+        room, reserved = self._window()
+        return Cost(1, room, reserved) + self._recall_cost(question)
 
-    def _reply_tokens(self, accountant: Accountant) -> int:
-        return min(self._policy.reserved, accountant.window_tokens // 2)
+    def _window(self) -> tuple[int, int]:
+        """Room for the prompt and for the reply: the policy's, less where the model holds less."""
+        window, reserved, accountant = self._policy.window, self._policy.reserved, self._kit.accountant
+        if accountant is not None and 0 < accountant.window_tokens < window:
+            window = accountant.window_tokens
+            reserved = min(reserved, window // 2)
+        return window - reserved, reserved
 
     def _query(self, state: _State, question: Question) -> str:
         policy = self._policy
