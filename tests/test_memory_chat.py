@@ -20,9 +20,9 @@ from weft.memory.fragrel import (
     returning_chat,
     truncated_history,
 )
-from weft.memory.fragrel.chat import MEMOCHAT, PAPER
 from weft.memory.fragrel.chat_prompt import Parts, lay_out
 from weft.memory.fragrel.memo import Memos
+from weft.memory.fragrel.policy import MEMOCHAT, PAPER
 from weft.memory.scoring import indexer
 from weft.memory.storage import MemoryStore
 

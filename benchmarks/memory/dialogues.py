@@ -22,7 +22,8 @@ from pathlib import Path
 from ...llm import ModelError
 from ...memory import Budget, Embedder, HashingEmbedder, Kit
 from ...memory.embedding import EmbedderSettings, open_embedder
-from ...memory.fragrel.chat import PAPER, ChatMemory
+from ...memory.fragrel.chat import ChatMemory
+from ...memory.fragrel.policy import PAPER
 from ...memory.fragrel.presets import chat_memory, mem_retrieval, returning_chat
 from ...memory.scoring import indexer
 from ..plots import curves_plot

@@ -3,7 +3,8 @@
 Start with `scores` (the equations) and `relations`; `strategy` answers questions, `chat` remembers a conversation.
 """
 
-from .chat import ChatMemory, ChatPolicy
+from .chat import ChatMemory
+from .policy import ChatPolicy
 from .presets import chat_memory, mem_retrieval, memo_chat, returning_chat, truncated_history
 from .relations import (
     ContextRelation,

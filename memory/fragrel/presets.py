@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from ..scoring import Indexer
 from ..strategy import Kit
-from .chat import MEMOCHAT, PAPER, RETURNING, TRUNCATED, ChatMemory, ChatPolicy
+from .chat import ChatMemory
 from .memo import Memos
+from .policy import MEMOCHAT, PAPER, RETURNING, TRUNCATED, ChatPolicy
 from .relations import ContextRelation, NoRelation, Relation
 from .strategy import FragRel, FragRelOptions
 
