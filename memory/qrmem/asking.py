@@ -105,11 +105,23 @@ class Asking:
 
     def answer(self, question: Question, context: str) -> str:
         """P9: the answer, as the question wants it; for one with choices the letter."""
-        call = self.answer_call(question, context)
+        call = self._answer_call(question, context)
         read = letter_of(question.choices) if question.choices else not_empty
         return self.accountant.ask_for(call, read, self._cancel)
 
-    def answer_call(self, question: Question, context: str) -> Call:
+    def other_entities(self, question: str, tried: Sequence[str], missing: str, names: Sequence[str]) -> list[str]:
+        """P10: which entities of the text to read about next."""
+        prompt = prompts.OTHER_ENTITIES.substitute(
+            question=question, tried="; ".join(tried) or "none", missing=missing, names="; ".join(names)
+        )
+        return [name.name for name in self._json("other entities", prompt, SENTENCE_TOKENS, read_names)]
+
+    def elaborated(self, question: str, relations: Sequence[str]) -> str:
+        """P11: the question with what is known of it."""
+        prompt = prompts.ELABORATED.substitute(question=question, relations=_listed(relations) or "(none)")
+        return self._text("elaborated question", prompt, "question")
+
+    def _answer_call(self, question: Question, context: str) -> Call:
         form = prompts.AS_SENTENCES
         if question.choices:
             form = prompts.AS_LETTER
@@ -123,18 +135,6 @@ class Asking:
         call = Call.of("answer", prompt, max_new_tokens=ANSWER_TOKENS)
         # Older turns may go, the segments and the question may not.
         return replace(call, messages=(*question.history, *call.messages), may_be_cut=bool(question.history))
-
-    def other_entities(self, question: str, tried: Sequence[str], missing: str, names: Sequence[str]) -> list[str]:
-        """P10: which entities of the text to read about next."""
-        prompt = prompts.OTHER_ENTITIES.substitute(
-            question=question, tried="; ".join(tried) or "none", missing=missing, names="; ".join(names)
-        )
-        return [name.name for name in self._json("other entities", prompt, SENTENCE_TOKENS, read_names)]
-
-    def elaborated(self, question: str, relations: Sequence[str]) -> str:
-        """P11: the question with what is known of it."""
-        prompt = prompts.ELABORATED.substitute(question=question, relations=_listed(relations) or "(none)")
-        return self._text("elaborated question", prompt, "question")
 
     def _json(self, purpose: str, prompt: str, max_new_tokens: int, read: Callable[[Any], T]) -> T:
         call = Call.of(purpose, prompt, max_new_tokens=max_new_tokens)
