@@ -5,8 +5,8 @@ something decided, what calls it, what is it, how does one place reach another, 
 that these repositories do not answer. Each names spans of lines of a pinned archive. A question can need several
 spans, and a span can have alternatives that say the same.
 
-An exhibit finds a span when they share a line. Exhibits of more than `LONGEST_EXHIBIT_LINES` lines find nothing: whoever
-has to read that much has not been told the place.
+An exhibit finds a span when they share a line. Exhibits of more than `LONGEST_EXHIBIT_LINES` lines find nothing:
+whoever has to read that much has not been told the place.
 
     python -m weft.benchmarks.memory questions --work DIR
 """
@@ -19,11 +19,12 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ...codegraph import language_of
+from ...retrieval import RepositoryIndex
 from ...retrieval.terms import count_terms
 from ...server.chat.extractive import extractive
 from ...server.chat.values import Case, Citation, Exhibit
@@ -82,7 +83,7 @@ class RepositoryQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """How one question fared. Shares are of its spans; `rank` is that of the first exhibit that finds one, 0 for none."""
+    """How one question fared. Shares are of its spans; `rank` is that of the first exhibit to find one, 0 for none."""
 
     id: str
     kind: str
@@ -148,9 +149,8 @@ def score(question: RepositoryQuestion, case: Case, citations: Sequence[Citation
     )
 
 
-def words_alone(workspace: Workspace, question: str) -> Case:
+def words_alone(index: RepositoryIndex, question: str) -> Case:
     """What plain BM25 over windows of 20 lines finds with the question's words: the row to beat."""
-    index = workspace.snapshot.index
     scores = index.lexical.bm25(count_terms(question))
     best = sorted(range(len(scores)), key=lambda i: -scores[i])[: max(DEPTHS)]
     exhibits = []
@@ -176,8 +176,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 2
         with Workspace([tree], Config(), cache=False) as workspace:
             workspace.index()
+            (index,) = workspace.indexes().values()
             for question in questions:
-                rows["words alone"].append(score(question, words_alone(workspace, question.text), [], str))
+                rows["words alone"].append(score(question, words_alone(index, question.text), [], str))
                 rows["weft"].append(_ask(workspace, question, tree))
                 if options.show:
                     _show(question, rows["weft"][-1])
@@ -221,8 +222,7 @@ def _ask(workspace: Workspace, question: RepositoryQuestion, tree: Path) -> Row:
     milliseconds = 1e3 * (time.perf_counter() - started)
     reply = extractive(case)
     row = score(question, case, reply.citations, lambda path: (tree / path).read_text(encoding="utf-8"))
-    values = {name: getattr(row, name) for name in Row.__slots__}
-    return Row(**{**values, "says_not_found": not reply.found, "milliseconds": milliseconds})
+    return replace(row, says_not_found=not reply.found, milliseconds=milliseconds)
 
 
 def _holds(citation: Citation, texts: Callable[[str], str]) -> bool:
@@ -262,7 +262,7 @@ def _quantile(rows: Sequence[Row], share: float) -> float:
 
 def _question(record: dict[str, Any]) -> RepositoryQuestion:
     gold = tuple(
-        tuple(Span(span["path"], *span["lines"], span["says"]) for span in alternatives)
+        tuple(Span(span["path"], first, last, span["says"]) for span in alternatives for first, last in [span["lines"]])
         for alternatives in record["gold"]
     )
     return RepositoryQuestion(record["id"], record["kind"], record["question"], gold)
