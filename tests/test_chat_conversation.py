@@ -156,6 +156,23 @@ def test_a_model_that_says_nothing_is_replaced_by_the_evidence(workspace, script
     assert reply.model == "" and NO_MODEL in reply.text and "scripted wrote nothing." in reply.notes
 
 
+def test_a_model_in_a_loop_is_stopped(workspace, scripted_chat):
+    model = scripted_chat([(QUESTION, f"{ANSWER} " + "It multiplies the rate once more. " * 50)])
+    reply = workspace(model).ask(QUESTION)
+    assert reply.text.startswith(ANSWER) and reply.text.count("once more") < 6
+    assert any("again and again" in note for note in reply.notes)
+
+
+def test_an_answer_beside_the_point_is_not_shown(workspace, scripted_chat):
+    dream = "The thousandth episode of our series will be broadcast on Sunday by a famous host from London."
+    told = Told()
+    reply = workspace(scripted_chat([(QUESTION, dream)])).ask(QUESTION, listener=told.listener)
+    assert reply.model == "" and reply.text == told.text and NO_MODEL in reply.text and told.n_restarts == 1
+    assert any("nothing to do with the evidence" in note for note in reply.notes)
+    # Of an answer in another script the words say nothing.
+    assert workspace(scripted_chat([(QUESTION, "它把总价乘以汇率。" * 3)])).ask(QUESTION).model == "scripted"
+
+
 def test_what_a_model_thinks_first_is_not_shown(workspace, scripted_chat):
     reply = workspace(scripted_chat([(QUESTION, f"<think> Hmm, in a.py:3 ? </think>\n\n{ANSWER}")])).ask(QUESTION)
     assert (reply.text, reply.n_dropped) == (ANSWER, 0)

@@ -43,7 +43,7 @@ def read_claim(before: str, after: str, block: str = "") -> Claim:
     names = {name for span in spans if _is_name(span) for name in _names_in(span)}
     names |= {name for found in _NAME_IN_PROSE.findall(_CODE_SPAN.sub(" ", text)) for name in _names_in(found)}
     quote = tuple(line for line in map(_squeezed, block.split("\n")) if len(line) > 2) or _nearest_quote(before, after)
-    return Claim(quote, frozenset(names), frozenset(words_of(text)) - _STOP)
+    return Claim(quote, frozenset(names), frozenset(words_of(text)) - STOP_WORDS)
 
 
 def holds(claim: Claim, lines: Sequence[str], around: Iterable[str] = ()) -> bool:
@@ -130,7 +130,7 @@ _NAME_IN_PROSE = re.compile(
 )
 _WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z\u00df-\u024f]{2,}|\d{2,}")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
-_STOP = frozenset(
+STOP_WORDS = frozenset(
     words_of(
         "the and are was were has have had does did can could should would may might must shall will not but for from "
         "with without into onto over under than then that this these those there here where when which who whom whose "
