@@ -97,7 +97,7 @@ class Asked:
 
 
 def n_of(things: Sequence[object], name: str) -> str:
-    """ "1 place", "3 places" """
+    """How many there are, as in `1 place` or `3 places`."""
     plural = f"{name}es" if name.endswith("s") else f"{name}s"
     return f"1 {name}" if len(things) == 1 else f"{len(things)} {plural}"
 

@@ -73,7 +73,8 @@ def gather(
     more = [_Searched(shown[f], i, search(i, question, options.search)) for f, i in beside if i.n_files]
     searched = time.perf_counter()
     said = [finding for one in code for finding in findings(one.found, one.index, one.folder)]
-    first = [exhibit for finding in said for exhibit in finding.exhibits]
+    # Of a long list of callers the first are enough: the definition and what else speaks to the question need room.
+    first = [exhibit for finding in said for exhibit in finding.exhibits][: options.max_exhibits * 3 // 4]
     ranked = sorted((exhibit for one in (*code, *more) for exhibit in _exhibits(one)), key=lambda e: -e.score)
     # What the graph says comes first and keeps its order; the search goes on below it.
     top = ranked[0].score if ranked else 1.0
@@ -91,7 +92,7 @@ def gather(
         question,
         (*_with_ways(chosen, {one.folder: one.index for one in code}), *past),
         sure,
-        tuple(dict.fromkeys(name for found in founds for name, _ in found.named)),
+        tuple(dict.fromkeys(name for found in founds for name in _names(found))),
         tuple(said),
         looked_for,
         missing,
@@ -127,6 +128,13 @@ def _in_words(step: Step) -> str:
     source, target = step.source, step.target
     call = f"{source.path}:{step.line + 1}: `{source.definition.qualified_name}` calls"
     return f"{call} `{target.definition.qualified_name}`"
+
+
+def _names(found: Found) -> Iterator[str]:
+    """The names that are surely meant: as written, or of several words. A single plain word is mostly just a word."""
+    for name, _ in found.named:
+        if name in found.as_written or name not in found.wording.words:
+            yield name
 
 
 def _words(founds: Sequence[Found]) -> tuple[tuple[str, ...], tuple[str, ...]]:
