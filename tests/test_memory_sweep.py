@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 from weft.benchmarks.memory.sweep import answer_f1, main, tables
-from weft.benchmarks.memory.sweep_page import html_page
+from weft.benchmarks.memory.sweep_plots import plots
 from weft.benchmarks.memory.values import Sample
 from weft.memory import Accountant, Budget, Item, Kit, Question
 from weft.memory.fragrel import ContextRelation, NoRelation, SemanticRelation
@@ -95,7 +95,7 @@ def rows_of(settings):
 def test_table_4_is_drawn_with_a_row_a_budget():
     assert tables(rows_of(table_4((500,), (1000, 2000)))) == (
         "| words | C500 none | C500 semantic | C500 context |\n"
-        "|---|---:|---:|---:|\n"
+        "| --- | ---: | ---: | ---: |\n"
         "| 1,000 | 2.50 | 12.50 | 22.50 |\n"
         "| 2,000 | 32.50 | 42.50 | 52.50 |"
     )
@@ -109,8 +109,8 @@ def test_table_5_is_drawn_with_a_column_a_value():
 
 
 def test_the_page_draws_a_curve_a_setting():
-    page = html_page("a <title>", rows_of([*table_4((500,), (1000, 2000)), *table_5(7500, 500)]))
-    assert "a &lt;title&gt;" in page and "<script" not in page
+    page = plots(rows_of([*table_4((500,), (1000, 2000)), *table_5(7500, 500)]))
+    assert page.count("<polyline") == 3 + 1 + 1
     assert all(f"<h2>Over {name}</h2>" in page for name in ("words of evidence", "alpha", "w_rel"))
 
 
@@ -143,7 +143,7 @@ def test_the_command_prints_a_table_and_a_json_line(capsys, tmp_path, data):
     out = capsys.readouterr().out
     assert "| 8 | 0.00 | " in out and "| 100.00 |" in out
     line = json.loads(out.splitlines()[-1])
-    assert line["benchmark"] == "memory sweep" and len(line["rows"]) == 6
+    assert line["benchmark"] == "memory sweep" and len(line["results"]) == 6
     assert "<svg" in page.read_text(encoding="utf-8")
 
 
@@ -156,7 +156,19 @@ def test_the_command_sweeps_alpha_and_w_rel(capsys, data):
 def test_the_command_says_what_is_wrong_with_the_data(capsys, tmp_path):
     broken = tmp_path / "broken.jsonl"
     broken.write_text("{}\n", encoding="utf-8")
-    assert main(["--data", "generic", str(broken), "--embeddings", "hashing"]) == 2
-    assert str(broken) in capsys.readouterr().out
-    assert main(["--data", "nothing", str(broken), "--embeddings", "hashing"]) == 2
-    assert "no form of data" in capsys.readouterr().out
+    assert main(["--data", "generic", str(broken), "--embeddings", "hashing"]) == 1
+    assert str(broken) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"), [(("--data", "nothing", "file"), "give one of longbench"), (("--model", "gpt"), "is no model")]
+)
+def test_the_command_says_what_is_wrong_with_its_arguments(capsys, wrong, said):
+    with pytest.raises(SystemExit):
+        main(wrong)
+    assert said in capsys.readouterr().err
+
+
+def test_a_model_that_completes_code_answers_no_questions(capsys, data):
+    assert main(["--data", "generic", str(data), "--embeddings", "hashing", "--model", "workspace"]) == 1
+    assert "answers no questions" in capsys.readouterr().err

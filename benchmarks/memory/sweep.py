@@ -1,30 +1,31 @@
 """`weft bench memory sweep`: FragRel under many settings, as the paper's Tables 4 and 5 show it.
 
 Owns the command, the tables and what is measured: the share of the supporting facts in the evidence, or F1 with a
-model. The settings and the loop are `weft.memory.fragrel.sweep`'s; the plots are in `sweep_page`.
+model. The settings and the loop are `weft.memory.fragrel.sweep`'s; the plots are in `sweep_plots`.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 
-from ...llm.choose import BACKENDS, ModelConfig, open_model
+from ...llm.protocol import CodeModel, ModelError
 from ...memory import Accountant, Budget, Kit
-from ...memory.embedding import KINDS as EMBEDDERS
 from ...memory.embedding import EmbedderSettings, open_embedder
 from ...memory.fragrel.strategy import FragRel
-from ...memory.fragrel.sweep import KINDS, TABLE_5_VALUES, Row, Setting, grid, sweep, table_4, table_5
+from ...memory.fragrel.sweep import Row, Setting, grid, sweep, table_4, table_5
 from ...memory.scoring import WAYS, indexer
-from ..machine import processor
+from ...server.model_spelling import SPELLINGS, spelled_model
+from ..completion.work import ModelAsked, open_asked
 from .adapters import ADAPTERS, BadData, read_samples
 from .generators.stories import LENGTHS, stories
 from .generators.story_tasks import TASKS
 from .metrics import score
-from .sweep_page import html_page
+from .report import markdown, say
+from .sweep_plots import plots
 from .systems import RememberingEmbedder
 from .values import Sample, recall_of
 
@@ -32,31 +33,20 @@ Measure = Callable[[FragRel, Sample, Budget], float]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
-    settings = _settings(options)
-    embedder, why = open_embedder(EmbedderSettings(options.embeddings))
-    accountant, measure, metric = None, evidence_recall, "recall of supporting facts"
-    if options.model:
-        backend, place = options.model
-        model = open_model(ModelConfig(backend, **{"path" if Path(place).exists() else "url": place}))
-        if model is None:
-            print(f"{backend} is no model that answers. Name one of {', '.join(BACKENDS)}.")
-            return 2
-        accountant, measure, metric = Accountant(model), answer_f1, f"F1 of {model.info.name}"
+    options = _parse_arguments(arguments)
     try:
-        samples = _samples(options)
-    except BadData as error:
-        print(error)
-        return 2
-    kit = Kit(accountant, RememberingEmbedder(embedder))
-    rows = sweep(settings, samples, measure, kit, indexer(options.score, kit))
-    title = f"{metric}, {len(samples)} questions of {_data_name(options)}, {options.score}; {why}"
-    print(f"{title}\n\n{tables(rows)}")
-    if accountant is not None:
-        print(f"\n{accountant.ledger.describe()}")
-    if options.html:
-        options.html.write_text(html_page(title, rows), encoding="utf-8")
-    print(json.dumps({"benchmark": "memory sweep", "machine": processor(), "what": title, "rows": _plain(rows)}))
+        samples, model = _samples(options), _opened(options)
+        embedder, why = open_embedder(EmbedderSettings(options.embeddings))
+        kit = Kit(None if model is None else Accountant(model), RememberingEmbedder(embedder))
+        measure: Measure = evidence_recall if model is None else answer_f1
+        rows = sweep(_settings(options), samples, measure, kit, indexer(options.score, kit))
+    except (BadData, ModelError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    what = "Recall of supporting facts" if model is None else f"Answers of {model.info.name} by the data's own metric"
+    title = f"{what}: {len(samples)} questions of {_data_name(options)}, {options.score}; {why}"
+    text = tables(rows) if kit.accountant is None else f"{tables(rows)}\n\n{kit.accountant.ledger.describe()}"
+    say("sweep", title, text, _plain(rows), machine=options.machine, html=options.html, plots=plots(rows))
     return 0
 
 
@@ -66,7 +56,7 @@ def evidence_recall(strategy: FragRel, sample: Sample, budget: Budget) -> float:
 
 
 def answer_f1(strategy: FragRel, sample: Sample, budget: Budget) -> float:
-    """The sample's own metric of the answer, in percent: F1 for stories."""
+    """The sample's own metric of the answer, in percent: F1 for stories. Raises ModelError."""
     figures = score(sample, strategy.answer(sample.question, budget).text)
     return 100 * next(iter(figures.values()))
 
@@ -87,10 +77,8 @@ def _table_4(rows: Sequence[Row]) -> str:
         setting = row.setting
         cells.setdefault((setting.budget_words, setting.segment_words, setting.kind), row.mean)
     columns = list(dict.fromkeys((size, kind) for _, size, kind in cells))
-    lines = [["words", *(f"C{size} {kind}" for size, kind in columns)]]
-    for budget in _budgets(rows):
-        lines.append([f"{budget:,}", *(_cell(cells.get((budget, *column))) for column in columns)])
-    return _markdown(lines)
+    lines = [[f"{budget:,}", *(_cell(cells.get((budget, *column))) for column in columns)] for budget in _budgets(rows)]
+    return markdown(["words", *(f"C{size} {kind}" for size, kind in columns)], lines)
 
 
 def _table_5(rows: Sequence[Row], budget: int, size: int, swept: str) -> str:
@@ -99,18 +87,14 @@ def _table_5(rows: Sequence[Row], budget: int, size: int, swept: str) -> str:
     context = [row for row in mine if row.setting.kind == "context"]
     other = "w_rel" if swept == "alpha" else "alpha"
     values = sorted({getattr(row.setting, swept) for row in context})
-    lines = [[f"{budget:,} words, C{size}", "none", *(f"{swept} {value:g}" for value in values)]]
     plain = next((row.mean for row in mine if row.setting.kind == "none"), None)
+    lines = []
     for fixed in sorted({getattr(row.setting, other) for row in context}):
         found = {getattr(row.setting, swept): row.mean for row in context if getattr(row.setting, other) == fixed}
         if len(found) > 2:
             lines.append([f"{other} {fixed:g}", _cell(plain), *(_cell(found.get(value)) for value in values)])
-    return _markdown(lines) if len(lines) > 1 else ""
-
-
-def _markdown(lines: Sequence[Sequence[str]]) -> str:
-    head, *body = (f"| {' | '.join(line)} |" for line in lines)
-    return "\n".join([head, f"|{'|'.join(['---', *['---:'] * (len(lines[0]) - 1)])}|", *body])
+    head = [f"{budget:,} words, C{size}", "none", *(f"{swept} {value:g}" for value in values)]
+    return markdown(head, lines) if lines else ""
 
 
 def _cell(value: float | None) -> str:
@@ -146,22 +130,25 @@ def _settings(options: argparse.Namespace) -> list[Setting]:
         plain = [Setting("none", size, budget) for size in options.sizes for budget in options.budgets]
         return [*plain, *swept]
     if options.table == "5":
-        return [
-            setting
-            for budget in options.budgets
-            for size in options.sizes
-            for setting in table_5(budget, size, TABLE_5_VALUES)
-        ]
-    return table_4(options.sizes, options.budgets, KINDS)
+        return [setting for budget in options.budgets for size in options.sizes for setting in table_5(budget, size)]
+    return table_4(options.sizes, options.budgets)
 
 
 def _samples(options: argparse.Namespace) -> list[Sample]:
     if options.data:
         form, path = options.data
-        if form not in ADAPTERS:
-            raise BadData(f"no form of data is called {form!r}; there are {', '.join(ADAPTERS)}.")
         return list(islice(read_samples(form, Path(path)), options.limit))
     return list(stories(options.task, options.length, options.limit, options.seed))
+
+
+def _opened(options: argparse.Namespace) -> CodeModel | None:
+    """Raises ModelError."""
+    if options.model == "none":
+        return None
+    model = open_asked(ModelAsked(options.model, options.context))
+    if model is None:
+        raise ModelError(f"{options.model} answers no questions. Give another of {SPELLINGS}.")
+    return model
 
 
 def _data_name(options: argparse.Namespace) -> str:
@@ -170,33 +157,31 @@ def _data_name(options: argparse.Namespace) -> str:
     return f"synthetic stories, {options.task} at {options.length}"
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="weft bench memory sweep", description=(__doc__ or "").partition("\n\n")[0])
-    parser.add_argument(
-        "--data",
-        nargs=2,
-        metavar=("FORM", "FILE"),
-        help=f"a data set: {', '.join(ADAPTERS)}; default: synthetic stories",
-    )
+    forms = f"a data set, FORM: {', '.join(ADAPTERS)}; default: synthetic stories"
+    parser.add_argument("--data", nargs=2, metavar=("FORM", "FILE"), help=forms)
     parser.add_argument("--task", choices=TASKS, default="qa2", help="of the synthetic stories")
     parser.add_argument("--length", choices=LENGTHS, default="32k", help="of the synthetic stories, in tokens")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=int, default=50, help="questions, at most")
+    parser.add_argument("--limit", type=int, default=50, help="questions, at most (50)")
     parser.add_argument("--table", choices=("4", "5"), default="4", help="which of the paper's tables to draw")
     parser.add_argument("--alphas", type=float, nargs="+", help="instead of a table: every combination with --w-rels")
     parser.add_argument("--w-rels", type=float, nargs="+")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[500], help="words of a segment")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[500], help="words of a segment (500)")
     parser.add_argument("--budgets", type=int, nargs="+", default=[1000, 2000, 4000, 8000], help="words of evidence")
-    parser.add_argument("--score", choices=WAYS, default="bm25", help="the independent score")
-    parser.add_argument("--embeddings", choices=EMBEDDERS, default="auto", help="for dense scores and relation A")
-    parser.add_argument(
-        "--model",
-        nargs=2,
-        metavar=("BACKEND", "PLACE"),
-        help="measure its answers instead: a backend, a path or an URL",
-    )
-    parser.add_argument("--html", type=Path, help="also write a page with plots")
-    return parser
+    parser.add_argument("--score", choices=WAYS, default="bm25", help="the independent score (bm25)")
+    parser.add_argument("--embeddings", choices=("auto", "hashing", "bundled"), default="auto")
+    parser.add_argument("--model", default="none", metavar="BACKEND[=WHERE]", help=f"measure answers: {SPELLINGS}")
+    parser.add_argument("--context", type=int, default=4096, metavar="TOKENS", help="of prompt and answer (4096)")
+    parser.add_argument("--machine", default="", metavar="WORDS", help="what this machine is, for the results")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="also write a page with plots")
+    options = parser.parse_args(arguments)
+    if options.data and options.data[0] not in ADAPTERS:
+        parser.error(f"--data {options.data[0]}: give one of {', '.join(ADAPTERS)}")
+    if options.model != "none" and spelled_model(options.model) is None:
+        parser.error(f"{options.model} is no model. Give {SPELLINGS}.")
+    return options
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One page with the curves of a sweep: what is measured over the budget, over alpha and over w_rel.
+"""The curves of a sweep: what is measured over the budget, over alpha and over w_rel.
 
 Owns which curves there are. How they are drawn is `benchmarks.plots`'s; knows no data set and no metric.
 """
@@ -6,21 +6,19 @@ Owns which curves there are. How they are drawn is `benchmarks.plots`'s; knows n
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from html import escape
 
 from ...memory.fragrel.sweep import Row, Setting
-from ..plots import curves_plot, document
+from ..plots import curves_plot
 
 
-def html_page(title: str, rows: Sequence[Row]) -> str:
-    """The whole page; a plot where at least two values of a setting differ."""
-    plots = [
+def plots(rows: Sequence[Row]) -> str:
+    """HTML with a plot for each setting of which a curve has at least two values."""
+    drawn = [
         ("words of evidence", _curves(rows, _by_budget, lambda setting: float(setting.budget_words))),
         ("alpha", _curves(_context(rows), _by_w_rel, lambda setting: setting.alpha)),
         ("w_rel", _curves(_context(rows), _by_alpha, lambda setting: setting.w_rel)),
     ]
-    body = [f"<h2>Over {name}</h2>{curves_plot(curves, name)}" for name, curves in plots if curves]
-    return document("weft bench memory sweep", f"<h1>FragRel</h1><p>{escape(title)}</p>{''.join(body)}")
+    return "".join(f"<h2>Over {name}</h2>{curves_plot(curves, name)}" for name, curves in drawn if curves)
 
 
 def _curves(
