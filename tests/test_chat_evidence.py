@@ -392,3 +392,16 @@ def test_a_notebook_of_a_workspace_is_found(project):
         best = workspace.gather("What do kangaroos eat?").exhibits[0]
     assert (best.kind, best.path) == ("document", "zoo.ipynb")
     assert "Kangaroos eat hay." in best.text
+
+
+def test_a_long_list_of_callers_leaves_room_for_the_definition():
+    calls = "\n".join(f"def use_{n}():\n    return feed({n})\n" for n in range(40))
+    index = index_of(f"#- a.py\nfrom zoo import feed\n{calls}\n#- zoo.py\ndef feed(kangaroo):\n    return kangaroo\n")
+    case = ask(index, "What calls feed?")
+    assert case.findings[0].text.startswith("`feed` is called in 40 places")
+    assert not case.findings[0].complete
+    assert "zoo.py" in [exhibit.path for exhibit in case.exhibits]
+
+
+def test_the_names_of_a_case_are_those_surely_meant(shop):
+    assert ask(shop, "How does Counter.pay charge the total?").names == ("Counter.pay",)
