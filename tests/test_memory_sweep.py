@@ -160,6 +160,14 @@ def test_the_command_says_what_is_wrong_with_the_data(capsys, tmp_path):
     assert str(broken) in capsys.readouterr().err
 
 
+def test_data_without_facts_needs_a_model(capsys, tmp_path):
+    path = tmp_path / "story.jsonl"
+    record = {"documents": [{"source": "a", "text": STORY}], "question": "lamp?", "answers": ["it broke"]}
+    path.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    assert main(["--data", "generic", str(path), "--embeddings", "hashing"]) == 1
+    assert "--model" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"), [(("--data", "nothing", "file"), "give one of longbench"), (("--model", "gpt"), "is no model")]
 )

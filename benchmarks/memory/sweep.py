@@ -36,6 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parse_arguments(arguments)
     try:
         samples, model = _samples(options), _opened(options)
+        if model is None and not (samples := [sample for sample in samples if sample.facts]):
+            raise BadData(f"{_data_name(options)} names no supporting facts. Measure answers, with --model.")
         embedder, why = open_embedder(EmbedderSettings(options.embeddings))
         kit = Kit(None if model is None else Accountant(model), RememberingEmbedder(embedder))
         measure: Measure = evidence_recall if model is None else answer_f1
