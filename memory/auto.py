@@ -61,6 +61,11 @@ CHEAPEST = "fragrel"
 
 RULES: tuple[Rule, ...] = (
     Rule(lambda at: not at.has_model and at.is_conversation, "no model, a conversation", ("chat returning",)),
+    Rule(
+        lambda at: not at.has_model and at.kind == "several",
+        "no model, and the question needs several facts",
+        ("qrmem",),
+    ),
     Rule(lambda at: not at.has_model, "no model is configured, so evidence is the answer", (CHEAPEST,)),
     Rule(lambda at: at.is_conversation, "all that is remembered is one conversation", ("chat returning",)),
     Rule(lambda at: at.fits, "everything fits into the model's window", ("full_middle",)),
@@ -76,7 +81,8 @@ RULES: tuple[Rule, ...] = (
 
 Choices and several facts are what QRMeM was measured best at (QuALITY, HotpotQA), questions without a place in the text
 and summaries what MemoRAG was (papers' spec 3.4 and 4.6); a fact that stands somewhere is found by its words and those
-around it for the price of one call (1.8)."""
+around it for the price of one call (1.8). Without a model QRMeM's walk finds both paragraphs of a HotpotQA
+question among five 79 times of 100 where words find them 57 times (`weft bench memory hops`)."""
 
 
 @dataclass(frozen=True, slots=True)

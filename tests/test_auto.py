@@ -53,6 +53,11 @@ def test_what_fits_into_the_window_is_shown_whole(scripted_chat):
     assert pick.in_words.startswith("full_middle, as everything fits into the model's window; at most 1 call, ")
 
 
+def test_without_a_model_only_several_facts_are_worth_a_walk():
+    assert auto().pick(Question("Who met both kings, Ann or Bob?")).name == "qrmem"
+    assert auto().pick(Question("Why does Ann sail?")).name == CHEAPEST
+
+
 def test_one_conversation_is_a_chat_and_turns_beside_documents_are_not(scripted_chat):
     assert auto(scripted_chat([]), TURNS).pick(Question("What do I like?")).name == "chat returning"
     assert auto(scripted_chat([]), [*TURNS, LONG]).pick(Question("What do I like?")).name == "fragrel"
