@@ -7,9 +7,8 @@ the units that these lie in, each read as a whole. Knows no model and no wording
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -76,7 +75,6 @@ class Found:
     df: tuple[int, ...]
     named: tuple[tuple[str, tuple[Named, ...]], ...]  # names of the question that are defined here, with definitions
     as_written: frozenset[str]  # those of them that stand in the question as they stand in the code
-    timings_ms: Mapping[str, float] = field(default_factory=dict)
 
 
 def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOptions()) -> Found:
@@ -84,7 +82,6 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
 
     Reads one snapshot and may run in any thread.
     """
-    started = time.perf_counter()
     wording = read_question(text)
     concepts = wording.concepts
     windows = index.lexical.bm25_of_groups([concept.forms for concept in concepts], [c.weight for c in concepts])
@@ -96,7 +93,6 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
     if options.relation and scores.any():
         around = index.relations.environment(scores, alpha=options.relation)
         scores = np.where(scores > 0, scores + options.relation * around, 0.0)
-    ranked = time.perf_counter()
     candidates = _Candidates(index)
     for window in _best(scores, options.n_windows):
         candidates.add_window(window, float(around[window]))
@@ -110,7 +106,6 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
     reader = Reader(wording, idf)
     units = [weighed for candidate in candidates.all() if (weighed := _weighed(index, wording, reader, candidate))]
     units.sort(key=lambda item: (-item.score, item.unit.path, item.unit.start_line))
-    done = time.perf_counter()
     return Found(
         wording,
         tuple(units[: options.n]),
@@ -118,7 +113,6 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
         windows.df,
         tuple((name, tuple(definitions)) for name, definitions, _ in named),
         frozenset(name for name, _, share in named if share == NAMED_AS_WRITTEN),
-        {"windows": 1e3 * (ranked - started), "units": 1e3 * (done - ranked)},
     )
 
 

@@ -14,19 +14,7 @@ from typing import Literal
 from ..terms import encode, terms_of_word
 from .forms import SHORTENED, forms_of
 
-Kind = Literal[
-    "callers",
-    "callees",
-    "definition",
-    "decision",
-    "documentation",
-    "path",
-    "subclasses",
-    "raisers",
-    "returns",
-    "value",
-    "class",
-]
+Kind = Literal["callers", "callees", "decision", "documentation", "path", "subclasses", "raisers", "returns", "value"]
 """What an answer is, as far as the words of a question tell; each adds evidence to the general search."""
 
 INTENT_WEIGHT = 0.3
@@ -35,7 +23,7 @@ INTENT_WEIGHT = 0.3
 PART_WEIGHT = 0.3
 """Of a part of a name, against 1 of the whole: `step` of `step_mdp`."""
 
-MAX_CHARACTERS = 4000
+MAX_CHARACTERS = 2000
 """A longer question is read up to here."""
 
 MAX_CONCEPTS = 40
@@ -194,7 +182,6 @@ def _joined(words: tuple[str, ...]) -> dict[str, dict[str, float]]:
 _CALLERS = r"""\b(what|who|which|where|how)\b.*\b(calls?|uses?|used|using|called|invokes?|invoked|imports?|imported
 |usages?|callers?|instantiate[sd]?|constructed|referenced|depends?\ on)\b|^\s*(usages?|uses|callers?)\ of\b"""
 _CALLEES = r"\bwhat\ (?:does|do)\ .*\ (?:call|use|depend\ on|invoke)\b|\bcallees?\b"
-_DEFINITION = r"\bdefin(?:ed|es?|ition)\b|\bwhat\ is\b|\bimplement(?:ed|s|ation)?\b|\bwhere\ (?:is|are)\b"
 _DECISION = r"""\b(decid\w+|decision|determin\w+|chosen|chooses?|select\w*|set|computed?|calculated|handled|checked
 |defaults?|condition|happens?|when|why)\b"""
 _DOCUMENTATION = r"\b(document(?:s|ed|ation)?|describe[sd]?|explain(?:s|ed)?|readme|docs?|guide|tutorial|changelog)\b"
@@ -208,7 +195,6 @@ _VALUE = r"""\b(defaults?|how\ (?:many|long|much|big|large|often|far|fast)|limit
 _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("callers", re.compile(_CALLERS, re.IGNORECASE | re.VERBOSE)),
     ("callees", re.compile(_CALLEES, re.IGNORECASE | re.VERBOSE)),
-    ("definition", re.compile(_DEFINITION, re.IGNORECASE | re.VERBOSE)),
     ("decision", re.compile(_DECISION, re.IGNORECASE | re.VERBOSE)),
     ("documentation", re.compile(_DOCUMENTATION, re.IGNORECASE)),
     ("path", re.compile(_PATH, re.IGNORECASE | re.VERBOSE)),

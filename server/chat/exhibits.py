@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ...retrieval import Place, RepositoryIndex
 from ...retrieval.questions import Found, Weighed, is_document
-from .values import Exhibit
+from .values import Exhibit, Kind
 
 WHOLE_LINES = 40
 """A unit of so many lines is shown whole."""
@@ -47,10 +47,10 @@ def exhibits_of(found: Found, weighed: Weighed, index: RepositoryIndex, folder: 
     said = [sum(weight_of.get(line, 0.0) for line in range(start, end)) for start, end in pieces]
     order = sorted(range(len(pieces)), key=lambda number: -said[number])
     why = reason(found, weighed)
-    kind = "document" if is_document(unit.path) else "definition" if unit.definition else "code"
+    kind: Kind = "document" if is_document(unit.path) else "definition" if unit.definition else "code"
     return [
         Exhibit(
-            kind,  # type: ignore[arg-type]
+            kind,
             unit.path,
             *pieces[number],
             index.text(Place(unit.path, *pieces[number])),

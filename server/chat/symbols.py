@@ -22,7 +22,7 @@ from ...retrieval.questions import is_test
 MAX_FILES = 300
 """So many files are read for what only has the same name."""
 
-MAX_VISITED = 20_000
+MAX_VISITED = 5_000
 """A way is looked for through so many definitions."""
 
 BY_CALL, BY_UNIQUE_NAME, BY_OVERRIDE, BY_NAME = 0.9, 0.6, 0.5, 0.1
@@ -30,7 +30,7 @@ BY_CALL, BY_UNIQUE_NAME, BY_OVERRIDE, BY_NAME = 0.9, 0.6, 0.5, 0.1
 which that of a subclass stands, and the call of something unknown that has the target's name. Of equally sure ways the
 shortest is the surest."""
 
-SiteKind = Literal["call", "call by name", "import", "subclass"]
+SiteKind = Literal["call", "call by name", "import"]
 
 
 @dataclass(frozen=True, slots=True)
