@@ -83,7 +83,7 @@ def gather(
     room = options.max_tokens - sum(map(_tokens, past))
     chosen = _within(without_repeats([*first, *ranked]), room, options.max_exhibits)
     sure = max((certainty(one.found) for one in (*code, *more)), default=0.0)
-    if first:
+    if any(finding.exhibits for finding in said):
         sure = max(sure, SAID_BY_THE_GRAPH)
     founds = [one.found for one in (*code, *more)]
     looked_for, missing = _words(founds)
