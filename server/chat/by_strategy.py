@@ -22,6 +22,7 @@ from ...retrieval.questions import is_document
 from ..config import Config
 from ..documents import FolderDocuments
 from ..embeddings import embedder_of
+from ..secrets import redact
 from .citations import check
 from .extractive import extractive
 from .sources import Sources
@@ -62,7 +63,8 @@ def by_strategy(name: str, question: str, shelf: Shelf, writer: AnswerWriter, ca
         strategy = strategy_named(name, kit)
         asked = Question(question)
         try:
-            strategy.remember(items, cancel)
+            leaves = accountant is not None and not accountant.model.info.local
+            strategy.remember([replace(item, text=redact(item.text)) for item in items] if leaves else items, cancel)
             if accountant is not None:
                 writer.listener.on_note(
                     f"{name} asks {accountant.model.info.name}: {in_words(strategy.estimate(asked))} at most."

@@ -139,36 +139,31 @@ class CheckedStream:
         mentions = list(self._mentions(unit))
         fence = _FENCE_ANYWHERE.search(unit)
         end = len(unit) if fence is None else fence.start()
-        decided = [self._places(mention, self._claims(unit, end, mentions, n)) for n, mention in enumerate(mentions)]
+        block = _code_of(unit[end:], [mention.start - end for mention in mentions])
+        said = read_claim(_outside(unit[:end], mentions), "")
+        whole = read_claim(_outside(unit[:end], mentions), "", block)
+        whole = whole if whole.says_something else self._said
+        in_sentence = [mention for mention in mentions if mention.start < end]
+        decided: list[list[str] | None] = []
+        for number, mention in enumerate(mentions):
+            if mention.start < end:
+                claims = _claims_around(unit[:end], in_sentence, number, block) or [whole]
+            else:
+                claims = [read_claim("", "", block)] if block.strip() else [self._said]
+            decided.append(self._places(mention, claims))
         text = unit
         for mention, places in zip(reversed(mentions), reversed(decided), strict=True):
-            if places is None:
-                continue
-            text = _with_places(text, mention, places) if places else without_mention(text, mention)
+            if places is not None:
+                text = _with_places(text, mention, places) if places else without_mention(text, mention)
         kept = {place for places in decided for place in places or ()}
         # What stands together now may look like a place that nobody checked.
         while (made := self._unchecked(text, kept)) is not None:
             self._n_dropped += 1
             text = without_mention(text, made)
-        said = read_claim(_outside(unit[:end], mentions), "")
         if said.says_something:
             self._said = said
         self._note_unknown_files(text)
         return text
-
-    def _claims(self, unit: str, end: int, mentions: Sequence[Mention], number: int) -> list[Claim]:
-        """What may be said of the lines of one mention: any of these will do. The sentence ends at `end`."""
-        mention = mentions[number]
-        block = "" if end == len(unit) else _code_of(unit[end:], [_moved(other, -end) for other in mentions])
-        if mention.start >= end:  # in a fenced block
-            return [read_claim("", "", block)] if block.strip() else [self._said]
-        others = [other for other in mentions if other.start < end]
-        before = unit[others[number - 1].end if number else 0 : mention.start]
-        after = unit[mention.end : others[number + 1].start if number + 1 < len(others) else end]
-        parts = [(before, after)] if len(others) == 1 else [(before, ""), ("", after)]
-        claims = [claim for part in parts if (claim := read_claim(*part, block)).says_something]
-        whole = read_claim(_outside(unit[:end], others), "", block)
-        return claims or [whole if whole.says_something else self._said]
 
     def _places(self, mention: Mention, claims: Sequence[Claim]) -> list[str] | None:
         """The places of a mention that hold one of the claims; None for words that name no place after all."""
@@ -260,23 +255,27 @@ def _with_places(text: str, mention: Mention, places: Sequence[str]) -> str:
     return f"{before}{written}{' ' if joins else ''}{after}"
 
 
-def _moved(mention: Mention, by: int) -> Mention:
-    return replace(mention, start=mention.start + by, end=mention.end + by)
+def _claims_around(sentence: str, mentions: Sequence[Mention], number: int, block: str) -> list[Claim]:
+    """What a sentence may say of the lines of one of its mentions: any of these will do. Empty when it says nothing."""
+    before = sentence[mentions[number - 1].end if number else 0 : mentions[number].start]
+    after = sentence[mentions[number].end : mentions[number + 1].start if number + 1 < len(mentions) else None]
+    # Of several mentions each has the words before it, as in "X (a.py:1) and Y (b.py:2)", or those behind it.
+    parts = [(before, after)] if len(mentions) == 1 else [(before, ""), ("", after)]
+    return [claim for part in parts if (claim := read_claim(*part, block)).says_something]
 
 
 def _outside(text: str, mentions: Sequence[Mention]) -> str:
     """The text with a blank for each mention in it."""
-    for mention in reversed(mentions):
-        if mention.start < len(text):
-            text = f"{text[: mention.start]} {text[mention.end :]}"
-    return text
+    ends = [0, *(mention.end for mention in mentions)]
+    starts = [*(mention.start for mention in mentions), len(text)]
+    return " ".join(text[end:start] for end, start in zip(ends, starts, strict=True))
 
 
-def _code_of(block: str, mentions: Sequence[Mention]) -> str:
+def _code_of(block: str, named_at: Sequence[int]) -> str:
     """The lines inside a fenced block that name no place."""
     kept, at = [], 0
     for line in block.split("\n"):
-        named = any(at <= mention.start < at + len(line) + 1 for mention in mentions)
+        named = any(at <= start < at + len(line) + 1 for start in named_at)
         if not named and not _FENCE_ANYWHERE.match(line):
             kept.append(line)
         at += len(line) + 1

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from ...llm import Cancel
-from ...memory.storage import MemoryStore, Turn
+from ...memory.storage import MemoryStore, NoConversation, Turn
 from ...memory.strategy import Kit
 from ...retrieval import RepositoryIndex
 from ..config import Config
@@ -121,10 +122,9 @@ class Chat:
     ) -> Reply:
         """The reply to a question or a command. Without a conversation id a new conversation begins.
 
-        A `strategy` of `memory/strategies.py` answers from the documents of the workspace alone.
-
-        What the listener is told, since its last restart, is the reply's text. Without `remember` nothing is kept, and
-        nothing that was said before counts. When cancelled, the reply is what was written so far. Raises
+        A `strategy` of `memory/strategies.py` answers from the documents of the workspace alone. What the listener is
+        told, since its last restart, is the reply's text. Without `remember` nothing is kept, and nothing that was said
+        before counts. When cancelled, the reply is what was written so far. Raises
         NoConversation, StoreError where history cannot be read, ValueError for a folder that is none of the
         workspace's and for an unknown strategy.
         """
@@ -268,7 +268,7 @@ class _Wanted:
 
 
 class _Keeper:
-    """Where one turn is kept; nowhere without a memory."""
+    """Where one turn is kept; nowhere without a memory, and when its conversation was deleted meanwhile."""
 
     def __init__(self, memory: MemoryStore | None = None, conversation_id: str = "", number: int = 0) -> None:
         self._memory = memory
@@ -278,23 +278,26 @@ class _Keeper:
     def keep_part(self, text: str) -> None:
         """An answer that is being written, now and then."""
         if self._memory is not None and time.monotonic() >= self._next_s:
-            self._memory.conversations.answer(self.conversation_id, self.number, text + STOPPED)
+            with suppress(NoConversation):
+                self._memory.conversations.answer(self.conversation_id, self.number, text + STOPPED)
             self._next_s = time.monotonic() + KEPT_EVERY_S
 
     def keep(self, reply: Reply, *, is_whole: bool) -> None:
         if self._memory is None:
             return
-        self._memory.conversations.answer(
-            self.conversation_id,
-            self.number,
-            reply.text if is_whole else reply.text + STOPPED,
-            citations=[citation_json(citation) for citation in reply.citations],
-            model=reply.model,
-            evidence=[
-                {"kind": e.kind, "folder": e.folder, "place": e.place, "symbol": e.symbol, "why": e.why}
-                for e in reply.case.exhibits
-            ],
-        )
+        shown = [
+            {"kind": e.kind, "folder": e.folder, "place": e.place, "symbol": e.symbol, "why": e.why}
+            for e in reply.case.exhibits
+        ]
+        with suppress(NoConversation):
+            self._memory.conversations.answer(
+                self.conversation_id,
+                self.number,
+                reply.text if is_whole else reply.text + STOPPED,
+                citations=[citation_json(citation) for citation in reply.citations],
+                model=reply.model,
+                evidence=shown,
+            )
 
 
 def _composed(written: Written, case: Case, listener: Listener) -> Reply:

@@ -124,7 +124,8 @@ class AnswerWriter:
         accountant = next(self.accountants(cancel), None)
         if accountant is None:
             return ""
-        call = Call.of("stand alone", stand_alone_prompt(question, said), max_new_tokens=REWRITTEN_TOKENS)
+        prompt = _for(accountant.model, stand_alone_prompt(question, said))
+        call = Call.of("stand alone", prompt, max_new_tokens=REWRITTEN_TOKENS)
         try:
             written = accountant.ask(call, cancel).strip().strip('"')
         except ModelError as error:
@@ -156,8 +157,7 @@ class AnswerWriter:
         n_new = min(self.max_new_tokens, accountant.window_tokens // 2)
         room = min(accountant.window_tokens - n_new - FRAME, self.evidence_tokens + PROMPT_TOKENS)
         messages, n_shown = question_messages(case, recent, model.count_tokens, room)
-        if not model.info.local:
-            messages = tuple(Message(message.role, redact(message.text)) for message in messages)
+        messages = tuple(Message(message.role, _for(model, message.text)) for message in messages)
         return Call("answer", messages, n_new, may_be_cut=True) if n_shown else None
 
     def _pieces(self, accountant: Accountant, call: Call, cancel: Cancel) -> Generator[str, None, None]:
@@ -174,6 +174,11 @@ class AnswerWriter:
     def _failed(self, model: CodeModel, error: ModelError) -> None:
         self.models.failed(model, error)
         self.notes.append(str(error))
+
+
+def _for(model: CodeModel, text: str) -> str:
+    """What leaves this machine is freed of secrets."""
+    return text if model.info.local else redact(text)
 
 
 def _repeats_itself(text: str) -> bool:
