@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ..codegraph import CodeGraph, Definition, FileGraph
 from ..codegraph.facts import MODULE_SCOPE
+from ..codegraph.symbols import is_class
 
 
 class Named(NamedTuple):
@@ -116,7 +117,7 @@ def _rows_of(file: FileGraph) -> _Rows:
 def _given(file: FileGraph) -> Iterator[tuple[str, int]]:
     """Bindings of modules and classes; locals are found by their words."""
     for index, binding in enumerate(file.bindings):
-        if binding.scope == MODULE_SCOPE or file.definitions[binding.scope].kind == "class":
+        if binding.scope == MODULE_SCOPE or is_class(file.definitions[binding.scope]):
             yield spelling(binding.name.removeprefix("self.")), index
 
 

@@ -405,3 +405,40 @@ def test_a_long_list_of_callers_leaves_room_for_the_definition():
 
 def test_the_names_of_a_case_are_those_surely_meant(shop):
     assert ask(shop, "How does Counter.pay charge the total?").names == ("Counter.pay",)
+
+
+def test_other_languages_are_asked_about_as_python_is():
+    index = index_of(
+        """
+        #- shop.ts
+        export interface Payable { pay(amount: number): number }
+
+        export class Counter implements Payable {
+          pay(amount: number): number {
+            return roundCents(amount)
+          }
+        }
+
+        export function roundCents(amount: number): number {
+          if (amount < 0) {
+            throw new RangeError("negative")
+          }
+          return Math.round(amount * 100) / 100
+        }
+        #- counter.go
+        package shop
+
+        // Charge takes the money.
+        func Charge(amount int) int {
+            return amount
+        }
+        """
+    )
+    assert (
+        ask(index, "What calls roundCents?").findings[0].text == "`roundCents` is called in 1 place, in `Counter.pay`."
+    )
+    assert (
+        ask(index, "Which classes implement Payable?").findings[0].text == "1 class inherits from `Payable`: `Counter`."
+    )
+    assert ask(index, "Where is RangeError raised?").findings[0].text == "`RangeError` is raised in 1 place."
+    assert ask(index, "Where is the money taken?").exhibits[0].symbol in ("Charge", "")

@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 
 from ...codegraph import Definition, FileGraph
 from ...codegraph.facts import MODULE_SCOPE
+from ...codegraph.symbols import is_class
 
 LONGEST_PARAGRAPH = 25
 """Paragraphs outside of definitions are joined up to this many lines."""
@@ -113,9 +114,7 @@ def _code_units(file: FileGraph, text: bytes) -> tuple[Unit, ...]:
 def _is_unit(definitions: Sequence[Definition], index: int) -> bool:
     definition = definitions[index]
     parent = definition.parent
-    if parent == MODULE_SCOPE or definitions[parent].kind == "class" or definition.kind == "class":
-        return True
-    if definitions[parent].kind not in ("function", "method"):
+    if parent == MODULE_SCOPE or is_class(definitions[parent]) or is_class(definition):
         return True
     return definition.end_line - definition.start_line >= NESTED_LINES
 

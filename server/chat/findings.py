@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from ...codegraph.symbols import is_class
 from ...retrieval import RepositoryIndex
 from ...retrieval.names import Named
 from ...retrieval.questions import Found, is_test
@@ -129,7 +130,7 @@ def _two_ends(asked: Asked) -> tuple[NamedInQuestion, NamedInQuestion]:
 
 def _subclasses(asked: Asked) -> Iterator[Finding]:
     for name, definitions in asked.names:
-        if any(named.definition.kind != "class" for named in definitions):
+        if any(not is_class(named.definition) for named in definitions):
             continue
         last = name.rpartition(".")[2]
         found = sorted(subclasses(asked.index, last), key=lambda named: is_test(named.path))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from ...codegraph.symbols import is_class
 from ...retrieval import Place
 from ...retrieval.names import Named
 from ...retrieval.questions import is_test
@@ -30,7 +31,7 @@ def returned(asked: Asked) -> Iterator[Finding]:
         shown = [asked.show_signature(named, f"the signature of `{name}`")]
         shown += [asked.show(named.path, line, "returns here", name) for line in lines[:MOST_SHOWN]]
         annotated = f" It is annotated with `{named.definition.returns}`." if named.definition.returns else ""
-        if named.definition.kind != "class" and (lines or annotated):
+        if not is_class(named.definition) and (lines or annotated):
             says = f"returns in {n_of(lines, 'place')}" if lines else "returns nothing that is written"
             yield Finding(f"`{name}` {says}.{annotated}", tuple(shown), len(lines) <= MOST_SHOWN)
 
@@ -40,7 +41,7 @@ def raised(asked: Asked) -> Iterator[Finding]:
     for named in _meant(asked):
         name = named.definition.qualified_name
         lines = _own_lines(asked, named, _RAISES)
-        if lines and named.definition.kind != "class":
+        if lines and not is_class(named.definition):
             shown = [asked.show(named.path, line, f"`{name}` raises here", name) for line in lines[:MOST_SHOWN]]
             yield Finding(f"`{name}` raises in {n_of(lines, 'place')}.", tuple(shown), len(lines) <= MOST_SHOWN)
     for name in dict.fromkeys((*(name for name, _ in asked.names), *asked.wording.names)):
@@ -57,13 +58,13 @@ def defaults(asked: Asked) -> Iterator[Finding]:
     for named in _meant(asked):
         path, definition = named
         name = definition.qualified_name
-        made = asked.index.graph.definition(path, f"{name}.__init__") if definition.kind == "class" else None
+        made = asked.index.graph.definition(path, f"{name}.__init__") if is_class(definition) else None
         if made is not None:
             yield Finding(
                 f"The defaults of `{name}` stand in its `__init__`.",
                 (asked.show_signature(Named(path, made), f"the parameters of `{name}`"),),
             )
-        elif definition.kind == "class":
+        elif is_class(definition):
             shown = asked.show_definition(named, f"the attributes of `{name}`", 30)
             yield Finding(f"The defaults of `{name}` stand in its body.", (shown,))
         else:

@@ -15,6 +15,7 @@ from typing import Literal
 
 from ...codegraph import Call, CallEdge
 from ...codegraph.facts import MODULE_SCOPE
+from ...codegraph.symbols import is_class
 from ...retrieval import RepositoryIndex
 from ...retrieval.names import Named
 from ...retrieval.questions import is_test
@@ -141,7 +142,7 @@ def call_way(index: RepositoryIndex, sources: Sequence[Named], targets: Sequence
     A class is left through any of its methods, and reached when it is made or when one of its methods is called.
     """
     wanted = {_key(target) for target in targets}
-    classes = {_key(target) for target in targets if target.definition.kind == "class"}
+    classes = {_key(target) for target in targets if is_class(target.definition)}
     heap: list[tuple[float, int, Named, tuple[Step, ...]]] = []
     order = count()
     for source in sources:
@@ -168,7 +169,7 @@ def _steps(index: RepositoryIndex, named: Named) -> Iterator[tuple[Step, float]]
             strength = BY_UNIQUE_NAME if edge.how == "unique name" else BY_CALL
             yield Step(named, target, call.line, edge.how, _scope_name(index, named.path, call.scope)), strength
     outer, _, method = named.definition.qualified_name.rpartition(".")
-    if outer and named.definition.kind != "class":
+    if outer and not is_class(named.definition):
         for sub in index.names.subclasses(outer.rpartition(".")[2]):
             override = index.graph.definition(sub.path, f"{sub.definition.qualified_name}.{method}")
             if override is not None:
@@ -178,7 +179,7 @@ def _steps(index: RepositoryIndex, named: Named) -> Iterator[tuple[Step, float]]
 def _steps_by_name(index: RepositoryIndex, named: Named, targets: Sequence[Named]) -> Iterator[tuple[Step, float]]:
     """Calls that lead nowhere in the graph, but are of the target's name."""
     path, definition = named
-    by_name = {target.definition.name: target for target in reversed(targets) if target.definition.kind != "class"}
+    by_name = {target.definition.name: target for target in reversed(targets) if not is_class(target.definition)}
     resolved = {edge.call for edge in index.graph.call_edges(path)}
     for number, call in enumerate(index.graph.files[path].calls):
         if number not in resolved and definition.header_line <= call.line < definition.end_line:
