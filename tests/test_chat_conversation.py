@@ -24,6 +24,7 @@ from weft.server.chat.sources import Sources
 from weft.server.chat.values import Case, Exhibit
 from weft.server.chat.writing import Listener
 from weft.server.config import ChatOptions, Config, ModelOptions
+from weft.server.idle import Idle
 from weft.server.workspace import Workspace
 
 FILES = """
@@ -226,6 +227,46 @@ def test_unsaved_edits_are_evidence_and_can_be_cited(workspace, scripted_chat):
     desk.open_buffer(Path(desk.status().folders[0]) / "shop" / "pool.py", "def swim_far():\n    dive()\n")
     reply = desk.ask("What does swim_far do?")
     assert [citation.text for citation in reply.citations] == ["def swim_far():\n    dive()"]
+
+
+def test_a_model_on_this_machine_gives_way_to_completions_between_two_pieces(workspace, scripted_chat):
+    for local in (True, False):
+        desk = workspace(scripted_chat([(QUESTION, ANSWER)], local=local))
+        waits: list[Any] = []
+        desk.wait_for_completions = waits.append
+        desk.ask(QUESTION)
+        assert len(waits) == (len(ANSWER.split()) if local else 0)
+
+
+def test_waiting_for_completions_ends_with_the_last_of_them():
+    idle, cancel = Idle(), Cancel()
+    idle.wait_for_requests(cancel, 30)  # none runs
+    began, went_on = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        began.set()
+        idle.wait_for_requests(cancel, 30)
+        went_on.set()
+
+    with idle.making_way():
+        thread = threading.Thread(target=wait)
+        thread.start()
+        assert began.wait(30) and not went_on.is_set()
+    assert went_on.wait(30)
+    thread.join()
+    idle.close()
+
+
+def test_of_two_folders_each_citation_names_its_own(tmp_path, scripted_chat):
+    for name, code in (("one", "def swim():\n    return 1\n"), ("two", "def dive():\n    return 2\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.py").write_text(code)
+    model = scripted_chat(lambda messages: "`dive` returns 2 (two/a.py:1-2).")
+    with Workspace([tmp_path / "one", tmp_path / "two"], Config(), model=model, cache=False) as desk:
+        desk.index()
+        (citation,) = desk.ask("What does dive() return?").citations
+        assert (citation.path, citation.folder) == ("a.py", str((tmp_path / "two").resolve()))
+        assert desk.path_of(citation.folder, citation.path) == (tmp_path / "two" / "a.py").resolve()
 
 
 # What a question leans on.
