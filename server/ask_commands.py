@@ -73,7 +73,6 @@ class _Asking:
             self._terminal.json(reply_json(reply))
         else:
             view.end(reply, evidence=self._evidence)
-            view.asked_as(question, reply.case.question)
             self._terminal.notes(reply.notes)
         if cancel.cancelled:
             return INTERRUPTED

@@ -43,7 +43,8 @@ class AnswerView:
             self._err.print(Text("The model broke off. The answer begins anew:", "yellow"))
 
     def on_note(self, note: str) -> None:
-        self._err.print(Text(plain(note), "dim"))
+        if not self._quiet:
+            self._err.print(Text(plain(note), "dim"))
 
     def end(self, reply: Reply, *, evidence: bool) -> None:
         """What is said below an answer."""
@@ -60,11 +61,6 @@ class AnswerView:
             self._err.print(Text(f"{plain(reply.model)} ({cost})", "dim"))
         if reply.conversation_id:
             self._err.print(Text(f"conversation {reply.conversation_id}", "dim"))
-
-    def asked_as(self, question: str, resolved: str) -> None:
-        """What a question that leans on earlier ones was taken for."""
-        if resolved and resolved != question.strip() and not question.lstrip().startswith("/"):
-            self._err.print(Text(f"asked as: {plain(resolved)}", "dim"))
 
     def _exhibit(self, number: int, exhibit: Exhibit) -> None:
         parts = " + ".join(f"{part.name} {part.value:.2f}" for part in exhibit.parts)

@@ -341,6 +341,27 @@ def test_any_text_can_be_resolved(question, before):
     assert whole == question or is_elliptical(question)
 
 
+# Strategies of the memory room.
+
+
+def test_a_strategy_answers_from_documents_with_checked_citations_and_says_what_it_may_cost(workspace, scripted_chat):
+    model = scripted_chat(
+        [("cheaper", "A basket over one hundred is cheaper (docs/guide.md:5). Fish swim (shop/price.py:1).")]
+    )
+    notes: list[str] = []
+    told = Told()
+    listener = replace(told.listener, on_note=notes.append)
+    reply = workspace(model).ask("When is a basket cheaper?", strategy="full_left", listener=listener)
+    assert reply.text == told.text == "A basket over one hundred is cheaper (docs/guide.md:5-5). Fish swim."
+    assert (reply.n_dropped, reply.model) == (1, "scripted") and "at most" in notes[0]
+    assert {exhibit.path for exhibit in reply.case.exhibits} == {"docs/guide.md"}
+
+
+def test_an_unknown_strategy_is_named_with_the_nearest(workspace):
+    with pytest.raises(ValueError, match="Did you mean 'qrmem'"):
+        workspace().ask(QUESTION, strategy="qrmen")
+
+
 # Conversations.
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
@@ -56,7 +57,7 @@ def by_strategy(name: str, question: str, shelf: Shelf, writer: AnswerWriter, ca
     items = _items(shelf)
     notes: list[str] = []
     embedder, _ = embedder_of(shelf.config.memory, shelf.memory, cancel)
-    for accountant in (*writer.accountants(cancel), None):
+    for accountant in chain(writer.accountants(cancel), [None]):
         kit = Kit(accountant, embedder, shelf.memory.kept)
         if accountant is not None:
             kit = replace(kit, count_tokens=accountant.model.count_tokens)
@@ -96,8 +97,12 @@ def _items(shelf: Shelf) -> list[Item]:
         items += [Item(path, text) for path, text in sorted(texts.items())]
         beside: dict[str, list[str]] = {}
         for segment in shelf.documents(folder).beside_code():
-            beside.setdefault(segment.source, []).append(segment.text)
-        items += [Item(path, "\n".join(parts)) for path, parts in beside.items()]
+            lines = beside.setdefault(segment.source, [])
+            lines += [""] * (
+                segment.first_line - len(lines)
+            )  # so that each stands on the lines that it has in its file
+            lines += segment.text.rstrip("\n").split("\n")
+        items += [Item(path, "\n".join(lines)) for path, lines in beside.items()]
     return items
 
 

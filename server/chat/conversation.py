@@ -166,6 +166,8 @@ class Chat:
         )
         command = wanted.command.name
         whole = wanted.question if command else self._standing_alone(wanted.question, before, writer, cancel)
+        if whole != wanted.question:
+            listener.on_note(f"asked as: {whole}")
         if wanted.strategy:
             from .by_strategy import by_strategy
 

@@ -47,7 +47,7 @@ class Listener:
 
     on_text: Callable[[str], None] = lambda text: None
     on_restart: Callable[[], None] = lambda: None  # what was told so far is void: another model begins anew
-    on_note: Callable[[str], None] = lambda note: None  # what is worth knowing before the answer: what it may cost
+    on_note: Callable[[str], None] = lambda note: None  # worth knowing before the answer: what it costs, what is asked
 
 
 NOBODY = Listener()
