@@ -14,6 +14,7 @@ from .accountant import Unreadable
 from .baselines import FullContext
 from .ledger import expected, in_words
 from .question_kind import Kind, kind_of
+from .remembered import Remembered
 from .scoring import Indexer
 from .strategies import STRATEGIES
 from .strategies import strategy_named as strategy_named
@@ -109,22 +110,18 @@ class Auto:
     def __init__(self, kit: Kit, limit: CostLimit | None = None, *, score: Indexer | None = None) -> None:
         self._kit, self._limit, self._score = kit, limit or CostLimit(), score
         self._lock = threading.RLock()
-        self._items: dict[str, dict[int, Item]] = {}  # by source and number
+        self._remembered = Remembered()
         self._made: dict[str, Strategy] = {}
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
         with self._lock:
-            for item in items:
-                if item.kind == "turn":
-                    self._items.setdefault(item.source, {})[item.number] = item
-                else:
-                    self._items[item.source] = {0: item}
+            self._remembered.take(items, cancel)
             for strategy in self._made.values():
                 strategy.remember(items, cancel)
 
     def forget(self, source: str) -> None:
         with self._lock:
-            self._items.pop(source, None)
+            self._remembered.forget(source)
             for strategy in self._made.values():
                 strategy.forget(source)
 
@@ -170,9 +167,8 @@ class Auto:
             self._kit.accountant.prepare(cancel)
 
     def _situation(self, question: Question) -> Situation:
-        with self._lock:
-            kinds = {item.kind for held in self._items.values() for item in held.values()}
-            is_conversation = kinds == {"turn"} and len(self._items) == 1
+        items = self._remembered.items
+        is_conversation = {item.kind for item in items} == {"turn"} and len({item.source for item in items}) == 1
         has_model = self._kit.accountant is not None
         fits = has_model and self._full_context().fits(question)
         return Situation(has_model, is_conversation, fits, kind_of(question))
@@ -191,7 +187,7 @@ class Auto:
         with self._lock:
             if name not in self._made:
                 made = STRATEGIES[name](self._kit, self._score)
-                made.remember([held[number] for held in self._items.values() for number in sorted(held)])
+                made.remember(self._remembered.items)
                 self._made[name] = made
             return self._made[name]
 

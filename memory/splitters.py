@@ -57,9 +57,15 @@ def by_lines(n_lines: int = 20, stride: int = 10, kind: str = "centered") -> Spl
     return split
 
 
-def by_turns() -> Splitter:
-    """Every item as it is: a round of a conversation is one segment, numbered as the round is."""
-    return lambda item: [Segment(item.source, item.number, item.text, 0, item.first_line, item.said_at)]
+def by_turns(documents: Splitter | None = None) -> Splitter:
+    """A round of a conversation is one segment, numbered as the round is; documents are too, or cut by a splitter."""
+
+    def split(item: Item) -> list[Segment]:
+        if documents is not None and item.kind == "document":
+            return documents(item)
+        return [Segment(item.source, item.number, item.text, 0, item.first_line, item.said_at)]
+
+    return split
 
 
 def count_words(text: str) -> int:

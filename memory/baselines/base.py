@@ -1,11 +1,10 @@
 """What all baselines share: what is remembered, and an answer from what is recalled in one last call.
 
-Owns the items and their segments. How a baseline finds what it shows is its own.
+How a baseline finds what it shows is its own.
 """
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 
@@ -13,9 +12,10 @@ from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call
 from ..budgets import cut
-from ..splitters import by_tokens
+from ..remembered import Remembered
+from ..splitters import by_tokens, by_turns
 from ..strategy import Kit
-from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment
+from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled
 from .prompts import answer_prompt
 
 NO_MODEL = "No model is configured: this is the evidence alone."
@@ -37,25 +37,14 @@ class Baseline(ABC):
         self._kit = kit
         self._answer_tokens = answer_tokens
         self._accountant = None if kit.accountant is None else kit.accountant.speaking_for(name)
-        self._split = by_tokens(segment_tokens, self._count, hard=True)
-        self._lock = threading.Lock()
-        self._items: dict[str, dict[int, Item]] = {}  # by source and number
-        self._segments: tuple[Segment, ...] | None = None  # of the items, made when they are asked for
+        self._remembered = Remembered(by_turns(by_tokens(segment_tokens, self._count, hard=True)))
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
         """Nothing is read before a question is asked."""
-        with self._lock:
-            for item in items:
-                if item.kind == "turn":
-                    self._items.setdefault(item.source, {})[item.number] = item
-                else:
-                    self._items[item.source] = {0: item}
-            self._segments = None
+        self._remembered.take(items, cancel)
 
     def forget(self, source: str) -> None:
-        with self._lock:
-            self._items.pop(source, None)
-            self._segments = None
+        self._remembered.forget(source)
 
     @abstractmethod
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled: ...
@@ -90,7 +79,7 @@ class Baseline(ABC):
 
     def _most_shown(self) -> int:
         """Tokens of what `recall` shows, at most."""
-        return sum(self._count(segment.text + JOINED_BY) for segment in self._all_segments())
+        return sum(self._count(segment.text + JOINED_BY) for segment in self._remembered.segments)
 
     @property
     def _count(self) -> Callable[[str], int]:
@@ -100,25 +89,6 @@ class Baseline(ABC):
         """Tokens that the window leaves for what is shown in the last prompt."""
         frame = self._count(answer_prompt(question, "")) + FRAME_TOKENS
         return max(0, accountant.window_tokens - self._answer_tokens - frame)
-
-    def _all_items(self) -> list[Item]:
-        """In the order in which their sources came, turns by their numbers."""
-        with self._lock:
-            return [held[number] for held in self._items.values() for number in sorted(held)]
-
-    def _all_segments(self) -> tuple[Segment, ...]:
-        """Those with words, in the order of the items. The same object until something changes."""
-        items = self._all_items()
-        with self._lock:
-            if self._segments is None:
-                pieces = (piece for item in items for piece in self._pieces(item))
-                self._segments = tuple(piece for piece in pieces if piece.text.strip())
-            return self._segments
-
-    def _pieces(self, item: Item) -> list[Segment]:
-        if item.kind == "turn":
-            return [Segment(item.source, item.number, item.text, 0, item.first_line, item.said_at)]
-        return self._split(item)
 
 
 def shown(evidence: Iterable[Evidence]) -> str:

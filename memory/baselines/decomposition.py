@@ -82,7 +82,7 @@ class Decomposition(TopK):
         return Call.of("decompose", prompt, max_new_tokens=QUERY_TOKENS)
 
     def _cost_to_recall(self, question: Question) -> Cost:
-        sizes = sorted((self._count(segment.text) for segment in self._all_segments()), reverse=True)[: self._k]
+        sizes = sorted((self._count(segment.text) for segment in self._remembered.segments), reverse=True)[: self._k]
         part = self._count(prompts.PART) + sum(sizes) + QUERY_TOKENS
         first = Cost(1, self._count(self._call(question).messages[-1].text), QUERY_TOKENS)
         return first + Cost(MOST_QUERIES, MOST_QUERIES * part, MOST_QUERIES * PART_TOKENS)

@@ -5,7 +5,7 @@ Owns which part of the text is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...llm.protocol import Cancel
 from ..budgets import Keep, is_within, kept_ends
@@ -29,7 +29,7 @@ class FullContext(Baseline):
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
         """The text in its order, exactly as many of its tokens as the budget has. Its other limits say nothing here."""
-        items = self._all_items()
+        items = self._remembered.items
         text = self._text()
         n_first, n_last = len(text), 0
         if budget.tokens is not None:
@@ -41,13 +41,13 @@ class FullContext(Baseline):
         return Recalled(evidence, (step,), text[:n_first] + text[rest:])
 
     def _text(self) -> str:
-        return JOINED_BY.join(item.text for item in self._all_items())
+        return JOINED_BY.join(item.text for item in self._remembered.items)
 
     def _most_shown(self) -> int:
         return self._count(self._text())
 
 
-def _between(items: list[Item], first: int, last: int) -> Iterator[Segment]:
+def _between(items: Sequence[Item], first: int, last: int) -> Iterator[Segment]:
     """What of each item stands between two places of the joined text."""
     at = 0
     for item in items:

@@ -54,13 +54,13 @@ class TopK(Baseline):
         return Recalled(evidence, (*steps, step))
 
     def _ready(self) -> SegmentIndex:
-        segments, index = self._all_segments(), self._index
+        segments, index = self._remembered.segments, self._index
         if index is None or index.segments is not segments:
             index = self._index = self._score(segments)
         return index
 
     def _most_shown(self) -> int:
-        sizes = sorted((self._count(segment.text) for segment in self._all_segments()), reverse=True)
+        sizes = sorted((self._count(segment.text) for segment in self._remembered.segments), reverse=True)
         n = None if self._k is None else self._k * self._most_queries
         return sum(sizes[:n])
 

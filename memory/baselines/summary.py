@@ -56,7 +56,7 @@ class Summary(Baseline):
         return "\n".join(filter(None, accountant.ask_all(tasks)))
 
     def _text(self) -> str:
-        return JOINED_BY.join(item.text for item in self._all_items())
+        return JOINED_BY.join(item.text for item in self._remembered.items)
 
     def _most_shown(self) -> int:
         return self._count(self._text())

@@ -20,7 +20,7 @@ from ..strategy import Kit
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
 from .chat_prompt import Parts, lay_out
 from .policy import PAPER, ChatPolicy
-from .strategy import CANCELLED, NO_MODEL, spent, token_count
+from .strategy import CANCELLED, NO_MODEL, token_count
 
 STOP = ("### user:",)
 """Where a model goes on with what the user would say."""
@@ -150,6 +150,7 @@ class ChatMemory:
         accountant = self._kit.accountant
         if accountant is None:
             return Answer("", self.recall(question, budget or Budget(), cancel), self.name, notes=(NO_MODEL,))
+        # Of all, as the memory behind asks in its own name.
         before, model = accountant.ledger.total, accountant.model.info.name
         accountant.prepare(cancel)
         prepared = self.messages(question, cancel)
@@ -158,7 +159,7 @@ class ChatMemory:
         _, reserved = self._window()
         call = Call("reply", prepared.messages, reserved, self._policy.temperature, stop=STOP, may_be_cut=True)
         text = accountant.speaking_for(self.name).ask(call, cancel)
-        return Answer(text, prepared.recalled, self.name, model, spent(before, accountant.ledger.total))
+        return Answer(text, prepared.recalled, self.name, model, accountant.ledger.total - before)
 
     def estimate(self, question: Question) -> Cost:
         if self._kit.accountant is None:

@@ -16,10 +16,11 @@ from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call
 from ..budgets import cut, fit
+from ..remembered import Remembered
 from ..scoring import Indexer, indexer
-from ..splitters import by_words
+from ..splitters import by_turns, by_words
 from ..strategy import Kit
-from ..values import Answer, Budget, Cost, Evidence, Item, Order, Question, Recalled, Segment, Step
+from ..values import Answer, Budget, Cost, Evidence, Item, Order, Question, Recalled, Step
 from .prompts import story_prompt
 from .relations import ContextRelation, Relation
 from .scores import RelatedIndex, named
@@ -56,28 +57,16 @@ class FragRel:
         self.name = name
         self._kit, self._options = kit, options
         self._score = score or indexer("auto", kit)
-        self._split = by_words(options.segment_words)
+        self._remembered = Remembered(by_turns(by_words(options.segment_words)))
         self._lock = threading.Lock()
-        self._segments: dict[str, dict[int, Segment]] = {}  # by source and number
         # Made of the segments when it is asked for, and never changed: a running `recall` keeps the one it took.
         self._index: RelatedIndex | None = None
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        with self._lock:
-            for item in items:
-                if cancel is not None and cancel.cancelled:
-                    return
-                if item.kind == "turn":
-                    turn = Segment(item.source, item.number, item.text, 0, item.first_line, item.said_at)
-                    self._segments.setdefault(item.source, {})[item.number] = turn
-                else:
-                    self._segments[item.source] = {segment.number: segment for segment in self._split(item)}
-                self._index = None
+        self._remembered.take(items, cancel)
 
     def forget(self, source: str) -> None:
-        with self._lock:
-            self._segments.pop(source, None)
-            self._index = None
+        self._remembered.forget(source)
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
         index = self._ready()
@@ -117,17 +106,15 @@ class FragRel:
             return Answer("", recalled, self.name, model, notes=(CANCELLED,))
         shown = JOINED_BY.join(each.segment.text for each in recalled.evidence)
         context = cut(shown, room, accountant.model.count_tokens)
-        before = accountant.ledger.total
+        before = accountant.ledger.of(self.name)
         text = accountant.speaking_for(self.name).ask(self._call(question, context), cancel)
-        return Answer(text, recalled, self.name, model, spent(before, accountant.ledger.total))
+        return Answer(text, recalled, self.name, model, accountant.ledger.of(self.name) - before)
 
     def estimate(self, question: Question) -> Cost:
         accountant = self._kit.accountant
         if accountant is None:
             return Cost()
-        with self._lock:
-            segments = self._all()
-        held = sum(accountant.model.count_tokens(segment.text + JOINED_BY) for segment in segments)
+        held = sum(accountant.model.count_tokens(segment.text + JOINED_BY) for segment in self._remembered.segments)
         frame = accountant.model.count_tokens(story_prompt(question, ""))
         return Cost(1, frame + min(held, self._room(accountant, question)), self._options.max_new_tokens)
 
@@ -151,27 +138,15 @@ class FragRel:
     def _ready(self) -> RelatedIndex | None:
         """The index of what is remembered now, made when it is first asked; None when nothing is."""
         with self._lock:
-            if self._index is None and (segments := self._all()):
-                options = self._options
+            segments, options = self._remembered.segments, self._options
+            if not segments:
+                return None
+            if self._index is None or self._index.segments is not segments:
                 base = self._score(segments)
                 self._index = RelatedIndex(base, options.relation, options.alpha, include_self=options.include_self)
             return self._index
-
-    def _all(self) -> list[Segment]:
-        return [segments[number] for segments in self._segments.values() for number in sorted(segments)]
 
 
 def token_count(kit: Kit) -> Callable[[str], int]:
     """How tokens are counted: by the model that will read them where there is one."""
     return kit.count_tokens if kit.accountant is None else kit.accountant.model.count_tokens
-
-
-def spent(before: Cost, after: Cost) -> Cost:
-    """What a ledger counted in between; with answers side by side it is theirs together."""
-    return Cost(
-        after.n_calls - before.n_calls,
-        after.tokens_in - before.tokens_in,
-        after.tokens_out - before.tokens_out,
-        after.seconds - before.seconds,
-        after.n_kept - before.n_kept,
-    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ...llm.conversation import FRAME_TOKENS
@@ -15,6 +16,7 @@ from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call
 from ..budgets import cut, fit
 from ..embedding_kept import KeepingEmbedder
+from ..remembered import Remembered
 from ..scoring import Indexer, SegmentIndex, indexer
 from ..strategy import Kit
 from ..values import Answer, Budget, Cost, Item, Question, Recalled, Step
@@ -59,8 +61,8 @@ class MemoRAG:
         self._given = memory
         self._memory = memory
         self._memorized = ""  # the key of the text that the memory has
-        self._items: dict[str, dict[int, Item]] = {}
-        # Replaced whole, so that a running `recall` keeps what it took.
+        self._remembered = Remembered()
+        # Of the items at a time, replaced whole, so that a running `recall` keeps what it took.
         self._held: tuple[Held, SegmentIndex] | None = None
         self._lock = threading.RLock()
 
@@ -69,20 +71,10 @@ class MemoRAG:
         return "memorag"
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        with self._lock:
-            replaced = set[str]()
-            for item in items:
-                if item.kind == "document" and item.source not in replaced:
-                    self._items.pop(item.source, None)
-                    replaced.add(item.source)
-                held = self._items.setdefault(item.source, {})
-                held[item.number if item.kind == "turn" else len(held)] = item
-            self._held = None
+        self._remembered.take(items, cancel)
 
     def forget(self, source: str) -> None:
-        with self._lock:
-            self._items.pop(source, None)
-            self._held = None
+        self._remembered.forget(source)
 
     def memorize(self, cancel: Cancel | None = None) -> MemoryBackend | None:
         """Read the text now rather than with the first question; the same text is read once.
@@ -193,9 +185,9 @@ class MemoRAG:
                 self._memory = self._given or PromptedMemory(backend, self._accountant, self._settings.gists)
                 self._memory.load(folder / "memory", held.article, held.language, cancel)
                 self._memorized = "" if cancel.cancelled else held.key
-            self._items = {}
-            self.remember(held.items)
-            self._held = held, self._score(held.segments)
+            self._remembered = Remembered()
+            self._remembered.take(held.items)
+            self._held = replace(held, items=self._remembered.items), self._score(held.segments)
 
     # What a question goes through.
 
@@ -251,9 +243,9 @@ class MemoRAG:
 
     def _ready(self) -> tuple[Held, SegmentIndex]:
         with self._lock:
-            if self._held is None:
+            items = self._remembered.items
+            if self._held is None or self._held[0].items is not items:
                 settings = self._settings
-                items = [turns[number] for turns in self._items.values() for number in sorted(turns)]
                 held = held_text(items, settings.segment_tokens, self._kit.count_tokens, settings.language)
                 self._held = held, self._score(held.segments)
             return self._held

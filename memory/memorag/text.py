@@ -47,7 +47,10 @@ class Held:
 def held_text(
     items: Sequence[Item], segment_tokens: int, count_tokens: Callable[[str], int], language: Language | str = ""
 ) -> Held:
-    """The items with their segments of whole sentences, numbered within each source, without blank ones."""
+    """The items with their segments of whole sentences, numbered within each source, without blank ones.
+
+    Rounds of a conversation are cut too: the memory reads all as one text, and hits are of one size.
+    """
     split, segments = by_tokens(segment_tokens, count_tokens, hard=True), list[Segment]()
     n_of: dict[str, int] = {}
     for item in items:

@@ -10,15 +10,15 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import chain
 
 from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Stopped
 from ..budgets import fit
 from ..documents.splitter import by_headings
+from ..remembered import Remembered
 from ..scoring import Bm25Index, Indexer, SegmentIndex
-from ..splitters import count_words
+from ..splitters import by_turns, count_words
 from ..strategy import Kit
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
 from . import costs
@@ -46,11 +46,10 @@ class QRMeM:
         self._kit, self._settings, self._indexer = kit, settings or QRMeMSettings(), indexer
         self._accountant = None if kit.accountant is None else kit.accountant.speaking_for(self.name)
         self._count = kit.count_tokens if self._accountant is None else self._accountant.model.count_tokens
-        self._split = by_headings(self._settings.segment_tokens, self._count, hard=True)
+        split = by_headings(self._settings.segment_tokens, self._count, hard=True)
+        self._remembered = Remembered(by_turns(split))
         self._tool = entity_tool(self._settings.entity_tool)
         self._lock = threading.Lock()
-        # Both are replaced whole, so that a running `recall` keeps what it took.
-        self._segments: dict[str, tuple[Segment, ...]] = {}
         self._index: SegmentIndex | None = None
         self._latest: tuple[str, MemoryGraph] | None = None  # with its key, as reading a large one takes time
 
@@ -60,20 +59,10 @@ class QRMeM:
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
         """Nothing is read before a question is asked: graphs are made for questions."""
-        segments = dict(self._segments)
-        for item in items:
-            if cancel is not None and cancel.cancelled:
-                return
-            if item.kind == "turn":
-                turn = Segment(item.source, item.number, item.text, 0, item.first_line, item.said_at)
-                others = [each for each in segments.get(item.source, ()) if each.number != item.number]
-                segments[item.source] = tuple(sorted([*others, turn], key=lambda each: each.number))
-            else:
-                segments[item.source] = tuple(each for each in self._split(item) if each.text.strip())
-        self._replace(segments)
+        self._remembered.take(items, cancel)
 
     def forget(self, source: str) -> None:
-        self._replace({name: segments for name, segments in self._segments.items() if name != source})
+        self._remembered.forget(source)
 
     def graph(self, question: Question, cancel: Cancel | None = None) -> MemoryGraph:
         """The graph for a question, for whoever wants to look at it. Raises ModelError, `Stopped` when cancelled."""
@@ -204,13 +193,10 @@ class QRMeM:
     def _ready(self) -> SegmentIndex:
         """The index of what is remembered now, made when it is first asked."""
         with self._lock:
-            if self._index is None:
-                self._index = self._indexer(list(chain.from_iterable(self._segments.values())))
+            segments = self._remembered.segments
+            if self._index is None or self._index.segments is not segments:
+                self._index = self._indexer(segments)
             return self._index
-
-    def _replace(self, segments: dict[str, tuple[Segment, ...]]) -> None:
-        with self._lock:
-            self._segments, self._index = segments, None
 
     def _graph(self, builder: Builder, question: Question) -> MemoryGraph:
         key, latest = builder.key(question.text), self._latest

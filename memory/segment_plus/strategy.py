@@ -13,6 +13,7 @@ from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Call
 from ..budgets import fit
+from ..remembered import Remembered
 from ..scoring import Bm25Index, Indexer, best
 from ..splitters import by_tokens
 from ..strategy import Kit
@@ -35,8 +36,8 @@ class SegmentPlus:
         self._indexer = indexer
         self._accountant = None if kit.accountant is None else kit.accountant.speaking_for(self.name)
         self._count = kit.count_tokens if self._accountant is None else self._accountant.model.count_tokens
-        self._items: dict[str, dict[int, Item]] = {}
-        self._split: tuple[int, list[Segment]] | None = None
+        self._remembered = Remembered()
+        self._cut: tuple[tuple[Item, ...], int, list[Segment]] | None = None  # of items, by size
 
     @property
     def name(self) -> str:
@@ -44,18 +45,10 @@ class SegmentPlus:
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
         """Nothing is read before a question is asked."""
-        replaced = set[str]()
-        for item in items:
-            if item.kind == "document" and item.source not in replaced:
-                self._items.pop(item.source, None)
-                replaced.add(item.source)
-            held = self._items.setdefault(item.source, {})
-            held[item.number if item.kind == "turn" else len(held)] = item
-        self._split = None
+        self._remembered.take(items, cancel)
 
     def forget(self, source: str) -> None:
-        self._items.pop(source, None)
-        self._split = None
+        self._remembered.forget(source)
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
         """The merged notes as `context`, and the segments that they quote, in the order of the text."""
@@ -148,12 +141,13 @@ class SegmentPlus:
         return max(1, min(self._settings.segment_tokens, self._free(question, self._settings.note_tokens)))
 
     def _segments(self, size: int) -> list[Segment]:
-        if self._split is None or self._split[0] != size:
+        """Rounds are cut too, as a part of the text has to fit into a prompt."""
+        items, cut = self._remembered.items, self._cut
+        if cut is None or cut[0] is not items or cut[1] != size:
             split = by_tokens(size, self._count, hard=True)
-            items = [held[number] for held in self._items.values() for number in sorted(held)]
             pieces = [_numbered(piece, item) for item in items for piece in split(item)]
-            self._split = size, [piece for piece in pieces if piece.text.strip()]
-        return self._split[1]
+            cut = self._cut = items, size, [piece for piece in pieces if piece.text.strip()]
+        return cut[2]
 
     def _room(self, question: Question) -> int:
         """Tokens that the notes may have in the last prompt."""
