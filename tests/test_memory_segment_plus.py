@@ -394,6 +394,16 @@ def test_notes_that_cannot_be_read_are_asked_for_again_and_then_made_by_score(sc
     assert any("could not be read" in note for note in answer.notes)
 
 
+def test_the_best_sentences_stand_in_for_quotes_that_are_all_made_up(scripted_chat):
+    model = scripted_chat(script(note=lambda prompt: note_json("Nora paid in gold.", reasoning="She paid.")))
+    plus = strategy(model)
+    plus.remember([document("Nora bought the mill in 1921. It rained.")])
+    recalled = plus.recall(Question("When did Nora buy the mill?"), Budget())
+    assert "Nora bought the mill in 1921." in recalled.context and "She paid." in recalled.context
+    assert "gold" not in recalled.context and recalled.trace[0].detail["not_in_the_text"] == ["Nora paid in gold."]
+    assert len([prompt for prompt in model.prompts if GATHER in prompt]) == 1
+
+
 def many(n):
     names = ("Ada", "Bo", "Cy", "Di")
     owners = [f"{names[each // 16]} {names[each % 16 // 4]} {names[each % 4]}" for each in range(n)]

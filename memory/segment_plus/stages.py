@@ -96,12 +96,17 @@ class Stages:
         if not self._settings.structured:
             return free_note(self._accountant.ask(call, self._cancel), part)
         try:
-            return self._accountant.ask_for_json(call, lambda value: read_note(value, part), self._cancel)
+            note = self._accountant.ask_for_json(call, lambda value: read_note(value, part), self._cancel)
         except Unreadable:
             if self._cancel.cancelled:
                 return None
             self.unreadable.append(number)
-            return joined(extracted_notes(part, self._question, self._indexer))
+            return self._extracted(part)
+        # Quotes that are all made up say that there was something to quote.
+        return replace(note, quotes=self._extracted(part).quotes) if note.unfound and not note.quotes else note
+
+    def _extracted(self, part: Part) -> Note:
+        return joined(extracted_notes(part, self._question, self._indexer))
 
     def _scored(self, notes: Sequence[Note]) -> list[Note]:
         """What has to go first, should not all of it fit, is what fits the question worst."""
