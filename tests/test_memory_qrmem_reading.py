@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.memory import Accountant, Question, Segment, Unreadable
-from weft.memory.qrmem.asking import Asking, with_choices
+from weft.memory.qrmem.asking import Asking
 from weft.memory.qrmem.merging import Name
 from weft.memory.qrmem.questions import is_new, raise_questions, rouge_l, summarise
 from weft.memory.qrmem.reading import (
     Verdict,
-    read_letter,
     read_names,
     read_numbers,
     read_relations,
@@ -19,43 +18,6 @@ from weft.memory.qrmem.reading import (
 )
 
 CHOICES = ("in London", "in Paris", "in Paris and London", "nowhere")
-
-
-@pytest.mark.parametrize(
-    ("text", "letter"),
-    [
-        ("B", "B"),
-        ("b", "B"),
-        ("(C)", "C"),
-        ("Answer: B", "B"),
-        ("The answer is D.", "D"),
-        ("The correct answer is: **A**", "A"),
-        ("A. Because (B) is wrong.", "A"),
-        ("B\nin Paris", "B"),
-        ("B is right, as the text says.", "B"),
-        ("I think it is (D)", "D"),
-        ("A person lives in Paris and London.", "C"),
-        ("Nowhere", "D"),
-        ("Reasons: none. Answer: C. The answer depends on nothing else.", "C"),
-    ],
-)
-def test_a_letter_is_found_however_it_is_said(text, letter):
-    assert read_letter(text, CHOICES) == letter
-
-
-@pytest.mark.parametrize("text", ["", "E", "A or B.", "(A) or (B)", "I do not know", "a man", "in London, or nowhere"])
-def test_no_letter_or_several_is_unreadable(text):
-    with pytest.raises(ValueError, match="not one option"):
-        read_letter(text, CHOICES)
-
-
-@given(st.text(), st.lists(st.text(max_size=4), min_size=1, max_size=6))
-def test_any_text_gives_a_letter_of_the_choices_or_is_refused(text, choices):
-    try:
-        letter = read_letter(text, choices)
-    except ValueError:
-        return
-    assert letter in "ABCDEF"[: len(choices)]
 
 
 def test_names_come_as_objects_or_strings_and_pronouns_are_left_out():
@@ -126,10 +88,6 @@ def test_history_stands_before_the_question(scripted_chat):
     model = scripted_chat([("", "ok")])
     asking(model).answer(Question("And he?", history=(Message("user", "Who is she?"),)), "…")
     assert model.asked[0].messages[0].text == "Who is she?"
-
-
-def test_choices_are_listed_with_their_letters():
-    assert with_choices(Question("Where?", ("here", "there"))) == "Where?\nA. here\nB. there"
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call
 from ..budgets import cut
+from ..choices import as_answer
 from ..remembered import Remembered
 from ..splitters import by_tokens, by_turns
 from ..strategy import Kit
@@ -63,7 +64,8 @@ class Baseline(ABC):
         else:
             context = shown(recalled.evidence) if recalled.context is None else recalled.context
             prompt = answer_prompt(question, cut(context, room, self._count, "left"))
-            text = accountant.ask(Call.of("answer", prompt, max_new_tokens=self._answer_tokens), cancel)
+            written = accountant.ask(Call.of("answer", prompt, max_new_tokens=self._answer_tokens), cancel)
+            text = as_answer(written, question)
         return Answer(text, recalled, self.name, model, accountant.ledger.of(self.name) - before, tuple(notes))
 
     def estimate(self, question: Question) -> Cost:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from ..choices import with_choices
 from ..values import Question
 
 ANSWER = """\
@@ -92,12 +93,7 @@ def answer_prompt(question: Question, context: str) -> str:
     """The last prompt: the question's own template, or the one above."""
     form = FORMS["choice"] if question.choices else FORMS.get(question.task, FORMS[""])
     template = question.template or ANSWER
-    return fill(template, context=context, question=in_words(question), history=history_of(question), form=form)
-
-
-def in_words(question: Question) -> str:
-    """The question with its choices, by letters."""
-    return "\n".join((question.text, *(f"{chr(ord('A') + i)}. {choice}" for i, choice in enumerate(question.choices))))
+    return fill(template, context=context, question=with_choices(question), history=history_of(question), form=form)
 
 
 def history_of(question: Question) -> str:

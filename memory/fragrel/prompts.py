@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from ..choices import lettered
 from ..values import Question
 
 STORY = """\
@@ -82,10 +83,6 @@ def story_prompt(question: Question, context: str) -> str:
     fields = {"context": context, "question": question.text, "choices": lettered(question.choices)}
     # In one pass: braces in a story are no fields.
     return _FIELD.sub(lambda match: fields[match[1]], template)
-
-
-def lettered(choices: tuple[str, ...]) -> str:
-    return "\n".join(f"{chr(ord('A') + i)}. {choice}" for i, choice in enumerate(choices))
 
 
 def flattened(round_text: str) -> str:

@@ -16,6 +16,7 @@ from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call
 from ..budgets import cut, fit
+from ..choices import as_answer
 from ..remembered import Remembered
 from ..scoring import Indexer, indexer
 from ..splitters import by_turns, by_words
@@ -108,7 +109,7 @@ class FragRel:
         context = cut(shown, room, accountant.model.count_tokens)
         before = accountant.ledger.of(self.name)
         text = accountant.speaking_for(self.name).ask(self._call(question, context), cancel)
-        return Answer(text, recalled, self.name, model, accountant.ledger.of(self.name) - before)
+        return Answer(as_answer(text, question), recalled, self.name, model, accountant.ledger.of(self.name) - before)
 
     def estimate(self, question: Question) -> Cost:
         accountant = self._kit.accountant

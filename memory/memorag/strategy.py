@@ -15,6 +15,7 @@ from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call
 from ..budgets import cut, fit
+from ..choices import as_answer
 from ..embedding_kept import KeepingEmbedder
 from ..remembered import Remembered
 from ..scoring import Indexer, SegmentIndex, indexer
@@ -126,7 +127,7 @@ class MemoRAG:
             held, _ = self._ready()
             text = memory.answer(asked(question, held.language, self._kit.count_tokens), cancel)
             recalled = Recalled((), (Step("memory", {"backend": memory.name, "tokens": memory.n_tokens}),))
-            return self._answered(text, recalled, self._accountant or generator, before, cancel)
+            return self._answered(as_answer(text, question), recalled, self._accountant or generator, before, cancel)
         room = self._room(generator, question)
         recalled = self.recall(question, budget or Budget(tokens=room), cancel)
         text = ""
@@ -134,7 +135,7 @@ class MemoRAG:
             context = recalled.context or _shown(recalled.evidence)
             prompt = self._last_prompt(question, cut(context, room, generator.model.count_tokens))
             text = generator.ask(Call.of("answer", prompt, max_new_tokens=self._settings.answer_tokens), cancel)
-        return self._answered(text, recalled, generator, before, cancel)
+        return self._answered(as_answer(text, question), recalled, generator, before, cancel)
 
     def estimate(self, question: Question) -> Cost:
         """The reading where it is still to come, the clues with the whole memory before each, and the answer."""

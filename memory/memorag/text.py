@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import groupby
 
 from ..budgets import cut
+from ..choices import with_choices
 from ..splitters import by_tokens
 from ..values import Item, Question, Segment, content_key
 from .prompts import PROMPTS, Language, fill, language_of
@@ -66,8 +67,7 @@ def held_text(
 
 def asked(question: Question, language: Language, count_tokens: Callable[[str], int]) -> str:
     """The question with its choices, behind the end of the conversation that it may refer to."""
-    choices = (f"{chr(ord('A') + number)}. {choice}" for number, choice in enumerate(question.choices))
-    words = "\n".join((question.text, *choices))
+    words = with_choices(question)
     if not question.history:
         return words
     said = "\n".join(f"{turn.role}: {turn.text}" for turn in question.history)

@@ -10,17 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call, Stopped, TooLong, Unreadable
+from ..choices import read_letter, with_choices
 from ..values import Question, Segment
 from . import prompts
 from .merging import Name, Pair
 from .reading import (
     Verdict,
-    letter,
-    letter_of,
     not_empty,
     read_names,
     read_numbers,
@@ -106,7 +106,7 @@ class Asking:
     def answer(self, question: Question, context: str) -> str:
         """P9: the answer, as the question wants it; for one with choices the letter."""
         call = self._answer_call(question, context)
-        read = letter_of(question.choices) if question.choices else not_empty
+        read = partial(read_letter, choices=question.choices) if question.choices else not_empty
         return self.accountant.ask_for(call, read, self._cancel)
 
     def other_entities(self, question: str, tried: Sequence[str], missing: str, names: Sequence[str]) -> list[str]:
@@ -150,12 +150,6 @@ class Asking:
 def shown(segments: Sequence[Segment]) -> str:
     """Segments as a prompt shows them: each below its place."""
     return "\n\n".join(f"[{segment.place}]\n{segment.text.strip()}" for segment in segments)
-
-
-def with_choices(question: Question) -> str:
-    """The question, and below it the options with their letters."""
-    options = [f"{letter(i)}. {choice}" for i, choice in enumerate(question.choices)]
-    return "\n".join([question.text, *options])
 
 
 def _listed(lines: Sequence[str]) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from math import ceil
 from string import Template
 
+from ..choices import with_choices
 from ..values import Cost, Question
 from . import prompts
-from .asking import ANSWER_TOKENS, LIST_TOKENS, SENTENCE_TOKENS, with_choices
+from .asking import ANSWER_TOKENS, LIST_TOKENS, SENTENCE_TOKENS
 from .building import MOST_FUSED_SEGMENTS, MOST_NAMES, Builder
 from .merging import MOST_CANDIDATES
 from .navigation import MOST_OFFERED

@@ -1,4 +1,4 @@
-"""How QRMeM reads what a model answers: names, relations, a verdict, a letter.
+"""How QRMeM reads what a model answers: names, relations, a verdict.
 
 Knows no prompt. Every function raises ValueError for what it cannot read, after which the model is asked again. What
 is wrong in a list is left out, as long as there is a list.
@@ -6,8 +6,6 @@ is wrong in a list is left out, as long as there is a list.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,37 +82,6 @@ def not_empty(text: str) -> str:
     return text
 
 
-def letter_of(choices: Sequence[str]) -> Callable[[str], str]:
-    return lambda text: read_letter(text, choices)
-
-
-def read_letter(text: str, choices: Sequence[str]) -> str:
-    """The letter of the option that an answer chooses. Raises ValueError when it names none, or several."""
-    letters = "".join(map(letter, range(len(choices))))
-    said = _AFTER_ANSWER.split(text)[-1].strip()
-    several = rf"\b[{letters}]\b\)?\s*(?:\bor\b|\band\b|/|,|&)\s*\(?[{letters}]\b"
-    if re.search(several, said):
-        raise ValueError(f"not one option is chosen in {text[:80]!r}")
-    if match := re.match(rf"\W*(?:([{letters}{letters.lower()}])\W*$|([{letters}])(?:[.):,]|\s*\n))", said):
-        return (match.group(1) or match.group(2)).upper()
-    # An A or an I before a small letter is a word.
-    alone = rf"^\W*([{letters}])\b(?!['’]|(?<=[AI]) [a-z])|\(([{letters}])\)|(?<![\w'’])([{letters}])(?=[.):,]|\s*$)"
-    named = {found for match in re.finditer(alone, said) for found in match.groups() if found}
-    if not named:
-        folded = " ".join(said.lower().split())
-        options = [" ".join(choice.lower().split()) for choice in choices]
-        held = [i for i, option in enumerate(options) if option and option in folded]
-        # An option may be a part of another one: the longest is meant.
-        named = {letter(i) for i in held if not any(options[i] in options[j] for j in held if j != i)}
-    if len(named) != 1:
-        raise ValueError(f"not one option is chosen in {text[:80]!r}")
-    return named.pop()
-
-
-def letter(i: int) -> str:
-    return chr(ord("A") + i)
-
-
 def _field(value: Any, field: str) -> Any:
     """The field of an object; a bare list stands for it where a model left the object out."""
     if isinstance(value, dict) and field in value:
@@ -130,4 +97,3 @@ def _clean(text: str) -> str:
 
 _PRONOUN_WORDS = "i me you he him she her it we us they them his hers its their this that who"
 _PRONOUNS = {"", *_PRONOUN_WORDS.split()}
-_AFTER_ANSWER = re.compile(r"(?i)\banswer(?:\s*(?:\bis\b|[:：]))+\s*")

@@ -15,6 +15,7 @@ from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Stopped
 from ..budgets import fit
+from ..choices import with_choices
 from ..documents.splitter import by_headings
 from ..remembered import Remembered
 from ..scoring import Bm25Index, Indexer, SegmentIndex
@@ -22,7 +23,7 @@ from ..splitters import by_turns, count_words
 from ..strategy import Kit
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
 from . import costs
-from .asking import ANSWER_TOKENS, Asking, shown, with_choices
+from .asking import ANSWER_TOKENS, Asking, shown
 from .building import Builder
 from .entities import entity_tool
 from .graph import MemoryGraph

@@ -13,6 +13,7 @@ from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Call
 from ..budgets import fit
+from ..choices import as_answer, with_choices
 from ..remembered import Remembered
 from ..scoring import Bm25Index, Indexer, best
 from ..splitters import by_tokens
@@ -66,7 +67,7 @@ class SegmentPlus:
             self._settings,
             self._accountant,
             self._indexer,
-            _with_choices(question),
+            with_choices(question),
             batch_room=batch_room,
             count_tokens=self._count,
             cancel=cancel,
@@ -98,7 +99,7 @@ class SegmentPlus:
             said = "Nothing was noted for this question, so the model was not asked."
             return Answer(UNANSWERABLE, recalled, self.name, model, self._spent() - before, (*notes, said))
         text = self._accountant.ask(self._last_call(question, recalled.context or ""), cancel)
-        return Answer(text, recalled, self.name, model, self._spent() - before, notes)
+        return Answer(as_answer(text, question), recalled, self.name, model, self._spent() - before, notes)
 
     def estimate(self, question: Question) -> Cost:
         """A note and a label of each part, notes as long as they may be, merged in as many rounds as there may be.
@@ -163,7 +164,7 @@ class SegmentPlus:
     def _words(self, question: Question) -> int:
         """Tokens of a prompt without its segment or notes, at most."""
         count, templates = self._count, (*prompts.TEMPLATES, question.template)
-        return max(map(count, templates)) + count(_with_choices(question)) + 2 * FRAME_TOKENS
+        return max(map(count, templates)) + count(with_choices(question)) + 2 * FRAME_TOKENS
 
     def _size(self, note: Note) -> int:
         """An upper bound of the tokens of a note as it is shown."""
@@ -192,7 +193,7 @@ class SegmentPlus:
     def _last_call(self, question: Question, context: str) -> Call:
         form = prompts.FORMS["choice" if question.choices else question.task if question.task in prompts.FORMS else ""]
         template = question.template or prompts.ANSWER.replace("{form}", form)
-        prompt = template.replace("{question}", _with_choices(question)).replace("{context}", context)
+        prompt = template.replace("{question}", with_choices(question)).replace("{context}", context)
         return Call.of("answer", prompt, max_new_tokens=self._settings.answer_tokens)
 
     def _spent(self) -> Cost:
@@ -241,10 +242,3 @@ def _gathered(notes: Sequence[Note], n_parts: int, n_unreadable: int) -> Step:
 
 def _number(note: Note) -> str:
     return place_of(note.segments[0])
-
-
-def _with_choices(question: Question) -> str:
-    if not question.choices:
-        return question.text
-    letters = (f"{chr(ord('A') + number)}. {choice}" for number, choice in enumerate(question.choices))
-    return "\n".join((question.text, *letters))
