@@ -13,6 +13,7 @@ from weft.benchmarks.memory.generators.stories import LENGTHS, stories
 from weft.benchmarks.memory.generators.story_tasks import TASKS
 from weft.benchmarks.memory.metrics import score
 from weft.memory.strategy import estimate_tokens
+from weft.server.outcome import CANNOT_BE_DONE
 
 
 @pytest.fixture
@@ -211,6 +212,11 @@ def test_nothing_else_than_bad_data_is_raised(tmp_path, form, content):
         read_samples(form, path)
 
 
+def test_two_samples_of_one_name_are_refused(reading):
+    with pytest.raises(BadData, match="samples 0 and 2 are both called 'a'"):
+        reading("generic", *({"id": name, **GENERIC} for name in "aba"))
+
+
 # Generators.
 
 
@@ -335,5 +341,5 @@ def test_completion_tasks_are_drawn_from_a_checkout(tmp_path):
 
 
 def test_what_cannot_be_written_is_said(tmp_path, capsys):
-    assert generate(["book", "--out", str(tmp_path / "no" / "x.jsonl")]) == 1
+    assert generate(["book", "--out", str(tmp_path / "no" / "x.jsonl")]) == CANNOT_BE_DONE
     assert "no/x.jsonl" in capsys.readouterr().err.replace("\\", "/")

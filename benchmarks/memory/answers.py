@@ -28,6 +28,7 @@ from ...memory import Accountant, Cost, Kit
 from ...memory.embedding import KINDS, EmbedderSettings, open_embedder
 from ...memory.ledger import in_words
 from ...server.model_spelling import SPELLINGS, spelled_model
+from ...server.outcome import CANNOT_BE_DONE, INTERRUPTED
 from ..completion.report import shown_name
 from ..completion.work import ModelAsked, open_asked
 from ..plots import ranges_plot
@@ -92,7 +93,7 @@ def table(rows: Sequence[Row], is_judged: bool) -> str:
     """A line for each strategy. Means are over the samples that were answered; costs are for each question."""
     figures = list(dict.fromkeys(name for row in rows for name in row.figures))
     judged = ["judge", "no verdict"] if is_judged else []
-    head = ("strategy", "answered", *figures, *judged, "calls", "tokens in", "tokens out", "seconds")
+    head = ("strategy", "answered", *figures, *judged, *_COSTS)
     lines = []
     for strategy in dict.fromkeys(row.strategy for row in rows):
         of = [row for row in rows if row.strategy == strategy]
@@ -102,17 +103,35 @@ def table(rows: Sequence[Row], is_judged: bool) -> str:
         if is_judged:
             verdicts = [row.verdict for row in done if row.verdict is not None]
             cells += [percent(_mean(verdicts)), str(len(done) - len(verdicts))]
-        cells += [f"{_mean([value(row) for row in of]):,.1f}" for value in _COSTS]
+        cells += [f"{_mean([value(row) for row in of]):,.1f}" for value in _COSTS.values()]
         lines.append(cells)
     return markdown(head, lines)
 
 
-_COSTS: tuple[Callable[[Row], float], ...] = (
-    lambda row: row.n_calls,
-    lambda row: row.tokens_in,
-    lambda row: row.tokens_out,
-    lambda row: row.seconds,
-)
+def summary(rows: Sequence[Row]) -> dict[str, object]:
+    """The same for machines: for each strategy the means over what was answered, and over all of what it cost."""
+    found: dict[str, object] = {}
+    for strategy in dict.fromkeys(row.strategy for row in rows):
+        of = [row for row in rows if row.strategy == strategy]
+        done = [row for row in of if not row.error]
+        verdicts = [row.verdict for row in done if row.verdict is not None]
+        names = dict.fromkeys(name for row in done for name in row.figures)
+        found[strategy] = {
+            "questions": len(of),
+            "answered": len(done),
+            **{name: round(_mean([row.figures[name] for row in done if name in row.figures]), 4) for name in names},
+            **({"judge": round(_mean(verdicts), 4), "verdicts": len(verdicts)} if verdicts else {}),
+            **{name: round(_mean([value(row) for row in of]), 2) for name, value in _COSTS.items()},
+        }
+    return found
+
+
+_COSTS: dict[str, Callable[[Row], float]] = {
+    "calls": lambda row: row.n_calls,
+    "tokens in": lambda row: row.tokens_in,
+    "tokens out": lambda row: row.tokens_out,
+    "seconds": lambda row: row.seconds,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -124,40 +143,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows = list(_rows(options, samples))
     except (BadData, ModelError, ValueError) as error:
         print(error, file=sys.stderr)
-        return 1
+        return CANNOT_BE_DONE
     except KeyboardInterrupt:
         print("Interrupted; the same command goes on from here.", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     model = "no model" if options.model == "none" else shown_name(options.model)
     judged = f", judged by {shown_name(options.judge)}" if options.judge else ""
     chinese = f"; Chinese cut by {chinese_by()}" if any(name in row.figures for row in rows for name in _ZH) else ""
     title = f"Answers on {path.name} ({form}): {len(samples)} questions, {model}{judged}{chinese}"
-    first = next((name for row in rows for name in row.figures), None)
-    plot = ""
-    if first is not None:
-        ranges = {}
-        for strategy in options.strategies:
-            values = [row.figures[first] for row in rows if row.strategy == strategy and first in row.figures]
-            if values:
-                low, middle, high = interval({"all": values})
-                ranges[strategy] = (100 * low, 100 * middle, 100 * high)
-        plot = f"<h2>{first}, with 95 % intervals</h2>{ranges_plot(ranges)}"
-    figures = [{key: value for key, value in asdict(row).items() if key != "text"} for row in rows]
-    say(
-        "answers",
-        title,
-        table(rows, bool(options.judge)),
-        figures,
-        machine=options.machine,
-        html=options.html,
-        plots=plot,
-    )
+    text, plot = table(rows, bool(options.judge)), _plot(rows)
+    say("answers", title, text, summary(rows), machine=options.machine, html=options.html, plots=plot)
     for reason in list(dict.fromkeys(row.error for row in rows if row.error))[:5]:
         print(f"Not answered: {reason}", file=sys.stderr)
     return 0
 
 
 _ZH = ("f1_zh", "rouge_l_zh")
+
+
+def _plot(rows: Sequence[Row]) -> str:
+    """The first figure that there is, for each strategy."""
+    first = next((name for row in rows for name in row.figures), None)
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        if first is not None and first in row.figures:
+            found.setdefault(row.strategy, []).append(100 * row.figures[first])
+    if not found:
+        return ""
+    ranges = {strategy: interval({"all": values}) for strategy, values in found.items()}
+    return f"<h2>{first}, with 95 % intervals</h2>{ranges_plot(ranges)}"
 
 
 def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[Row]:

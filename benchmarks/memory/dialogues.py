@@ -26,6 +26,7 @@ from ...memory.fragrel.chat import ChatMemory
 from ...memory.fragrel.policy import PAPER
 from ...memory.fragrel.presets import chat_memory, mem_retrieval, returning_chat
 from ...memory.scoring import indexer
+from ...server.outcome import CANNOT_BE_DONE
 from ..plots import curves_plot
 from .adapters import BadData, read_samples
 from .adapters.checked import Record
@@ -113,10 +114,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ]
     except (BadData, ModelError) as error:
         print(error, file=sys.stderr)
-        return 1
+        return CANNOT_BE_DONE
     if not rows:
         print("No dialogue asks for a turn that is not shown any more.", file=sys.stderr)
-        return 1
+        return CANNOT_BE_DONE
     n_asked = len(rows) // (len(options.scores) * len(options.memories))
     title = f"Recall of the turns that a last question is about: {n_asked} of {len(samples)} dialogues of {name}; {why}"
     means = {

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ...server.outcome import CANNOT_BE_DONE
 from .adapters.checked import BadData
 from .generators.book import book
 from .generators.completions import completions
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     except (BadData, OSError) as error:
         print(error, file=sys.stderr)
-        return 1
+        return CANNOT_BE_DONE
     print(f"{len(records)} records in {options.out}.")
     return 0
 

@@ -26,6 +26,7 @@ from ...memory.embedding import KINDS, EmbedderSettings, open_embedder
 from ...memory.scoring import best
 from ...memory.splitters import by_words
 from ...memory.strategy import estimate_tokens
+from ...server.outcome import CANNOT_BE_DONE
 from ..plots import curves_plot
 from ..repoeval.run import DEFAULT_WORK
 from ..rows import add_rows, code_digest, read_rows
@@ -105,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows = list(_rows(options, RememberingEmbedder(inner)))
     except ModelError as error:
         print(error, file=sys.stderr)
-        return 1
+        return CANNOT_BE_DONE
     size = "one sentence" if options.words == 1 else f"{options.words} words"
     title = (
         f"Recall of supporting facts in synthetic, BABILong-style stories: {options.n} of each task and length, "

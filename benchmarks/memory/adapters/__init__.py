@@ -33,4 +33,8 @@ def read_samples(form: str, path: Path) -> list[Sample]:
     samples = list(ADAPTERS[form](path))
     if not samples:
         raise BadData(f"{path} holds no sample. Expected one JSON object a line, or a JSON list of objects.")
+    first: dict[str, int] = {}
+    for number, sample in enumerate(samples):
+        if first.setdefault(sample.id, number) != number:
+            raise BadData(f"{path}: samples {first[sample.id]} and {number} are both called {sample.id!r}.")
     return samples
