@@ -41,7 +41,10 @@ MOST_LISTED = 1000
 
 def ask(workspace: Workspace, folder: Path, terminal: Terminal, options: argparse.Namespace) -> int:
     """One question, or one after the other until the input ends."""
-    asking = _Asking(workspace, folder, terminal, options)
+    try:
+        asking = _Asking(workspace, folder, terminal, options)
+    except StoreError as error:
+        raise _unreadable(error) from error
     if options.question is None:
         return asking.converse()
     return asking.one(options.question)
@@ -64,7 +67,7 @@ class _Asking:
         except (NoConversation, ValueError) as error:
             raise UserError(str(error)) from error
         except StoreError as error:
-            raise UserError(f"{error} Or ask with --no-history.") from error
+            raise _unreadable(error) from error
         if question.lstrip().lower().startswith("/forget") and reply.found:
             self._conversation = ""
         elif reply.conversation_id:
@@ -214,6 +217,10 @@ _ACTIONS = {
     "import": _import,
     "delete": _delete,
 }
+
+
+def _unreadable(error: StoreError) -> UserError:
+    return UserError(f"{error} Or ask with --no-history.")
 
 
 def _wanted(options: argparse.Namespace, what: str) -> str:

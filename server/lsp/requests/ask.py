@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcInternalError, JsonRpcInvalidParams
 
 from ....llm import Cancel
-from ....memory.storage import NoConversation
+from ....memory.storage import NoConversation, StoreError
 from ...chat.commands import read_command
 from ...chat.jsonable import Json, citation_json, reply_json
 from ...chat.values import Citation, Reply
@@ -47,6 +47,8 @@ async def handle_ask(session: Session, params: AskParams) -> Json | None:
         return await session.answer(call)
     except (NoConversation, ValueError) as error:
         raise JsonRpcInvalidParams(str(error)) from error
+    except StoreError as error:
+        raise JsonRpcInternalError(str(error)) from error
     finally:
         progress.end()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pygls.exceptions import JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcInternalError, JsonRpcInvalidParams
 
-from ....memory.storage import export_conversations
+from ....memory.storage import StoreError, export_conversations
 from ...chat.jsonable import Json, conversation_json, turn_json
 from ...workspace import Workspace
 from ..messages import ConversationsParams
@@ -21,6 +21,8 @@ async def handle_conversations(session: Session, params: ConversationsParams) ->
         return await session.look(call) or {}
     except OSError as error:
         raise JsonRpcInvalidParams(f"{params.file}: {error.strerror}") from error
+    except StoreError as error:
+        raise JsonRpcInternalError(str(error)) from error
 
 
 def _answer(workspace: Workspace, params: ConversationsParams) -> Json:
