@@ -38,6 +38,11 @@ class KeptHere:
         self._values[kind, key] = value
 
 
+NO_MODEL = "No model is configured: this is the evidence alone."
+CANCELLED = "Cancelled before the model answered."
+"""Notes of answers."""
+
+
 def estimate_tokens(text: str) -> int:
     """Tokens of a text when no model is there to count them: four bytes each, and at least one a word."""
     return max(len(text.encode("utf-8", "surrogatepass")) // 4, len(text.split()))
@@ -51,6 +56,10 @@ class Kit:
     embedder: Embedder = field(default_factory=HashingEmbedder)
     kept: Kept = field(default_factory=KeptHere)
     count_tokens: Callable[[str], int] = estimate_tokens
+
+    def count(self, text: str) -> int:
+        """Tokens of a text, as the model counts that will read it; by `count_tokens` where there is none."""
+        return self.count_tokens(text) if self.accountant is None else self.accountant.model.count_tokens(text)
 
 
 @runtime_checkable

@@ -8,8 +8,7 @@ import pytest
 from weft.llm.protocol import Cancel, Message, ModelUnreachable
 from weft.memory import Accountant, Budget, Cost, Item, Question, Strategy
 from weft.memory.baselines import Decomposition, FullContext, Hyde, Rewriting, Summary, TopK
-from weft.memory.baselines.base import CANCELLED, NO_MODEL
-from weft.memory.strategy import Kit
+from weft.memory.strategy import CANCELLED, NO_MODEL, Kit
 
 DOCUMENTS = (
     Item("cats.md", "Cats sleep all day.\nThey hunt at night.\n"),

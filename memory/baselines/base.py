@@ -6,21 +6,18 @@ How a baseline finds what it shows is its own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
-from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call
 from ..budgets import cut
 from ..choices import as_answer
 from ..remembered import Remembered
 from ..splitters import by_tokens, by_turns
-from ..strategy import Kit
+from ..strategy import CANCELLED, NO_MODEL, Kit
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled
+from ..window import room_beside
 from .prompts import answer_prompt
-
-NO_MODEL = "No model is configured: this is the evidence alone."
-CANCELLED = "Cancelled before the model answered."
 
 SEGMENT_TOKENS = 600  # QRMeM
 ANSWER_TOKENS = 128
@@ -37,6 +34,7 @@ class Baseline(ABC):
         self.name = name
         self._kit = kit
         self._answer_tokens = answer_tokens
+        self._count = kit.count
         self._accountant = None if kit.accountant is None else kit.accountant.speaking_for(name)
         self._remembered = Remembered(by_turns(by_tokens(segment_tokens, self._count, hard=True)))
 
@@ -83,14 +81,9 @@ class Baseline(ABC):
         """Tokens of what `recall` shows, at most."""
         return sum(self._count(segment.text + JOINED_BY) for segment in self._remembered.segments)
 
-    @property
-    def _count(self) -> Callable[[str], int]:
-        return self._kit.count_tokens if self._accountant is None else self._accountant.model.count_tokens
-
     def _room(self, accountant: Accountant, question: Question) -> int:
         """Tokens that the window leaves for what is shown in the last prompt."""
-        frame = self._count(answer_prompt(question, "")) + FRAME_TOKENS
-        return max(0, accountant.window_tokens - self._answer_tokens - frame)
+        return room_beside(accountant.window_tokens, self._count(answer_prompt(question, "")), self._answer_tokens)
 
 
 def shown(evidence: Iterable[Evidence]) -> str:

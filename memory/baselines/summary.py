@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call
 from ..budgets import cut
 from ..splitters import by_tokens
 from ..strategy import Kit
 from ..values import Budget, Cost, Item, Question, Recalled, Step
+from ..window import room_beside
 from . import prompts
 from .base import JOINED_BY, Baseline
 
@@ -47,13 +47,16 @@ class Summary(Baseline):
         return Recalled((), (Step("summary", {"tokens": sizes}),), cut(text, room, self._count, "middle"))
 
     def _shortened(self, accountant: Accountant, text: str, cancel: Cancel | None) -> str:
-        size = max(1, accountant.window_tokens - SUMMARY_TOKENS - self._count(_prompt("")) - FRAME_TOKENS)
+        size = self._piece_size(accountant)
         pieces = [piece.text for piece in by_tokens(size, self._count, hard=True)(Item("", text)) if piece.text.strip()]
         tasks = [
             partial(accountant.ask, Call.of("summarise", _prompt(piece), max_new_tokens=SUMMARY_TOKENS), cancel)
             for piece in pieces
         ]
         return "\n".join(filter(None, accountant.ask_all(tasks)))
+
+    def _piece_size(self, accountant: Accountant) -> int:
+        return max(1, room_beside(accountant.window_tokens, self._count(_prompt("")), SUMMARY_TOKENS))
 
     def _text(self) -> str:
         return JOINED_BY.join(item.text for item in self._remembered.items)
@@ -65,8 +68,7 @@ class Summary(Baseline):
         """The first round reads all; each further one what the one before wrote, at most."""
         assert self._accountant is not None
         n_tokens, room, cost = self._most_shown(), self._room(self._accountant, question), Cost()
-        frame = self._count(_prompt("")) + FRAME_TOKENS
-        size = max(1, self._accountant.window_tokens - SUMMARY_TOKENS - frame)
+        frame, size = self._count(_prompt("")), self._piece_size(self._accountant)
         for _ in range(MOST_ROUNDS):
             if n_tokens <= room:
                 break

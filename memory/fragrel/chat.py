@@ -16,11 +16,10 @@ from ...llm.protocol import Cancel, Message, ModelError
 from ..accountant import Call
 from ..budgets import cut, fit
 from ..splitters import count_words
-from ..strategy import Kit
+from ..strategy import CANCELLED, NO_MODEL, Kit
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
 from .chat_prompt import Parts, lay_out
 from .policy import PAPER, ChatPolicy
-from .strategy import CANCELLED, NO_MODEL, token_count
 
 STOP = ("### user:",)
 """Where a model goes on with what the user would say."""
@@ -70,7 +69,7 @@ class ChatMemory:
         self.name = name
         self._kit, self._behind, self._policy, self._source = kit, behind, policy, source
         self._recall_cost = recall_cost
-        self._count = token_count(kit) if policy.count == "tokens" else lambda text: len(text.split())
+        self._count = kit.count if policy.count == "tokens" else lambda text: len(text.split())
         self._state = _State()
         self._lock = threading.Lock()
 
@@ -104,7 +103,7 @@ class ChatMemory:
         state = self._state
         if not (state.n_moved or state.has_others):
             found = [Evidence(_segment(item), 1.0, "the conversation is short: all of it") for item in state.shown]
-            return Recalled(fit(found, budget, token_count(self._kit), "time"))
+            return Recalled(fit(found, budget, self._kit.count, "time"))
         query = self._query(state, question)
         n = self._policy.n_evidence if budget.n is None else min(budget.n, self._policy.n_evidence)
         recalled = self._behind.recall(replace(question, text=query), replace(budget, n=n), cancel)

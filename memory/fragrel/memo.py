@@ -16,7 +16,6 @@ from ..budgets import fit
 from ..strategy import Kit
 from ..values import Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
 from .prompts import CHOOSE_TOPICS, WRITE_MEMO, flattened
-from .strategy import token_count
 
 MEMO_TOKENS = 512  # of an answer with memos
 CHOICE_TOKENS = 64
@@ -77,11 +76,11 @@ class Memos:
             Evidence(memos[i - 1].segment, 1 / rank, f"about “{memos[i - 1].topic}”") for rank, i in enumerate(valid, 1)
         ]
         step = Step("topics", {"offered": [memo.topic for memo in memos], "chosen": valid})
-        return Recalled(fit(evidence, budget, token_count(self._kit), "time"), (step,))
+        return Recalled(fit(evidence, budget, self._kit.count, "time"), (step,))
 
     def recall_cost(self, question: Question) -> Cost:
         """What the choice of topics costs at most."""
-        count = token_count(self._kit)
+        count = self._kit.count
         tokens = sum(count(f"{memo.topic}: {memo.summary}") + 4 for memo in self._memos)
         return Cost(1, tokens + count(CHOOSE_TOPICS) + count(question.text), CHOICE_TOKENS) if self._memos else Cost()
 

@@ -7,12 +7,11 @@ Knows no formula: those are in `scores` and `relations`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call
 from ..budgets import cut, fit
@@ -20,14 +19,13 @@ from ..choices import as_answer
 from ..remembered import Remembered
 from ..scoring import Indexer, indexer
 from ..splitters import by_turns, by_words
-from ..strategy import Kit
+from ..strategy import CANCELLED, NO_MODEL, Kit
 from ..values import Answer, Budget, Cost, Evidence, Item, Order, Question, Recalled, Step
+from ..window import room_beside
 from .prompts import story_prompt
 from .relations import ContextRelation, Relation
 from .scores import RelatedIndex, named
 
-NO_MODEL = "No model is configured: this is the evidence alone."
-CANCELLED = "Cancelled before the model answered."
 JOINED_BY = "\n\n"
 """What stands between two segments in a prompt."""
 
@@ -76,7 +74,7 @@ class FragRel:
         scores = index.related_scores(question.text)
         totals = scores.total
         found = [Evidence(index.segments[i], float(totals[i])) for i in np.flatnonzero(totals > 0).tolist()]
-        chosen = fit(found, self._counted(budget), token_count(self._kit), self._options.order)
+        chosen = fit(found, self._counted(budget), self._kit.count, self._options.order)
         at = {(segment.source, segment.number): i for i, segment in enumerate(index.segments)}
         explained = []
         for each in chosen:
@@ -121,9 +119,8 @@ class FragRel:
 
     def _room(self, accountant: Accountant, question: Question) -> int:
         """Tokens that the model's window leaves for the story."""
-        model, options = accountant.model, self._options
-        frame = model.count_tokens(story_prompt(question, "")) + FRAME_TOKENS
-        return max(0, accountant.window_tokens - options.max_new_tokens - frame)
+        frame = accountant.model.count_tokens(story_prompt(question, ""))
+        return room_beside(accountant.window_tokens, frame, self._options.max_new_tokens)
 
     def _call(self, question: Question, context: str) -> Call:
         call = Call.of("answer", story_prompt(question, context), max_new_tokens=self._options.max_new_tokens)
@@ -146,8 +143,3 @@ class FragRel:
                 base = self._score(segments)
                 self._index = RelatedIndex(base, options.relation, options.alpha, include_self=options.include_self)
             return self._index
-
-
-def token_count(kit: Kit) -> Callable[[str], int]:
-    """How tokens are counted: by the model that will read them where there is one."""
-    return kit.count_tokens if kit.accountant is None else kit.accountant.model.count_tokens

@@ -25,6 +25,7 @@ from ...llm.kept_prefix import ROOM_TOKENS, CannotKeep, Keeper, KeptPrefix
 from ...llm.protocol import Cancel, CodeModel, Message, ModelError
 from ..accountant import Accountant, Call
 from ..values import Cost
+from ..window import room_beside
 from .gists import GistPlan, write_gists
 from .prompts import PROMPTS, Language, Prompts, fill
 
@@ -110,8 +111,7 @@ def choose_kind(accountant: Accountant, n_tokens: int, language: Language) -> st
 def text_room(accountant: Accountant, language: Language) -> int:
     """Tokens of the model's window that a text may take, beside what is said around it, a question and an answer."""
     prompts, count = PROMPTS[language], accountant.model.count_tokens
-    frame = count(prompts.article) + count(prompts.reply) + 2 * FRAME_TOKENS
-    return max(1, accountant.window_tokens - ROOM_TOKENS - frame)
+    return max(1, room_beside(accountant.window_tokens, count(prompts.article) + count(prompts.reply), ROOM_TOKENS))
 
 
 def keeper_of(model: CodeModel) -> Keeper | None:

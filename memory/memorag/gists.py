@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call
 from ..budgets import cut
 from ..splitters import by_tokens
 from ..values import Cost, Item
+from ..window import room_beside
 from .prompts import PROMPTS, Language, fill
 
 PROMPT_TOKENS = 128
@@ -34,7 +34,7 @@ class GistPlan:
     def fitted(self, window_tokens: int) -> GistPlan:
         """The same for a model whose window may be too small for such pieces with their gists."""
         gist_tokens = max(1, min(self.gist_tokens, window_tokens // 4))
-        room = window_tokens - gist_tokens - PROMPT_TOKENS - FRAME_TOKENS
+        room = room_beside(window_tokens, PROMPT_TOKENS, gist_tokens)
         return GistPlan(max(1, min(self.piece_tokens, room)), gist_tokens, self.repetition_penalty)
 
     def cost(self, n_tokens: int, room: int) -> Cost:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call
 from ..budgets import cut, fit
@@ -19,8 +18,9 @@ from ..choices import as_answer
 from ..embedding_kept import KeepingEmbedder
 from ..remembered import Remembered
 from ..scoring import Indexer, SegmentIndex, indexer
-from ..strategy import Kit
+from ..strategy import CANCELLED, Kit
 from ..values import Answer, Budget, Cost, Item, Question, Recalled, Step
+from ..window import room_beside
 from .backends import ANSWER_TOKENS, CLUE_TOKENS, KEY_POINT_TOKENS, MemoryBackend, PromptedMemory, choose_kind
 from .clues import Clue, each_once, read_clues
 from .clues import Kind as ClueKind
@@ -32,7 +32,6 @@ from .text import Held, asked, held_text
 
 NO_MODEL = "No model is configured, so there is no memory to give clues: the question itself was searched for."
 NO_CLUE = "The memory gave no line of more than three words: the question itself was searched for."
-CANCELLED = "Cancelled before the model answered."
 JOINED_BY = "\n\n"
 
 PROMPT_TOKENS = 512
@@ -111,7 +110,7 @@ class MemoRAG:
             return Recalled(())
         clues, steps = self._clues(question, memory, held, cancel)
         found = search(index, clues, self._settings.hits_per_clue) if clues else the_beginning(held.segments)
-        evidence = fit(found, budget, self._kit.count_tokens, "document")
+        evidence = fit(found, budget, self._kit.count, "document")
         steps.append(Step("search", {"found": len(found), "shown": [each.segment.place for each in evidence]}))
         draft = next((clue.text for clue in clues if clue.kind == "draft"), "")
         words = PROMPTS[held.language]
@@ -125,7 +124,7 @@ class MemoRAG:
         generator.prepare(cancel)
         if self._task(question) == "qa" and (memory := self.memorize(cancel)) is not None:
             held, _ = self._ready()
-            text = memory.answer(asked(question, held.language, self._kit.count_tokens), cancel)
+            text = memory.answer(asked(question, held.language, self._kit.count), cancel)
             recalled = Recalled((), (Step("memory", {"backend": memory.name, "tokens": memory.n_tokens}),))
             return self._answered(as_answer(text, question), recalled, self._accountant or generator, before, cancel)
         room = self._room(generator, question)
@@ -199,7 +198,7 @@ class MemoRAG:
         own = [Clue("question", question.text)] if question.text.strip() else []
         if memory is None:
             return own, [Step("clues", {"note": NO_MODEL})]
-        words, asks = asked(question, held.language, self._kit.count_tokens), dict[ClueKind, Callable[[], str]]()
+        words, asks = asked(question, held.language, self._kit.count), dict[ClueKind, Callable[[], str]]()
         if self._task(question) == "summarize":
             asks["key point"] = lambda: memory.summarize(cancel)
         else:
@@ -225,14 +224,14 @@ class MemoRAG:
         words: Prompts = PROMPTS[language]
         own = words.summarise if self._task(question) == "summarize" else words.generate
         form = words.forms["choice" if question.choices else "short" if question.task == "short" else ""]
-        words_of_question = asked(question, language, self._kit.count_tokens)
+        words_of_question = asked(question, language, self._kit.count)
         template = question.template or self._settings.template or own
         return fill(template, context=context, question=words_of_question, form=form).rstrip()
 
     def _room(self, generator: Accountant, question: Question) -> int:
         """Tokens that the window of the model that answers leaves for evidence."""
-        frame = generator.model.count_tokens(self._last_prompt(question, "")) + 2 * FRAME_TOKENS
-        return max(1, generator.window_tokens - self._settings.answer_tokens - frame)
+        frame = generator.model.count_tokens(self._last_prompt(question, ""))
+        return max(1, room_beside(generator.window_tokens, frame, self._settings.answer_tokens))
 
     def _answered(self, text: str, recalled: Recalled, by: Accountant, before: Cost, cancel: Cancel) -> Answer:
         notes = [str(step.detail["note"]) for step in recalled.trace if "note" in step.detail]
@@ -247,7 +246,7 @@ class MemoRAG:
             items = self._remembered.items
             if self._held is None or self._held[0].items is not items:
                 settings = self._settings
-                held = held_text(items, settings.segment_tokens, self._kit.count_tokens, settings.language)
+                held = held_text(items, settings.segment_tokens, self._kit.count, settings.language)
                 self._held = held, self._score(held.segments)
             return self._held
 

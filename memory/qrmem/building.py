@@ -18,6 +18,7 @@ from ..embedding import Embedder
 from ..scoring import SegmentIndex
 from ..strategy import Kept
 from ..values import Segment, content_key
+from ..window import window_of
 from . import merging, prompts
 from .asking import Asking
 from .entities import EntityTool, sentences_of
@@ -83,10 +84,8 @@ class Builder:
     @property
     def summary_room(self) -> int:
         """Tokens of the summaries that are put together at once."""
-        window = self.settings.window_tokens
-        if self.asking is not None:
-            window = min(window, self.asking.accountant.window_tokens)
-        return window // 2
+        accountant = None if self.asking is None else self.asking.accountant
+        return window_of(accountant, self.settings.window_tokens) // 2
 
     def part(self, question: str) -> str:
         """What segments are read for: a question, or "" for all of them."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 
-from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Stopped
 from ..budgets import fit
@@ -20,8 +19,9 @@ from ..documents.splitter import by_headings
 from ..remembered import Remembered
 from ..scoring import Bm25Index, Indexer, SegmentIndex
 from ..splitters import by_turns, count_words
-from ..strategy import Kit
+from ..strategy import CANCELLED, Kit
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
+from ..window import room_beside, window_of
 from . import costs
 from .asking import ANSWER_TOKENS, Asking, shown
 from .building import Builder
@@ -34,7 +34,6 @@ from .walking import Ground, Walk, Window, begin, fill
 
 NO_MODEL = "No model is configured: the graph is made of names and sentences, and this is the evidence alone."
 NOTHING = "Nothing that is remembered has to do with the question, so no model was asked for an answer."
-CANCELLED = "Cancelled before there was an answer."
 
 
 class QRMeM:
@@ -46,7 +45,7 @@ class QRMeM:
     def __init__(self, kit: Kit, settings: QRMeMSettings | None = None, indexer: Indexer = Bm25Index) -> None:
         self._kit, self._settings, self._indexer = kit, settings or QRMeMSettings(), indexer
         self._accountant = None if kit.accountant is None else kit.accountant.speaking_for(self.name)
-        self._count = kit.count_tokens if self._accountant is None else self._accountant.model.count_tokens
+        self._count = kit.count
         split = by_headings(self._settings.segment_tokens, self._count, hard=True)
         self._remembered = Remembered(by_turns(split))
         self._tool = entity_tool(self._settings.entity_tool)
@@ -170,9 +169,9 @@ class QRMeM:
         """Tokens that the window leaves for segments and their places; None without a model, which has no window."""
         if self._accountant is None:
             return None
-        window = min(self._settings.window_tokens, self._accountant.window_tokens)
+        window = window_of(self._accountant, self._settings.window_tokens)
         words = self._count(with_choices(question)) + costs.most_prompt_tokens(self._count)
-        return max(1, window - words - ANSWER_TOKENS - 2 * FRAME_TOKENS)
+        return max(1, room_beside(window, words, ANSWER_TOKENS))
 
     def _window(self, segments: Sequence[Segment], budget: Budget, room: int | None) -> Window:
         """The budget counts the text of segments, the model's window also the places above them."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from ...llm.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel
 from ..accountant import Call
 from ..budgets import fit
@@ -17,8 +16,9 @@ from ..choices import as_answer, with_choices
 from ..remembered import Remembered
 from ..scoring import Bm25Index, Indexer, best
 from ..splitters import by_tokens
-from ..strategy import Kit
+from ..strategy import CANCELLED, Kit
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
+from ..window import room_beside, window_of
 from . import prompts
 from .filter import LABEL_TOKENS
 from .merge import MOST_ROUNDS, Merged, cut_to_fit, merge_until_fit
@@ -36,7 +36,7 @@ class SegmentPlus:
         self._settings = settings or SegmentPlusSettings()
         self._indexer = indexer
         self._accountant = None if kit.accountant is None else kit.accountant.speaking_for(self.name)
-        self._count = kit.count_tokens if self._accountant is None else self._accountant.model.count_tokens
+        self._count = kit.count
         self._remembered = Remembered()
         self._cut: tuple[tuple[Item, ...], int, list[Segment]] | None = None  # of items, by size
 
@@ -94,7 +94,7 @@ class SegmentPlus:
         model = self._accountant.model.info.name
         notes = tuple(str(step.detail["note"]) for step in recalled.trace if "note" in step.detail)
         if cancel is not None and cancel.cancelled:
-            return Answer("", recalled, self.name, model, self._spent() - before, (*notes, "Cancelled."))
+            return Answer("", recalled, self.name, model, self._spent() - before, (*notes, CANCELLED))
         if not recalled.context:
             said = "Nothing was noted for this question, so the model was not asked."
             return Answer(UNANSWERABLE, recalled, self.name, model, self._spent() - before, (*notes, said))
@@ -152,19 +152,17 @@ class SegmentPlus:
 
     def _room(self, question: Question) -> int:
         """Tokens that the notes may have in the last prompt."""
-        return max(0, self._free(question, self._settings.answer_tokens))
+        return self._free(question, self._settings.answer_tokens)
 
     def _free(self, question: Question, for_answer: int) -> int:
         """Tokens of the window for a segment or for notes, beside the words of a prompt and the answer."""
-        window = self._settings.window_tokens
-        if self._accountant is not None:
-            window = min(window, self._accountant.window_tokens)
-        return window - for_answer - self._words(question)
+        window = window_of(self._accountant, self._settings.window_tokens)
+        return room_beside(window, self._words(question), for_answer)
 
     def _words(self, question: Question) -> int:
         """Tokens of a prompt without its segment or notes, at most."""
         count, templates = self._count, (*prompts.TEMPLATES, question.template)
-        return max(map(count, templates)) + count(with_choices(question)) + 2 * FRAME_TOKENS
+        return max(map(count, templates)) + count(with_choices(question))
 
     def _size(self, note: Note) -> int:
         """An upper bound of the tokens of a note as it is shown."""
