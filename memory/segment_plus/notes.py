@@ -16,8 +16,8 @@ from ..scoring import Indexer
 from ..values import Segment
 
 SENTENCES_OF_A_NOTE = 5
-"""The most that a note without a model quotes of one segment. Of the facts of a synthetic book, in 500 tokens, notes of 3
-sentences hold 91.7 %, of 5 they hold 99.3 and of 8 all; of HotpotQA's, in 300 tokens, 63.7, 64.2 and 64.2."""
+"""The most that a note without a model quotes of one segment. Of the facts of a synthetic book, in 500 tokens, notes
+of 3 sentences hold 91.7 %, of 5 they hold 99.3 and of 8 all; of HotpotQA's, in 300 tokens, 63.7, 64.2 and 64.2."""
 
 
 @dataclass(frozen=True, slots=True)
