@@ -199,7 +199,11 @@ class CheckedStream:
         return find_mentions(text, self._sources.is_file, lambda at: any(start < at < end for start, end in spans))
 
     def _unchecked(self, text: str, kept: set[str]) -> Mention | None:
+        # Of a path with blanks the last word alone looks like a place.
+        blanks = [found.span() for place in kept if " " in place for found in re.finditer(re.escape(place), text)]
         for mention in self._mentions(text):
+            if any(start < mention.start and mention.end <= end for start, end in blanks):
+                continue
             places = {f"{mention.path}:{first}-{last}" for first, last in mention.spans}
             if mention.exhibits or (mention.path and not places <= kept):
                 return mention
