@@ -18,7 +18,7 @@ from weft.memory.fragrel.scores import RelatedIndex
 from weft.memory.ledger import Ledger
 from weft.memory.memorag import KINDS, GistPlan, MemoRAG, MemoRAGSettings
 from weft.memory.memorag.clues import Clue, each_once, read_clues
-from weft.memory.memorag.prompts import CHINESE, ENGLISH, fill, language_of
+from weft.memory.memorag.prompts import CHINESE, ENGLISH, language_of
 from weft.memory.scoring import best, indexer
 from weft.memory.splitters import count_words
 from weft.memory.storage import MemoryStore
@@ -141,12 +141,6 @@ def test_both_languages_have_the_same_places():
             found = [sorted(set(re.findall(r"\{\w+\}", getattr(words, name)))) for words in (ENGLISH, CHINESE)]
             assert found[0] == found[1], name
     assert ENGLISH.forms.keys() == CHINESE.forms.keys()
-
-
-def test_braces_in_a_value_are_text():
-    assert (
-        fill("{context}: {question}", context="{question} {x}", question="{context}?") == "{question} {x}: {context}?"
-    )
 
 
 # From a question to evidence.

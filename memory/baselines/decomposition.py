@@ -13,6 +13,7 @@ from ..accountant import Call, Stopped, Unreadable
 from ..budgets import cut, fit
 from ..scoring import Indexer
 from ..strategy import Kit
+from ..templates import fill
 from ..values import Budget, Cost, Evidence, Question, Recalled, Step
 from . import prompts
 from .base import shown
@@ -52,7 +53,7 @@ class Decomposition(TopK):
         asked_and_answered = [
             f"{step.detail['question']} {step.detail['answer']}" for step in steps if step.name == "part"
         ]
-        notes = prompts.fill(prompts.FOUND_OUT, answers="\n".join(asked_and_answered)) if asked_and_answered else ""
+        notes = fill(prompts.FOUND_OUT, answers="\n".join(asked_and_answered)) if asked_and_answered else ""
         left = budget
         if budget.tokens is not None:
             notes = cut(notes, budget.tokens // 2, self._count, "right")
@@ -73,12 +74,12 @@ class Decomposition(TopK):
     def _answer_part(self, part: str, evidence: tuple[Evidence, ...], cancel: Cancel | None) -> str:
         assert self._accountant is not None
         room = self._room(self._accountant, Question(part))
-        prompt = prompts.fill(prompts.PART, context=cut(shown(evidence), room, self._count, "left"), question=part)
+        prompt = fill(prompts.PART, context=cut(shown(evidence), room, self._count, "left"), question=part)
         return self._accountant.ask(Call.of("part", prompt, max_new_tokens=PART_TOKENS), cancel)
 
     def _call(self, question: Question) -> Call:
         history = prompts.history_of(question)
-        prompt = prompts.fill(prompts.DECOMPOSE, question=question.text, history=history, n=MOST_QUERIES)
+        prompt = fill(prompts.DECOMPOSE, question=question.text, history=history, n=MOST_QUERIES)
         return Call.of("decompose", prompt, max_new_tokens=QUERY_TOKENS)
 
     def _cost_to_recall(self, question: Question) -> Cost:

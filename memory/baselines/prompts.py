@@ -1,14 +1,13 @@
 """What the baselines ask a model, in our own words.
 
-Data. A template names what it is filled with in braces; `fill` puts all in at once, so braces in a text are no fields.
+Data. A template names what it is filled with in braces.
 A change of a prompt changes what is kept: the whole prompt is the key.
 """
 
 from __future__ import annotations
 
-import re
-
 from ..choices import with_choices
+from ..templates import fill
 from ..values import Question
 
 ANSWER = """\
@@ -80,13 +79,6 @@ Short text:"""
 
 HISTORY_CHARACTERS = 2000
 """Of the conversation before a question, from its end: what "it" means stands there."""
-
-_FIELD = re.compile(r"\{(\w+)\}")
-
-
-def fill(template: str, **fields: object) -> str:
-    """The template with its fields, and other braces as they are."""
-    return _FIELD.sub(lambda match: str(fields.get(match[1], match[0])), template)
 
 
 def answer_prompt(question: Question, context: str) -> str:

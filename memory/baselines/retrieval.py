@@ -15,6 +15,7 @@ from ..accountant import Call, Stopped, Unreadable
 from ..budgets import fit
 from ..scoring import Indexer, Scores, SegmentIndex, indexer
 from ..strategy import Kit
+from ..templates import fill
 from ..values import Budget, Cost, Evidence, Order, Question, Recalled, Step
 from . import prompts
 from .base import Baseline
@@ -87,7 +88,7 @@ class Hyde(TopK):
 
     def _call(self, question: Question) -> Call:
         history = prompts.history_of(question)
-        prompt = prompts.fill(prompts.HYPOTHETICAL, question=question.text, history=history)
+        prompt = fill(prompts.HYPOTHETICAL, question=question.text, history=history)
         return Call.of("invent", prompt, max_new_tokens=PASSAGE_TOKENS)
 
     def _cost_to_recall(self, question: Question) -> Cost:
@@ -119,7 +120,7 @@ class Rewriting(TopK):
 
     def _call(self, question: Question) -> Call:
         history = prompts.history_of(question)
-        prompt = prompts.fill(prompts.REWRITE, question=question.text, history=history, n=MOST_QUERIES)
+        prompt = fill(prompts.REWRITE, question=question.text, history=history, n=MOST_QUERIES)
         return Call.of("rewrite", prompt, max_new_tokens=QUERY_TOKENS)
 
     def _cost_to_recall(self, question: Question) -> Cost:

@@ -12,6 +12,7 @@ from ..accountant import Accountant, Call
 from ..budgets import cut
 from ..splitters import by_tokens
 from ..strategy import Kit
+from ..templates import fill
 from ..values import Budget, Cost, Item, Question, Recalled, Step
 from ..window import room_beside
 from . import prompts
@@ -79,4 +80,4 @@ class Summary(Baseline):
 
 
 def _prompt(text: str) -> str:
-    return prompts.fill(prompts.SUMMARISE, text=text, n=int(SUMMARY_TOKENS * _WORDS_PER_TOKEN))
+    return fill(prompts.SUMMARISE, text=text, n=int(SUMMARY_TOKENS * _WORDS_PER_TOKEN))

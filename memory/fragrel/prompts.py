@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from ..choices import lettered
+from ..templates import fill
 from ..values import Question
 
 STORY = """\
@@ -73,16 +74,13 @@ Topics:
 
 Answer with a JSON list of numbers and nothing else, for example [2, 5] or []."""
 
-_FIELD = re.compile(r"\{(context|question|choices)\}")
 _UTTERANCE = re.compile(r"\n(?=(?:user|bot): )")
 
 
 def story_prompt(question: Question, context: str) -> str:
     """The question's own template, or the one that suits it, with everything put in."""
     template = question.template or (CHOICES if question.choices else STORY)
-    fields = {"context": context, "question": question.text, "choices": lettered(question.choices)}
-    # In one pass: braces in a story are no fields.
-    return _FIELD.sub(lambda match: fields[match[1]], template)
+    return fill(template, context=context, question=question.text, choices=lettered(question.choices))
 
 
 def flattened(round_text: str) -> str:

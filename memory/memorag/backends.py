@@ -24,10 +24,11 @@ from ...llm.conversation import FRAME_TOKENS
 from ...llm.kept_prefix import ROOM_TOKENS, CannotKeep, Keeper, KeptPrefix
 from ...llm.protocol import Cancel, CodeModel, Message, ModelError
 from ..accountant import Accountant, Call
+from ..templates import fill
 from ..values import Cost
 from ..window import room_beside
 from .gists import GistPlan, write_gists
-from .prompts import PROMPTS, Language, Prompts, fill
+from .prompts import PROMPTS, Language, Prompts
 
 CLUE_TOKENS = 128
 KEY_POINT_TOKENS = 512

@@ -12,9 +12,10 @@ from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call
 from ..budgets import cut
 from ..splitters import by_tokens
+from ..templates import fill
 from ..values import Cost, Item
 from ..window import room_beside
-from .prompts import PROMPTS, Language, fill
+from .prompts import PROMPTS, Language
 
 PROMPT_TOKENS = 128
 """At most, of what is said around a piece."""

@@ -130,11 +130,3 @@ def language_of(text: str) -> Language:
 
 
 _CHINESE, _KANA = re.compile("[\u3400-\u9fff]"), re.compile("[\u3041-\u30ff]")
-
-
-def fill(template: str, **values: str) -> str:
-    """The template with its values, each put in once: braces in a value are text."""
-    return _PLACE.sub(lambda match: values.get(match[1], match[0]), template)
-
-
-_PLACE = re.compile(r"\{(\w+)\}")

@@ -15,9 +15,10 @@ from typing import Any
 from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call, Unreadable
 from ..splitters import count_words
+from ..templates import fill
 from ..words import terms_of
 from .clues import each_once, read_clues
-from .prompts import PROMPTS, fill, language_of
+from .prompts import PROMPTS, language_of
 
 FEWEST_CLUES = 1
 LEAST_SHARE = 0.5

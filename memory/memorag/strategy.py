@@ -19,13 +19,14 @@ from ..embedding_kept import KeepingEmbedder
 from ..remembered import Remembered
 from ..scoring import Indexer, SegmentIndex, indexer
 from ..strategy import CANCELLED, Kit
+from ..templates import fill
 from ..values import Answer, Budget, Cost, Item, Question, Recalled, Step
 from ..window import room_beside
 from .backends import ANSWER_TOKENS, CLUE_TOKENS, KEY_POINT_TOKENS, MemoryBackend, PromptedMemory, choose_kind
 from .clues import Clue, each_once, read_clues
 from .clues import Kind as ClueKind
 from .hits import Found, search, the_beginning
-from .prompts import PROMPTS, Prompts, fill
+from .prompts import PROMPTS, Prompts
 from .saving import VECTORS, load_text, save_text
 from .settings import MemoRAGSettings, Task
 from .text import Held, asked, held_text

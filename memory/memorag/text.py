@@ -13,8 +13,9 @@ from itertools import groupby
 from ..budgets import cut
 from ..choices import with_choices
 from ..splitters import by_tokens
+from ..templates import fill
 from ..values import Item, Question, Segment, content_key
-from .prompts import PROMPTS, Language, fill, language_of
+from .prompts import PROMPTS, Language, language_of
 
 HISTORY_TOKENS = 256
 """Of a conversation before a question, from its end: what "it" means stands there."""

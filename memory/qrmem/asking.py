@@ -7,7 +7,6 @@ answer could be read, `Stopped` when cancelled.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,6 +15,7 @@ from typing import Any, TypeVar
 from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call, Stopped, TooLong, Unreadable
 from ..choices import read_letter, with_choices
+from ..templates import fill
 from ..values import Question, Segment
 from . import prompts
 from .merging import Name, Pair
@@ -129,7 +129,7 @@ class Asking:
             form = prompts.AS_PHRASE
         if question.template:
             asked = with_choices(question)
-            prompt = _filled(question.template, {"context": context, "question": asked})
+            prompt = fill(question.template, context=context, question=asked)
         else:
             prompt = prompts.ANSWER.substitute(form=form, segments=context, question=with_choices(question))
         call = Call.of("answer", prompt, max_new_tokens=ANSWER_TOKENS)
@@ -154,8 +154,3 @@ def shown(segments: Sequence[Segment]) -> str:
 
 def _listed(lines: Sequence[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
-
-
-def _filled(template: str, values: dict[str, str]) -> str:
-    # In one pass, so that what is put in is not looked through for further places.
-    return re.sub(r"\{(context|question)\}", lambda match: values[match.group(1)], template)

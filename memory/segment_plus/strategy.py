@@ -17,6 +17,7 @@ from ..remembered import Remembered
 from ..scoring import Bm25Index, Indexer, best
 from ..splitters import by_tokens
 from ..strategy import CANCELLED, Kit
+from ..templates import fill
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
 from ..window import room_beside, window_of
 from . import prompts
@@ -190,8 +191,8 @@ class SegmentPlus:
 
     def _last_call(self, question: Question, context: str) -> Call:
         form = prompts.FORMS["choice" if question.choices else question.task if question.task in prompts.FORMS else ""]
-        template = question.template or prompts.ANSWER.replace("{form}", form)
-        prompt = template.replace("{question}", with_choices(question)).replace("{context}", context)
+        template = question.template or prompts.ANSWER
+        prompt = fill(template, context=context, question=with_choices(question), form=form)
         return Call.of("answer", prompt, max_new_tokens=self._settings.answer_tokens)
 
     def _spent(self) -> Cost:
