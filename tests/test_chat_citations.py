@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -287,16 +288,16 @@ def test_a_fenced_block_without_places_comes_line_by_line():
     assert stream.feed(" = 2\n```\n") == "y = 2\n```\n"
 
 
+# fmt: off
 PIECES = st.one_of(
     st.text(max_size=12),
-    st.sampled_from(
-        [
-            "shop/price.py", "price.py", "docs/guide.md", "a.py", ":6-8", ":1", "#L3-L5", " lines 6 to 8", "[1]", "[2, 7]",
-            "`", "```\n", "(", ")", "[", "](", ". ", "\n", " in ", " see ", "total_price", "discount", "def ", "the price",
-            "6:8:", "https://", "Makefile", ", ", "- ", "\r", "line 3", " of ", "**", "。", "在",
-        ]
-    ),
-)  # fmt: skip
+    st.sampled_from([
+        "shop/price.py", "price.py", "docs/guide.md", "a.py", ":6-8", ":1", "#L3-L5", " lines 6 to 8", "[1]", "[2, 7]",
+        "`", "```\n", "(", ")", "[", "](", ". ", "\n", " in ", " see ", "total_price", "discount", "def ", "the price",
+        "6:8:", "https://", "Makefile", ", ", "- ", "\r", "line 3", " of ", "**", "。", "在",
+    ]),
+)
+# fmt: on
 TEXTS = st.lists(PIECES, max_size=25).map("".join)
 
 
@@ -321,7 +322,7 @@ def test_citations_resolve_and_hold_what_they_say_they_hold(text):
 def test_a_stream_gives_what_the_whole_text_gives(text, cuts):
     edges = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
     stream = CheckedStream(SOURCES, CASE)
-    pieces = [stream.feed(text[start:end]) for start, end in zip(edges, edges[1:], strict=False)]
+    pieces = [stream.feed(text[start:end]) for start, end in pairwise(edges)]
     assert "".join(pieces) + stream.finish() == check(text, SOURCES, CASE).text
 
 

@@ -15,9 +15,10 @@ from weft.llm.protocol import Message, ModelUnreachable
 from weft.memory.storage import NoConversation
 from weft.server.chat.certainty import FOUND_ABOVE
 from weft.server.chat.commands import COMMANDS, read_command
-from weft.server.chat.conversation import NOTHING_CITED, STOPPED
+from weft.server.chat.conversation import NOTHING_CITED
 from weft.server.chat.ellipsis import is_elliptical, is_faithful, resolved
 from weft.server.chat.extractive import NO_MODEL
+from weft.server.chat.keeping import STOPPED
 from weft.server.chat.places import find_mentions
 from weft.server.chat.prompts import NOT_FOUND, defused, question_messages
 from weft.server.chat.sources import Sources

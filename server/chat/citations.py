@@ -22,6 +22,7 @@ from .omission import lead_start, stands_alone, without_mention
 from .places import MAY_BEGIN, Mention, find_mentions, looks_like_a_file
 from .sources import Source, Sources
 from .support import Claim, holds, lines_with, read_claim
+from .units import FENCE_BELOW, begins_block, code_of, unit_end
 from .values import Case, Citation
 
 NEAR_LINES = 12
@@ -74,7 +75,7 @@ class CheckedStream:
         """What may be shown after these further characters."""
         self._pending += piece.replace("\r", "")  # a lone one would write over its line in a terminal
         out = ""
-        while (end := self._unit_end()) is not None:
+        while (end := unit_end(self._pending, self._names_a_place)) is not None:
             out += self._unit(end)
         return self._shown(out + self._part())
 
@@ -87,37 +88,14 @@ class CheckedStream:
             self._written.append(text)
         return text
 
-    # Units: a sentence, a fenced block, or a sentence that ends its line with a citation and the block below it.
-
-    def _unit_end(self) -> int | None:
-        """Where the unit that is being written ends; None while that is not known."""
-        text = self._pending
-        if not text.strip() or _may_open_fence(text):
-            return text.find("\n") + 1 or None if not text.strip() else None
-        if _FENCE.match(text):
-            return _block_end(text, 0)
-        for found in _SENTENCE_END.finditer(text):
-            if not _NO_END.search(text[: found.end()]):
-                break
-        else:
-            return None
-        end = found.end()
-        if not found[0].endswith("\n") or next(self._mentions(text[:end]), None) is None:
-            return end
-        below = _BLANK_LINES.match(text, end)
-        start = below.end() if below else end
-        if not text[start:] or _may_open_fence(text[start:]):
-            return None
-        return _block_end(text, start) if _FENCE.match(text, start) else end
-
     def _part(self) -> str:
         """Of a unit that is not complete, what no citation can change."""
         text = self._pending
-        if _FENCE.match(text) or _may_open_fence(text):
+        if begins_block(text):
             lines = text.splitlines(keepends=True)
             end = 0
             for line in lines:
-                if not line.endswith("\n") or next(self._mentions(line), None) is not None:
+                if not line.endswith("\n") or self._names_a_place(line):
                     break
                 end += len(line)
         else:
@@ -137,9 +115,9 @@ class CheckedStream:
 
     def _checked(self, unit: str) -> str:
         mentions = list(self._mentions(unit))
-        fence = _FENCE_ANYWHERE.search(unit)
+        fence = FENCE_BELOW.search(unit)
         end = len(unit) if fence is None else fence.start()
-        block = _code_of(unit[end:], [mention.start - end for mention in mentions])
+        block = code_of(unit[end:], [mention.start - end for mention in mentions])
         said = read_claim(_outside(unit[:end], mentions), "")
         whole = read_claim(_outside(unit[:end], mentions), "", block)
         whole = whole if whole.says_something else self._said
@@ -193,6 +171,9 @@ class CheckedStream:
         citation = Citation(source.path, *found, "\n".join(source.between(*found)), source.folder)
         self._citations.setdefault((source.folder, source.path, *found), citation)
         return citation.place
+
+    def _names_a_place(self, text: str) -> bool:
+        return next(self._mentions(text), None) is not None
 
     def _mentions(self, text: str) -> Iterator[Mention]:
         spans = [found.span() for found in _CODE.finditer(text)]
@@ -275,39 +256,6 @@ def _outside(text: str, mentions: Sequence[Mention]) -> str:
     return " ".join(text[end:start] for end, start in zip(ends, starts, strict=True))
 
 
-def _code_of(block: str, named_at: Sequence[int]) -> str:
-    """The lines inside a fenced block that name no place."""
-    kept, at = [], 0
-    for line in block.split("\n"):
-        named = any(at <= start < at + len(line) + 1 for start in named_at)
-        if not named and not _FENCE_ANYWHERE.match(line):
-            kept.append(line)
-        at += len(line) + 1
-    return "\n".join(kept)
-
-
-def _may_open_fence(text: str) -> bool:
-    """Whether this is the beginning of a fence, of which it can't be said yet whether it is one."""
-    begun = text.lstrip(" ")
-    return len(begun) < 3 and len(text) - len(begun) <= 3 and (begun in ("`", "``", "~", "~~"))
-
-
-def _block_end(text: str, start: int) -> int | None:
-    """Where the fenced block that begins at `start` ends; None while it is open."""
-    opened = _FENCE.match(text, start)
-    assert opened is not None
-    mark = opened["mark"]
-    closing = re.compile(rf"^ {{0,3}}{re.escape(mark)}{re.escape(mark[0])}*[ \t]*\n", re.MULTILINE)
-    first_line = text.find("\n", start)
-    closed = None if first_line < 0 else closing.search(text, first_line + 1)
-    return None if closed is None else closed.end()
-
-
-_FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})")
-_FENCE_ANYWHERE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})", re.MULTILINE)
-_BLANK_LINES = re.compile(r"(?:[ \t]*\n)*")
-_SENTENCE_END = re.compile(r"\n|[.!?][\"')\]`*_]*[ \t]|[\u3002\uff01\uff1f]")
-_NO_END = re.compile(r"(?:^[ \t]*\d+|\b(?:e\.g|i\.e|cf|vs|etc|resp|approx|no))\.[ \t]$", re.IGNORECASE)
 _CODE = re.compile(
     r"(?:^ {0,3}(?P<fence>`{3,}|~{3,}).*?(?:^ {0,3}(?P=fence)|\Z))|(?P<ticks>`+)[^`\n]+(?P=ticks)", re.M | re.S
 )

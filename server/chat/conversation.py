@@ -9,20 +9,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from ...llm import Cancel
-from ...memory.storage import MemoryStore, NoConversation, Turn
+from ...memory.storage import Turn
 from ...memory.strategy import Kit
-from ...retrieval import RepositoryIndex
-from ..config import Config
-from ..documents import FolderDocuments
-from ..models import ModelChain
-from ..recent_edits import RecentEdits
 from .commands import (
     COMMANDS,
     Command,
@@ -35,21 +28,16 @@ from .commands import (
     recent_case,
     where_case,
 )
+from .desk import Desk
 from .ellipsis import is_elliptical, names_in, resolved
 from .evidence import GatherOptions
 from .extractive import extractive
-from .jsonable import citation_json
+from .keeping import Keeper
 from .past import past_of, what_was_said
 from .prompts import NOT_FOUND
 from .sources import Sources
 from .values import Case, Exhibit, Reply
 from .writing import NOBODY, AnswerWriter, Listener, Written
-
-KEPT_EVERY_S = 1.0
-"""So often the answer that is being written goes to disk."""
-
-STOPPED = "\n\n(The answer was stopped here.)"
-"""Ends an answer in the history that is not whole."""
 
 NOTHING_CITED = "No line of the repository was cited for this. The evidence that it was written from:"
 
@@ -64,42 +52,6 @@ _OF_THE_CONVERSATION = re.compile(
 
 
 NO_MODEL_HERE = "No model that holds conversations is configured."
-
-
-class Desk(Protocol):
-    """What a chat needs of its workspace."""
-
-    @property
-    def config(self) -> Config: ...
-
-    @property
-    def memory(self) -> MemoryStore: ...
-
-    @property
-    def models(self) -> ModelChain: ...
-
-    def indexes(self) -> Mapping[str, RepositoryIndex]:
-        """The snapshots by folder, unsaved edits included."""
-        ...
-
-    def documents(self, folder: Path | str) -> FolderDocuments: ...
-
-    def gather(
-        self,
-        question: str,
-        folder: Path | str | None = None,
-        *,
-        options: GatherOptions | None = None,
-        turns: Sequence[Exhibit] = (),
-    ) -> Case: ...
-
-    def recent_edits(self) -> Mapping[str, RecentEdits]:
-        """By folder."""
-        ...
-
-    def wait_for_completions(self, cancel: Cancel) -> None:
-        """Until no completion is asked for, or for a moment at most."""
-        ...
 
 
 class Chat:
@@ -143,17 +95,17 @@ class Chat:
             check_strategy(strategy)
         wanted = _Wanted(question, command, selection, folder, strategy)
         if not remember:
-            return self._reply(wanted, (), _Keeper(), listener, cancel)
+            return self._reply(wanted, (), Keeper(), listener, cancel)
         said = self._desk.memory.conversations
         id = conversation_id or said.begin("" if folder is None else str(folder))
-        keeper = _Keeper(self._desk.memory, id, said.ask(id, question))
+        keeper = Keeper(self._desk.memory, id, said.ask(id, question))
         before = [turn for turn in said.turns(id) if turn.number < keeper.number]
         reply = self._reply(wanted, before, keeper, listener, cancel)
         keeper.keep(reply, is_whole=not cancel.cancelled)
         return reply
 
     def _reply(
-        self, wanted: _Wanted, before: Sequence[Turn], keeper: _Keeper, listener: Listener, cancel: Cancel
+        self, wanted: _Wanted, before: Sequence[Turn], keeper: Keeper, listener: Listener, cancel: Cancel
     ) -> Reply:
         options = self._desk.config.chat
         writer = AnswerWriter(
@@ -267,39 +219,6 @@ class _Wanted:
     selection: Selection | None
     folder: Path | str | None
     strategy: str
-
-
-class _Keeper:
-    """Where one turn is kept; nowhere without a memory, and when its conversation was deleted meanwhile."""
-
-    def __init__(self, memory: MemoryStore | None = None, conversation_id: str = "", number: int = 0) -> None:
-        self._memory = memory
-        self.conversation_id, self.number = conversation_id, number
-        self._next_s = time.monotonic() + KEPT_EVERY_S
-
-    def keep_part(self, text: str) -> None:
-        """An answer that is being written, now and then."""
-        if self._memory is not None and time.monotonic() >= self._next_s:
-            with suppress(NoConversation):
-                self._memory.conversations.answer(self.conversation_id, self.number, text + STOPPED)
-            self._next_s = time.monotonic() + KEPT_EVERY_S
-
-    def keep(self, reply: Reply, *, is_whole: bool) -> None:
-        if self._memory is None:
-            return
-        shown = [
-            {"kind": e.kind, "folder": e.folder, "place": e.place, "symbol": e.symbol, "why": e.why}
-            for e in reply.case.exhibits
-        ]
-        with suppress(NoConversation):
-            self._memory.conversations.answer(
-                self.conversation_id,
-                self.number,
-                reply.text if is_whole else reply.text + STOPPED,
-                citations=[citation_json(citation) for citation in reply.citations],
-                model=reply.model,
-                evidence=shown,
-            )
 
 
 def _composed(written: Written, case: Case, listener: Listener) -> Reply:

@@ -1,0 +1,53 @@
+"""What a chat needs of its workspace, and nothing more of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from ...llm import Cancel
+from ...memory.storage import MemoryStore
+from ...retrieval import RepositoryIndex
+from ..config import Config
+from ..documents import FolderDocuments
+from ..models import ModelChain
+from ..recent_edits import RecentEdits
+from .evidence import GatherOptions
+from .values import Case, Exhibit
+
+
+class Desk(Protocol):
+    """A workspace, as the chat sees it. Thread-safe."""
+
+    @property
+    def config(self) -> Config: ...
+
+    @property
+    def memory(self) -> MemoryStore: ...
+
+    @property
+    def models(self) -> ModelChain: ...
+
+    def indexes(self) -> Mapping[str, RepositoryIndex]:
+        """The snapshots by folder, unsaved edits included."""
+        ...
+
+    def documents(self, folder: Path | str) -> FolderDocuments: ...
+
+    def gather(
+        self,
+        question: str,
+        folder: Path | str | None = None,
+        *,
+        options: GatherOptions | None = None,
+        turns: Sequence[Exhibit] = (),
+    ) -> Case: ...
+
+    def recent_edits(self) -> Mapping[str, RecentEdits]:
+        """By folder."""
+        ...
+
+    def wait_for_completions(self, cancel: Cancel) -> None:
+        """Until no completion is asked for, or for a moment at most."""
+        ...
