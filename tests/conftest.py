@@ -25,6 +25,7 @@ from hypothesis import settings
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 from weft.llm.engines import FloatArray, OutOfMemory
+from weft.llm.local_model import LocalModel, LocalSettings
 from weft.llm.protocol import (
     Cancel,
     ChatRequest,
@@ -623,6 +624,64 @@ class ToyEngine:
 def toy_engine() -> type[ToyEngine]:
     """A language model of no weights and exact arithmetic."""
     return ToyEngine
+
+
+class Bytes:
+    """A tokenizer with a token for each byte, and an end."""
+
+    n_vocabulary = 257
+    special_tokens: frozenset[str] = frozenset()
+    ends = frozenset({256})
+    start = None
+
+    def special(self, text: str) -> int | None:
+        return None
+
+    def encode(self, text: str) -> list[int]:
+        return list(text.encode("utf-8", "replace"))
+
+    def bytes_of(self, token: int) -> bytes:
+        return bytes([token]) if token < 256 else b""
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        return bytes(tokens).decode("utf-8", "replace")
+
+
+def _chat_tokens(messages: Sequence[Message]) -> list[int]:
+    return Bytes().encode("".join(f"<{message.role[0]}>{message.text}\n" for message in messages) + "<a>")
+
+
+@pytest.fixture(scope="session")
+def chat_tokens() -> Callable[[Sequence[Message]], list[int]]:
+    """The template of `toy_chat_model`: `<u>said\\n<a>`, a token for each byte."""
+    return _chat_tokens
+
+
+@pytest.fixture
+def toy_chat_model() -> Callable[..., LocalModel]:
+    """`toy_chat_model()`: one over a toy engine, which is `model.engine`. The first `seed` makes other weights.
+
+    What else is given is a setting of the model or, by any other name, of the engine.
+    """
+
+    def make(seed: int = 0, template: Any = _chat_tokens, **given: Any) -> LocalModel:
+        options = {name: given.pop(name) for name in list(given) if name in LocalSettings.__dataclass_fields__}
+        engine = ToyEngine(257, seed=seed, order=3, context_tokens=100_000, **given)
+        model = LocalModel(
+            engine,
+            Bytes(),
+            name="toy",
+            backend="onnx",
+            fim=None,
+            settings=LocalSettings(**{"prompt_ms": 10**9, "speculate": False, **options}),
+            chat_tokens=template,
+            weights=lambda: f"weights {seed}",
+        )
+        model.prepare(Cancel())
+        model.engine = engine  # type: ignore[attr-defined]
+        return model
+
+    return make
 
 
 Script = Callable[[tuple[Message, ...]], str] | Sequence[tuple[str, "str | Exception | list[str | Exception]"]]

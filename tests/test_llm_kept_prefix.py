@@ -26,56 +26,13 @@ ARTICLE = (Message("user", "Read this. " + "A fox lived in the wood. " * 20), Me
 QUESTIONS = ("Who lived there?", "Where?", "Why did it leave the wood so late in the year?", "Who lived there?")
 
 
-class Bytes:
-    """A tokenizer with a token for each byte, and an end."""
-
-    n_vocabulary = 257
-    special_tokens: frozenset[str] = frozenset()
-    ends = frozenset({256})
-    start = None
-
-    def special(self, text: str) -> int | None:
-        return None
-
-    def encode(self, text: str) -> list[int]:
-        return list(text.encode("utf-8", "replace"))
-
-    def bytes_of(self, token: int) -> bytes:
-        return bytes([token]) if token < 256 else b""
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        return bytes(tokens).decode("utf-8", "replace")
-
-
-def chat_tokens(messages: Sequence[Message]) -> list[int]:
-    return Bytes().encode("".join(f"<{message.role[0]}>{message.text}\n" for message in messages) + "<a>")
+Make = Callable[..., LocalModel]
+Template = Callable[[Sequence[Message]], "list[int]"]
 
 
 @pytest.fixture
-def model(toy_engine: Any) -> Callable[..., LocalModel]:
-    """`model()`: one over a toy engine, which is `model.engine`. The first `seed` makes other weights."""
-
-    def make(seed: int = 0, template: Any = chat_tokens, **given: Any) -> LocalModel:
-        options = {name: given.pop(name) for name in list(given) if name in LocalSettings.__dataclass_fields__}
-        engine = toy_engine(257, seed=seed, order=3, **given)
-        made = LocalModel(
-            engine,
-            Bytes(),
-            name="toy",
-            backend="onnx",
-            fim=None,
-            settings=LocalSettings(**{"prompt_ms": 10_000_000, "speculate": False, **options}),
-            chat_tokens=template,
-            weights=lambda: f"weights {seed}",
-        )
-        made.prepare(Cancel())
-        made.engine = engine  # type: ignore[attr-defined]
-        return made
-
-    return make
-
-
-Make = Callable[..., LocalModel]
+def model(toy_chat_model: Make) -> Make:
+    return toy_chat_model
 
 
 def ask(question: str, n: int = 12, before: Sequence[Message] = ()) -> ChatRequest:
@@ -251,16 +208,16 @@ def test_a_model_without_a_template_keeps_nothing_and_says_so(model: Make):
         model(template=None).keep(ARTICLE)
 
 
-def test_what_every_question_leaves_alone_is_what_is_shared():
+def test_what_every_question_leaves_alone_is_what_is_shared(chat_tokens: Template):
     tokens = shared_tokens(chat_tokens, ARTICLE)
     for question in ("Who?", "北", "\n", ""):
         assert chat_tokens((*ARTICLE, Message("user", question)))[: len(tokens)] == list(tokens)
     assert bytes(tokens).endswith(b"<u>")
 
 
-def test_a_template_that_writes_the_beginning_by_what_follows_is_refused(model: Make):
+def test_a_template_that_writes_the_beginning_by_what_follows_is_refused(model: Make, chat_tokens: Template):
     def counting(messages: Sequence[Message]) -> list[int]:
-        return Bytes().encode(f"{'x' * len(messages[-1].text)}") + chat_tokens(messages)
+        return list(b"x" * len(messages[-1].text)) + chat_tokens(messages)
 
     kept = model(template=counting).keep(ARTICLE)
     with pytest.raises(ModelError, match="can't be kept"):

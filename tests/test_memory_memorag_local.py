@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from weft.llm.instructed import InstructedModel
 from weft.llm.local_model import LocalModel, LocalSettings
-from weft.llm.protocol import Cancel, Message, ModelError
+from weft.llm.protocol import Cancel, ModelError
 from weft.memory import Accountant, Budget, Item, Kit, Question
 from weft.memory.memorag import GistPlan, MemoRAG, MemoRAGSettings
 
@@ -18,54 +18,12 @@ WHO = Question("Who has the violin?")
 STORY = " ".join(f"Shop {i} has a sign with a {thing}." for i, thing in enumerate(("fox", "lamp", "violin") * 12))
 
 
-class Bytes:
-    """A tokenizer with a token for each byte, and an end."""
-
-    n_vocabulary = 257
-    special_tokens: frozenset[str] = frozenset()
-    ends = frozenset({256})
-    start = None
-
-    def special(self, text: str) -> int | None:
-        return None
-
-    def encode(self, text: str) -> list[int]:
-        return list(text.encode("utf-8", "replace"))
-
-    def bytes_of(self, token: int) -> bytes:
-        return bytes([token]) if token < 256 else b""
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        return bytes(tokens).decode("utf-8", "replace")
-
-
-def chat_tokens(messages: Sequence[Message]) -> list[int]:
-    return Bytes().encode("".join(f"<{message.role[0]}>{message.text}\n" for message in messages) + "<a>")
+Make = Callable[..., LocalModel]
 
 
 @pytest.fixture
-def local(toy_engine: Any) -> Callable[..., LocalModel]:
-    def make(seed: int = 0, **given: Any) -> LocalModel:
-        options = {name: given.pop(name) for name in list(given) if name in LocalSettings.__dataclass_fields__}
-        engine = toy_engine(257, seed=seed, order=3, context_tokens=100_000, **given)
-        model = LocalModel(
-            engine,
-            Bytes(),
-            name="toy",
-            backend="onnx",
-            fim=None,
-            settings=LocalSettings(**{"prompt_ms": 10**9, "context_tokens": 8192, "speculate": False, **options}),
-            chat_tokens=chat_tokens,
-            weights=lambda: f"weights {seed}",
-        )
-        model.prepare(Cancel())
-        model.engine = engine  # type: ignore[attr-defined]
-        return model
-
-    return make
-
-
-Make = Callable[..., LocalModel]
+def local(toy_chat_model: Make) -> Make:
+    return lambda seed=0, **given: toy_chat_model(seed, **{"context_tokens": 8192, **given})
 
 
 def memorag(model: Any, text: str = STORY, **settings: Any) -> MemoRAG:
