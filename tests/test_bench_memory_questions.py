@@ -105,8 +105,13 @@ def test_questions_of_a_tree_are_asked_and_tabled(tmp_path, monkeypatch, capsys)
         encoding="utf-8",
     )
     monkeypatch.setattr(questions, "_HERE", tmp_path)
-    assert questions.main(["--work", str(tmp_path), "--repository", "scrapy"]) == 0
+    rows = tmp_path / "rows.jsonl"
+    assert questions.main(["--work", str(tmp_path), "--repository", "scrapy", "--rows", str(rows)]) == 0
     printed = capsys.readouterr().out
     assert "| weft, callers | 1 | 100.0 |" in printed
     assert "“Not found” of 1 that nothing answers: 100.0 %" in printed
-    assert json.loads(printed.splitlines()[-1])["rows"]["weft"][0]["id"] == "scrapy/01"
+    assert json.loads(printed.splitlines()[-1])["results"]["weft"]["recall@1"] == 100.0
+    assert [json.loads(line)["id"] for line in rows.read_text(encoding="utf-8").splitlines()] == [
+        "scrapy/01",
+        "scrapy/02",
+    ]

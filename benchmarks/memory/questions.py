@@ -166,6 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="weft bench memory questions", description=__doc__.partition("\n\n")[0])
     parser.add_argument("--work", type=Path, required=True, help="folder for the archives; they are fetched with pip")
     parser.add_argument("--repository", choices=REPOSITORIES, action="append", help="default: all three")
+    parser.add_argument("--rows", type=Path, metavar="FILE", help="write a JSON line for every question")
     parser.add_argument("--show", action="store_true", help="every question with what was found")
     options = parser.parse_args(arguments)
     rows: dict[str, list[Row]] = {"words alone": [], "weft": []}
@@ -183,7 +184,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if options.show:
                     _show(question, rows["weft"][-1])
     print(table(rows))
-    print(json.dumps({"benchmark": "memory questions", "machine": processor(), "rows": _summary(rows)}))
+    if options.rows is not None:
+        options.rows.write_text("".join(f"{json.dumps(asdict(row))}\n" for row in rows["weft"]), encoding="utf-8")
+    print(json.dumps({"benchmark": "memory questions", "machine": processor(), "results": _summary(rows)}))
     return 0
 
 
@@ -242,7 +245,13 @@ def _line(name: str, rows: Sequence[Row]) -> str:
 
 
 def _summary(rows: dict[str, list[Row]]) -> dict[str, Any]:
-    return {name: [asdict(row) for row in all_rows] for name, all_rows in rows.items()}
+    """Recall by depth, of everything that is answerable."""
+    answerable = {name: [row for row in some if row.kind != "unanswerable"] for name, some in rows.items()}
+    return {
+        name: {f"recall@{k}": round(100 * statistics.fmean(row.recall[k] for row in some), 1) for k in DEPTHS}
+        for name, some in answerable.items()
+        if some
+    }
 
 
 def _show(question: RepositoryQuestion, row: Row) -> None:
