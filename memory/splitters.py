@@ -129,6 +129,14 @@ def fill(
     return filled
 
 
+def most_pieces(n_tokens: int, size: int) -> int:
+    """How many pieces `fill` makes of so many tokens at most, as two neighbours are more than one piece holds.
+
+    Where many sentences are longer than a piece there may be half as many more.
+    """
+    return 2 * n_tokens // size + 1
+
+
 def segments_of(item: Item, pieces: Iterable[str]) -> list[Segment]:
     """The segments of an item from the pieces that it was cut into."""
     segments, start, line = list[Segment](), 0, item.first_line

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft.memory import Item
 from weft.memory.documents import by_headings
-from weft.memory.splitters import by_lines, by_tokens, by_turns, by_words, count_words
+from weft.memory.splitters import by_lines, by_tokens, by_turns, by_words, count_words, most_pieces
 from weft.retrieval.fragments import Slicing
 
 TEXTS = st.text(st.sampled_from("ab cd.!?;。？\n\n 你好é1_🛒\r\t#"), max_size=200)
@@ -143,6 +143,25 @@ def test_windows_overlap_by_half():
 def test_a_round_is_one_segment_numbered_as_it_is():
     (segment,) = by_turns()(Item("chat", "user: a. b.\nbot: c.", "turn", 7, 9.0))
     assert (segment.number, segment.text, segment.said_at) == (7, "user: a. b.\nbot: c.", 9.0)
+
+
+def test_rounds_stay_whole_beside_documents_that_are_cut():
+    split = by_turns(by_words(2))
+    assert len(split(Item("chat", "one two. three four.", "turn", 7))) == 1
+    assert len(split(Item("a.md", "one two. three four."))) == 2
+
+
+@given(st.lists(st.integers(1, 8), max_size=30), st.integers(9, 20))
+def test_sentences_that_fit_make_no_more_pieces_than_expected(lengths, size):
+    text = "".join("a" * n + "." for n in lengths)
+    assert len(by_tokens(size, len)(Item("a", text))) <= most_pieces(len(text), size)
+
+
+def test_sentences_that_do_not_fit_make_half_as_many_pieces_more():
+    """A known limit of the bound, which is what estimates go by."""
+    text = ("a." + "b " + "c" * 101) * 30
+    n_pieces = len(by_tokens(100, len, hard=True)(Item("a", text)))
+    assert 1 < n_pieces / most_pieces(len(text), 100) <= 1.5
 
 
 def test_sections_stay_together_up_to_the_size():

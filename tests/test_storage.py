@@ -96,8 +96,8 @@ def test_what_was_spoken_in_last_is_listed_first(store):
 
 
 def test_a_list_can_ask_for_words_in_title_and_turns(store):
-    shop, other = said(store, ("The price of tea", "Two coins")), said(store, ("Weather", "Rain"))
-    store.conversations.rename(other, "About clouds")
+    shop, other = said(store, ("The price of tea", "Two coins")), store.conversations.begin(title="About clouds")
+    store.conversations.ask(other, "Rain?")
     assert [c.id for c in store.conversations.list(text="COINS tea")] == [shop]
     assert [c.id for c in store.conversations.list(text="cloud")] == [other]
     assert store.conversations.list(text="tea rain") == ()
@@ -119,12 +119,11 @@ def test_a_search_with_a_thousand_words_is_a_search(store):
     assert len(store.conversations.search("word " * 1000)) == 1
 
 
-@pytest.mark.parametrize("what", ["ask", "answer", "rename"])
+@pytest.mark.parametrize("what", ["ask", "answer"])
 def test_an_unknown_conversation_is_said_to_be_unknown(store, what):
     calls = {
         "ask": lambda: store.conversations.ask("nobody", "?"),
         "answer": lambda: store.conversations.answer(said(store, ("a", "b")), 7, "!"),
-        "rename": lambda: store.conversations.rename("nobody", "x"),
     }
     with pytest.raises(NoConversation, match="forgotten"):
         calls[what]()

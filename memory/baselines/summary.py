@@ -10,7 +10,7 @@ from functools import partial
 from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call
 from ..budgets import cut
-from ..splitters import by_tokens
+from ..splitters import by_tokens, most_pieces
 from ..strategy import Kit
 from ..templates import fill
 from ..values import Budget, Cost, Item, Question, Recalled, Step
@@ -73,7 +73,7 @@ class Summary(Baseline):
         for _ in range(MOST_ROUNDS):
             if n_tokens <= room:
                 break
-            n_pieces = 2 * n_tokens // size + 1  # two pieces next to each other are more than one holds
+            n_pieces = most_pieces(n_tokens, size)
             cost += Cost(n_pieces, n_tokens + n_pieces * frame, n_pieces * SUMMARY_TOKENS)
             n_tokens = min(n_tokens, n_pieces * SUMMARY_TOKENS)
         return cost

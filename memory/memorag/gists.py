@@ -11,7 +11,7 @@ from functools import partial
 from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call
 from ..budgets import cut
-from ..splitters import by_tokens
+from ..splitters import by_tokens, most_pieces
 from ..templates import fill
 from ..values import Cost, Item
 from ..window import room_beside
@@ -42,8 +42,7 @@ class GistPlan:
         """An upper bound for a text of `n_tokens` whose gists have to fit into `room` tokens."""
         cost = Cost()
         while True:
-            # Two neighbouring pieces are more than one holds, so there are at most twice as many.
-            n_pieces = min(n_tokens, 2 * n_tokens // self.piece_tokens + 1)
+            n_pieces = min(n_tokens, most_pieces(n_tokens, self.piece_tokens))
             cost += Cost(n_pieces, n_tokens + n_pieces * PROMPT_TOKENS, n_pieces * self.gist_tokens)
             n_shorter = n_pieces * self.gist_tokens
             if n_shorter <= room or n_shorter > LEAST_SHRINKING * n_tokens:

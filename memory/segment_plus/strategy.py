@@ -15,7 +15,7 @@ from ..budgets import fit
 from ..choices import as_answer, with_choices
 from ..remembered import Remembered
 from ..scoring import Bm25Index, Indexer, best
-from ..splitters import by_tokens
+from ..splitters import by_tokens, most_pieces
 from ..strategy import CANCELLED, Kit
 from ..templates import fill
 from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
@@ -117,8 +117,7 @@ class SegmentPlus:
         if settings.filtered:
             cost += Cost(n, written + n * words, n * LABEL_TOKENS)
         if written > self._room(question):
-            # Two batches next to each other are more than one holds, so that there are at most twice as many.
-            merges = min(n, 2 * written // max(1, self._free(question, settings.note_tokens)) + 1)
+            merges = min(n, most_pieces(written, max(1, self._free(question, settings.note_tokens))))
             cost += Cost(
                 MOST_ROUNDS * merges,
                 MOST_ROUNDS * (written + merges * words),

@@ -135,11 +135,6 @@ class Conversations:
         order = "ORDER BY asked_at DESC, conversation, number DESC LIMIT ?"
         return self._turns(f"{_TURNS} WHERE {holds(_SAID)} {order}", *words, limit)
 
-    def rename(self, id: str, title: str) -> None:
-        """Raises NoConversation."""
-        row = (storable(title), id)
-        self._database.write(lambda to: _expect(to.execute("UPDATE conversations SET title = ? WHERE id = ?", row), id))
-
     def delete(self, id: str) -> None:
         """Forget a conversation; its bytes are overwritten. Nothing happens when there is none."""
         self._database.write(lambda to: to.execute("DELETE FROM conversations WHERE id = ?", (id,)))
