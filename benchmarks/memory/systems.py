@@ -16,7 +16,7 @@ from ...memory.fragrel.relations import ContextRelation, Relation, SemanticRelat
 from ...memory.fragrel.scores import related
 from ...memory.scoring import Indexer, indexer
 
-STORY_W_REL, CHAT_W_REL, ALPHA = 0.3, 0.8, 0.5
+STORY_W_REL, ALPHA = 0.3, 0.5
 """The paper's (papers' spec, 1.5)."""
 
 SYSTEMS = ("bm25", "bm25 + A", "bm25 + B", "dense", "dense + A", "dense + B", "hybrid", "hybrid + B")

@@ -1,6 +1,6 @@
 """Questions about stories and documents: segments by their own score and that of the segments around them.
 
-Owns what is remembered, how a question becomes evidence, and the prompt of the story task (papers' spec 1.5 and 1.7).
+Owns how a question becomes evidence, and the prompt of the story task (papers' spec 1.5 and 1.7).
 Knows no formula: those are in `scores` and `relations`.
 """
 

@@ -23,8 +23,6 @@ KINDS: tuple[Kind, ...] = ("none", "semantic", "context")
 
 TABLE_4_WORDS = (1000, 2000, 4000, 8000, 12000, 20000, 28000)
 TABLE_5_VALUES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-TABLE_5_SIZES = ((7500, 500), (12000, 800), (20000, 800))
-"""Words of the budget and of a segment."""
 
 
 @dataclass(frozen=True, slots=True)

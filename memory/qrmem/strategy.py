@@ -1,6 +1,6 @@
 """QRMeM as a strategy: a graph made for the question, a walk over it, and an answer from the segments it found.
 
-Owns what is remembered, the window, and how the parts work together. How a graph is built is in `building`, where a
+Owns the window and how the parts work together. How a graph is built is in `building`, where a
 walk begins in `walking`, how it goes on in `navigation`.
 """
 
