@@ -174,8 +174,9 @@ def _open_file(path: Path, busy_s: float) -> sqlite3.Connection:
 
 
 def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
-    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    # In this order: another process may make the tables and write its name in one transaction between the two.
     (n_tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    (owner,) = connection.execute("PRAGMA application_id").fetchone()
     if owner != APPLICATION_ID and n_tables:
         raise _Unfit("it belongs to another program")
     _check_version(path, connection)
