@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -773,9 +774,19 @@ def scripted_chat() -> type[ScriptedChat]:
 
 
 @pytest.fixture(scope="session")
-def small_chat_model() -> Path:
-    """A small real model that chats, as a transformers directory: `WEFT_SMALL_CHAT_MODEL` names it."""
-    folder = os.environ.get("WEFT_SMALL_CHAT_MODEL", "")
-    if not (Path(folder) / "config.json").is_file():
-        pytest.skip("no small chat model: name a transformers directory in WEFT_SMALL_CHAT_MODEL")
-    return Path(folder)
+def small_chat_model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small real model that chats, as a transformers directory: the one that `WEFT_SMALL_CHAT_MODEL` names.
+
+    Else the tiny model with a template for conversations, which it was not trained on: it goes every way and says
+    nothing.
+    """
+    named = os.environ.get("WEFT_SMALL_CHAT_MODEL")
+    if named:
+        assert (Path(named) / "config.json").is_file(), f"WEFT_SMALL_CHAT_MODEL: no model in {named}"
+        return Path(named)
+    tiny: Path = request.getfixturevalue("tiny_model")
+    folder = tmp_path_factory.mktemp("tiny-chat") / "model"
+    shutil.copytree(tiny / "transformers", folder)
+    template = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}assistant:"
+    (folder / "chat_template.jinja").write_text(template, encoding="utf-8")
+    return folder
