@@ -52,7 +52,7 @@ check: .venv/dev
 	touch $@
 
 .venv/train: .venv/dev
-	$(BIN)/python -m pip install -q -c constraints.txt -e ".[train]"
+	$(BIN)/python -m pip install -q -c constraints.txt -e ".[train,embeddings]"
 	touch $@
 
 clean:
