@@ -19,12 +19,13 @@ from ...memory.storage import MemoryStore
 from ...memory.strategies import STRATEGIES, strategy_named
 from ...memory.strategy import Kit
 from ...retrieval import RepositoryIndex
-from ...retrieval.questions import is_document
+from ...retrieval.questions import is_document, read_question
 from ..config import Config
 from ..documents import FolderDocuments
 from ..embeddings import embedder_of
 from ..secrets import redact
 from .citations import check
+from .evidence import CARRIES_MEANING
 from .extractive import extractive
 from .sources import Sources
 from .values import Case, Exhibit, Reply
@@ -56,7 +57,7 @@ def by_strategy(name: str, question: str, shelf: Shelf, writer: AnswerWriter, ca
     before. Raises ValueError for an unknown name."""
     items = _items(shelf)
     notes: list[str] = []
-    embedder, _ = embedder_of(shelf.config.memory, shelf.memory, cancel)
+    embedder, why = embedder_of(shelf.config.memory, shelf.memory, cancel)
     for accountant in chain(writer.accountants(cancel), [None]):
         kit = Kit(accountant, embedder, shelf.memory.kept)
         if accountant is not None:
@@ -74,7 +75,8 @@ def by_strategy(name: str, question: str, shelf: Shelf, writer: AnswerWriter, ca
         except ModelError as error:
             notes.append(str(error))
             continue
-        case = Case(question, tuple(map(_exhibit, answer.recalled.evidence)), 1.0 if answer.recalled.evidence else 0.0)
+        exhibits = tuple(map(_exhibit, answer.recalled.evidence))
+        case = Case(question, exhibits, 1.0 if exhibits else 0.0, looked_for=_looked_for(question))
         if not answer.text:
             reply = extractive(case, 0.5)
             text, citations, n_dropped = reply.text, reply.citations, 0
@@ -82,7 +84,7 @@ def by_strategy(name: str, question: str, shelf: Shelf, writer: AnswerWriter, ca
             checked = check(answer.text, Sources(shelf.indexes(), case.exhibits), case)
             text, citations, n_dropped = checked.text, checked.citations, checked.n_dropped
         writer.listener.on_text(text)
-        told = tuple(dict.fromkeys((*writer.notes, *notes, *answer.notes)))
+        told = tuple(dict.fromkeys((*writer.notes, *notes, *answer.notes, why)))
         return Reply(text, citations, case, bool(case.exhibits), n_dropped, answer.model, "", answer.cost, told)
     return Reply(
         "Neither a model nor the evidence could answer.", (), Case(question, ()), found=False, notes=tuple(notes)
@@ -98,12 +100,16 @@ def _items(shelf: Shelf) -> list[Item]:
         beside: dict[str, list[str]] = {}
         for segment in shelf.documents(folder).beside_code():
             lines = beside.setdefault(segment.source, [])
-            lines += [""] * (
-                segment.first_line - len(lines)
-            )  # so that each stands on the lines that it has in its file
+            # So that each stands on the lines that it has in its file.
+            lines += [""] * (segment.first_line - len(lines))
             lines += segment.text.rstrip("\n").split("\n")
         items += [Item(path, "\n".join(lines)) for path, lines in beside.items()]
     return items
+
+
+def _looked_for(question: str) -> tuple[str, ...]:
+    """The words of the question that carry meaning: lines that say them are shown."""
+    return tuple(concept.word for concept in read_question(question).concepts if concept.weight >= CARRIES_MEANING)
 
 
 def _exhibit(evidence: Evidence) -> Exhibit:

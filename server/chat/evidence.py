@@ -26,6 +26,9 @@ from .values import Case, Exhibit
 N_WAYS = 6
 """For so many definitions the calls that lead there are given."""
 
+CARRIES_MEANING = 0.5
+"""Words of a question with this weight are what was looked for; lighter ones are around them."""
+
 TURN_SHARE = 0.25
 """Past turns take at most this share of the budget."""
 
@@ -143,7 +146,9 @@ def _words(founds: Sequence[Found]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return (), ()
     concepts = founds[0].wording.concepts
     df = [sum(found.df[number] for found in founds) for number in range(len(concepts))]
-    order = sorted((number for number in range(len(concepts)) if concepts[number].weight >= 0.5), key=lambda n: df[n])
+    order = sorted(
+        (number for number in range(len(concepts)) if concepts[number].weight >= CARRIES_MEANING), key=lambda n: df[n]
+    )
     return tuple(concepts[n].word for n in order), tuple(concepts[n].word for n in order if not df[n])
 
 
