@@ -81,6 +81,9 @@ LONGEST_WAIT_FOR_DOCUMENTS_S = 1.0
 LONGEST_WAIT_S = 0.1
 """A request waits no longer for edits of other files to be indexed; while a first index is built they queue."""
 
+LONGEST_WAIT_FOR_INDEX_S = 60.0
+"""A question waits so long for an index that is being built, and then says that not everything was searched."""
+
 BACKGROUND_NICENESS = 10
 """Of the workers that index while somebody types: who types comes first."""
 
@@ -213,6 +216,10 @@ class Workspace:
             for folder in self._folders:
                 folder.save()
         return report
+
+    def expect_index(self) -> None:
+        """`index` is about to be called: questions wait for it from now on."""
+        self._state = "indexing"
 
     def watch(self) -> None:
         """Follow changes on disk from now on; for editors that do not report them."""
@@ -531,6 +538,17 @@ class Workspace:
         """What was edited lately, by folder."""
         with self._lock:
             return dict(self._recent)
+
+    @property
+    def is_indexing(self) -> bool:
+        """Whether files are being read that nobody can search yet."""
+        return self._state == "indexing"
+
+    def wait_for_index(self, cancel: Cancel) -> None:
+        """Until all files are read, or for a while at most."""
+        until_s = time.monotonic() + LONGEST_WAIT_FOR_INDEX_S
+        while self.is_indexing and time.monotonic() < until_s and not cancel.wait(0.02):
+            pass
 
     def wait_for_completions(self, cancel: Cancel) -> None:
         """Until no completion is asked for, or for a moment: who types comes before who reads an answer."""

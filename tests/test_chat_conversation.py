@@ -114,6 +114,34 @@ def test_what_is_not_there_is_not_found_and_no_model_is_asked(workspace, scripte
     assert model.asked == []
 
 
+def test_a_question_waits_for_files_that_are_being_read(project, tmp_path, monkeypatch):
+    monkeypatch.setenv("WEFT_DATA_DIR", str(tmp_path / "data"))
+    with Workspace([project(FILES)], Config(), cache=False) as workspace:
+        workspace.expect_index()
+        reading = threading.Event()
+
+        def index_when_asked() -> None:
+            assert reading.wait(10)
+            workspace.index()
+
+        thread = threading.Thread(target=index_when_asked)
+        thread.start()
+        notes: list[str] = []
+        listener = Listener(on_note=lambda note: (notes.append(note), reading.set()))
+        reply = workspace.ask(QUESTION, listener=listener)
+        thread.join()
+        assert reply.found and reply.citations
+        assert notes[0] == "files are still being read; the answer waits for them"
+
+
+def test_files_that_are_never_read_hold_up_no_question(project, tmp_path, monkeypatch):
+    monkeypatch.setenv("WEFT_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setattr("weft.server.workspace.LONGEST_WAIT_FOR_INDEX_S", 0.0)
+    with Workspace([project(FILES)], Config(), cache=False) as workspace:
+        workspace.expect_index()
+        assert workspace.ask(QUESTION).notes[0] == "Files are still being read: not everything was searched."
+
+
 def test_a_model_that_holds_no_conversations_is_passed_over_with_a_reason(workspace, scripted_chat):
     reply = workspace(scripted_chat([], chats=False)).ask(QUESTION)
     assert reply.model == "" and "holds no conversations" in reply.notes[0]

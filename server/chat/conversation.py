@@ -51,6 +51,7 @@ _OF_THE_CONVERSATION = re.compile(
 """A question that the repository cannot answer and what was said before can."""
 
 
+NOT_ALL_READ = "Files are still being read: not everything was searched."
 NO_MODEL_HERE = "No model that holds conversations is configured."
 
 
@@ -116,6 +117,10 @@ class Chat:
             keeper.keep_part,
             self._desk.wait_for_completions,
         )
+        if self._desk.is_indexing:
+            listener.on_note("files are still being read; the answer waits for them")
+            self._desk.wait_for_index(cancel)
+        partial = (NOT_ALL_READ,) if self._desk.is_indexing else ()
         command = wanted.command.name
         whole = wanted.question if command else self._standing_alone(wanted.question, before, writer, cancel)
         if whole != wanted.question:
@@ -137,7 +142,7 @@ class Chat:
             listener.on_text(reply.text)
         else:
             reply = _composed(written, case, listener)
-        notes = (*writer.notes, *reply.notes, *case.notes, *self._desk.memory.notes)
+        notes = (*partial, *writer.notes, *reply.notes, *case.notes, *self._desk.memory.notes)
         if written is None and is_found and not command and not writer.notes:
             notes = (*(self._desk.models.notes or (NO_MODEL_HERE,)), *notes)
         return replace(reply, conversation_id=keeper.conversation_id, notes=tuple(dict.fromkeys(notes)))

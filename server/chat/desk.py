@@ -48,6 +48,15 @@ class Desk(Protocol):
         """By folder."""
         ...
 
+    @property
+    def is_indexing(self) -> bool:
+        """Whether files are being read that nobody can search yet."""
+        ...
+
+    def wait_for_index(self, cancel: Cancel) -> None:
+        """Until all files are read, or for a while at most."""
+        ...
+
     def wait_for_completions(self, cancel: Cancel) -> None:
         """Until no completion is asked for, or for a moment at most."""
         ...

@@ -121,6 +121,7 @@ class Session:
         self._workspace = workspace
         for document in self.documents:
             workspace.open_buffer(document.path, document.text, document.version)
+        workspace.expect_index()
         self._opened.set_result(workspace)
         workspace.keep_models_ready(lambda news: self._server.on_loop(self.show, f"Weft: {news}"))
         if not self.client.watches_files:
