@@ -15,7 +15,7 @@ from weft.llm.protocol import Message, ModelUnreachable
 from weft.memory.storage import NoConversation
 from weft.server.chat.certainty import FOUND_ABOVE
 from weft.server.chat.commands import COMMANDS, read_command
-from weft.server.chat.conversation import NOTHING_CITED
+from weft.server.chat.conversation import CITED_FOR_IT, NOTHING_CITED
 from weft.server.chat.ellipsis import is_elliptical, is_faithful, resolved
 from weft.server.chat.extractive import NO_MODEL
 from weft.server.chat.keeping import STOPPED
@@ -173,6 +173,14 @@ def test_an_answer_without_a_citation_is_shown_with_its_evidence(workspace, scri
     assert reply.text == told.text and reply.found and not reply.citations
     assert reply.text.startswith("It multiplies the sum.") and NOTHING_CITED in reply.text
     assert "shop/price.py" in reply.text
+
+
+def test_an_answer_without_a_citation_is_shown_with_the_lines_that_hold_what_it_says(workspace, scripted_chat):
+    told = Told()
+    said = "`total_price` multiplies the sum by a rate."
+    reply = workspace(scripted_chat([(QUESTION, said)])).ask(QUESTION, listener=told.listener)
+    assert reply.text == told.text == f"{said}\n\n{CITED_FOR_IT}\n- shop/price.py:4-4: {said}"
+    assert [citation.text for citation in reply.citations] == ["def total_price(items, currency):"]
 
 
 def test_a_model_may_say_that_it_is_not_there(workspace, scripted_chat):
@@ -638,7 +646,7 @@ def test_a_small_real_model_streams_an_answer_of_checked_places(project, small_c
         sources = Sources(desk.indexes(), reply.case.exhibits)
     assert reply.model and reply.cost.tokens_out > 8 and len(told.pieces) > 3
     assert reply.text == told.text
-    body = reply.text.partition(NOTHING_CITED)[0]
+    body = reply.text.partition(NOTHING_CITED)[0].partition(CITED_FOR_IT)[0]
     places = {citation.place for citation in reply.citations}
     for mention in find_mentions(body, sources.is_file, lambda _: True):
         if mention.path:

@@ -16,6 +16,7 @@ from pathlib import Path
 from ...llm import Cancel
 from ...memory.storage import Turn
 from ...memory.strategy import Kit
+from .attribution import attributed, listed
 from .commands import (
     COMMANDS,
     Command,
@@ -40,6 +41,7 @@ from .values import Case, Exhibit, Reply
 from .writing import NOBODY, AnswerWriter, Listener, Written
 
 NOTHING_CITED = "No line of the repository was cited for this. The evidence that it was written from:"
+CITED_FOR_IT = "The model cited no lines. These hold what it says:"
 
 MOST_LISTED = 6
 
@@ -133,15 +135,16 @@ class Chat:
         past = past_of(before, whole, Kit())
         case = self._case(wanted, whole, past.exhibits)
         is_found = case.confidence >= options.found_above or _is_of_the_conversation(wanted.question, before)
+        sources = Sources(self._desk.indexes(), case.exhibits)
         written = None
         # A place is looked up faster than a model can say it.
         if is_found and command not in ("where", "recent", "doc") and not cancel.cancelled:
-            written = writer.answer(case, past.recent, Sources(self._desk.indexes(), case.exhibits), cancel)
+            written = writer.answer(case, past.recent, sources, cancel)
         if written is None:
             reply = self._without_model(case, wanted, before)
             listener.on_text(reply.text)
         else:
-            reply = _composed(written, case, listener)
+            reply = _composed(written, case, sources, listener)
         notes = (*partial, *writer.notes, *reply.notes, *case.notes, *self._desk.memory.notes)
         if written is None and is_found and not command and not writer.notes:
             notes = (*(self._desk.models.notes or (NO_MODEL_HERE,)), *notes)
@@ -226,14 +229,18 @@ class _Wanted:
     strategy: str
 
 
-def _composed(written: Written, case: Case, listener: Listener) -> Reply:
-    """A model's answer as a reply. One that cites nothing is shown with what it was given."""
+def _composed(written: Written, case: Case, sources: Sources, listener: Listener) -> Reply:
+    """A model's answer as a reply. One that cites nothing is shown with the lines that hold what it says, or with what
+    it was given."""
     checked = written.checked
     found = not checked.text.strip().startswith(NOT_FOUND)
-    text, notes = checked.text, []
-    if found and not checked.citations and written.is_whole:
-        listed = [f"- {e.place}: {e.why}" for e in case.exhibits if e.kind != "turn"][:MOST_LISTED]
-        tail = "\n".join(("", "", NOTHING_CITED, *listed))
+    text, citations, notes = checked.text, checked.citations, []
+    if found and not citations and written.is_whole:
+        held = attributed(text, case, sources)
+        citations = tuple(each.citation for each in held)
+        given = [f"- {e.place}: {e.why}" for e in case.exhibits if e.kind != "turn"][:MOST_LISTED]
+        lines = (CITED_FOR_IT, *listed(held)) if held else (NOTHING_CITED, *given)
+        tail = "\n".join(("", "", *lines))
         listener.on_text(tail)
         text += tail
     if checked.n_dropped:
@@ -244,7 +251,7 @@ def _composed(written: Written, case: Case, listener: Listener) -> Reply:
         notes.append(f"No folder holds these files that the answer names: {', '.join(checked.unknown_files)}.")
     if not written.is_whole:
         notes.append("The answer was stopped.")
-    return Reply(text, checked.citations, case, found, checked.n_dropped, written.model, "", written.cost, tuple(notes))
+    return Reply(text, citations, case, found, checked.n_dropped, written.model, "", written.cost, tuple(notes))
 
 
 def _is_of_the_conversation(question: str, before: Sequence[Turn]) -> bool:
