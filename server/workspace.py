@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..codegraph import SyntaxTree, language_of
 from ..llm import Cancel, CodeModel
@@ -32,11 +32,6 @@ from ..memory import Segment
 from ..memory.storage import MemoryStore, StoreError
 from ..retrieval import RankedFragment, RepositoryIndex, RetrievalOptions, Retrieved
 from .analysis import analyse
-from .chat.commands import Selection
-from .chat.conversation import Chat
-from .chat.evidence import GatherOptions, gather
-from .chat.values import Case, Exhibit, Reply
-from .chat.writing import NOBODY, Listener
 from .completion import Completion, Cursor, Engine, Request, Round, Trigger, retrieve_at
 from .completion.repair import IndentStyle, style_of_properties
 from .config import Config, load_config
@@ -57,6 +52,11 @@ from .stats import Stats, stats_folder
 from .text import TextLines, changed_range
 from .watch import Watcher
 from .writer import Writer
+
+if TYPE_CHECKING:  # questions load what they need when the first one is asked: completions begin sooner
+    from .chat.evidence import GatherOptions
+    from .chat.values import Case, Exhibit, Reply
+    from .chat.writing import Listener
 
 log = logging.getLogger("weft")
 
@@ -472,6 +472,8 @@ class Workspace:
 
         Unsaved edits count. Raises ValueError for a folder that is none of this workspace.
         """
+        from .chat.evidence import GatherOptions, gather
+
         indexes = self.indexes(folder)
         beside, notes = dict[str, Sequence[Segment]](), list[str]()
         for root in indexes:
@@ -502,13 +504,17 @@ class Workspace:
         folder: Path | str | None = None,
         strategy: str = "",
         remember: bool = True,
-        listener: Listener = NOBODY,
+        listener: Listener | None = None,
         cancel: Cancel | None = None,
     ) -> Reply:
         """The reply to a question about the code, with checked citations; see `Chat.ask`.
 
         `selection` is a file with the first of its selected lines and the one after the last (0-based).
         """
+        from .chat.commands import Selection
+        from .chat.conversation import Chat
+        from .chat.writing import NOBODY
+
         selected = None
         if selection is not None:
             path, start_line, end_line = selection
@@ -523,7 +529,7 @@ class Workspace:
                 folder=folder,
                 strategy=strategy,
                 remember=remember,
-                listener=listener,
+                listener=listener or NOBODY,
                 cancel=cancel,
             )
         finally:
