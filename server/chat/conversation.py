@@ -41,7 +41,7 @@ from .values import Case, Exhibit, Reply
 from .writing import NOBODY, AnswerWriter, Listener, Written
 
 NOTHING_CITED = "No line of the repository was cited for this. The evidence that it was written from:"
-CITED_FOR_IT = "The model cited no lines. These hold what it says:"
+CITED_FOR_IT = "The model cited no lines. These speak of what it says:"
 
 MOST_LISTED = 6
 
