@@ -5,10 +5,10 @@ Owns the field names (docs/protocol.md lists them). Knows no message and no term
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..retrieval import Place, RankedFragment
+from ..retrieval import Place, RankedFragment, ScorePart
 from .completion import Completion, Round
 from .folder import IndexReport
 from .workspace import Explanation, Status
@@ -28,7 +28,7 @@ def completion_json(completion: Completion) -> Json:
         "repairs": list(completion.repairs),
         "whyEmpty": completion.why_empty,
         "fragments": fragments_json(completion.fragments),
-        "timingsMs": _rounded(completion.timings_ms),
+        "timingsMs": timings_json(completion.timings_ms),
     }
 
 
@@ -40,7 +40,7 @@ def round_json(done: Round) -> Json:
         "text": done.written.text,
         "model": done.written.model,
         "fragments": fragments_json(done.fragments),
-        "timingsMs": _rounded(done.timings_ms),
+        "timingsMs": timings_json(done.timings_ms),
     }
 
 
@@ -52,7 +52,7 @@ def explanation_json(explanation: Explanation) -> Json:
         "notes": list(explanation.notes),
         "fragments": fragments_json(explanation.fragments),
         "leftOut": [{"place": place, "reason": reason} for place, reason in explanation.left_out],
-        "timingsMs": _rounded(explanation.timings_ms),
+        "timingsMs": timings_json(explanation.timings_ms),
     }
 
 
@@ -61,13 +61,22 @@ def fragments_json(fragments: Iterable[RankedFragment]) -> list[Json]:
     return [
         {
             "score": ranked.score,
-            "parts": [{"name": part.name, "value": part.value, "detail": part.detail} for part in ranked.parts],
+            "parts": parts_json(ranked.parts),
             "way": list(ranked.way),
             "places": [place_json(place) for place in ranked.fragment.places],
             "text": ranked.fragment.text,
         }
         for ranked in fragments
     ]
+
+
+def parts_json(parts: Iterable[ScorePart]) -> list[Json]:
+    """What a score is made of."""
+    return [{"name": part.name, "value": part.value, "detail": part.detail} for part in parts]
+
+
+def timings_json(timings_ms: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(value, 3) for name, value in timings_ms.items()}
 
 
 def place_json(place: Place) -> Json:
@@ -110,7 +119,3 @@ def report_json(report: IndexReport) -> Json:
         "warm": report.warm,
         "cancelled": report.cancelled,
     }
-
-
-def _rounded(timings_ms: dict[str, float]) -> dict[str, float]:
-    return {name: round(value, 3) for name, value in timings_ms.items()}

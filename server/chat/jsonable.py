@@ -5,12 +5,9 @@ Owns the field names (docs/protocol.md lists them). Lines are 0-based and half-o
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...memory.storage import Conversation, Turn
+from ..jsonable import Json, parts_json, timings_json
 from .values import Citation, Exhibit, Reply
-
-Json = dict[str, Any]
 
 
 def reply_json(reply: Reply) -> Json:
@@ -33,7 +30,7 @@ def reply_json(reply: Reply) -> Json:
             "tokensOut": reply.cost.tokens_out,
             "seconds": round(reply.cost.seconds, 3),
         },
-        "timingsMs": {name: round(value, 3) for name, value in case.timings_ms.items()},
+        "timingsMs": timings_json(case.timings_ms),
     }
 
 
@@ -60,7 +57,7 @@ def exhibit_json(exhibit: Exhibit) -> Json:
         "symbol": exhibit.symbol,
         "why": exhibit.why,
         "score": exhibit.score,
-        "parts": [{"name": part.name, "value": part.value, "detail": part.detail} for part in exhibit.parts],
+        "parts": parts_json(exhibit.parts),
         "way": list(exhibit.way),
         "text": exhibit.text,
     }

@@ -12,9 +12,10 @@ from pygls.exceptions import JsonRpcInternalError, JsonRpcInvalidParams
 from ....llm import Cancel
 from ....memory.storage import NoConversation, StoreError
 from ...chat.commands import read_command
-from ...chat.jsonable import Json, citation_json, reply_json
+from ...chat.jsonable import citation_json, reply_json
 from ...chat.values import Citation, Reply
 from ...chat.writing import Listener
+from ...jsonable import Json
 from ...workspace import Workspace
 from ..messages import AskParams
 from ..positions import Encoding, to_lsp_column

@@ -7,7 +7,8 @@ from pathlib import Path
 from pygls.exceptions import JsonRpcInternalError, JsonRpcInvalidParams
 
 from ....memory.storage import StoreError, export_conversations
-from ...chat.jsonable import Json, conversation_json, turn_json
+from ...chat.jsonable import conversation_json, turn_json
+from ...jsonable import Json
 from ...workspace import Workspace
 from ..messages import ConversationsParams
 from ..session import Session
