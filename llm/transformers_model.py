@@ -199,7 +199,7 @@ def _load(torch: Any, transformers: Any, directory: Path, device: Any) -> Any:
     if device.type == "cpu":
         widened = precision.itemsize / 2 if stored in _HALVES and not is_quantised else 1
         _check_memory(_weight_bytes(directory) * widened)
-    with _quiet(transformers):
+    with without_progress_bars():
         model, report = transformers.AutoModelForCausalLM.from_pretrained(
             directory,
             local_files_only=True,
@@ -229,9 +229,9 @@ def _check_memory(n_bytes: float) -> None:
 
 
 @contextmanager
-def _quiet(transformers: Any) -> Iterator[None]:
-    """No progress bar: standard error is a log."""
-    logging = transformers.utils.logging
+def without_progress_bars() -> Iterator[None]:
+    """While transformers loads: standard error is a log, and nobody asked for a bar in the middle of an answer."""
+    logging: Any = import_module("transformers.utils.logging")  # without types
     was_shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:

@@ -9,12 +9,10 @@ from __future__ import annotations
 import json
 import threading
 import unicodedata
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..llm.protocol import ModelError, ModelMissing
+from ..llm.transformers_model import without_progress_bars
 from .embedding import EmbedderSettings, Vectors, encodable, has_words
 from .values import content_key
 
@@ -108,7 +107,7 @@ class LocalEmbedder:
 
         kwargs = {"dtype": torch.bfloat16} if _computes_in_half(torch) else {}
         try:
-            with _without_progress():
+            with without_progress_bars():
                 model = SentenceTransformer(str(self._path), local_files_only=True, model_kwargs=kwargs)
             n_dimensions = int(model.encode(["a"], show_progress_bar=False).shape[1])
         except Exception as error:
@@ -121,19 +120,6 @@ class _Loaded:
     model: Any  # a SentenceTransformer
     n_dimensions: int
     most_tokens: int
-
-
-@contextmanager
-def _without_progress() -> Iterator[None]:
-    """Loading shows no bar: nobody asked for one in the middle of an answer."""
-    logging: Any = import_module("transformers.utils.logging")  # without types
-    was_shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if was_shown:
-            logging.enable_progress_bar()
 
 
 def _check_packages() -> None:
