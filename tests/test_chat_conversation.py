@@ -140,6 +140,7 @@ def test_files_that_are_never_read_hold_up_no_question(project, tmp_path, monkey
     with Workspace([project(FILES)], Config(), cache=False) as workspace:
         workspace.expect_index()
         assert workspace.ask(QUESTION).notes[0] == "Files are still being read: not everything was searched."
+        assert workspace.ask(QUESTION, strategy="top_1").notes[0].startswith("Files are still being read")
 
 
 def test_a_model_that_holds_no_conversations_is_passed_over_with_a_reason(workspace, scripted_chat):

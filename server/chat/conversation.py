@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...llm import Cancel
+from ...llm.protocol import Message
 from ...memory.storage import Turn
 from ...memory.strategy import Kit
 from .attribution import attributed, listed
@@ -131,24 +132,28 @@ class Chat:
             from .by_strategy import by_strategy
 
             reply = by_strategy(wanted.strategy, whole, self._desk, writer, cancel)
-            return replace(reply, conversation_id=keeper.conversation_id)
+            return replace(reply, conversation_id=keeper.conversation_id, notes=(*partial, *reply.notes))
         past = past_of(before, whole, Kit())
         case = self._case(wanted, whole, past.exhibits)
         is_found = case.confidence >= options.found_above or _is_of_the_conversation(wanted.question, before)
-        sources = Sources(self._desk.indexes(), case.exhibits)
-        written = None
         # A place is looked up faster than a model can say it.
-        if is_found and command not in ("where", "recent", "doc") and not cancel.cancelled:
-            written = writer.answer(case, past.recent, sources, cancel)
-        if written is None:
-            reply = self._without_model(case, wanted, before)
+        asks = is_found and command not in ("where", "recent", "doc") and not cancel.cancelled
+        by_model = self._by_model(case, past.recent, writer, listener, cancel) if asks else None
+        reply = by_model or self._without_model(case, wanted, before)
+        if by_model is None:
             listener.on_text(reply.text)
-        else:
-            reply = _composed(written, case, sources, listener)
         notes = (*partial, *writer.notes, *reply.notes, *case.notes, *self._desk.memory.notes)
-        if written is None and is_found and not command and not writer.notes:
+        if by_model is None and is_found and not command and not writer.notes:
             notes = (*(self._desk.models.notes or (NO_MODEL_HERE,)), *notes)
         return replace(reply, conversation_id=keeper.conversation_id, notes=tuple(dict.fromkeys(notes)))
+
+    def _by_model(
+        self, case: Case, recent: Sequence[Message], writer: AnswerWriter, listener: Listener, cancel: Cancel
+    ) -> Reply | None:
+        """The answer of a model; None when none gives one."""
+        sources = Sources(self._desk.indexes(), case.exhibits)
+        written = writer.answer(case, recent, sources, cancel)
+        return None if written is None else _composed(written, case, sources, listener)
 
     def _without_model(self, case: Case, wanted: _Wanted, before: Sequence[Turn]) -> Reply:
         if wanted.command.name and not case.exhibits:
