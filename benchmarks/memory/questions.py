@@ -18,6 +18,7 @@ import email
 import json
 import statistics
 import time
+import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -279,8 +280,6 @@ def _question(record: dict[str, Any]) -> RepositoryQuestion:
 
 def _write_readme(wheel: Path, tree: Path) -> None:
     """A wheel keeps its repository's README in its metadata."""
-    import zipfile
-
     with zipfile.ZipFile(wheel) as archive:
         name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         message = email.message_from_bytes(archive.read(name))

@@ -65,13 +65,9 @@ def _held_by(claim: Claim, case: Case, sources: Sources) -> Citation | None:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    rest: str = text
+    rest = text
     while rest:
-        end = unit_end(rest, _names_none) or len(rest)
+        end = unit_end(rest, lambda _: False) or len(rest)
         if rest[:end].strip():
             yield rest[:end]
         rest = rest[end:]
-
-
-def _names_none(text: str) -> bool:
-    return False
