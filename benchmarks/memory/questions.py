@@ -31,8 +31,9 @@ from ...server.chat.extractive import extractive
 from ...server.chat.values import Case, Citation, Exhibit
 from ...server.config import Config
 from ...server.workspace import Workspace
-from ..machine import processor
+from ..completion.figures import percentile
 from ..repoeval.archives import ARCHIVES, Archive, download, unpack
+from .report import markdown, say
 
 LONGEST_EXHIBIT_LINES = 60
 DEPTHS = (1, 3, 5, 10)
@@ -168,6 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--work", type=Path, required=True, help="folder for the archives; they are fetched with pip")
     parser.add_argument("--repository", choices=REPOSITORIES, action="append", help="default: all three")
     parser.add_argument("--rows", type=Path, metavar="FILE", help="write a JSON line for every question")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with the figures")
     parser.add_argument("--show", action="store_true", help="every question with what was found")
     options = parser.parse_args(arguments)
     rows: dict[str, list[Row]] = {"words alone": [], "weft": []}
@@ -184,30 +186,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 rows["weft"].append(_ask(workspace, question, tree))
                 if options.show:
                     _show(question, rows["weft"][-1])
-    print(table(rows))
     if options.rows is not None:
         options.rows.write_text("".join(f"{json.dumps(asdict(row))}\n" for row in rows["weft"]), encoding="utf-8")
-    print(json.dumps({"benchmark": "memory questions", "machine": processor(), "results": _summary(rows)}))
+    n_asked = len(rows["weft"])
+    title = f"Lines that answer {n_asked} questions about repositories; no model"
+    say("questions", title, table(rows), _summary(rows), machine="", html=options.html)
     return 0
 
 
 def table(rows: dict[str, list[Row]]) -> str:
     """Markdown: recall of the spans by depth, and what the reply cites."""
-    head = "| | questions | " + " | ".join(f"recall@{k}" for k in DEPTHS) + " | first exhibit right | MRR |"
-    lines = [head, "|---" * (len(DEPTHS) + 4) + "|"]
+    head = ["", "questions", *(f"recall@{k}" for k in DEPTHS), "first exhibit right", "MRR"]
+    lines = []
     for name, all_rows in rows.items():
         answerable = [row for row in all_rows if row.kind != "unanswerable"]
         for kind in ("", *dict.fromkeys(row.kind for row in answerable)):
             some = [row for row in answerable if not kind or row.kind == kind]
             if some:
-                lines.append(_line(f"{name}{', ' + kind if kind else ''}", some))
+                lines.append(_cells(f"{name}{', ' + kind if kind else ''}", some))
     asked = rows["weft"]
     answerable = [row for row in asked if row.kind != "unanswerable"]
     others = [row for row in asked if row.kind == "unanswerable"]
     shown = [row for row in answerable if not row.says_not_found]
     n_citations = sum(row.n_citations for row in shown)
-    lines += [
-        "",
+    times = [row.milliseconds for row in asked]
+    said = [
         f"- Citations of the replies to answerable questions: {n_citations}, of which the lines exist and hold what is "
         f"cited {_percent(sum(row.n_valid for row in shown), n_citations)}, "
         f"and stand in an expected span {_percent(sum(row.n_right for row in shown), n_citations)}.",
@@ -215,9 +218,9 @@ def table(rows: dict[str, list[Row]]) -> str:
         f"- “Not found” of {len(others)} that nothing answers: "
         f"{_percent(sum(row.says_not_found for row in others), len(others))}; "
         f"of {len(answerable)} answerable: {_percent(len(answerable) - len(shown), len(answerable))}.",
-        f"- Milliseconds for the evidence, p50 / p95: {_quantile(asked, 0.5):.0f} / {_quantile(asked, 0.95):.0f}.",
+        f"- Milliseconds for the evidence, p50 / p95: {percentile(times, 0.5):.0f} / {percentile(times, 0.95):.0f}.",
     ]
-    return "\n".join(lines)
+    return "\n".join((markdown(head, lines), "", *said))
 
 
 def _ask(workspace: Workspace, question: RepositoryQuestion, tree: Path) -> Row:
@@ -238,11 +241,11 @@ def _holds(citation: Citation, texts: Callable[[str], str]) -> bool:
     return citation.end_line <= len(lines) and citation.text.strip("\n") in cited
 
 
-def _line(name: str, rows: Sequence[Row]) -> str:
-    recall = " | ".join(f"{100 * statistics.fmean(row.recall[k] for row in rows):.1f}" for k in DEPTHS)
+def _cells(name: str, rows: Sequence[Row]) -> list[str]:
+    recall = (f"{100 * statistics.fmean(row.recall[k] for row in rows):.1f}" for k in DEPTHS)
     first = _percent(sum(row.rank == 1 for row in rows), len(rows))
     reciprocal = statistics.fmean(1 / row.rank if row.rank else 0.0 for row in rows)
-    return f"| {name} | {len(rows)} | {recall} | {first} | {reciprocal:.2f} |"
+    return [name, str(len(rows)), *recall, first, f"{reciprocal:.2f}"]
 
 
 def _summary(rows: dict[str, list[Row]]) -> dict[str, Any]:
@@ -263,11 +266,6 @@ def _show(question: RepositoryQuestion, row: Row) -> None:
 
 def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "none"
-
-
-def _quantile(rows: Sequence[Row], share: float) -> float:
-    times = sorted(row.milliseconds for row in rows)
-    return times[min(len(times) - 1, int(share * len(times)))] if times else 0.0
 
 
 def _question(record: dict[str, Any]) -> RepositoryQuestion:
