@@ -93,7 +93,12 @@ def test_an_answer_is_streamed_and_its_citations_are_places_in_utf_16(editing, r
         await editor.indexed()
         reply = await editor.within(ask(editor, partialResultToken="t", workDoneToken="w"))
         assert (reply.text, reply.model, reply.found, reply.nDropped) == (CHECKED, "org/chat", True, 1)
-        assert "".join(value["text"] for value in streamed(editor, "t")) == CHECKED
+        first, *values = streamed(editor, "t")
+        assert first == {"conversationId": reply.conversationId}
+        assert "".join(value.get("text", "") for value in values) == CHECKED
+        told = next(n for n, value in enumerate(values) if "citation" in value)
+        assert values[told]["citation"]["uri"] == editor.uri("shop/price.py")
+        assert "shop/price.py" not in "".join(value.get("text", "") for value in values[:told])
         assert [value["kind"] for value in streamed(editor, "w")] == ["begin", "end"]
         (citation,) = reply.citations
         assert (citation.place, citation.uri) == ("shop/price.py:4-6", editor.uri("shop/price.py"))
@@ -102,6 +107,8 @@ def test_an_answer_is_streamed_and_its_citations_are_places_in_utf_16(editing, r
         assert (citation.range.start.line, citation.range.end.line) == (3, 5)
         assert (citation.range.start.character, citation.range.end.character) == (0, end)
         assert reply.exhibits[0].uri and reply.cost.calls == 1
+        (turn,) = (await editor.request("weft/conversations", {"action": "get", "id": reply.conversationId})).turns
+        assert turn.citations[0].uri == citation.uri
 
     editing(FILES, story, **settings(server.url))
 

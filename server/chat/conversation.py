@@ -103,6 +103,7 @@ class Chat:
         said = self._desk.memory.conversations
         id = conversation_id or said.begin("" if folder is None else str(folder))
         keeper = Keeper(self._desk.memory, id, said.ask(id, question))
+        listener.on_conversation(id)
         before = [turn for turn in said.turns(id) if turn.number < keeper.number]
         reply = self._reply(wanted, before, keeper, listener, cancel)
         keeper.keep(reply, is_whole=not cancel.cancelled)

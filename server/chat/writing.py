@@ -21,7 +21,7 @@ from .ellipsis import is_faithful
 from .prompts import NOT_FOUND, question_messages, stand_alone_prompt
 from .sources import Sources
 from .support import STOP_WORDS, words_of
-from .values import Case
+from .values import Case, Citation
 
 FRAME = 64
 """Tokens that a template may write around a conversation, and a safe distance."""
@@ -48,6 +48,8 @@ class Listener:
     on_text: Callable[[str], None] = lambda text: None
     on_restart: Callable[[], None] = lambda: None  # what was told so far is void: another model begins anew
     on_note: Callable[[str], None] = lambda note: None  # worth knowing before the answer: what it costs, what is asked
+    on_conversation: Callable[[str], None] = lambda id: None  # where the turn is kept, before anything is answered
+    on_citation: Callable[[Citation], None] = lambda citation: None  # before the text that it stands in
 
 
 NOBODY = Listener()
@@ -88,15 +90,19 @@ class AnswerWriter:
                 self.notes.append(f"{name} reads {window} tokens, too few for evidence. Raise its context_tokens.")
                 continue
             is_looping = False
+            n_cited = 0
             try:
                 with closing(self._pieces(accountant, call, cancel)) as pieces:
                     for piece in pieces:
-                        self._tell(stream.feed(piece))
+                        text = stream.feed(piece)
+                        self._tell(text, stream.checked.citations[n_cited:])
+                        n_cited = len(stream.checked.citations)
                         self.keep(stream.checked.text)
                         if is_looping := _repeats_itself(stream.checked.text):
                             break
                 if not is_looping:
-                    self._tell(stream.finish())
+                    text = stream.finish()
+                    self._tell(text, stream.checked.citations[n_cited:])
             except ModelError as error:
                 self._failed(accountant.model, error)
                 if stream.checked.text:
@@ -167,7 +173,9 @@ class AnswerWriter:
                 if accountant.model.info.local:
                     self.give_way(cancel)
 
-    def _tell(self, text: str) -> None:
+    def _tell(self, text: str, citations: Sequence[Citation]) -> None:
+        for citation in citations:
+            self.listener.on_citation(citation)
         if text:
             self.listener.on_text(text)
 

@@ -17,6 +17,7 @@ from pygls.exceptions import JsonRpcException
 
 from ...llm import Cancel
 from ..folder import Progress
+from ..jsonable import Json
 
 if TYPE_CHECKING:
     from .server import WeftServer
@@ -86,6 +87,13 @@ class AnswerProgress:
 
     def begin(self) -> None:
         self._send(self._work_done, types.WorkDoneProgressBegin(title="Weft answers", cancellable=False))
+
+    def conversation(self, id: str) -> None:
+        """Where the answer is kept, for who does not wait for its end."""
+        self._send(self._partial, {"conversationId": id})
+
+    def citation(self, citation: Json) -> None:
+        self._send(self._partial, {"citation": citation})
 
     def text(self, piece: str) -> None:
         self._send(self._partial, {"text": piece})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInternalError, JsonRpcInvalidParams
@@ -38,7 +37,13 @@ async def handle_ask(session: Session, params: AskParams) -> Json | None:
             selection=selection,
             strategy=params.strategy,
             remember=params.remember,
-            listener=Listener(progress.text, progress.restart, progress.note),
+            listener=Listener(
+                progress.text,
+                progress.restart,
+                progress.note,
+                progress.conversation,
+                lambda citation: progress.citation(_cited(citation, workspace.path_of, encoding)),
+            ),
             cancel=cancel,
         )
         return _answer_json(reply, workspace.path_of, encoding)
@@ -81,7 +86,7 @@ def _answer_json(reply: Reply, path_of: Callable[[str, str], Path | None], encod
     return answer
 
 
-def _cited(citation: Citation, path_of: Callable[[str, str], Path | None], encoding: Encoding) -> dict[str, Any]:
+def _cited(citation: Citation, path_of: Callable[[str, str], Path | None], encoding: Encoding) -> Json:
     path = path_of(citation.folder, citation.path)
     last = citation.text.rpartition("\n")[2]
     end = types.Position(max(citation.start_line, citation.end_line - 1), to_lsp_column(last, len(last), encoding))

@@ -31,7 +31,7 @@ def _answer(workspace: Workspace, params: ConversationsParams) -> Json:
     if params.action == "list":
         return {"conversations": [conversation_json(each) for each in said.list(params.limit, params.text)]}
     if params.action == "get":
-        return {"turns": [turn_json(turn) for turn in said.turns(params.id)]}
+        return {"turns": [_with_uris(turn_json(turn), workspace) for turn in said.turns(params.id)]}
     if params.action == "search":
         return {"turns": [turn_json(turn) for turn in said.search(params.text, params.limit)]}
     if params.action == "delete" and (params.id or params.all):
@@ -44,3 +44,11 @@ def _answer(workspace: Workspace, params: ConversationsParams) -> Json:
     if params.action == "export" and params.file:
         return {"exported": export_conversations(said, Path(params.file))}
     raise JsonRpcInvalidParams("action is list, get (id), search (text), delete (id, or all) or export (file).")
+
+
+def _with_uris(turn: Json, workspace: Workspace) -> Json:
+    """A turn with where an editor jumps to; null for what is outside of all folders by now."""
+    for citation in turn["citations"]:
+        path = workspace.path_of(citation["folder"], citation["path"])
+        citation["uri"] = None if path is None else path.as_uri()
+    return turn
