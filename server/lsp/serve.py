@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable
 
 from ..workspace import share_interpreter
+from ..workspaces import Workspaces
 from .server import WeftServer
 from .transport import PipeWriter, claim_stdio, read_message, stream_from
 
@@ -48,7 +49,7 @@ def serve_tcp(host: str, port: int, on_listening: Callable[[str, int], None]) ->
 async def _serve_stdio() -> int:
     protocol_in, protocol_out = claim_stdio()
     writer = PipeWriter(protocol_out)
-    server = WeftServer()
+    server = WeftServer(Workspaces())
     server.protocol.set_writer(writer)
     try:
         await _converse(server, stream_from(protocol_in, asyncio.get_running_loop()))
@@ -58,8 +59,10 @@ async def _serve_stdio() -> int:
 
 
 async def _serve_tcp(host: str, port: int, on_listening: Callable[[str, int], None]) -> None:
+    workspaces = Workspaces()
+
     async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        server = WeftServer()
+        server = WeftServer(workspaces)
         server.protocol.set_writer(writer)
         try:
             await _converse(server, reader)

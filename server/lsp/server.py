@@ -14,6 +14,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from ... import __version__
+from ..workspaces import Workspaces
 from . import messages
 from .protocol import WeftProtocol
 from .requests import (
@@ -63,9 +64,9 @@ class WeftServer(LanguageServer):
 
     protocol: WeftProtocol
 
-    def __init__(self) -> None:
+    def __init__(self, workspaces: Workspaces) -> None:
         super().__init__("weft", __version__, protocol_cls=WeftProtocol, converter_factory=messages.converter)
-        self.session = Session(self)
+        self.session = Session(self, workspaces)
         self.exit_code: int | None = None
         self._loop = asyncio.get_running_loop()
         self._conversation: asyncio.Task[None] | None = None

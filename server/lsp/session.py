@@ -21,7 +21,8 @@ from pygls.exceptions import JsonRpcException
 from ...llm import Cancel
 from ..config import Config, load_config
 from ..folder import IndexReport, Progress
-from ..workspace import BACKGROUND_NICENESS, Workspace, keep_from_collector
+from ..workspace import Workspace, keep_from_collector
+from ..workspaces import Share, Workspaces
 from .capabilities import SECTION, Client, later_registrations, offer, read_client
 from .documents import Document, Documents
 from .progress import ProgressBar
@@ -49,7 +50,7 @@ CLOSE_WITHIN_S = 5.0
 """How long keeping the index may hold up the end of the process."""
 
 T = TypeVar("T")
-Job = Callable[[Workspace, Callable[[Progress], None], Cancel], IndexReport]
+Job = Callable[[Callable[[Progress], None], Cancel], IndexReport]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +76,14 @@ class _Running:
 class Session:
     """Lives on the event loop; only what it hands to its threads runs elsewhere."""
 
-    def __init__(self, server: WeftServer) -> None:
+    def __init__(self, server: WeftServer, workspaces: Workspaces) -> None:
         self._server = server
+        self._workspaces = workspaces
         self._requests = ThreadPoolExecutor(N_REQUEST_THREADS, "weft-request")
         self._answers = ThreadPoolExecutor(N_ANSWER_THREADS, "weft-answer")
         self._chores = ThreadPoolExecutor(2, "weft-chore")
-        self._opened: asyncio.Future[Workspace | None] | None = None
-        self._workspace: Workspace | None = None
+        self._opened: asyncio.Future[None] | None = None  # done when requests need not wait for a workspace any more
+        self._share: Share | None = None
         self._folders: list[Path] = []
         self._settings: Mapping[str, Any] = {}
         self._running: dict[tuple[str, str], _Running] = {}
@@ -108,7 +110,7 @@ class Session:
         await self._pull_settings()
         assert self._opened is not None
         try:
-            workspace = await self._chore(self._open_workspace)
+            share = await self._chore(self._join_workspace)
         except Exception as error:
             log.exception("The workspace could not be opened.")
             self.show_once(f"Weft could not open the workspace: {error}", types.MessageType.Error)
@@ -116,20 +118,33 @@ class Session:
                 self._opened.set_result(None)
             return
         if self._opened.done():  # stopped before it was open
-            await self._chore(workspace.close)
+            await self._chore(self._workspaces.leave, share)
             return
-        self._workspace = workspace
-        for document in self.documents:
-            workspace.open_buffer(document.path, document.text, document.version)
-        workspace.expect_index()
-        self._opened.set_result(workspace)
-        workspace.keep_models_ready(lambda news: self._server.on_loop(self.show, f"Weft: {news}"))
-        if not self.client.watches_files:
-            await self._chore(workspace.watch)
-        await self._index("Indexing", _indexing)
+        self._take(share)
+        self._opened.set_result(None)
+        await self._bring_up_to_date(share)
+
+    def opened(self, document: Document) -> None:
+        """The client shows a document."""
+        if self._share is not None:
+            self._share.texts.open(self._share, document.path, document.text, document.version)
+
+    def changed(self, document: Document) -> None:
+        """In order with the requests: what is asked after this sees it. A workspace that opens later gets it then."""
+        if self._share is not None:
+            self._share.texts.edit(self._share, document.path, document.text, document.version)
+
+    def closed(self, document: Document) -> None:
+        if self._share is not None:
+            self._share.texts.close(self._share, document.path)
+
+    def asks_about(self, document: Document) -> None:
+        """What comes next is answered from the index, which shall hold this client's text of the document."""
+        if self._share is not None:
+            self._share.texts.count_again(self._share, document.path)
 
     def tell(self, news: Callable[[Workspace], None]) -> None:
-        """Hand an event to the workspace, in order with the requests. One that opens later gets the documents then."""
+        """Hand an event to the workspace, in order with the requests."""
         if self._workspace is not None:
             news(self._workspace)
 
@@ -147,26 +162,28 @@ class Session:
     async def change_folders(self, added: Sequence[Path], removed: Sequence[Path]) -> None:
         self._folders = [folder for folder in self._folders if folder not in removed]
         self._folders += [folder for folder in added if folder not in self._folders]
-        workspace = await self._when_open()
-        if workspace is None:
+        await self._when_open()
+        share = self._share
+        if share is None:
+            return
+        if not await self._chore(self._workspaces.took_folders, share, self._existing_folders()):
+            await self._change_workspace(share)
             return
         for folder in removed:
-            await self._chore(workspace.remove_folder, folder)
+            await self._chore(share.workspace.remove_folder, folder)
         for folder in added:
             if await self._chore(folder.is_dir):
-                await self._index(f"Indexing {folder.name}", _adding(folder))
+                await self._index(f"Indexing {folder.name}", _adding(share.workspace, folder))
 
     async def change_settings(self, pushed: object) -> None:
         """The client's settings or a configuration file changed."""
         if pushed:
             self._settings = _section(pushed)
         await self._pull_settings()
-        workspace = await self._when_open()
-        if workspace is None:
-            return
-        config = await self._chore(self._read_config)
-        if config != workspace.config:
-            await self._chore(workspace.configure, config)
+        await self._when_open()
+        share = self._share
+        if share is not None and not await self._chore(self._workspaces.reconfigured, share):
+            await self._change_workspace(share)
 
     # What the client asks.
 
@@ -253,10 +270,10 @@ class Session:
     async def close(self) -> None:
         """Keep the index and end the threads. Bounded: what does not end in time is left behind."""
         self.stop()
-        workspace, self._workspace = self._workspace, None
-        if workspace is not None:
+        share, self._share = self._share, None
+        if share is not None:
             await self._let_answers_end()
-            closing = asyncio.get_running_loop().run_in_executor(self._requests, workspace.close)
+            closing = asyncio.get_running_loop().run_in_executor(self._requests, self._workspaces.leave, share)
             done, _ = await asyncio.wait({closing}, timeout=CLOSE_WITHIN_S)
             if not done:
                 log.warning("Closing the workspace took longer than %g s; it is left as it is.", CLOSE_WITHIN_S)
@@ -275,23 +292,45 @@ class Session:
 
     # Helpers.
 
+    @property
+    def _workspace(self) -> Workspace | None:
+        return None if self._share is None else self._share.workspace
+
     async def _when_open(self) -> Workspace | None:
-        if self._opened is None:
-            return None
-        return await asyncio.shield(self._opened)
+        if self._opened is not None:
+            await asyncio.shield(self._opened)
+        return self._workspace
+
+    def _take(self, share: Share) -> None:
+        """Use this workspace from now on; it gets the documents that are open."""
+        self._share = share
+        for document in self.documents:
+            self.opened(document)
+
+    async def _bring_up_to_date(self, share: Share) -> None:
+        if not self.client.watches_files:
+            await self._chore(share.workspace.watch)
+        await self._index("Indexing", share.first_index)
+
+    async def _change_workspace(self, old: Share) -> None:
+        """Settings or folders are others now than those of whom this session shared a workspace with."""
+        share = await self._chore(self._join_workspace)
+        if self._share is not old:  # stopped, or changed once more meanwhile
+            await self._chore(self._workspaces.leave, share)
+            return
+        self._take(share)
+        await self._chore(self._workspaces.leave, old)
+        await self._bring_up_to_date(share)
 
     async def _chore(self, call: Callable[..., T], *arguments: Any) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._chores, call, *arguments)
 
     async def _index(self, title: str, job: Job) -> None:
-        workspace = self._workspace
-        if workspace is None:
-            return
         cancel = Cancel()
         bar = ProgressBar(self._server, title, cancel) if self.client.shows_progress else None
         message = "failed"
         try:
-            report = await self._chore(job, workspace, bar.report if bar else _ignore, cancel)
+            report = await self._chore(job, bar.report if bar else _ignore, cancel)
             await self._chore(keep_from_collector)
             message = f"{report.n_files} files, {report.n_lines} lines in {report.seconds:.1f} s"
             if report.cancelled:
@@ -301,8 +340,15 @@ class Session:
             if bar is not None:
                 await bar.close(message)
 
-    def _open_workspace(self) -> Workspace:
-        return Workspace([folder for folder in self._folders if folder.is_dir()], self._read_config())
+    def _join_workspace(self) -> Share:
+        return self._workspaces.join(
+            self._existing_folders(),
+            self._read_config,
+            lambda news: self._server.on_loop(self.show, f"Weft: {news}"),
+        )
+
+    def _existing_folders(self) -> list[Path]:
+        return [folder for folder in self._folders if folder.is_dir()]
 
     def _read_config(self) -> Config:
         """On a chore thread. Problems are shown once each, the files' and the client's alike."""
@@ -363,12 +409,8 @@ def _folders_of(params: types.InitializeParams) -> list[Path]:
     return list(dict.fromkeys(paths))
 
 
-def _indexing(workspace: Workspace, report: Callable[[Progress], None], cancel: Cancel) -> IndexReport:
-    return workspace.index(report, cancel, niceness=BACKGROUND_NICENESS)
-
-
-def _adding(folder: Path) -> Job:
-    return lambda workspace, report, cancel: workspace.add_folder(folder, report, cancel)
+def _adding(workspace: Workspace, folder: Path) -> Job:
+    return lambda report, cancel: workspace.add_folder(folder, report, cancel)
 
 
 def _ignore(_: Progress) -> None:

@@ -19,7 +19,7 @@ def handle_did_open(session: Session, params: types.DidOpenTextDocumentParams) -
     path = stand_in_path(item.uri, item.language_id) if path is None else Path(os.path.realpath(path))
     document = session.documents.open(item.uri, path, item.language_id, item.version, item.text)
     session.edited(item.uri)
-    session.tell(lambda workspace: workspace.open_buffer(document.path, document.text, document.version))
+    session.opened(document)
 
 
 def handle_did_change(session: Session, params: types.DidChangeTextDocumentParams) -> None:
@@ -28,15 +28,14 @@ def handle_did_change(session: Session, params: types.DidChangeTextDocumentParam
     document = session.documents.change(identifier.uri, identifier.version, edits)
     session.edited(identifier.uri)
     if document is not None and document.in_step:
-        text, version = document.text, document.version
-        session.tell(lambda workspace: workspace.edit_buffer(document.path, text, version))
+        session.changed(document)
 
 
 def handle_did_close(session: Session, params: types.DidCloseTextDocumentParams) -> None:
     document = session.documents.close(params.text_document.uri)
     session.edited(params.text_document.uri)
     if document is not None:
-        session.tell(lambda workspace: workspace.close_buffer(document.path))
+        session.closed(document)
 
 
 def _edit(change: types.TextDocumentContentChangeEvent) -> Edit:
