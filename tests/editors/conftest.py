@@ -1,0 +1,164 @@
+"""What tests of any real editor share: where editors are installed, what goes over the wire, and who must be gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+ARTEFACTS = HERE / "artefacts"
+
+WAIT_S = 30
+"""Only a test that fails waits this long."""
+
+RUN = f"WEFT_EDITOR_TESTS={uuid.uuid4().hex}"
+"""Stands in the environment of every process that a test run starts, so that none is overlooked at its end."""
+
+T = TypeVar("T")
+
+
+def until(look: Callable[[], T | None], what: str) -> T:
+    """What `look` finds, as soon as it finds something true."""
+    end = time.monotonic() + WAIT_S
+    while not (found := look()):
+        assert time.monotonic() < end, f"waited for {what}"
+        time.sleep(0.03)
+    return found
+
+
+class Wire:
+    """The relay between editors and their servers: what they said, and orders for it (see relay.py)."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True)
+        self.command = [sys.executable, str(HERE / "relay.py"), str(folder)]
+        """Starts a server that is listened to; for the setting that names the server's command."""
+        self._orders: dict[str, Any] = {}
+
+    def notes(self) -> list[dict[str, Any]]:
+        """All messages so far, oldest first: `from` (editor, server, held, relay), `server` (pid), `message`."""
+        try:
+            text = (self._folder / "wire.jsonl").read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return []
+        # The last line may be on its way.
+        return [json.loads(line) for line in text.split("\n")[:-1]]
+
+    def now(self) -> int:
+        """A mark for `after`."""
+        return len(self.notes())
+
+    def said(self, method: str, *, after: int = 0, sender: str | None = None) -> list[dict[str, Any]]:
+        """Notes of messages of this method, and of the answers to it."""
+        return [
+            note
+            for note in self.notes()[after:]
+            if method in (note["message"].get("method"), note["message"].get("answers"))
+            and sender in (None, note["from"])
+        ]
+
+    def wait(
+        self,
+        method: str,
+        fits: Callable[[Any], bool] = lambda _: True,
+        *,
+        after: int = 0,
+        sender: str | None = None,
+    ) -> dict[str, Any]:
+        """The first note of this method whose parameters (of an answer: its result) fit."""
+
+        def look() -> dict[str, Any] | None:
+            for note in self.said(method, after=after, sender=sender):
+                message = note["message"]
+                if fits(message["params"] if "params" in message else message.get("result")):
+                    return note
+            return None
+
+        return until(look, f"{method} on the wire")
+
+    def order(self, **orders: Any) -> None:
+        """Blank, hold or freeze from now on; an empty list or None takes an order back."""
+        self._orders.update(orders)
+        new = self._folder / "orders.json.new"
+        new.write_text(json.dumps({name: order for name, order in self._orders.items() if order}))
+        new.replace(self._folder / "orders.json")
+
+    def kill(self, server: int) -> None:
+        """As a crash does: no word to anybody."""
+        os.kill(server, signal.SIGKILL)
+
+
+def _ours() -> dict[int, str]:
+    """Processes of this test run, and how each was started. Where there is no /proc, nobody is found."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if int(folder.name) != os.getpid() and RUN.encode() in (folder / "environ").read_bytes().split(b"\0"):
+                command = (folder / "cmdline").read_bytes()
+                if command:  # a zombie has none
+                    found[int(folder.name)] = command.replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture(scope="session")
+def marked_environment() -> Iterator[dict[str, str]]:
+    """For every process of a test; whoever has it and is still there at the end is ended, and named."""
+    name, _, value = RUN.partition("=")
+    yield {**os.environ, name: value}
+    end = time.monotonic() + 10
+    while (left := _ours()) and time.monotonic() < end:
+        time.sleep(0.05)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left, f"left behind: {left}"
+
+
+@pytest.fixture(scope="session")
+def editors_prefix() -> Path:
+    """Where `make editors` installs."""
+    return Path(os.environ.get("EDITORS_PREFIX", ROOT / ".editors")).resolve()
+
+
+@pytest.fixture(scope="session")
+def missing() -> Callable[[str], None]:
+    """`missing(what)`: skips, or fails where editors are required."""
+
+    def tell(what: str) -> None:
+        message = f"{what}: run make editors"
+        if os.environ.get("EDITORS_REQUIRED"):
+            pytest.fail(f"EDITORS_REQUIRED is set, and there is no {message}")
+        pytest.skip(f"no {message}")
+
+    return tell
+
+
+@pytest.fixture(scope="session")
+def artefacts() -> Path:
+    """Screenshots and logs; they stay after the run."""
+    ARTEFACTS.mkdir(exist_ok=True)
+    return ARTEFACTS
+
+
+@pytest.fixture(scope="session")
+def wires(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Wire]:
+    """`wires()`: a new relay."""
+    return lambda: Wire(tmp_path_factory.mktemp("wire") / "notes")
+
+
+@pytest.fixture(scope="session")
+def waiting() -> Callable[..., Any]:
+    """`waiting(look, what)`: what `look` finds, as soon as it finds something."""
+    return until

@@ -1,0 +1,360 @@
+"""The real VS Code, driven: code-server with the built extension, headless Chromium, and windows as a person has them.
+
+`vscode.open(folder)` gives a `Window`. A test types, presses keys, runs commands by their titles, and waits for what
+a person would see or for what goes over the wire (`vscode.wire`); nothing waits for seconds.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import queue
+import re
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent.parent
+# Longer than the driver waits for anything: whoever waits here is told why by the driver.
+ANSWER_S = 60
+
+SETTINGS = {
+    "workbench.startupEditor": "none",
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
+    "workbench.colorTheme": "Default Dark Modern",
+    "git.enabled": False,
+    "telemetry.telemetryLevel": "off",
+    "extensions.autoUpdate": False,
+    "extensions.autoCheckUpdates": False,
+    "security.workspace.trust.enabled": False,
+    # Grey text has the keys for itself: words of the file are not offered beside it.
+    "editor.wordBasedSuggestions": "off",
+    "files.hotExit": "off",
+}
+
+
+class Driver:
+    """A browser in a process of its own (driver.mjs): one request, one answer."""
+
+    def __init__(self, command: list[str], environment: dict[str, str], log: Path) -> None:
+        self._process = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log.open("wb"),
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,
+        )
+        self._numbers = itertools.count()
+        self._answers: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._answers.put(line)
+        self._answers.put("")
+
+    def ask(self, action: str, **details: Any) -> Any:
+        assert self._process.stdin is not None
+        number = next(self._numbers)
+        self._process.stdin.write(json.dumps({"id": number, "do": action, **details}) + "\n")
+        self._process.stdin.flush()
+        line = self._answers.get(timeout=ANSWER_S)
+        assert line, "the browser's driver ended"
+        answer = json.loads(line)
+        assert answer["id"] == number
+        assert "error" not in answer, f"{action}: {answer['error']}"
+        return answer["value"]
+
+    def stop(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+
+class Window:
+    """A window of VS Code, as a person at it sees it.
+
+    Where something is looked for, `selector` is CSS, `text` a part of what it says, and `frame` a selector of
+    something inside the webview that is meant.
+    """
+
+    def __init__(self, driver: Driver, number: int, folder: Path) -> None:
+        self.folder = folder
+        self._driver, self._number = driver, number
+
+    def do(self, action: str, **details: Any) -> Any:
+        return self._driver.ask(action, window=self._number, **{k: v for k, v in details.items() if v is not None})
+
+    # What a person does
+
+    def type(self, text: str) -> None:
+        self.do("type", text=text)
+
+    def press(self, *keys: str) -> None:
+        """Keys one after the other, as `Tab` or `Control+ArrowRight`."""
+        for key in keys:
+            self.do("press", key=key)
+
+    def click(self, selector: str, text: str | None = None, frame: str | None = None, **how: Any) -> None:
+        self.do("click", selector=selector, text=text, frame=frame, **how)
+
+    def fill(self, selector: str, value: str, frame: str | None = None) -> None:
+        self.do("fill", selector=selector, value=value, frame=frame)
+
+    def command(self, title: str) -> None:
+        """Run a command from the palette by its title; `Weft: Pause`."""
+        self.press("F1")
+        self._pick(">" + title, title)
+
+    def _pick(self, typed: str, row: str) -> None:
+        self.fill(".quick-input-widget input.input", typed)
+        self.click(".quick-input-widget .monaco-list-row", row)
+
+    def open(self, name: str) -> None:
+        """Open a file of the workspace and stand in it."""
+        self.press("Control+p")
+        self.fill(".quick-input-widget input.input", name)
+        self.click(".quick-input-widget .monaco-list-row", Path(name).name)
+        self.wait(".tab.active", Path(name).name)
+        self.wait(".monaco-editor.focused .view-lines")
+
+    def write(self, name: str, text: str) -> None:
+        """A new file on disk, opened."""
+        (self.folder / name).write_bytes(text.encode())
+        self.open(name)
+
+    def go(self, line: int, column: int) -> None:
+        """Put the cursor there; both from 1."""
+        self.press("Control+g")
+        self.fill(".quick-input-widget input.input", f":{line}:{column}")
+        self.press("Enter")
+        self.wait("#status\\.editor\\.selection", f"Ln {line}, Col {column}")
+        self.wait(".monaco-editor.focused")
+
+    def save(self, name: str) -> str:
+        """Save, and what is on disk then."""
+        self.press("Control+s")
+        self.gone(".tab.active.dirty")
+        return (self.folder / name).read_bytes().decode()
+
+    def reload(self) -> None:
+        self.do("reload")
+        self.wait(".monaco-workbench .part.statusbar")
+
+    def close(self) -> None:
+        self.do("close")
+
+    # What a person sees
+
+    def wait(self, selector: str, text: str | None = None, frame: str | None = None) -> str:
+        """The text of the first visible element that fits, once there is one."""
+        found: str = self.do("wait", selector=selector, text=text, frame=frame)
+        return found
+
+    def gone(self, selector: str, text: str | None = None, frame: str | None = None) -> None:
+        self.do("gone", selector=selector, text=text, frame=frame)
+
+    def texts(self, selector: str, text: str | None = None, frame: str | None = None) -> list[str]:
+        """The texts of all visible elements that fit now."""
+        found: list[str] = self.do("texts", selector=selector, text=text, frame=frame)
+        return found
+
+    def attribute(self, selector: str, name: str, text: str | None = None, frame: str | None = None) -> str | None:
+        found: str | None = self.do("attribute", selector=selector, name=name, text=text, frame=frame)
+        return found
+
+    def ghost(self) -> str | None:
+        """The grey text now, its lines joined; None without."""
+        lines = self.do("ghost")
+        return None if lines is None else "\n".join(lines)
+
+    def lines(self) -> str:
+        """The visible lines of the editor that has the focus."""
+        return self.wait(".monaco-editor.focused .view-lines")
+
+    def status(self) -> str:
+        """What Weft's status item says."""
+        return self.attribute(".statusbar-item[id^='weft.weft']", "aria-label") or ""
+
+    def notices(self) -> list[str]:
+        return self.texts(".notification-toast .notification-list-item-message")
+
+    def accessibility(self, selector: str = "body", frame: str | None = None) -> str:
+        """Roles and names as assistive software reads them, in Playwright's notation."""
+        tree: str = self.do("accessibility", selector=selector, frame=frame)
+        return tree
+
+    def screenshot(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.do("screenshot", path=str(path))
+
+
+class VSCode:
+    """code-server with the extension installed, and the windows on it."""
+
+    def __init__(self, url: str, driver: Driver, user: Path, wire: Any, until: Callable[..., Any]) -> None:
+        self.wire = wire
+        self.windows: list[Window] = []
+        self._url, self._driver, self._user, self._until = url, driver, user, until
+        self.set()
+
+    def set(self, machine: dict[str, Any] | None = None, **user: Any) -> None:
+        """The settings, from now on: those of this machine (with the real server behind the relay), and the user's.
+
+        What is not named is as tests have it; None leaves one out.
+        """
+        given = {"weft.server.command": self.wire.command, **(machine or {})}
+        # A setting that reaches out of the workspace is the machine's, as a person sets it in a remote window.
+        for scope, settings in (("Machine", given), ("User", {**SETTINGS, **user})):
+            file = self._user / scope / "settings.json"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps({name: value for name, value in settings.items() if value is not None}))
+
+    def open(self, place: Path, file: str | None = None, *, ready: bool = True, **options: Any) -> Window:
+        """A window on a folder or a `.code-workspace` file, with a file opened and, if `ready`, indexed."""
+        host = self._url.removeprefix("http://")
+        mark = self.wire.now()
+        kind = "workspace" if place.suffix == ".code-workspace" else "folder"
+        url = f"{self._url}/?{kind}={quote(str(place))}"
+        folder = place.parent if kind == "workspace" else place
+        if file is not None:
+            actions = [["openFile", f"vscode-remote://{host}{folder / file}"]]
+            url += f"&payload={quote(json.dumps(actions))}"
+        window = Window(self._driver, self._driver.ask("open", url=url, **options), folder)
+        self.windows.append(window)
+        if file is not None:
+            window.wait(".monaco-editor .view-lines")
+            window.click(".monaco-editor .view-lines")
+        else:
+            window.wait(".monaco-workbench .part.statusbar")
+        if ready:
+            self.wire.wait("weft/didChangeStatus", lambda status: status["kind"] == "ready", after=mark)
+        return window
+
+    def close(self, window: Window) -> None:
+        self.windows.remove(window)
+        window.close()
+
+
+@pytest.fixture(scope="session")
+def vsix(editors_prefix: Path) -> Path:
+    """The extension as it is installed, built anew where a source is newer than it."""
+    built = subprocess.run(
+        ["make", "vsix", f"EDITORS_PREFIX={editors_prefix}"], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
+    assert built.returncode == 0, f"make vsix: {built.stdout[-3000:]}{built.stderr[-3000:]}"
+    return ROOT / "editors" / "vscode" / "weft.vsix"
+
+
+@pytest.fixture(scope="session")
+def vscode(
+    editors_prefix: Path,
+    missing: Callable[[str], None],
+    marked_environment: dict[str, str],
+    request: pytest.FixtureRequest,
+    artefacts: Path,
+    wires: Callable[[], Any],
+    waiting: Callable[..., Any],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[VSCode]:
+    node, code_server = editors_prefix / "bin/node", editors_prefix / "cs/bin/code-server"
+    playwright = editors_prefix / "pw/node_modules/playwright-core/index.mjs"
+    for path in (node, code_server, playwright):
+        if not path.exists():
+            missing(str(path))
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        missing("Chromium")
+    vsix = request.getfixturevalue("vsix")
+
+    home = tmp_path_factory.mktemp("vscode")
+    logs = artefacts / "vscode"
+    logs.mkdir(exist_ok=True)
+    homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "WEFT_CACHE_DIR", "WEFT_DATA_DIR")
+    environment = {**marked_environment, **dict.fromkeys(homes, str(home))}
+    environment["PATH"] = f"{editors_prefix / 'bin'}:{environment['PATH']}"
+    (home / "config.yaml").write_text("")
+    places = {
+        "--config": home / "config.yaml",
+        "--user-data-dir": home / "user",
+        "--extensions-dir": home / "extensions",
+    }
+    base = [str(code_server), *(str(part) for pair in places.items() for part in pair)]
+    install = [*base, "--install-extension", str(vsix), "--force"]
+    subprocess.run(install, env=environment, check=True, capture_output=True, timeout=120)
+
+    log = logs / "code-server.log"
+    quiet = ["--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"]
+    with log.open("wb") as output:
+        server = subprocess.Popen(
+            # A window that is closed takes its extension host along: nobody comes back to it.
+            [*base, "--auth", "none", "--bind-addr", "127.0.0.1:0", "--reconnection-grace-time", "1", *quiet],
+            env=environment,
+            cwd=home,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    driver = None
+    try:
+
+        def listening() -> re.Match[str] | None:
+            text = log.read_text(errors="replace")
+            assert server.poll() is None, text
+            return re.search(r"listening on (http://127\.0\.0\.1:\d+)", text)
+
+        url = waiting(listening, "code-server")[1]
+        driver = Driver(
+            [str(node), str(HERE / "driver.mjs")],
+            {**environment, "PLAYWRIGHT": str(playwright), "CHROMIUM": str(chromium)},
+            logs / "driver.log",
+        )
+        yield VSCode(url, driver, home / "user", wires(), waiting)
+    finally:
+        if driver is not None:
+            driver.stop()
+        os.killpg(server.pid, signal.SIGTERM)
+        try:
+            server.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(server.pid, signal.SIGKILL)
+            server.wait()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    """Of a test that failed, what its windows showed is kept."""
+    report = yield
+    vscode = getattr(item, "funcargs", {}).get("vscode")
+    if report.when == "call" and isinstance(vscode, VSCode):
+        item.stash[FAILED] = report.failed
+        if report.failed:
+            for number, window in enumerate(vscode.windows):
+                window.screenshot(ROOT / "tests/editors/artefacts/vscode/failed" / f"{item.name}-{number}.png")
+    return report
+
+
+FAILED: pytest.StashKey[bool] = pytest.StashKey()
+
+
+@pytest.fixture
+def picture(artefacts: Path, request: pytest.FixtureRequest) -> Callable[[Window, str], None]:
+    """`picture(window, name)`: a screenshot that is kept."""
+    return lambda window, name: window.screenshot(artefacts / "vscode" / f"{name}.png")
