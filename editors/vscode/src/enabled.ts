@@ -1,0 +1,62 @@
+// Whether Weft completes unasked, and where a person turned that off: everywhere, in a language, in a folder.
+//
+// Owns the meaning of `weft.enabled`. Knows no server: what the setting forbids is never asked.
+
+import * as vscode from "vscode";
+
+export function isEnabled(document: vscode.TextDocument): boolean {
+  return vscode.workspace.getConfiguration("weft", document).get<boolean>("enabled", true);
+}
+
+interface Choice extends vscode.QuickPickItem {
+  readonly turn: () => Thenable<void>;
+}
+
+/** Ask where, turn it, and say what it did. */
+export async function toggle(): Promise<void> {
+  const document = vscode.window.activeTextEditor?.document;
+  const picked = await vscode.window.showQuickPick(choices(document), {
+    title: "Weft: completions while you type",
+    placeHolder: document === undefined ? "" : `In this file they are ${isEnabled(document) ? "on" : "off"} now.`,
+  });
+  if (picked === undefined) return;
+  await picked.turn();
+  const after = document === undefined ? "" : ` In this file they are ${isEnabled(document) ? "on" : "off"} now.`;
+  void vscode.window.showInformationMessage(`Weft: completions are turned ${picked.label.toLowerCase().replace(/^turn /, "")}.${after}`);
+}
+
+function choices(document: vscode.TextDocument | undefined): Choice[] {
+  const everywhere = vscode.workspace.getConfiguration("weft", null);
+  const isOnEverywhere = everywhere.inspect<boolean>("enabled")?.globalValue ?? true;
+  const found = [
+    choice(isOnEverywhere, "everywhere", "$(globe)", (on) => everywhere.update("enabled", on, vscode.ConfigurationTarget.Global)),
+  ];
+  if (document === undefined) return found;
+  const { languageId } = document;
+  const inLanguage = vscode.workspace.getConfiguration("weft", { languageId });
+  const isOnInLanguage = inLanguage.inspect<boolean>("enabled")?.globalLanguageValue ?? isOnEverywhere;
+  found.push(
+    choice(isOnInLanguage, `in ${languageId} files`, "$(code)", (on) =>
+      inLanguage.update("enabled", on, vscode.ConfigurationTarget.Global, true),
+    ),
+  );
+  const folder = vscode.workspace.getWorkspaceFolder(document.uri);
+  if (folder !== undefined) {
+    const inFolder = vscode.workspace.getConfiguration("weft", folder.uri);
+    found.push(
+      choice(inFolder.get<boolean>("enabled", true), `in the folder ${folder.name}`, "$(folder)", (on) =>
+        inFolder.update("enabled", on, vscode.ConfigurationTarget.WorkspaceFolder),
+      ),
+    );
+  }
+  return found;
+}
+
+function choice(isOn: boolean, where: string, icon: string, turn: (on: boolean) => Thenable<void>): Choice {
+  return {
+    label: `Turn ${isOn ? "off" : "on"} ${where}`,
+    description: isOn ? "on now" : "off now",
+    iconPath: new vscode.ThemeIcon(icon.slice(2, -1)),
+    turn: () => turn(!isOn),
+  };
+}

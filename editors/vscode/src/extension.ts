@@ -1,0 +1,85 @@
+// Weft in VS Code: what is started when the window opens, and how the parts know each other.
+//
+// Owns the wiring and the commands. Each part is a file of its own.
+
+import * as vscode from "vscode";
+import { toggle } from "./enabled";
+import { Inline } from "./inline";
+import { choose, install, tellMissing } from "./install";
+import { Pages } from "./pages";
+import type { StatusResult } from "./protocol";
+import { Server } from "./server";
+import { StatusItem } from "./status";
+
+let running: Server | undefined;
+
+export function activate(context: vscode.ExtensionContext): void {
+  const log = vscode.window.createOutputChannel("Weft", { log: true });
+  const server = new Server(context, log);
+  const inline = new Inline(server);
+  server.middleware = inline.middleware;
+  const status = new StatusItem(server, inline);
+  const pages = new Pages(server);
+  running = server;
+  context.subscriptions.push(log, server, inline, status, pages);
+  context.subscriptions.push(...commands(context, { server, inline, status, pages }));
+  context.subscriptions.push(
+    server.onMissing((located) => void tellMissing(located)),
+    server.onGaveUp((why) => void tellGaveUp(server, why)),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => {
+      if (server.client === undefined) void server.restart();
+    }),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration("weft.server")) void server.restart();
+    }),
+  );
+  void server.start();
+}
+
+export async function deactivate(): Promise<void> {
+  await running?.stop();
+}
+
+interface Parts {
+  readonly server: Server;
+  readonly inline: Inline;
+  readonly status: StatusItem;
+  readonly pages: Pages;
+}
+
+function commands(context: vscode.ExtensionContext, { server, inline, status, pages }: Parts): vscode.Disposable[] {
+  const all: Record<string, (...args: never[]) => unknown> = {
+    "weft.menu": () => status.menu(),
+    "weft.toggle": toggle,
+    "weft.moreCompletions": () => inline.showMore(),
+    "weft.why": () => pages.why(),
+    "weft.status": () => pages.status(),
+    "weft.doctor": () => pages.doctor(),
+    "weft.refreshPage": () => pages.refresh(),
+    "weft.pause": () => pause(server),
+    "weft.log": () => server.log.show(),
+    "weft.restart": () => server.restart(),
+    "weft.install": () => install(context, server),
+    "weft.choose": () => choose(server),
+    "weft.guide": () => vscode.commands.executeCommand("workbench.action.openWalkthrough", `${context.extension.id}#weft.start`),
+    "weft.openSettings": (query?: string) =>
+      vscode.commands.executeCommand("workbench.action.openSettings", query ?? `@ext:${context.extension.id}`),
+  };
+  return Object.entries(all).map(([id, run]) => vscode.commands.registerCommand(id, run));
+}
+
+async function pause(server: Server): Promise<void> {
+  const paused = server.status.kind !== "paused";
+  try {
+    const { text } = await server.request<StatusResult>("weft/pause", { paused });
+    vscode.window.setStatusBarMessage(`Weft: ${text}`, 5_000);
+  } catch (error) {
+    void vscode.window.showWarningMessage(`Weft: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+async function tellGaveUp(server: Server, why: string): Promise<void> {
+  const picked = await vscode.window.showErrorMessage(`Weft: ${why} It ended several times and is not started again by itself.`, "Restart", "Show Log");
+  if (picked === "Restart") await server.restart();
+  if (picked === "Show Log") server.log.show();
+}

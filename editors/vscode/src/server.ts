@@ -1,0 +1,227 @@
+// The running Weft server and the connection to it: one for all folders of the window.
+//
+// Owns finding, starting and restarting it, and what is known of its state. A server that ends is started again after
+// a pause that grows; after several times a person is asked. Knows no completion, no chat and no page: they ask
+// through `request`.
+
+import * as vscode from "vscode";
+import {
+  type CancellationToken,
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  type LanguageClientOptions,
+  type Middleware,
+  RevealOutputChannelOn,
+  type StaticFeature,
+} from "vscode-languageclient/node";
+import { Backoff } from "./backoff";
+import { type Located, locate } from "./locate";
+import type { SlashCommand, StatusResult } from "./protocol";
+import { explicitSettings, serverKeys } from "./settings";
+import { surroundings } from "./surroundings";
+
+const STOP_WITHIN_MS = 3_000;
+
+export class Server implements vscode.Disposable {
+  /** What stands between the editor and the server; set before the first start. */
+  middleware: Middleware = {};
+  /** Of the running server; undefined while there is none. */
+  client: LanguageClient | undefined;
+  status: StatusResult = ownStatus("starting", "Weft has not started yet.");
+
+  private readonly statusEmitter = new vscode.EventEmitter<StatusResult>();
+  readonly onStatus = this.statusEmitter.event;
+  private readonly missingEmitter = new vscode.EventEmitter<Located>();
+  /** No server was found; what was tried comes along. */
+  readonly onMissing = this.missingEmitter.event;
+  private readonly gaveUpEmitter = new vscode.EventEmitter<string>();
+  /** The server ended too often and is not started any more. */
+  readonly onGaveUp = this.gaveUpEmitter.event;
+
+  private readonly backoff = new Backoff();
+  private pendingRestart: NodeJS.Timeout | undefined;
+  // Every stop and start by hand makes what an older start still does void.
+  private attempt = 0;
+
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    readonly log: vscode.LogOutputChannel,
+  ) {}
+
+  get slashCommands(): readonly SlashCommand[] {
+    return this.client?.initializeResult?.capabilities.experimental?.weft?.slashCommands ?? [];
+  }
+
+  async start(): Promise<void> {
+    const attempt = ++this.attempt;
+    const isOld = () => attempt !== this.attempt;
+    clearTimeout(this.pendingRestart);
+    this.tell(ownStatus("starting", "Looking for the Weft server."));
+    const located = await locate(await surroundings(this.context));
+    if (isOld()) return;
+    for (const { source, reason } of located.refused) this.log.info(`Not started: ${source}. ${reason}`);
+    const { found } = located;
+    if (found === undefined) {
+      this.tell(ownStatus("error", "No Weft server was found."));
+      this.missingEmitter.fire(located);
+      return;
+    }
+    this.log.info(`Starting Weft ${found.version}: ${found.source} (${found.command.join(" ")})`);
+    this.tell(ownStatus("starting", "The Weft server is starting."));
+    const client = this.connect(found.command);
+    this.client = client;
+    this.backoff.started(Date.now());
+    try {
+      await client.start();
+    } catch (error) {
+      this.ended(client, `The Weft server did not start: ${messageOf(error)}`);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.attempt++;
+    clearTimeout(this.pendingRestart);
+    const client = this.client;
+    this.client = undefined;
+    if (client === undefined) return;
+    this.tell(ownStatus("starting", "The Weft server was stopped."));
+    try {
+      await client.dispose(STOP_WITHIN_MS);
+    } catch (error) {
+      this.log.warn(`The server did not end by itself: ${messageOf(error)}`);
+    }
+  }
+
+  /** For a person who asks: at once, however often it failed before. */
+  async restart(): Promise<void> {
+    this.backoff.reset();
+    await this.stop();
+    await this.start();
+  }
+
+  /** Rejects with a sentence for people when no server runs. */
+  async request<R>(method: string, params?: object, token?: CancellationToken): Promise<R> {
+    const client = this.client;
+    if (client === undefined) throw new Error(this.status.text);
+    return client.sendRequest<R>(method, params, token);
+  }
+
+  /** Without a server nothing is told, and nobody misses it. */
+  async notify(method: string, params: object): Promise<void> {
+    if (this.client?.isRunning()) await this.client.sendNotification(method, params);
+  }
+
+  /** What `$/progress` says with this token, until it is disposed. */
+  onProgress(token: string | number, handler: (value: unknown) => void): vscode.Disposable {
+    const type = { _: undefined } as unknown as import("vscode-languageclient").ProgressType<unknown>;
+    return this.client?.onProgress(type, token, handler) ?? new vscode.Disposable(() => {});
+  }
+
+  dispose(): void {
+    void this.stop();
+    for (const emitter of [this.statusEmitter, this.missingEmitter, this.gaveUpEmitter]) emitter.dispose();
+  }
+
+  private tell(status: StatusResult): void {
+    this.status = status;
+    this.statusEmitter.fire(status);
+  }
+
+  private connect([command = "", ...args]: readonly string[]): LanguageClient {
+    const isShared = vscode.workspace.getConfiguration("weft").get<boolean>("server.shared", false);
+    const settings = () => this.settings();
+    const options: LanguageClientOptions = {
+      documentSelector: [{ scheme: "file" }],
+      outputChannel: this.log,
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      initializationOptions: settings,
+      // Both are told to a person by `ended`, once.
+      initializationFailedHandler: () => false,
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        closed: () => {
+          this.ended(client, "The Weft server ended.");
+          return { action: CloseAction.DoNotRestart, handled: true };
+        },
+      },
+      middleware: {
+        ...this.middleware,
+        workspace: {
+          configuration: (params) => params.items.map((item) => (item.section === "weft" ? settings() : null)),
+          didChangeConfiguration: () => client.sendNotification("workspace/didChangeConfiguration", { settings: { weft: settings() } }),
+        },
+      },
+    };
+    const serve = ["serve", ...(isShared ? ["--shared"] : [])];
+    // Not in a workspace: Python would look for its modules there.
+    const cwd = this.context.globalStorageUri.fsPath;
+    const client = new LanguageClient("weft", "Weft", { command, args: [...args, ...serve], options: { cwd } }, options);
+    client.registerFeature(CAPABILITIES);
+    client.onNotification("weft/didChangeStatus", (status: StatusResult) => {
+      if (this.client === client) this.tell(status);
+    });
+    return client;
+  }
+
+  private settings(): Record<string, unknown> {
+    const sections: { properties?: object }[] = [this.context.extension.packageJSON.contributes.configuration].flat();
+    const keys = serverKeys(sections.flatMap((section) => Object.keys(section.properties ?? {})));
+    // As with `weft.toml`, the first folder speaks for all.
+    const configuration = vscode.workspace.getConfiguration("weft", vscode.workspace.workspaceFolders?.[0]?.uri ?? null);
+    return explicitSettings(keys, (key) => configuration.inspect(key));
+  }
+
+  private ended(client: LanguageClient, why: string): void {
+    if (this.client !== client) return; // It was told already, or the end was wanted.
+    this.client = undefined;
+    const delayMs = this.backoff.failed(Date.now());
+    if (delayMs === undefined) {
+      this.log.error(`${why} It ended too often and is not started again.`);
+      this.tell(ownStatus("error", `${why} It is not started again by itself.`));
+      this.gaveUpEmitter.fire(why);
+      return;
+    }
+    this.log.warn(`${why} It is started again in ${delayMs / 1000} s.`);
+    this.tell(ownStatus("starting", `${why} It is started again in ${delayMs / 1000} s.`));
+    this.pendingRestart = setTimeout(() => void this.start(), delayMs);
+  }
+}
+
+/** What the client says of itself beyond its library: it wants to be told the status, and shows it by itself. */
+const CAPABILITIES: StaticFeature = {
+  fillClientCapabilities(capabilities) {
+    capabilities.experimental = { ...capabilities.experimental, weft: { status: true } };
+    // The status item shows the indexing; a second bar beside it would say the same.
+    capabilities.window = { ...capabilities.window, workDoneProgress: false };
+  },
+  initialize() {},
+  getState: () => ({ kind: "static" }),
+  clear() {},
+};
+
+/** The status while there is no server to ask. */
+function ownStatus(kind: "starting" | "error", text: string): StatusResult {
+  const actions = kind === "error" ? [{ title: "Restart", action: "restart" as const }, { title: "Show Log", action: "log" as const }] : [];
+  return {
+    state: kind,
+    kind,
+    text,
+    percent: null,
+    actions,
+    page: null,
+    folders: [],
+    files: 0,
+    lines: 0,
+    fragments: 0,
+    model: "",
+    modelReason: "",
+    models: [],
+    notes: [],
+    memoryMb: 0,
+  };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
