@@ -3,6 +3,7 @@
 // Owns the wiring and the commands. Each part is a file of its own.
 
 import * as vscode from "vscode";
+import { registerChat } from "./chat/index";
 import { toggle } from "./enabled";
 import { Inline } from "./inline";
 import { choose, install, tellMissing } from "./install";
@@ -21,6 +22,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const status = new StatusItem(server, inline);
   const pages = new Pages(server);
   running = server;
+  registerChat(context, server);
   context.subscriptions.push(log, server, inline, status, pages);
   context.subscriptions.push(...commands(context, { server, inline, status, pages }));
   context.subscriptions.push(

@@ -1,0 +1,69 @@
+// Places in a text (`path:first-last`) as links to what the server looked up, and nothing else as a link.
+//
+// Owns how a place in the text finds its citation. Knows no document and no editor: a link is the citation's number.
+
+import type { Block, Inline } from "./markdown";
+
+/** What of a citation matters here; `folder` is empty where there is one workspace folder. */
+export interface Cited {
+  place: string;
+  folder: string;
+  uri?: string | null;
+}
+
+export type Piece = string | { text: string; citation: number };
+
+/** The text in pieces: places that have a citation one can open, and what stands between them. */
+export function split(text: string, citations: readonly Cited[]): Piece[] {
+  const known = citations.filter((each) => each.uri != null).map((each) => each.place);
+  if (!known.length) return text ? [text] : [];
+  const longestFirst = [...new Set(known)].sort((a, b) => b.length - a.length).map(escaped);
+  const places = new RegExp(`(?<![\\w./\\\\-])(?:${longestFirst.join("|")})(?!\\d)`, "g");
+  const pieces: Piece[] = [];
+  let end = 0;
+  for (const found of text.matchAll(places)) {
+    if (found.index > end) pieces.push(text.slice(end, found.index));
+    pieces.push({ text: found[0], citation: citationOf(found[0], text.slice(0, found.index), citations) });
+    end = found.index + found[0].length;
+  }
+  if (end < text.length) pieces.push(text.slice(end));
+  return pieces;
+}
+
+/** The tree with its places as links. Blocks of code stay as they are. */
+export function withPlaces(blocks: readonly Block[], citations: readonly Cited[]): Block[] {
+  const inline = (children: readonly Inline[]): Inline[] => children.flatMap((each) => linked(each, citations));
+  return blocks.map((block) => {
+    switch (block.kind) {
+      case "paragraph":
+      case "heading":
+        return { ...block, children: inline(block.children) };
+      case "list":
+        return { ...block, items: block.items.map((item) => withPlaces(item, citations)) };
+      default:
+        return block;
+    }
+  });
+}
+
+function linked(child: Inline, citations: readonly Cited[]): Inline[] {
+  if (child.kind === "strong") {
+    return [{ kind: "strong", children: child.children.flatMap((each) => linked(each, citations)) }];
+  }
+  if (child.kind !== "text" && child.kind !== "code") return [child];
+  const { kind } = child;
+  return split(child.text, citations).map((piece) =>
+    typeof piece === "string" ? { kind, text: piece } : { kind: "place", ...piece },
+  );
+}
+
+/** In several folders the same path may be there twice; then the folder's name stands before it. */
+function citationOf(place: string, before: string, citations: readonly Cited[]): number {
+  const fits = (each: Cited): boolean => each.place === place && each.uri != null;
+  const named = citations.findIndex((each) => fits(each) && each.folder !== "" && before.endsWith(`${each.folder}: `));
+  return named >= 0 ? named : citations.findIndex(fits);
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}

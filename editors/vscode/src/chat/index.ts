@@ -1,0 +1,20 @@
+// Questions about the repository inside VS Code: the view in the side bar, and `@weft` in VS Code's own chat.
+
+import * as vscode from "vscode";
+import type { Server } from "../server";
+import { registerModel } from "./model";
+import { registerParticipant } from "./participant";
+import { ChatView, VIEW } from "./view";
+
+export function registerChat(context: vscode.ExtensionContext, server: Server): void {
+  const view = new ChatView(context, server);
+  context.subscriptions.push(
+    view,
+    vscode.window.registerWebviewViewProvider(VIEW, view),
+    vscode.commands.registerCommand("weft.chat", () => view.focus()),
+    vscode.commands.registerCommand("weft.newConversation", () => view.beginAnew()),
+    vscode.commands.registerCommand("weft.askSelection", () => view.askSelection()),
+    registerModel(server),
+    registerParticipant(context, server),
+  );
+}

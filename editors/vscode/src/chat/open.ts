@@ -1,0 +1,53 @@
+// Opening the lines that an answer stands on, and naming the lines that are selected.
+
+import * as vscode from "vscode";
+import type { Attachment } from "./state";
+
+interface Lines {
+  uri: string;
+  startLine: number;
+  endLine: number;
+}
+
+/** The lines selected and in sight. A file that is gone is said. */
+export async function openLines({ uri, startLine, endLine }: Lines): Promise<void> {
+  const file = vscode.Uri.parse(uri);
+  try {
+    const document = await vscode.workspace.openTextDocument(file);
+    await vscode.window.showTextDocument(document, { selection: linesOf(document, startLine, endLine) });
+  } catch {
+    const path = vscode.workspace.asRelativePath(file);
+    void vscode.window.showWarningMessage(`${path} cannot be opened. It may have been moved since; ask again.`);
+  }
+}
+
+/** From the first to the end of the last line. A file that has become shorter has its last lines selected. */
+function linesOf(document: vscode.TextDocument, startLine: number, endLine: number): vscode.Range {
+  const last = Math.max(0, Math.min(endLine, document.lineCount) - 1);
+  return new vscode.Range(new vscode.Position(Math.min(startLine, last), 0), document.lineAt(last).range.end);
+}
+
+/** What is selected in the editor that was used last; undefined when nothing is. */
+export function selectedLines(): Attachment | undefined {
+  const editor = vscode.window.activeTextEditor;
+  if (!editor || editor.selection.isEmpty || editor.document.uri.scheme !== "file") return undefined;
+  const { start, end } = editor.selection;
+  const last = end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
+  const path = vscode.workspace.asRelativePath(editor.document.uri);
+  return {
+    label: `${path}:${start.line + 1}-${last + 1}`,
+    uri: editor.document.uri.toString(),
+    range: {
+      start: { line: start.line, character: start.character },
+      end: { line: end.line, character: end.character },
+    },
+  };
+}
+
+/** Where the cursor is, for questions about "this". */
+export function cursor(): { textDocument?: { uri: string }; position?: { line: number; character: number } } {
+  const editor = vscode.window.activeTextEditor;
+  if (editor?.document.uri.scheme !== "file") return {};
+  const { line, character } = editor.selection.active;
+  return { textDocument: { uri: editor.document.uri.toString() }, position: { line, character } };
+}
