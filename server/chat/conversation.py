@@ -38,7 +38,7 @@ from .keeping import Keeper
 from .past import past_of, what_was_said
 from .prompts import NOT_FOUND
 from .sources import Sources
-from .values import Case, Exhibit, Reply
+from .values import Case, Citation, Exhibit, Reply
 from .writing import NOBODY, AnswerWriter, Listener, Written
 
 NOTHING_CITED = "No line of the repository was cited for this. The evidence that it was written from:"
@@ -142,7 +142,7 @@ class Chat:
         by_model = self._by_model(case, past.recent, writer, listener, cancel) if asks else None
         reply = by_model or self._without_model(case, wanted, before)
         if by_model is None:
-            listener.on_text(reply.text)
+            _tell(listener, reply.text, reply.citations)
         notes = (*partial, *writer.notes, *reply.notes, *case.notes, *self._desk.memory.notes)
         if by_model is None and is_found and not command and not writer.notes:
             notes = (*(self._desk.models.notes or (NO_MODEL_HERE,)), *notes)
@@ -247,7 +247,7 @@ def _composed(written: Written, case: Case, sources: Sources, listener: Listener
         given = [f"- {e.place}: {e.why}" for e in case.exhibits if e.kind != "turn"][:MOST_LISTED]
         lines = (CITED_FOR_IT, *listed(held)) if held else (NOTHING_CITED, *given)
         tail = "\n".join(("", "", *lines))
-        listener.on_text(tail)
+        _tell(listener, tail, citations)
         text += tail
     if checked.n_dropped:
         notes.append(f"Citations that did not hold, and are not shown: {checked.n_dropped}.")
@@ -258,6 +258,12 @@ def _composed(written: Written, case: Case, sources: Sources, listener: Listener
     if not written.is_whole:
         notes.append("The answer was stopped.")
     return Reply(text, citations, case, found, checked.n_dropped, written.model, "", written.cost, tuple(notes))
+
+
+def _tell(listener: Listener, text: str, citations: Sequence[Citation]) -> None:
+    for citation in citations:
+        listener.on_citation(citation)
+    listener.on_text(text)
 
 
 def _is_of_the_conversation(question: str, before: Sequence[Turn]) -> bool:
