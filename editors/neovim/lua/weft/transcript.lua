@@ -1,0 +1,211 @@
+-- The text of the chat buffer: what was asked and answered, and below it the place where the next question is typed.
+--
+-- Owns this text, where in it an answer grows, and which of it can be changed: the question alone. Answers are linked
+-- where they name a citation of the server. Nobody's cursor is moved. Knows no server.
+--
+--   ## You                 a question
+--   What does pay call?
+--
+--   ## Weft                its answer
+--   `pay` calls ... (shop/basket.py:4-5).
+--
+--   ## You                 `input`: the last heading, and below it what is being typed
+
+local jump = require('weft.jump')
+
+local M = {}
+
+local NS = vim.api.nvim_create_namespace('weft.transcript')
+local YOU, WEFT = '## You', '## Weft'
+local HINT = '<CR> asks   <C-c> stops   gf opens a place   :Weft history'
+
+local Transcript = {}
+Transcript.__index = Transcript
+
+--- An empty conversation in a buffer.
+function M.new(bufnr)
+  local self = setmetatable({ bufnr = bufnr, answers = {} }, Transcript)
+  self:_edit(function()
+    jump.clear(bufnr, 0, -1)
+    vim.api.nvim_buf_clear_namespace(bufnr, NS, 0, -1)
+    vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, { YOU, '' })
+    self.input = self:_mark(0, 0, { virt_text = { { HINT, 'Comment' } } })
+  end)
+  return self
+end
+
+--- Whether a row, from 0, is where a question is typed.
+function Transcript:is_input(row)
+  return row > self:_row(self.input)
+end
+
+--- What is typed and not asked yet.
+function Transcript:typed()
+  local lines = vim.api.nvim_buf_get_lines(self.bufnr, self:_row(self.input) + 1, -1, false)
+  return vim.trim(table.concat(lines, '\n'))
+end
+
+function Transcript:set_typed(text)
+  self:_edit(function()
+    local row = self:_row(self.input)
+    vim.api.nvim_buf_set_lines(self.bufnr, row + 1, -1, false, vim.split(text, '\n'))
+  end)
+end
+
+--- A question above the input, and room for its answer. `about` is a link with a `place`, or nil.
+function Transcript:ask(question, about, encoding)
+  local lines = { YOU }
+  vim.list_extend(lines, vim.split(question, '\n'))
+  if about then
+    table.insert(lines, 'about ' .. about.place)
+  end
+  local n_question = #lines
+  vim.list_extend(lines, { '', WEFT, '', '' })
+  self.encoding, self.citations = encoding, {}
+  self:_edit(function()
+    local row = self:_row(self.input)
+    vim.api.nvim_buf_set_lines(self.bufnr, row, row, false, lines)
+    self.start = self:_mark(row + #lines - 2, 0, { right_gravity = false })
+    self.tail = self:_mark(row + #lines - 2, 0, {})
+    if about then
+      jump.add(self.bufnr, row + n_question - 1, 6, 6 + #about.place, about)
+    end
+  end)
+end
+
+--- What the answer is waiting for, beside its end; nil when it waits for nothing.
+function Transcript:set_busy(sentence)
+  local row, column = self:_position(self.tail)
+  local text = sentence and { { ' ' .. sentence, 'Comment' } } or nil
+  self.tail = self:_mark(row, column, { id = self.tail, virt_text = text })
+end
+
+--- More of the answer.
+function Transcript:append(text)
+  local row, column = self:_position(self.tail)
+  self:_edit(function()
+    vim.api.nvim_buf_set_text(self.bufnr, row, column, row, column, vim.split(text, '\n'))
+  end)
+  self:_link(row)
+end
+
+--- What came of the answer is void.
+function Transcript:restart()
+  self.citations = {}
+  self:_replace({ '' })
+end
+
+--- A citation that the answer is going to name, or names by now.
+function Transcript:cite(citation)
+  table.insert(self.citations, citation)
+end
+
+--- The answer is whole: `text` as the server has it, its citations, and sentences to read below it.
+function Transcript:finish(text, citations, notes)
+  local written = self:answer()
+  text = vim.trim(text or written)
+  if text ~= written then
+    self:_replace(vim.split(text, '\n'))
+  end
+  self.citations = citations or self.citations
+  self:_link(self:_row(self.start))
+  if #notes > 0 then
+    local quoted = vim.tbl_map(function(note)
+      return '> ' .. note:gsub('\n', '\n> ')
+    end, notes)
+    local head = text == '' and '' or '\n\n'
+    self:append(head .. table.concat(quoted, '\n'))
+  end
+  self:set_busy(nil)
+end
+
+--- The text of the answer so far.
+function Transcript:answer()
+  local first, column = self:_position(self.start)
+  local last, last_column = self:_position(self.tail)
+  local lines = vim.api.nvim_buf_get_lines(self.bufnr, first, last + 1, false)
+  lines[#lines] = lines[#lines]:sub(1, last_column)
+  lines[1] = lines[1]:sub(column + 1)
+  return table.concat(lines, '\n')
+end
+
+function Transcript:_replace(lines)
+  local first, column = self:_position(self.start)
+  local last, last_column = self:_position(self.tail)
+  jump.clear(self.bufnr, first, last + 1)
+  self:_edit(function()
+    vim.api.nvim_buf_set_text(self.bufnr, first, column, last, last_column, lines)
+  end)
+end
+
+--- Links the citations in the rows from `first` to the end of the answer.
+function Transcript:_link(first)
+  local last = self:_row(self.tail)
+  jump.clear(self.bufnr, first, last + 1)
+  for number, line in ipairs(vim.api.nvim_buf_get_lines(self.bufnr, first, last + 1, false)) do
+    for _, citation in ipairs(self.citations) do
+      for from, to in M.places(line, citation.place) do
+        jump.add(self.bufnr, first + number - 1, from - 1, to, M.link(citation, self.encoding))
+      end
+    end
+  end
+end
+
+--- A citation or a piece of evidence of the server as a link; nil where no file is behind it.
+function M.link(place, encoding)
+  if not place.uri or place.uri == vim.NIL then
+    return nil
+  end
+  local range = place.range
+    or {
+      start = { line = place.startLine, character = 0 },
+      ['end'] = { line = math.max(place.startLine, place.endLine - 1), character = 0 },
+    }
+  return { uri = place.uri, range = range, encoding = encoding, text = place.text, place = place.place }
+end
+
+--- Iterates over the bytes, from 1, where a line names a place: not as the end or the beginning of a longer one.
+function M.places(line, place)
+  local from = 1
+  return function()
+    while true do
+      local first, last = line:find(place, from, true)
+      if not first then
+        return nil
+      end
+      from = last + 1
+      local before, after = line:sub(first - 1, first - 1), line:sub(last + 1, last + 1)
+      if (first == 1 or not before:match('[%w_/.%-]')) and not after:match('%d') then
+        return first, last
+      end
+    end
+  end
+end
+
+function Transcript:_mark(row, column, options)
+  options.virt_text_pos = options.virt_text and 'eol' or nil
+  return vim.api.nvim_buf_set_extmark(self.bufnr, NS, row, column, options)
+end
+
+function Transcript:_position(mark)
+  return unpack(vim.api.nvim_buf_get_extmark_by_id(self.bufnr, NS, mark, {}))
+end
+
+function Transcript:_row(mark)
+  return (self:_position(mark))
+end
+
+--- Changes the buffer. What an answer brings is not for `u` to take back.
+function Transcript:_edit(change)
+  local options = vim.bo[self.bufnr]
+  local modifiable, levels = options.modifiable, options.undolevels
+  options.modifiable, options.undolevels = true, -1
+  local ok, problem = pcall(change)
+  options.modifiable, options.undolevels = modifiable, levels
+  options.modified = false
+  if not ok then
+    error(problem, 0)
+  end
+end
+
+return M

@@ -1,0 +1,96 @@
+-- Windows of Weft's own buffers, and the window in which a person edits files.
+--
+-- Owns where a chat or a page opens, and which window a place is opened in. Knows nothing of what is shown.
+
+local M = {}
+
+--- The buffer of this name, and whether it was made just now. It has no file, is in no list of buffers, and is never
+--- saved.
+function M.scratch(name, filetype)
+  for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_get_name(bufnr) == name then
+      if vim.api.nvim_buf_is_loaded(bufnr) then
+        return bufnr, false
+      end
+      -- What `:bdelete` leaves.
+      vim.api.nvim_buf_delete(bufnr, { force = true })
+    end
+  end
+  local bufnr = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_name(bufnr, name)
+  vim.bo[bufnr].filetype = filetype
+  return bufnr, true
+end
+
+--- Goes to the window that shows the buffer, and opens one when none does: `where` is { window =, size = }.
+function M.show(bufnr, where)
+  local shown = vim.fn.win_findbuf(bufnr)
+  for _, window in ipairs(shown) do
+    if vim.api.nvim_win_get_tabpage(window) == vim.api.nvim_get_current_tabpage() or where.window == 'tab' then
+      vim.api.nvim_set_current_win(window)
+      return
+    end
+  end
+  if where.window == 'float' then
+    M._float(bufnr, where.size)
+  elseif where.window == 'tab' then
+    vim.cmd('tab sbuffer ' .. bufnr)
+  elseif where.window == 'split' then
+    -- Half of the screen stays for the file, however small the screen is.
+    local height = math.min(where.size, math.floor(vim.o.lines / 2))
+    vim.cmd('botright ' .. height .. 'split | buffer ' .. bufnr)
+  else
+    local width = math.min(where.size, math.floor(vim.o.columns / 2))
+    vim.cmd('botright ' .. width .. 'vsplit | buffer ' .. bufnr)
+  end
+  vim.opt_local.wrap = true
+  vim.opt_local.linebreak = true
+  vim.opt_local.number = false
+  vim.opt_local.relativenumber = false
+  vim.opt_local.signcolumn = 'no'
+  vim.opt_local.spell = false
+end
+
+--- Closes the current window; the last one shows another buffer instead.
+function M.close()
+  if not pcall(vim.cmd, 'close') then
+    vim.cmd('enew')
+  end
+end
+
+--- The window in which a file was edited last, in this tab or the one before; nil when there is none.
+function M.normal()
+  local seen = { vim.api.nvim_get_current_win(), vim.fn.win_getid(vim.fn.winnr('#')) }
+  vim.list_extend(seen, vim.api.nvim_tabpage_list_wins(0))
+  local tab_before = vim.fn.tabpagenr('#')
+  if tab_before > 0 then
+    table.insert(seen, vim.fn.win_getid(vim.fn.tabpagewinnr(tab_before), tab_before))
+  end
+  for _, window in ipairs(seen) do
+    if window ~= 0 and M._takes_files(window) then
+      return window
+    end
+  end
+end
+
+function M._takes_files(window)
+  local is_float = vim.api.nvim_win_get_config(window).relative ~= ''
+  local is_fixed = vim.fn.exists('+winfixbuf') == 1 and vim.wo[window].winfixbuf
+  local bufnr = vim.api.nvim_win_get_buf(window)
+  return vim.bo[bufnr].buftype == '' and not is_float and not is_fixed and not vim.wo[window].previewwindow
+end
+
+function M._float(bufnr, size)
+  local width = math.min(size, vim.o.columns - 4)
+  local height = math.floor(vim.o.lines * 0.8)
+  vim.api.nvim_open_win(bufnr, true, {
+    relative = 'editor',
+    width = width,
+    height = height,
+    row = math.floor((vim.o.lines - height) / 2) - 1,
+    col = math.floor((vim.o.columns - width) / 2),
+    border = 'rounded',
+  })
+end
+
+return M
