@@ -1,0 +1,404 @@
+-- The server's life: one process for this Neovim, all its workspace folders, started again when it ends by itself.
+--
+-- Owns the LSP client, requests on their way, who listens to the server, and the waiting between two starts.
+-- Neovim 0.11 starts it by vim.lsp.config and vim.lsp.enable, older ones by an autocommand of ours.
+-- Knows nothing of what is asked, nor of what is shown.
+
+local compat = require('weft.compat')
+local config = require('weft.config')
+local locate = require('weft.locate')
+local log = require('weft.log')
+local notice = require('weft.notice')
+
+local M = {}
+
+local NAME = 'weft'
+-- A server that ran this long is well; the next end counts as the first.
+local WELL_AFTER_MS = 60000
+
+local listeners = {}
+local unanswered = {}
+local waiting = {}
+local life = { wanted = false, failure = nil, n_ends = 0, started_at = 0, restarting = nil }
+
+--- Attaches to every buffer there is and will be. Says once what is missing.
+function M.enable()
+  life.wanted, life.failure = true, nil
+  local command, problem = locate.command()
+  if not command then
+    return M._fail(problem)
+  end
+  if compat.has_lsp_config then
+    -- The whole table at once: a call would mix it with that of an earlier setup.
+    vim.lsp.config[NAME] = M._config(command)
+    vim.lsp.enable(NAME)
+  else
+    M._attach_by_autocommand(command)
+  end
+end
+
+--- Ends the server, and leaves it ended.
+function M.disable()
+  life.wanted = false
+  if life.restarting then
+    life.restarting:stop()
+  end
+  if compat.has_lsp_config then
+    vim.lsp.enable(NAME, false)
+  end
+  for _, client in ipairs(compat.clients(NAME)) do
+    compat.call(client, 'stop')
+  end
+end
+
+--- A new server, for whatever reason, with another chance for one that was given up.
+function M.restart()
+  M.disable()
+  notice.forget()
+  life.n_ends = 0
+  -- The old one may still be saying goodbye.
+  local function when_gone(n_tries)
+    if #compat.clients(NAME) == 0 or n_tries == 0 then
+      return M.enable()
+    end
+    vim.defer_fn(function()
+      when_gone(n_tries - 1)
+    end, 50)
+  end
+  when_gone(100)
+end
+
+--- The client that serves `bufnr`, or the one there is when no buffer is given; nil while there is none.
+function M.get(bufnr)
+  for _, client in ipairs(compat.clients(NAME)) do
+    if client.initialized and (not bufnr or vim.lsp.buf_is_attached(M._number(bufnr), client.id)) then
+      return client
+    end
+  end
+end
+
+--- Sends a request. `handler(err, result)` is called once, also when there is no server or it ends meanwhile;
+--- not after the returned function, which cancels, was called. Waits for a server that is starting.
+function M.request(method, params, handler, bufnr)
+  local entry = { handler = handler }
+  local function send(client)
+    if entry.done then
+      return
+    end
+    local ok, id = compat.call(client, 'request', method, params, function(err, result)
+      M._answer(entry, err, result)
+    end, bufnr and M._number(bufnr) or nil)
+    if not ok then
+      return M._answer(entry, { code = -32001, message = M.why_not() })
+    end
+    entry.client, entry.id = client, id
+  end
+  unanswered[entry] = true
+  local client = M.get()
+  if client then
+    send(client)
+  elseif life.failure or not life.wanted then
+    vim.schedule(function()
+      M._answer(entry, { code = -32001, message = M.why_not() })
+    end)
+  else
+    table.insert(waiting, send)
+    M._start_without_buffer()
+  end
+  return function()
+    local was_open = not entry.done
+    entry.done = true
+    unanswered[entry] = nil
+    if was_open and entry.id and not compat.call(entry.client, 'is_stopped') then
+      compat.call(entry.client, 'cancel_request', entry.id)
+    end
+  end
+end
+
+--- Sends a notification; passed over while there is no server.
+function M.notify(method, params)
+  local client = M.get()
+  if client then
+    compat.call(client, 'notify', method, params)
+  end
+end
+
+--- Calls `fn(params)` for each of the server's notifications of this kind, before Neovim's own handler, which
+--- is left out when `fn` returns true. Four are ours: `attach` (client, bufnr), `ready` (client), `ended`, and
+--- `failed` (why) when there will be no server. Returns a function that ends it.
+function M.on(method, fn)
+  listeners[method] = listeners[method] or {}
+  table.insert(listeners[method], fn)
+  return function()
+    listeners[method] = vim.tbl_filter(function(other)
+      return other ~= fn
+    end, listeners[method])
+  end
+end
+
+--- Why there is no server, in a sentence with the next step.
+function M.why_not()
+  if life.failure then
+    return life.failure
+  end
+  if not life.wanted then
+    return "Weft is not running. :Weft restart starts it; require('weft').setup{} starts it with Neovim."
+  end
+  return "Weft's server is not running yet."
+end
+
+--- Whether a server was given up or can't be had, as a sentence; nil otherwise.
+function M.failure()
+  return life.failure
+end
+
+function M.is_wanted()
+  return life.wanted
+end
+
+function M._config(command)
+  local capabilities = vim.lsp.protocol.make_client_capabilities()
+  capabilities.textDocument.inlineCompletion = { dynamicRegistration = false }
+  capabilities.experimental = vim.tbl_extend('force', capabilities.experimental or {}, { weft = { status = true } })
+  local started = {
+    name = NAME,
+    cmd = command,
+    -- Not the workspace: `python -m weft` would import from there.
+    cmd_cwd = vim.fn.fnamemodify(command[1], ':h'),
+    cmd_env = config.options.cmd_env,
+    capabilities = capabilities,
+    -- Only what was set: defaults sent along would hide the workspace's weft.toml.
+    init_options = config.options.settings,
+    settings = { weft = config.options.settings },
+    handlers = M._handlers(),
+    on_init = M._ready,
+    on_attach = function(client, bufnr)
+      M._tell('attach', client, bufnr)
+    end,
+    on_exit = function(code, signal)
+      M._ended(code, signal)
+    end,
+  }
+  if not compat.has_lsp_config then
+    return started
+  end
+  return vim.tbl_extend('force', started, {
+    cmd = M._spawning(command),
+    on_exit = nil,
+    filetypes = config.options.filetypes,
+    reuse_client = M._reuse,
+    root_dir = function(bufnr, on_root)
+      if M._is_served(bufnr) then
+        on_root(locate.root(bufnr))
+      end
+    end,
+  })
+end
+
+--- Starts the process by ourselves, so that its end is ours to tell: Neovim would warn at every try to start it again.
+function M._spawning(command)
+  return function(dispatchers)
+    local on_exit = dispatchers.on_exit
+    dispatchers.on_exit = function(code, signal)
+      on_exit(0, 0)
+      M._ended(code, signal)
+    end
+    local spawn = { cwd = vim.fn.fnamemodify(command[1], ':h'), env = config.options.cmd_env }
+    return vim.lsp.rpc.start(command, dispatchers, spawn)
+  end
+end
+
+--- Neovim asks for each running client whether it also serves this root: ours serves all, one folder after another.
+function M._reuse(client, started)
+  if client.name ~= NAME or compat.call(client, 'is_stopped') then
+    return false
+  end
+  M._add_folder(client, started.root_dir)
+  return true
+end
+
+function M._add_folder(client, root)
+  if not root then
+    return
+  end
+  local folder = { uri = vim.uri_from_fname(root), name = root }
+  client.workspace_folders = client.workspace_folders or {}
+  for _, known in ipairs(client.workspace_folders) do
+    if known.uri == folder.uri then
+      return
+    end
+  end
+  table.insert(client.workspace_folders, folder)
+  local function tell()
+    compat.call(client, 'notify', 'workspace/didChangeWorkspaceFolders', {
+      event = { added = { folder }, removed = {} },
+    })
+  end
+  if client.initialized then
+    tell()
+  else
+    table.insert(waiting, tell)
+  end
+end
+
+--- Below 0.11: what vim.lsp.enable does.
+function M._attach_by_autocommand(command)
+  local function attach(bufnr)
+    local filetypes = config.options.filetypes
+    local wanted = vim.bo[bufnr].filetype ~= ''
+      and (not filetypes or vim.tbl_contains(filetypes, vim.bo[bufnr].filetype))
+    if life.wanted and wanted and M._is_served(bufnr) then
+      local started = vim.tbl_extend('force', M._config(command), { root_dir = locate.root(bufnr) })
+      M._note_start(compat.start(started, bufnr, M._reuse))
+    end
+  end
+  local group = vim.api.nvim_create_augroup('weft.client', { clear = true })
+  vim.api.nvim_create_autocmd('FileType', {
+    group = group,
+    callback = function(event)
+      attach(event.buf)
+    end,
+  })
+  for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_is_loaded(bufnr) then
+      attach(bufnr)
+    end
+  end
+end
+
+--- For who asks before any file is open.
+function M._start_without_buffer()
+  if #compat.clients(NAME) > 0 or life.restarting then
+    return
+  end
+  local command, problem = locate.command()
+  if not command then
+    return M._fail(problem)
+  end
+  local started = vim.tbl_extend('force', M._config(command), { root_dir = locate.root(0) })
+  M._note_start(compat.start(started, nil, M._reuse))
+end
+
+function M._note_start(id)
+  if not id then
+    M._fail("Weft's server could not be started. See :Weft log, then :Weft restart.")
+  end
+end
+
+--- Texts of files, by their name on disk: no terminal, no list of files, nothing that a plugin shows.
+function M._is_served(bufnr)
+  local name = vim.api.nvim_buf_get_name(bufnr)
+  return vim.bo[bufnr].buftype == '' and name ~= '' and not name:match('^%a[%w+.-]+://')
+end
+
+function M._handlers()
+  local function telling(method)
+    local own = vim.lsp.handlers[method]
+    return function(err, params, context, ...)
+      if not M._tell(method, params) and own then
+        return own(err, params, context, ...)
+      end
+    end
+  end
+  return {
+    ['$/progress'] = telling('$/progress'),
+    ['weft/didChangeStatus'] = telling('weft/didChangeStatus'),
+    ['window/logMessage'] = function(_, params)
+      log.add(params.type, params.message)
+    end,
+  }
+end
+
+function M._ready(client)
+  life.started_at = compat.uv.now()
+  log.add(3, 'The server answers.')
+  vim.schedule(function()
+    local ready = waiting
+    waiting = {}
+    for _, fn in ipairs(ready) do
+      fn(client)
+    end
+    M._tell('ready', client)
+  end)
+end
+
+function M._answer(entry, err, result)
+  if entry.done then
+    return
+  end
+  entry.done = true
+  unanswered[entry] = nil
+  entry.handler(err, result)
+end
+
+--- The process is gone: whoever waits is told, and it is started again unless it was meant to end.
+M._ended = vim.schedule_wrap(function(code, signal)
+  -- Neovim itself is going, or a new server runs already.
+  if vim.v.exiting ~= vim.NIL then
+    return
+  end
+  local how = signal ~= 0 and 'signal ' .. signal or 'exit status ' .. code
+  log.add(life.wanted and 1 or 3, 'The server ended: ' .. how .. '.')
+  local left = unanswered
+  unanswered, waiting = {}, {}
+  for entry in pairs(left) do
+    M._answer(entry, { code = -32001, message = "Weft's server ended (" .. how .. ') before it answered.' })
+  end
+  M._tell('ended')
+  if life.wanted then
+    M._start_again(how)
+  end
+end)
+
+function M._start_again(how)
+  local options = config.options.restart
+  if life.started_at > 0 and compat.uv.now() - life.started_at > WELL_AFTER_MS then
+    life.n_ends = 0
+  end
+  life.started_at = 0
+  life.n_ends = life.n_ends + 1
+  if life.n_ends > options.tries then
+    return M._fail(string.format("Weft's server ended %d times (%s). See :Weft log, then :Weft restart.", life.n_ends, how))
+  end
+  if life.n_ends == 1 then
+    notice.warn('the server ended (' .. how .. ') and is started again. :Weft log says more.')
+  end
+  local delay_ms = math.min(options.first_ms * 2 ^ (life.n_ends - 1), options.longest_ms)
+  life.restarting = life.restarting or compat.uv.new_timer()
+  life.restarting:start(
+    math.floor(delay_ms),
+    0,
+    vim.schedule_wrap(function()
+      life.restarting = nil
+      if life.wanted then
+        M.enable()
+      end
+    end)
+  )
+end
+
+function M._fail(message)
+  life.failure = message
+  log.add(1, message)
+  notice.warn_once(message)
+  local left = unanswered
+  unanswered, waiting = {}, {}
+  for entry in pairs(left) do
+    M._answer(entry, { code = -32001, message = message })
+  end
+  M._tell('failed', message)
+end
+
+function M._tell(what, ...)
+  local taken = false
+  for _, fn in ipairs(listeners[what] or {}) do
+    taken = fn(...) == true or taken
+  end
+  return taken
+end
+
+function M._number(bufnr)
+  return bufnr == 0 and vim.api.nvim_get_current_buf() or bufnr
+end
+
+return M

@@ -1,0 +1,159 @@
+-- `:Weft ...`: what each word does, and what may follow it.
+--
+-- Owns the words. What they do is elsewhere.
+
+local client = require('weft.client')
+local compat = require('weft.compat')
+local log = require('weft.log')
+local notice = require('weft.notice')
+local when = require('weft.when')
+
+local M = {}
+
+local SCOPES = { 'global', 'filetype', 'buffer' }
+
+--- Runs one `:Weft` command, as nvim_create_user_command hands it over.
+function M.run(call)
+  local word, rest = call.args:match('^(%S*)%s*(.*)$')
+  local command = M._commands[word == '' and 'status' or word]
+  if not command then
+    local nearest = require('weft.config').nearest(word, vim.tbl_keys(M._commands))
+    local hint = nearest and ' Did you mean :Weft ' .. nearest .. '?' or ''
+    return notice.error('there is no command :Weft ' .. word .. '.' .. hint .. ' See :help :Weft.')
+  end
+  if not require('weft').is_set_up() and word ~= 'restart' and word ~= 'log' then
+    return notice.warn("Weft is not set up. Put require('weft').setup{} into your init.lua; :Weft restart starts it now.")
+  end
+  command.run(rest, call)
+end
+
+--- What may stand at the cursor of a `:Weft` command line.
+function M.complete(lead, line, cursor)
+  local before = line:sub(1, cursor)
+  local word = before:match('Weft!?%s+(%S+)%s')
+  local words = {}
+  if not word then
+    words = vim.tbl_keys(M._commands)
+  elseif M._commands[word] then
+    words = M._commands[word].words or {}
+  end
+  table.sort(words)
+  return vim.tbl_filter(function(candidate)
+    return vim.startswith(candidate, lead)
+  end, words)
+end
+
+local function page(method, name)
+  return {
+    run = function()
+      local function ask(show)
+        client.request(method, vim.NIL, function(err, result)
+          if err then
+            return notice.error(err.message)
+          end
+          show(result.page)
+        end)
+      end
+      ask(function(lines)
+        require('weft.pages').open(name, lines)
+      end)
+    end,
+  }
+end
+
+local function why()
+  local server = client.get(0)
+  if not server then
+    return notice.error('this buffer is not one that Weft completes. ' .. (client.failure() or ':Weft status says more.'))
+  end
+  client.request('weft/explain', compat.position_params(server.offset_encoding), function(err, result)
+    if err or type(result) ~= 'table' then
+      return notice.error(err and err.message or 'the server does not know this buffer. :Weft restart helps.')
+    end
+    require('weft.pages').open('why', result.page)
+  end, 0)
+end
+
+local function pause(paused)
+  client.request('weft/pause', { paused = paused }, function(err, status)
+    if err then
+      return notice.error(err.message)
+    end
+    notice.info(status.text)
+  end)
+end
+
+local function toggle(scope)
+  local bufnr = vim.api.nvim_get_current_buf()
+  local function switch(chosen)
+    if chosen then
+      notice.info(when.toggle(chosen, bufnr))
+      require('weft.accept').display().clear()
+    end
+  end
+  if scope == '' then
+    return vim.ui.select(SCOPES, { prompt = 'Switch Weft on or off: ' }, switch)
+  end
+  if not vim.tbl_contains(SCOPES, scope) then
+    return notice.error(':Weft toggle takes ' .. table.concat(SCOPES, ', ') .. ', or asks.')
+  end
+  switch(scope)
+end
+
+local function show_log()
+  local lines = vim.tbl_map(function(line)
+    return { text = line }
+  end, log.lines())
+  table.insert(lines, 1, { text = "Neovim's own log of the protocol: " .. vim.lsp.get_log_path() })
+  require('weft.pages').open('log', lines)
+end
+
+local function restart()
+  if require('weft').is_set_up() then
+    client.restart()
+  else
+    require('weft').setup({})
+  end
+end
+
+local function accept(part)
+  local call = ({ [''] = 'accept', word = 'accept_word', line = 'accept_line' })[part]
+  if not call then
+    return notice.error(':Weft accept takes word, line, or nothing.')
+  end
+  require('weft')[call]()
+end
+
+local function calling(name)
+  return {
+    run = function()
+      require('weft')[name]()
+    end,
+  }
+end
+
+M._commands = {
+  status = page('weft/status', 'status'),
+  doctor = page('weft/doctor', 'doctor'),
+  why = { run = why },
+  pause = {
+    run = function()
+      pause(true)
+    end,
+  },
+  resume = {
+    run = function()
+      pause(false)
+    end,
+  },
+  toggle = { run = toggle, words = SCOPES },
+  log = { run = show_log },
+  restart = { run = restart },
+  accept = { run = accept, words = { 'word', 'line' } },
+  next = calling('next'),
+  previous = calling('previous'),
+  dismiss = calling('dismiss'),
+  trigger = calling('trigger'),
+}
+
+return M

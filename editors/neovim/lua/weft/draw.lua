@@ -1,0 +1,98 @@
+-- Ghost text on the screen: one extmark a buffer.
+--
+-- Shows what the text will be when it is taken: what stands behind the cursor comes after the last line of it,
+-- and what is replaced is not there. Owns the namespace and the highlight groups. Decides nothing.
+
+local compat = require('weft.compat')
+local config = require('weft.config')
+
+local M = {}
+
+M.namespace = vim.api.nvim_create_namespace('weft.ghost')
+
+-- Of the names a person may give in `highlights`.
+local GROUPS = { ghost = 'WeftGhost', hint = 'WeftGhostHint' }
+local MARK = 1
+
+--- Colour schemes clear links, so this is done again after each.
+function M.set_highlights()
+  for name, group in pairs(GROUPS) do
+    vim.cmd(string.format('highlight default link %s %s', group, config.options.highlights[name]))
+  end
+end
+
+--- Shows `text` at byte `col` of `row` in the current window; `n_replaced` bytes behind the cursor give way to it.
+function M.show(bufnr, row, col, text, n_replaced, hint)
+  local line = vim.api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1] or ''
+  local after = line:sub(col + 1)
+  local replaced, kept = after:sub(1, n_replaced), after:sub(n_replaced + 1)
+  local lines = vim.split(text, '\n', { plain = true })
+  local column = vim.fn.strdisplaywidth(line:sub(1, col))
+  local mark = { id = MARK, hl_mode = 'combine', virt_text_pos = 'overlay' }
+  local hints = hint and { { hint, GROUPS.hint } } or {}
+  if #lines == 1 and compat.has_inline_text and vim.endswith(text, replaced) then
+    -- The line's own text moves aside and keeps its colours.
+    mark.virt_text_pos = 'inline'
+    mark.virt_text = M._joined({ { M._spaced(text:sub(1, #text - #replaced), column), GROUPS.ghost } }, hints)
+  elseif #lines == 1 then
+    local first = M._spaced(text, column)
+    local rest = M._spaced(kept, column + vim.fn.strdisplaywidth(first))
+    mark.virt_text = M._covering({ { first, GROUPS.ghost }, { rest, 'Normal' } }, after, column, hints)
+  else
+    mark.virt_text = M._covering({ { M._spaced(lines[1], column), GROUPS.ghost } }, after, column, {})
+    mark.virt_lines = {}
+    for i = 2, #lines do
+      -- An empty line is drawn only when it holds something.
+      mark.virt_lines[i - 1] = { { lines[i] == '' and ' ' or M._spaced(lines[i], 0), GROUPS.ghost } }
+    end
+    local last = mark.virt_lines[#mark.virt_lines]
+    table.insert(last, { M._spaced(kept, vim.fn.strdisplaywidth(last[1][1])), 'Normal' })
+    vim.list_extend(last, hints)
+  end
+  vim.api.nvim_buf_set_extmark(bufnr, M.namespace, row, col, mark)
+end
+
+function M.clear(bufnr)
+  if vim.api.nvim_buf_is_valid(bufnr) then
+    vim.api.nvim_buf_clear_namespace(bufnr, M.namespace, 0, -1)
+  end
+end
+
+--- Chunks that hide all of `covered`, which stands below them.
+function M._covering(chunks, covered, column, more)
+  chunks = M._joined(chunks, more)
+  local width = 0
+  for _, chunk in ipairs(chunks) do
+    width = width + vim.fn.strdisplaywidth(chunk[1])
+  end
+  local missing = vim.fn.strdisplaywidth(covered, column) - width
+  if missing > 0 then
+    table.insert(chunks, { string.rep(' ', missing), 'Normal' })
+  end
+  return chunks
+end
+
+function M._joined(chunks, more)
+  local all = vim.list_extend({}, chunks)
+  vim.list_extend(all, more)
+  return vim.tbl_filter(function(chunk)
+    return chunk[1] ~= ''
+  end, all)
+end
+
+--- `text` with its tabs as the spaces they take from this column on.
+function M._spaced(text, column)
+  if not text:find('\t', 1, true) then
+    return text
+  end
+  local tabstop, spaced = vim.bo.tabstop, ''
+  for piece, tab in text:gmatch('([^\t]*)(\t?)') do
+    spaced = spaced .. piece
+    if tab ~= '' then
+      spaced = spaced .. string.rep(' ', tabstop - (column + vim.fn.strdisplaywidth(spaced)) % tabstop)
+    end
+  end
+  return spaced
+end
+
+return M

@@ -1,0 +1,95 @@
+-- A text that may be put in at the cursor: where it fits, how much of it is typed already, what a word of it is.
+--
+-- Values and functions of lines and bytes. Knows no buffer, no window and no server.
+
+local compat = require('weft.compat')
+
+local M = {}
+
+--- The suggestion that `item` (of textDocument/inlineCompletion) makes at a cursor in `line`; `row` and `col` count from
+--- 0, `col` in bytes. Nil when it does not fit there.
+function M.from_item(item, encoding, row, col, line)
+  local text = type(item.insertText) == 'table' and item.insertText.value or item.insertText
+  if type(text) ~= 'string' or text == '' then
+    return nil
+  end
+  local start, stop = col, col
+  if item.range then
+    if item.range.start.line ~= row or item.range['end'].line ~= row then
+      return nil
+    end
+    start = compat.byte_of(line, item.range.start.character, encoding)
+    stop = compat.byte_of(line, item.range['end'].character, encoding)
+  end
+  text = text:gsub('\r\n', '\n')
+  local about = item.command and item.command.arguments and item.command.arguments[1]
+  local suggestion = {
+    id = type(about) == 'table' and about.id or nil,
+    command = item.command,
+    whole = text,
+    text = text,
+    row = row,
+    start = start,
+    before = line:sub(1, start),
+    -- What stands behind the cursor, and how many bytes of it go when the whole is taken.
+    after = line:sub(col + 1),
+    n_replaced = stop - col,
+  }
+  if start > col or stop < col or not M.rest(suggestion, row, col, line) then
+    return nil
+  end
+  return suggestion
+end
+
+--- What is left to show at this cursor, or nil when the line is no longer one that the suggestion belongs to.
+function M.rest(suggestion, row, col, line)
+  local start = suggestion.start
+  local belongs = row == suggestion.row
+    and col >= start
+    and line:sub(1, start) == suggestion.before
+    and line:sub(col + 1) == suggestion.after
+  local n_typed = col - start
+  if not belongs or suggestion.text:sub(1, n_typed) ~= line:sub(start + 1, col) or n_typed >= #suggestion.text then
+    return nil
+  end
+  return suggestion.text:sub(n_typed + 1)
+end
+
+--- The suggestion as it is when only `rest` of it is left and the cursor stands here.
+function M.rebased(suggestion, rest, row, col, line)
+  return vim.tbl_extend('force', suggestion, {
+    text = rest,
+    row = row,
+    start = col,
+    before = line:sub(1, col),
+  })
+end
+
+--- How much of the whole is in the text when `rest` is left, in UTF-16 units.
+function M.accepted_length(suggestion, rest)
+  return compat.utf16_length(suggestion.whole:sub(1, #suggestion.whole - #rest))
+end
+
+--- As an item of textDocument/inlineCompletion for a cursor at `col` of `line`.
+function M.to_item(suggestion, rest, encoding, col, line)
+  local function position(byte)
+    return { line = suggestion.row, character = compat.character_of(line, byte, encoding) }
+  end
+  return {
+    insertText = rest,
+    range = { start = position(col), ['end'] = position(col + suggestion.n_replaced) },
+    command = suggestion.command,
+  }
+end
+
+--- The blanks and the word, or the run of signs, that `rest` begins with.
+function M.word(rest)
+  return rest:match('^%s*[%w_\128-\255]+') or rest:match('^%s*[^%w_%s\128-\255]+') or rest
+end
+
+--- `rest` up to the end of its first line; the line below as well where it begins with a line break.
+function M.line(rest)
+  return rest:match('^\n?[^\n]+') or rest
+end
+
+return M

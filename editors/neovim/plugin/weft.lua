@@ -1,0 +1,34 @@
+-- What is there before anybody calls setup: the command and the names to map. Loads nothing else.
+
+if vim.g.loaded_weft then
+  return
+end
+vim.g.loaded_weft = true
+
+vim.api.nvim_create_user_command('Weft', function(call)
+  require('weft.commands').run(call)
+end, {
+  nargs = '*',
+  range = true,
+  desc = 'Weft: completions and questions about the repository',
+  complete = function(...)
+    return require('weft.commands').complete(...)
+  end,
+})
+
+for name, call in pairs({
+  accept = 'accept',
+  ['accept-word'] = 'accept_word',
+  ['accept-line'] = 'accept_line',
+  next = 'next',
+  previous = 'previous',
+  dismiss = 'dismiss',
+  trigger = 'trigger',
+}) do
+  vim.keymap.set(
+    'i',
+    '<Plug>(weft-' .. name .. ')',
+    string.format("<Cmd>lua require('weft').%s()<CR>", call),
+    { desc = 'Weft: ' .. name:gsub('-', ' ') }
+  )
+end
