@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from .server.completion import Completion
     from .server.config import Config, load_config
     from .server.folder import IndexReport, Progress
-    from .server.workspace import Explanation, Status, Workspace
+    from .server.status import Status
+    from .server.workspace import Explanation, Workspace
 
 _HOMES = {
     "llm": ("Cancel", "CodeModel", "CompletionRequest", "ModelError", "ModelInfo", "Piece", "PromptFragment"),
@@ -21,7 +22,8 @@ _HOMES = {
     "server.completion": ("Completion",),
     "server.config": ("Config", "load_config"),
     "server.folder": ("IndexReport", "Progress"),
-    "server.workspace": ("Explanation", "Status", "Workspace"),
+    "server.status": ("Status",),
+    "server.workspace": ("Explanation", "Workspace"),
 }
 
 __all__ = [

@@ -144,7 +144,13 @@ def _parser() -> argparse.ArgumentParser:
 
     serve = commands.add_parser("serve", help="run the language server, on stdin and stdout unless told otherwise")
     serve.add_argument("--stdio", action="store_true", help="the default; editors like to say it")
-    serve.add_argument("--tcp", metavar="HOST:PORT", help="listen there instead; port 0 takes a free one")
+    instead = serve.add_mutually_exclusive_group()
+    instead.add_argument("--tcp", metavar="HOST:PORT", help="listen there instead; port 0 takes a free one")
+    instead.add_argument(
+        "--shared", action="store_true", help="one server for all editor windows; started when there is none"
+    )
+    instead.add_argument("--stop", action="store_true", help="end the shared server; editors that are open restart it")
+    instead.add_argument("--listener", type=int, help=argparse.SUPPRESS)  # an open socket: be the shared server
     serve.set_defaults(run=_serve)
 
     models = commands.add_parser("models", help="which models are on this machine; get, test and use one")
@@ -315,21 +321,49 @@ def _history(options: argparse.Namespace) -> int:
 def _serve(options: argparse.Namespace) -> int:
     import logging
 
-    from .lsp import serve_stdio, serve_tcp
+    if options.shared:
+        from .relay import relay
+        from .shared_place import NotShared
+
+        try:
+            return relay()
+        except NotShared as reason:
+            print(f"weft: this window has a server of its own. {reason}", file=sys.stderr)
+    elif options.stop:
+        return _stop_shared()
+
+    from .lsp import serve_shared, serve_stdio, serve_tcp
 
     logging.getLogger("weft").setLevel(logging.INFO)  # the client has the log as messages
-    if options.tcp is None:
-        status = serve_stdio()
-    else:
+    if options.listener is not None:
+        status = serve_shared(options.listener)
+    elif options.tcp is not None:
         host, port = _address(options.tcp)
         try:
             status = serve_tcp(host, port, lambda *at: print("weft: listening on {}:{}".format(*at), file=sys.stderr))
         except OSError as error:
             raise UserError(f"can't listen on {options.tcp}: {error.strerror}. Choose another port.") from error
+    else:
+        status = serve_stdio()
     # Threads that still wait for a model must not keep a process alive that no client has any more.
     logging.shutdown()
     sys.stderr.flush()
     os._exit(status)
+
+
+def _stop_shared() -> int:
+    from .shared_control import stop_server
+    from .shared_place import NotShared
+
+    try:
+        stopped = stop_server()
+    except NotShared as error:
+        raise UserError(str(error)) from error
+    if stopped is None:
+        print("No shared server runs.")
+        return NOTHING_TO_SHOW
+    print(f"The shared server, process {stopped.pid}, has ended.")
+    return 0
 
 
 def _models(name: str) -> Callable[[argparse.Namespace], int]:
@@ -379,7 +413,7 @@ def _doctor(options: argparse.Namespace) -> int:
     from .doctor import examine, findings_json
 
     terminal = _terminal(options)
-    findings = examine(_existing_folder(options.folder))
+    findings = examine([_existing_folder(options.folder)])
     if options.json:
         terminal.json(findings_json(findings))
     else:

@@ -11,16 +11,16 @@ import os
 import platform
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from .. import __version__
 from ..codegraph.languages import LANGUAGES, grammar
 from ..llm import Cancel, ModelConfig, ModelError
 from ..llm.discover import describe_directory, describe_gguf, discover, usual_places
+from . import answers
 from .config import Config, load_config, user_config_file
 from .model_check import check_model
 from .settings import kept_indexes, model_configs, uses_workspace_model
@@ -41,28 +41,29 @@ class Finding:
     next_step: str = ""
 
 
-def examine(folder: Path) -> list[Finding]:
-    """Everything worth knowing about this installation and this workspace."""
-    config, problems = load_config(folder)
+def examine(folders: Sequence[Path], editor: Mapping[str, object] | None = None) -> list[Finding]:
+    """Everything worth knowing about this installation and this workspace; `editor` has the settings of an editor."""
+    config, problems = load_config(folders[0] if folders else None, editor)
     findings = [
         Finding("weft", f"{__version__} in {Path(__file__).resolve().parents[1]}"),
         Finding("python", f"{platform.python_version()} at {sys.executable} on {platform.platform(terse=True)}"),
         _packages(),
         _grammars(),
-        Finding("workspace", str(folder)),
+        Finding("workspace", ", ".join(map(str, folders)) or "no folder is open"),
         Finding("user settings", _existing(user_config_file())),
     ]
     findings += [Finding("setting", str(problem), f"Correct it: {problem}") for problem in problems]
-    findings += [_cache(folder, config), _watches(folder)]
+    for folder in folders:
+        findings += [_cache(folder, config), _watches(folder)]
     findings += _models(config)
     return findings
 
 
-def findings_json(findings: Sequence[Finding]) -> dict[str, Any]:
+def findings_json(findings: Sequence[Finding]) -> answers.Findings:
     return {
         "version": __version__,
-        "findings": [asdict(finding) for finding in findings],
         "ok": not any(finding.next_step for finding in findings),
+        "findings": [{"what": each.what, "found": each.found, "nextStep": each.next_step} for each in findings],
     }
 
 

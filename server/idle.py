@@ -30,12 +30,13 @@ class Idle:
         self._running = Cancel()
         self._n_requests = 0
         self._closed = False
+        self._is_paused = False
         self._thread: threading.Thread | None = None
 
     def want(self, job: Job) -> None:
         """Do this when nobody asks for anything; a job that was wanted before is ended or forgotten."""
         with self._changed:
-            if self._closed:
+            if self._closed or self._is_paused:
                 return
             self._wanted = job
             self._running.cancel()
@@ -62,6 +63,16 @@ class Idle:
         """Until no request runs, for work that goes on beside them but not before them."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or cancel.cancelled or not self._n_requests, at_most_s)
+
+    def pause(self) -> None:
+        """End what runs and forget what is wanted, now and until `resume`."""
+        with self._changed:
+            self._is_paused, self._wanted = True, None
+            self._running.cancel()
+
+    def resume(self) -> None:
+        with self._changed:
+            self._is_paused = False
 
     def close(self) -> None:
         with self._changed:

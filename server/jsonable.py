@@ -1,6 +1,6 @@
 """Completions, explanations and reports as plain JSON values, the same for the protocol and for `--json`.
 
-Owns the field names (docs/protocol.md lists them). Knows no message and no terminal.
+Owns what stands in which field; the fields are in `answers.py`. Knows no message and no terminal.
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..retrieval import Place, RankedFragment, ScorePart
+from . import answers
 from .completion import Completion, Round
 from .folder import IndexReport
-from .workspace import Explanation, Status
+from .pages import explanation_page, status_page, uri_of
+from .status import TITLES, Status, said
+from .workspace import Explanation
 
 Json = dict[str, Any]
 
 
-def completion_json(completion: Completion) -> Json:
+def completion_json(completion: Completion) -> answers.CompletionAnswer:
     return {
         "text": completion.text,
         "start": list(completion.start),
@@ -44,19 +47,30 @@ def round_json(done: Round) -> Json:
     }
 
 
-def explanation_json(explanation: Explanation) -> Json:
+def explanation_json(explanation: Explanation) -> answers.ExplainResult:
+    folder = explanation.folder
     return {
         "path": explanation.path,
         "shownFromLine": explanation.shown_from_line,
         "model": explanation.model,
         "notes": list(explanation.notes),
-        "fragments": fragments_json(explanation.fragments),
-        "leftOut": [{"place": place, "reason": reason} for place, reason in explanation.left_out],
+        "fragments": [_explained(folder, ranked) for ranked in explanation.fragments],
+        "leftOut": [
+            {
+                "place": f"{place.path}:{place.start_line + 1}-{place.end_line}",
+                "reason": reason,
+                "uri": uri_of(folder, place.path),
+                "startLine": place.start_line,
+                "endLine": place.end_line,
+            }
+            for place, reason in explanation.left_out
+        ],
         "timingsMs": timings_json(explanation.timings_ms),
+        "page": explanation_page(explanation),
     }
 
 
-def fragments_json(fragments: Iterable[RankedFragment]) -> list[Json]:
+def fragments_json(fragments: Iterable[RankedFragment]) -> list[answers.Fragment]:
     """Best first. Lines are 0-based and half-open; the parts add up to the score."""
     return [
         {
@@ -70,7 +84,7 @@ def fragments_json(fragments: Iterable[RankedFragment]) -> list[Json]:
     ]
 
 
-def parts_json(parts: Iterable[ScorePart]) -> list[Json]:
+def parts_json(parts: Iterable[ScorePart]) -> list[answers.Part]:
     """What a score is made of."""
     return [{"name": part.name, "value": part.value, "detail": part.detail} for part in parts]
 
@@ -79,12 +93,18 @@ def timings_json(timings_ms: Mapping[str, float]) -> dict[str, float]:
     return {name: round(value, 3) for name, value in timings_ms.items()}
 
 
-def place_json(place: Place) -> Json:
+def place_json(place: Place) -> answers.Place:
     return {"path": place.path, "startLine": place.start_line, "endLine": place.end_line}
 
 
-def status_json(status: Status) -> Json:
+def status_json(status: Status, *, with_page: bool = True) -> answers.StatusResult:
+    words = said(status)
     return {
+        "kind": words.kind,
+        "text": words.text,
+        "percent": status.percent,
+        "actions": [{"title": TITLES[action], "action": action} for action in words.actions],
+        "page": status_page(status, words) if with_page else None,
         "state": status.state,
         "folders": list(status.folders),
         "files": status.n_files,
@@ -118,4 +138,14 @@ def report_json(report: IndexReport) -> Json:
         "seconds": round(report.seconds, 3),
         "warm": report.warm,
         "cancelled": report.cancelled,
+    }
+
+
+def _explained(folder: str, ranked: RankedFragment) -> answers.ExplainedFragment:
+    return {
+        "score": ranked.score,
+        "parts": parts_json(ranked.parts),
+        "way": list(ranked.way),
+        "places": [{**place_json(place), "uri": uri_of(folder, place.path)} for place in ranked.fragment.places],
+        "text": ranked.fragment.text,
     }

@@ -21,6 +21,7 @@ from typing import Literal
 from ..llm import Cancel, CodeModel, ModelConfig, ModelError, ModelUnreachable, open_model
 from ..llm.protocol import Speed
 from ..llm.self_test import self_test
+from .slowness import Slowness
 
 log = logging.getLogger("weft")
 
@@ -42,6 +43,7 @@ class ModelState:
     state: State
     note: str
     speed: Speed
+    slow: str = ""  # what is too slow about it here, and what to do
 
 
 @dataclass
@@ -54,6 +56,7 @@ class _Entry:
     back_off_s: float = 0.0
     due: float = 0.0  # when it is brought up next, by the monotonic clock
     n_late: int = 0
+    slowness: Slowness = field(default_factory=Slowness)
     opening: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -76,14 +79,23 @@ class _Entry:
 
 
 class ModelChain:
-    """The models in order. Thread-safe. `fallback` names who answers when none of them does."""
+    """The models in order. Thread-safe. `fallback` names who answers when none of them does.
+
+    `on_change` is called, from any thread, when `states` may say something else.
+    """
 
     def __init__(
-        self, configs: Sequence[ModelConfig], model: CodeModel | None = None, *, fallback: str = "The workspace model"
+        self,
+        configs: Sequence[ModelConfig],
+        model: CodeModel | None = None,
+        *,
+        fallback: str = "The workspace model",
+        on_change: Callable[[], None] = lambda: None,
     ) -> None:
         self._entries = [] if model is None else [_Entry(None, model, "ready", due=math.inf)]
         self._entries += [_Entry(config) for config in configs]
         self._fallback = fallback
+        self._on_change = on_change
         self._changed = threading.Condition()
         self._closed = Cancel()
         self._thread: threading.Thread | None = None
@@ -137,10 +149,24 @@ class ModelChain:
             if entry.model is model:
                 with self._changed:
                     was_told, entry.is_told, entry.n_late, entry.back_off_s = entry.is_told, False, 0, 0.0
-                    if entry.state == "down":
+                    was_down = entry.state == "down"
+                    if was_down:
                         entry.state, entry.note = "ready", ""
+                if was_down:
+                    self._on_change()
                 if was_told:
                     self._tell(f"{entry.name} answers again.")
+
+    def took(self, model: CodeModel, seconds: float, wanted_s: float, *, is_given_up: bool = False) -> None:
+        """How long `model` wrote, or was waited for in vain, for somebody who types and wants it within `wanted_s`."""
+        for entry in self._entries:
+            if entry.model is model:
+                with self._changed:
+                    before = entry.slowness.text
+                    (entry.slowness.given_up if is_given_up else entry.slowness.answered)(seconds, wanted_s)
+                    changed = entry.slowness.text != before
+                if changed:
+                    self._on_change()
 
     @property
     def answering(self) -> tuple[str, str]:
@@ -162,6 +188,7 @@ class ModelChain:
                 entry.state,
                 self._note(entry),
                 Speed() if (model := entry.model) is None else model.speed,
+                _slow(entry),
             )
             for entry in self._entries
         )
@@ -169,7 +196,7 @@ class ModelChain:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is wrong with which model, in words for a user."""
-        return tuple(state.note for state in self.states if state.note)
+        return tuple(note for state in self.states for note in (state.note, state.slow) if note)
 
     def close(self) -> None:
         self._closed.cancel()
@@ -225,6 +252,7 @@ class ModelChain:
             return
         with self._changed:
             entry.state, entry.note = "ready", note
+        self._on_change()
         self._on_ready()
 
     def _reopen_without_middle(self, entry: _Entry) -> None:
@@ -238,6 +266,7 @@ class ModelChain:
     def _put_aside(self, entry: _Entry, note: str) -> None:
         with self._changed:
             entry.state, entry.note = "aside", note
+        self._on_change()
         self._tell(self._note(entry))
 
     def _opened(self, entry: _Entry) -> CodeModel:
@@ -265,6 +294,7 @@ class ModelChain:
             entry.due = now + entry.back_off_s
             was_told, entry.is_told = entry.is_told, True
             self._changed.notify_all()
+        self._on_change()
         if not was_told:
             self._tell(self._note(entry))
 
@@ -287,6 +317,13 @@ class ModelChain:
 
 
 _WORDS: dict[State, str] = {"opening": "being loaded", "ready": "ready", "down": "down", "aside": "put aside"}
+
+
+def _slow(entry: _Entry) -> str:
+    if not entry.slowness.text:
+        return ""
+    step = "Use a smaller model or a faster machine, or raise completion.target_ms to wait that long."
+    return f"{entry.name} is too slow here: {entry.slowness.text}. {step}"
 
 
 def _reads_weights(config: ModelConfig | None) -> bool:

@@ -24,6 +24,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+from .answers import StatsResult
 from .completion import Completion, Trigger
 from .store import cache_folder
 
@@ -198,6 +199,9 @@ class Summary:
         return (self.day.n_accepted.total() + self.day.n_partly.total()) / n_shown if n_shown else None
 
 
+NOTHING = Summary(Day(), {})
+
+
 def summarise(days: Iterable[Day]) -> Summary:
     total = Day()
     for day in days:
@@ -209,7 +213,7 @@ def summarise(days: Iterable[Day]) -> Summary:
     return Summary(total, latency)
 
 
-def summary_json(summary: Summary) -> dict[str, Any]:
+def summary_json(summary: Summary) -> StatsResult:
     """The same for machines; `weft stats --json` and `weft/stats` say it."""
     day = summary.day
     return {

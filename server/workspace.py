@@ -24,13 +24,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ..codegraph import SyntaxTree, language_of
 from ..llm import Cancel, CodeModel
 from ..memory import Segment
 from ..memory.storage import MemoryStore, StoreError
-from ..retrieval import RankedFragment, RepositoryIndex, RetrievalOptions, Retrieved
+from ..retrieval import Place, RankedFragment, RepositoryIndex, RetrievalOptions, Retrieved
 from .analysis import analyse
 from .completion import Completion, Cursor, Engine, Request, Round, Trigger, retrieve_at
 from .completion.repair import IndentStyle, style_of_properties
@@ -41,14 +41,17 @@ from .files import decode
 from .folder import Folder, IndexReport, Progress
 from .idle import Idle
 from .ignore import matches
+from .indexing import Indexing
 from .memories import Memories
-from .models import ModelChain, ModelState
+from .models import ModelChain
 from .pauses import Pauses
 from .recent_edits import RecentEdits
+from .resident import memory_mb
 from .secrets import is_secret_path
 from .settings import index_settings, kept_indexes, model_configs, retrieval_options, uses_workspace_model
 from .snapshot import FolderSnapshot
 from .stats import Stats, stats_folder
+from .status import NOBODY, PAUSED, WORKSPACE_MODEL, Status
 from .text import TextLines, changed_range
 from .watch import Watcher
 from .writer import Writer
@@ -84,38 +87,23 @@ LONGEST_WAIT_S = 0.1
 LONGEST_WAIT_FOR_INDEX_S = 60.0
 """A question waits so long for an index that is being built, and then says that not everything was searched."""
 
+PAUSED_NOTE = "Weft is paused: what changed since then was not looked at."
+
 BACKGROUND_NICENESS = 10
 """Of the workers that index while somebody types: who types comes first."""
 
-Place = tuple[Path, int, int]  # file, line and character, 0-based
-
-State = Literal["starting", "indexing", "ready", "error"]
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """What a person wants to know when nothing seems to happen."""
-
-    state: State
-    folders: tuple[str, ...]
-    n_files: int
-    n_lines: int
-    n_fragments: int
-    model: str  # who answers now
-    model_reason: str  # why it is that one
-    models: tuple[ModelState, ...]  # all that are configured, in their order
-    notes: tuple[str, ...]
-    memory_mb: float
+Spot = tuple[Path, int, int]  # file, line and character, 0-based
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """Why these fragments: the scores in parts, what was left out and why, and what the prompt shows anyway."""
 
+    folder: str  # whose index it is, "" for none
     path: str
     shown_from_line: int
     fragments: tuple[RankedFragment, ...]
-    left_out: tuple[tuple[str, str], ...]  # "path:first-last", reason; lines are 1-based and closed
+    left_out: tuple[tuple[Place, str], ...]  # with the reason
     timings_ms: dict[str, float]
     model: str
     notes: tuple[str, ...]
@@ -156,11 +144,12 @@ class Workspace:
         self._store = kept_indexes(config) if cache and config.index.keep_on_disk else None
         self._memories = Memories(roots[0] if cache and roots else None, config)
         self.stats = Stats(stats_folder(config.cache_dir) if cache else None)
+        self._listeners: tuple[Callable[[], None], ...] = ()  # replaced whole
         self._models = self._new_chain()
         self._tell: Callable[[str], None] | None = None
         self._idle = Idle()
         self._engine = Engine(self._idle.making_way)
-        self._touched: Place | None = None  # where somebody was last
+        self._touched: Spot | None = None  # where somebody was last
         self._places: dict[Path, tuple[int, int]] = {}  # where a completion was last asked for in a file
         self._answered: TextLines | None = None  # the text of the last request that was answered
         self._writer = Writer()
@@ -175,8 +164,8 @@ class Workspace:
             (COUNTERS_KEPT_AFTER_S, self.stats.save),
         )
         self._watcher: Watcher | None = None
-        self._state: State = "starting"
         self._closed = Cancel()
+        self._indexing = Indexing(self._closed, self._status_changed)
         self._folders = tuple(self._new_folder(root) for root in dict.fromkeys(roots))
         self._outside = FolderSnapshot.empty(index_settings(config, name=""))
 
@@ -200,26 +189,48 @@ class Workspace:
         The report adds up all folders.
         """
         started = time.perf_counter()
-        cancel = cancel or Cancel()
-        forget = self._closed.on_cancel(cancel.cancel)
-        self._state = "indexing"
-        try:
+        with self._indexing.whole():
             reports = [self._index_folder(folder, progress, cancel, niceness) for folder in self._folders]
-        except BaseException:
-            self._state = "error"
-            raise
-        finally:
-            forget()
-        self._state = "ready"
         report = replace(_sum_reports(reports), seconds=time.perf_counter() - started)
-        if not cancel.cancelled:
+        if not report.cancelled:
             for folder in self._folders:
                 folder.save()
         return report
 
     def expect_index(self) -> None:
         """`index` is about to be called: questions wait for it from now on."""
-        self._state = "indexing"
+        self._indexing.expect()
+
+    def pause(self) -> None:
+        """From now on nothing is completed unasked, nothing is indexed and nothing is done ahead.
+
+        Edits are followed in open texts. Whoever asks is answered from what is known.
+        """
+        self._indexing.pause()
+        self._idle.pause()
+        self._forget_documents()
+
+    def resume(self) -> None:
+        """Go on as before. Call `index` next: it brings in what changed meanwhile."""
+        self._forget_documents()
+        self._idle.resume()
+        self._indexing.resume()
+        self._bring_in_pending()
+
+    @property
+    def is_paused(self) -> bool:
+        return self._indexing.is_paused
+
+    def on_status_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener`, from any thread, when `status` may say something else. Returns what takes it back."""
+        with self._lock:
+            self._listeners = (*self._listeners, listener)
+
+        def take_back() -> None:
+            with self._lock:
+                self._listeners = tuple(each for each in self._listeners if each is not listener)
+
+        return take_back
 
     def watch(self) -> None:
         """Follow changes on disk from now on; for editors that do not report them."""
@@ -279,6 +290,7 @@ class Workspace:
         for f in gone:
             self._memories.forget(f)
             f.save()
+        self._status_changed()
 
     def configure(self, config: Config) -> None:
         """Use another configuration; what it changes is made anew, be it the models or the index."""
@@ -300,6 +312,7 @@ class Workspace:
             for folder in old:
                 self._memories.forget(folder)
             self.index()
+        self._status_changed()
 
     def open_buffer(self, path: Path, text: str, version: int = 0) -> None:
         """From now on this text counts, not what is on disk."""
@@ -341,10 +354,12 @@ class Workspace:
             if folder is not None:
                 by_folder.setdefault(folder, []).append(key)
                 self._editor_config(str(folder.path)).changed(key)
+        if self.is_paused:
+            return  # the look at all files that follows the pause finds them
         for folder, keys in by_folder.items():
             self._memories.files_changed(folder, keys)
             if not folder.changed_on_disk(keys):
-                threading.Thread(target=self._index_folder, args=(folder, None, self._closed), daemon=True).start()
+                threading.Thread(target=self._index_folder, args=(folder,), daemon=True).start()
 
     def flush(self) -> None:
         """Wait until every edit and change reported so far can be retrieved."""
@@ -442,19 +457,17 @@ class Workspace:
         """What `complete` would be given at a position, and why."""
         path = Path(path)
         refusal = self._refusal(path)
-        notes = (*((refusal,) if refusal else ()), *self._models.notes)
+        notes = (*((refusal,) if refusal else ()), *self._pause_notes, *self._models.notes)
         if refusal:
-            return Explanation(str(path), 0, (), (), {}, self._model_name, notes)
+            return Explanation("", str(path), 0, (), (), {}, self._model_name, notes)
         snapshot, cursor = self._cursor(path, line, character)
         found = retrieve_at(snapshot, cursor, replace(retrieval_options(self.config), explain=True))
-        left_out = tuple(
-            (f"{place.path}:{place.start_line + 1}-{place.end_line}", reason) for place, reason in found.left_out
-        )
         return Explanation(
+            cursor.folder,
             cursor.path,
             cursor.shown_from_line,
             found.fragments,
-            left_out,
+            tuple(found.left_out),
             dict(found.timings_ms),
             self._model_name,
             notes,
@@ -475,7 +488,7 @@ class Workspace:
         from .chat.evidence import GatherOptions, gather
 
         indexes = self.indexes(folder)
-        beside, notes = dict[str, Sequence[Segment]](), list[str]()
+        beside, notes = dict[str, Sequence[Segment]](), list(self._pause_notes)
         for root in indexes:
             try:
                 documents = self.documents(root)
@@ -548,7 +561,7 @@ class Workspace:
     @property
     def is_indexing(self) -> bool:
         """Whether files are being read that nobody can search yet."""
-        return self._state == "indexing"
+        return self._indexing.is_running
 
     def wait_for_index(self, cancel: Cancel) -> None:
         """Until all files are read, or for a while at most."""
@@ -568,7 +581,7 @@ class Workspace:
     def status(self) -> Status:
         snapshots = [folder.snapshot.index for folder in self._folders]
         return Status(
-            self._state,
+            self._indexing.state,
             tuple(str(folder.path) for folder in self._folders),
             sum(index.n_files for index in snapshots),
             sum(index.n_lines for index in snapshots),
@@ -578,6 +591,10 @@ class Workspace:
             self._models.states,
             self._models.notes,
             memory_mb(),
+            progress=self._indexing.progress,
+            problem=self._indexing.problem,
+            is_paused=self.is_paused,
+            is_enabled=self.config.completion.enabled,
         )
 
     @property
@@ -600,11 +617,24 @@ class Workspace:
 
     @property
     def _model_name(self) -> str:
-        return self._models.answering[0] or ("workspace model" if uses_workspace_model(self.config) else "none")
+        return self._models.answering[0] or (WORKSPACE_MODEL if uses_workspace_model(self.config) else NOBODY)
 
     def _new_chain(self) -> ModelChain:
         fallback = "The workspace model" if uses_workspace_model(self.config) else "Nobody"
-        return ModelChain(model_configs(self.config), self._model, fallback=fallback)
+        return ModelChain(model_configs(self.config), self._model, fallback=fallback, on_change=self._status_changed)
+
+    def _status_changed(self) -> None:
+        for listener in self._listeners:
+            listener()
+
+    def _forget_documents(self) -> None:
+        """Whoever asks next has them read anew; what was read of them is kept by content."""
+        for folder in self._folders:
+            self._memories.forget(folder)
+
+    @property
+    def _pause_notes(self) -> tuple[str, ...]:
+        return (PAUSED_NOTE,) if self.is_paused else ()
 
     def _warm_again(self) -> None:
         """For the place where somebody was last."""
@@ -615,7 +645,7 @@ class Workspace:
         if buffer is None or buffer.lines is not self._answered:
             self._idle.want(partial(self._warm, place))
 
-    def _warm(self, place: Place, cancel: Cancel) -> None:
+    def _warm(self, place: Spot, cancel: Cancel) -> None:
         """What the next completion at this place will need, read by the model that would be asked."""
         wanted = self.config.completion.warm_up
         model = None if wanted == "off" else next(self._models.usable(), None)
@@ -697,7 +727,7 @@ class Workspace:
         style: IndentStyle | None = None,
     ) -> Completion:
         """The answer of `how`, which is counted, or why this file gets none."""
-        refusal = self._refusal(path)
+        refusal = self._refusal(path) or (PAUSED if self.is_paused and trigger == "automatic" else "")
         if refusal:
             completion = Completion("", (line, character), (line, character), why_empty=refusal)
         else:
@@ -764,7 +794,9 @@ class Workspace:
         self._pauses.begin()
 
     def _bring_in_pending(self, but: Path | None = None) -> Future[None] | None:
-        """Hand the edits that wait to the writer; None when none do. `but` is the file that is typed in."""
+        """Hand the edits that wait to the writer; None when none do, or in a pause. `but` is the file typed in."""
+        if self.is_paused:
+            return None
         with self._lock:
             pending = self._pending - {but}
             self._pending -= pending
@@ -781,11 +813,18 @@ class Workspace:
         niceness: int = 0,
     ) -> IndexReport:
         """Every look at a folder: what was kept first, what is open in an editor on top of it, then the disk."""
-        folder.load()
-        with self._lock:
-            self._pending |= {path for path in self._buffers if folder.key(path) is not None}
-        self._bring_in_pending()
-        return folder.index(progress, cancel, self._open_directories(folder), niceness)
+        with self._indexing.look(cancel) as (report, ended):
+
+            def tell(at: Progress) -> None:
+                report(at)
+                if progress is not None:
+                    progress(at)
+
+            folder.load()
+            with self._lock:
+                self._pending |= {path for path in self._buffers if folder.key(path) is not None}
+            self._bring_in_pending()
+            return folder.index(tell, ended, self._open_directories(folder), niceness)
 
     def _bring_in(self, path: Path) -> None:
         buffer = self._buffers.get(path)
@@ -822,28 +861,6 @@ def keep_from_collector() -> None:
     """Spare the index the garbage collector's walks from now on, for processes that live with one. Takes a moment."""
     gc.collect()
     gc.freeze()
-
-
-def memory_mb() -> float:
-    """Resident memory of this process, its peak where the system tells no more."""
-    resident = resident_mb(os.getpid())
-    if resident is not None:
-        return resident
-    try:
-        import resource
-    except ImportError:  # Windows
-        return 0.0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak / 1e3
-
-
-def resident_mb(pid: int) -> float | None:
-    """Resident memory of a process; None where the system does not tell."""
-    try:
-        with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
-    except (OSError, ValueError, IndexError):
-        return None
 
 
 def _text_on_disk(path: Path) -> str:

@@ -86,7 +86,7 @@ class Editor:
         self._home = home
         self._news = asyncio.Event()
         self.client = LanguageClient("weft-tests", "1")
-        for method in (types.WINDOW_LOG_MESSAGE, types.WINDOW_SHOW_MESSAGE, types.PROGRESS):
+        for method in (types.WINDOW_LOG_MESSAGE, types.WINDOW_SHOW_MESSAGE, types.PROGRESS, "weft/didChangeStatus"):
             self._listen(method, None)
         for method in (types.WINDOW_WORK_DONE_PROGRESS_CREATE, types.CLIENT_REGISTER_CAPABILITY):
             self._listen(method, None)

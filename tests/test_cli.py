@@ -152,7 +152,7 @@ def test_doctor_says_what_to_do_next(weft, tmp_path):
     )
     status, out, _ = weft("doctor --json")
     findings = json.loads(out)
-    steps = [finding["next_step"] for finding in findings["findings"] if finding["next_step"]]
+    steps = [finding["nextStep"] for finding in findings["findings"] if finding["nextStep"]]
     assert (status, findings["ok"]) == (1, False)
     assert any("deadline_ms" in step for step in steps) and any("Start the server" in step for step in steps)
 

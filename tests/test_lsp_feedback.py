@@ -9,7 +9,7 @@ from pygls.exceptions import JsonRpcException
 from weft.llm import ModelInfo, Piece
 from weft.llm.protocol import Speed
 from weft.server.completion.repair import IndentStyle
-from weft.server.lsp.messages import OWN_MESSAGES, converter
+from weft.server.lsp.messages import MESSAGE_TYPES, converter
 from weft.server.lsp.requests.inline_completion import style_of
 
 FILES = """
@@ -150,7 +150,7 @@ def test_how_the_editor_indents_is_read_from_a_request(options, unit):
             **({"formattingOptions": options} if options else {}),
         },
     }
-    read = converter().structure(sent, OWN_MESSAGES["textDocument/inlineCompletion"])
+    read = converter().structure(sent, MESSAGE_TYPES["textDocument/inlineCompletion"])
     style = style_of(read.params)
     assert (None if style is None else style.unit) == unit
 

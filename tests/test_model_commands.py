@@ -176,7 +176,7 @@ def doctor(weft: Run, tmp_path: Path, text: str) -> list[str]:
     settings.parent.mkdir(exist_ok=True)
     settings.write_text(text)
     findings = json.loads(weft(f"doctor --json {tmp_path}")[1])["findings"]
-    return [finding["next_step"] for finding in findings if finding["what"].startswith("model")]
+    return [finding["nextStep"] for finding in findings if finding["what"].startswith("model")]
 
 
 def test_doctor_explains_a_server_that_is_not_good_enough(weft: Run, tmp_path: Path, replaying):

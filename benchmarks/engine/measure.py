@@ -21,11 +21,11 @@ from pathlib import Path
 
 from ...retrieval import RetrievalOptions
 from ...server.config import Config
+from ...server.resident import memory_mb
 from ...server.workspace import (
     BACKGROUND_NICENESS,
     Workspace,
     keep_from_collector,
-    memory_mb,
     share_interpreter,
 )
 

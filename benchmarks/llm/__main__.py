@@ -21,7 +21,7 @@ import httpx
 from rich.console import Console
 from rich.table import Table
 
-from ...server.workspace import resident_mb
+from ...server.resident import resident_mb
 from ..engine.trees import tree
 from .models import smollm2_directory, smollm2_gguf
 

@@ -24,7 +24,7 @@ from typing import Any
 from ...llm.choose import ModelConfig, open_model
 from ...llm.local_model import LocalModel
 from ...llm.protocol import Cancel, CodeModel, CompletionRequest
-from ...server.workspace import memory_mb
+from ...server.resident import memory_mb
 from .replay import Typing, replay_typing
 
 REPEATS = 3

@@ -19,13 +19,22 @@ from .exhibits import around
 from .symbols import Site, callees, callers, callers_by_name, importers, subclasses
 from .values import Case, Exhibit, Finding
 
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a person reads of a command: what may follow it, and what it answers."""
+
+    argument: str
+    meaning: str
+
+
 COMMANDS = {
-    "explain": "[NAME] what the selected code, or a symbol, does: its lines, what it calls and who calls it",
-    "where": "NAME where a symbol is defined, called, imported and inherited from",
-    "recent": "what was edited lately, and what calls it",
-    "doc": "WORDS the documents about something",
-    "forget": "[all] this conversation, or all of them, from this machine",
-    "help": "these commands",
+    "explain": About("[NAME]", "what the selected code, or a symbol, does: its lines, what it calls and who calls it"),
+    "where": About("NAME", "where a symbol is defined, called, imported and inherited from"),
+    "recent": About("", "what was edited lately, and what calls it"),
+    "doc": About("WORDS", "the documents about something"),
+    "forget": About("[all]", "this conversation, or all of them, from this machine"),
+    "help": About("", "these commands"),
 }
 
 MOST_SITES = 12
@@ -68,7 +77,7 @@ def help_text(unknown: str = "") -> str:
         near = difflib.get_close_matches(unknown, COMMANDS, n=1, cutoff=0.4)
         meant = f" Did you mean /{near[0]}?" if near else ""
         lines.append(f"There is no command /{unknown}.{meant}")
-    lines += [f"/{name} {about}" for name, about in COMMANDS.items()]
+    lines += [" ".join(filter(None, (f"/{name}", about.argument, about.meaning))) for name, about in COMMANDS.items()]
     return "\n".join((*lines, "Anything else is a question about the repository."))
 
 

@@ -1,16 +1,19 @@
 """Replies, conversations and turns as plain JSON values, the same for the protocol, for `--json` and for history.
 
-Owns the field names (docs/protocol.md lists them). Lines are 0-based and half-open; `place` is as a person reads it.
+Owns what stands in which field; the fields are in `answers.py`. Lines are 0-based and half-open; `place` is as a
+person reads it.
 """
 
 from __future__ import annotations
 
 from ...memory.storage import Conversation, Turn
-from ..jsonable import Json, parts_json, timings_json
+from .. import answers
+from ..jsonable import parts_json, timings_json
+from .commands import COMMANDS
 from .values import Citation, Exhibit, Reply
 
 
-def reply_json(reply: Reply) -> Json:
+def reply_json(reply: Reply) -> answers.Answer:
     case = reply.case
     return {
         "text": reply.text,
@@ -34,7 +37,7 @@ def reply_json(reply: Reply) -> Json:
     }
 
 
-def citation_json(citation: Citation) -> Json:
+def citation_json(citation: Citation) -> answers.CitedLines:
     return {
         "folder": citation.folder,
         "path": citation.path,
@@ -45,7 +48,7 @@ def citation_json(citation: Citation) -> Json:
     }
 
 
-def exhibit_json(exhibit: Exhibit) -> Json:
+def exhibit_json(exhibit: Exhibit) -> answers.ShownLines:
     """The parts add up to the score, where there are any."""
     return {
         "kind": exhibit.kind,
@@ -63,7 +66,7 @@ def exhibit_json(exhibit: Exhibit) -> Json:
     }
 
 
-def conversation_json(conversation: Conversation) -> Json:
+def conversation_json(conversation: Conversation) -> answers.Conversation:
     """Times are seconds since the epoch."""
     return {
         "id": conversation.id,
@@ -74,7 +77,7 @@ def conversation_json(conversation: Conversation) -> Json:
     }
 
 
-def turn_json(turn: Turn) -> Json:
+def turn_json(turn: Turn) -> answers.KeptTurn:
     """`answer` is null where none came."""
     return {
         "conversationId": turn.conversation,
@@ -87,3 +90,7 @@ def turn_json(turn: Turn) -> Json:
         "citations": list(turn.citations),
         "evidence": list(turn.evidence),
     }
+
+
+def slash_commands_json() -> list[answers.SlashCommand]:
+    return [{"name": name, "argument": about.argument, "meaning": about.meaning} for name, about in COMMANDS.items()]

@@ -193,9 +193,12 @@ class Engine:
                 except ModelError as error:
                     request.models.failed(model, error)
                     raise
+            seconds = time.monotonic() - started
+            if not request.is_invoked and not request.is_ahead:
+                _tell_time(request, model, seconds, is_given_up=cancel.cancelled)
             if not cancel.cancelled:
                 request.models.worked(model)
-                self._pace.answered(model.info.name, time.monotonic() - started)
+                self._pace.answered(model.info.name, seconds)
                 self._reuse.keep(Answer(request.spot, written, basis, request.single_line, is_ahead=request.is_ahead))
             return written
 
@@ -322,6 +325,13 @@ def _answered(request: Request, completion: Completion) -> Completion:
     """The answer with its number and the time that it took."""
     request.timings_ms["total"] = 1e3 * (time.monotonic() - request.arrived_s)
     return replace(completion, id=f"{next(_ids):x}")
+
+
+def _tell_time(request: Request, model: CodeModel, seconds: float, *, is_given_up: bool) -> None:
+    """For the verdict whether a model is too slow here. One that was ended early, by the next key, says nothing."""
+    options = request.config.completion
+    if not is_given_up or seconds * 1e3 > min(options.target_ms, options.deadline_ms):
+        request.models.took(model, seconds, options.target_ms / 1e3, is_given_up=is_given_up)
 
 
 def _worth_showing(

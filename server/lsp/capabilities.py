@@ -5,11 +5,14 @@ Owns the reading of client capabilities, our server capabilities, and what is re
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from lsprotocol import types
 
+from ... import __version__
+from ..answers import ServerOffer, SlashCommand
 from .messages import COMMAND_DID_ACCEPT
 from .positions import DEFAULT_ENCODING, Encoding, choose_encoding
 
@@ -28,6 +31,7 @@ class Client:
     watches_files: bool = False
     answers_configuration: bool = False
     registers_configuration: bool = False
+    wants_status: bool = False
 
 
 def read_client(capabilities: types.ClientCapabilities) -> Client:
@@ -45,16 +49,18 @@ def read_client(capabilities: types.ClientCapabilities) -> Client:
         watches_files=bool(watching and watching.dynamic_registration),
         answers_configuration=bool(workspace and workspace.configuration),
         registers_configuration=bool(configuration and configuration.dynamic_registration),
+        wants_status=_field(_field(capabilities.experimental, SECTION), "status") is True,
     )
 
 
-def offer(client: Client) -> types.ServerCapabilities:
+def offer(client: Client, slash_commands: list[SlashCommand]) -> types.ServerCapabilities:
     """Our side of `initialize`.
 
     Inline completion is offered here also to a client that does not mention it: a plugin may ask by itself. Only
     who registers it dynamically is not told twice. The completion list is for clients without ghost text.
     """
     fallback = client.completes and client.inline_completion == "none"
+    own: ServerOffer = {"version": __version__, "slashCommands": slash_commands}
     return types.ServerCapabilities(
         position_encoding=types.PositionEncodingKind(client.encoding),
         text_document_sync=types.TextDocumentSyncOptions(
@@ -68,6 +74,7 @@ def offer(client: Client) -> types.ServerCapabilities:
         workspace=types.WorkspaceOptions(
             workspace_folders=types.WorkspaceFoldersServerCapabilities(supported=True, change_notifications=True)
         ),
+        experimental={SECTION: own},
     )
 
 
@@ -84,6 +91,11 @@ def later_registrations(client: Client) -> list[types.Registration]:
     if client.registers_configuration:
         registrations.append(_registration(types.WORKSPACE_DID_CHANGE_CONFIGURATION, {"section": SECTION}))
     return registrations
+
+
+def _field(value: Any, name: str) -> Any:
+    """Of an object with any fields; what the library makes of one has attributes."""
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
 
 
 def _registration(method: str, options: object) -> types.Registration:

@@ -1,11 +1,14 @@
-"""Weft's own messages, and those with fields that the protocol's library does not know (docs/protocol.md).
+"""Weft's own messages, and those with fields that the protocol's library does not know.
 
-Owns what the protocol library does not know. Knows no handler.
+Owns their names, their parameters with what they mean, and the table of all of them; the answers are in `answers.py`.
+`docs/protocol.md` and the types of the VS Code extension are generated from both. Knows no handler.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 import attrs
 from cattrs import Converter
@@ -13,12 +16,17 @@ from cattrs.gen import make_dict_structure_fn, override
 from lsprotocol import types
 from pygls.protocol import default_converter
 
+from .. import answers
+
 WEFT_ASK = "weft/ask"
 WEFT_COMPLETE = "weft/complete"
 WEFT_CONVERSATIONS = "weft/conversations"
+WEFT_DOCTOR = "weft/doctor"
 WEFT_EXPLAIN = "weft/explain"
+WEFT_PAUSE = "weft/pause"
 WEFT_STATUS = "weft/status"
 WEFT_STATS = "weft/stats"
+WEFT_DID_CHANGE_STATUS = "weft/didChangeStatus"
 WEFT_DID_SHOW = "weft/didShow"
 WEFT_DID_ACCEPT = "weft/didAccept"
 WEFT_DID_PARTIALLY_ACCEPT = "weft/didPartiallyAccept"
@@ -30,40 +38,54 @@ COMMAND_DID_ACCEPT = "weft.didAccept"
 
 @attrs.define
 class AskParams:
-    """Of `weft/ask`: a question or a command, where it goes on, and what is selected."""
+    """A question or a command, where it goes on, and what is selected."""
 
-    question: str
-    conversation_id: str = ""
-    text_document: types.TextDocumentIdentifier | None = None
-    selection: types.Range | None = None
-    position: types.Position | None = None
-    strategy: str = ""
-    remember: bool = True
-    partial_result_token: types.ProgressToken | None = None
-    work_done_token: types.ProgressToken | None = None
+    question: Annotated[str, "The text."]
+    conversation_id: Annotated[str, "Where it goes on; without it a new conversation begins."] = ""
+    text_document: Annotated[types.TextDocumentIdentifier | None, "An open document that is asked about."] = None
+    selection: Annotated[types.Range | None, "The selected range there: what is asked is about it."] = None
+    position: Annotated[types.Position | None, "The cursor there, for `/explain` without a selection."] = None
+    strategy: Annotated[str, "Have a memory strategy answer from the documents."] = ""
+    remember: Annotated[bool, "False keeps nothing."] = True
+    partial_result_token: Annotated[
+        types.ProgressToken | None, "Where the answer is streamed to: `AskProgress` by `$/progress`."
+    ] = None
+    work_done_token: Annotated[
+        types.ProgressToken | None,
+        "Begin and end, and in reports what was really asked when a question leans on another, and what a costly "
+        "answer may cost.",
+    ] = None
 
 
 @attrs.define
 class ConversationsParams:
-    """Of `weft/conversations`."""
+    """What to do with what was asked and answered in this workspace."""
 
-    action: str = "list"
-    id: str = ""
-    text: str = ""
-    file: str = ""
-    all: bool = False
-    limit: int = 100
+    action: Annotated[str, "`list`, `get`, `search`, `delete` or `export`."] = "list"
+    id: Annotated[str, "`get`, `delete`: the conversation."] = ""
+    text: Annotated[str, "`list`, `search`: words that must be in it."] = ""
+    file: Annotated[str, "`export`: the path of the file to write."] = ""
+    all: Annotated[bool, "`delete`: all conversations."] = False
+    limit: Annotated[int, "`list`, `search`: at most so many."] = 100
 
 
 @attrs.define
 class CompleteParams:
-    """Of `weft/complete`: an invoked completion with everything that can be asked for."""
+    """An invoked completion with everything that can be asked for."""
 
-    text_document: types.TextDocumentIdentifier
-    position: types.Position
-    multi_line: bool | None = None
-    candidates: int = 1
-    iterations: int = 1
+    text_document: Annotated[types.TextDocumentIdentifier, "An open document."]
+    position: Annotated[types.Position, "The cursor."]
+    multi_line: Annotated[bool | None, "Whether there may be several lines; null leaves it to the settings."] = None
+    candidates: Annotated[int, "So many different texts, up to 10."] = 1
+    iterations: Annotated[int, "Rounds of RepoCoder's loop, up to 4: slower, better."] = 1
+
+
+@attrs.define
+class ExplainParams:
+    """`TextDocumentPositionParams`."""
+
+    text_document: Annotated[types.TextDocumentIdentifier, "An open document."]
+    position: Annotated[types.Position, "The cursor."]
 
 
 @attrs.define
@@ -78,109 +100,98 @@ class InlineCompletionParams:
 
 @attrs.define
 class ItemParams:
-    """Of `weft/didShow`, `didAccept` and `didReject`: the completion's id."""
+    """Which completion."""
 
-    id: str
+    id: Annotated[str, "Of an inline completion item, from its command's argument, or of a `CompleteItem`."]
 
 
 @attrs.define
 class PartlyAcceptedParams:
-    """Of `weft/didPartiallyAccept`: how much of the text was taken in all, in UTF-16 units."""
+    """Which completion, and how much of it."""
 
-    id: str
-    accepted_length: int
-
-
-@attrs.define
-class AskRequest:
-    id: int | str
-    params: AskParams
-    method: str = WEFT_ASK
-    jsonrpc: str = "2.0"
+    id: Annotated[str, "Of the completion."]
+    accepted_length: Annotated[int, "So many UTF-16 units from its beginning were taken by now, in all."]
 
 
 @attrs.define
-class ConversationsRequest:
-    id: int | str
-    params: ConversationsParams
-    method: str = WEFT_CONVERSATIONS
-    jsonrpc: str = "2.0"
+class PauseParams:
+    """Whether Weft shall rest."""
+
+    paused: Annotated[bool, "True pauses, false resumes."]
 
 
-@attrs.define
-class ExplainRequest:
-    id: int | str
-    params: types.TextDocumentPositionParams
-    method: str = WEFT_EXPLAIN
-    jsonrpc: str = "2.0"
+@dataclass(frozen=True, slots=True)
+class OwnMessage:
+    """One of Weft's own. `result` is a type of `answers.py`, or None where null may come; None for a notification.
 
+    A server's notification has its content as `result`: it is an answer that nobody asked for.
+    """
 
-@attrs.define
-class CompleteRequest:
-    id: int | str
-    params: CompleteParams
-    method: str = WEFT_COMPLETE
-    jsonrpc: str = "2.0"
-
-
-@attrs.define
-class InlineCompletionRequest:
-    id: int | str
-    params: InlineCompletionParams
-    method: str = types.TEXT_DOCUMENT_INLINE_COMPLETION
-    jsonrpc: str = "2.0"
-
-
-@attrs.define
-class ItemNotification:
-    params: ItemParams
     method: str
-    jsonrpc: str = "2.0"
+    params: type[Any] | None
+    result: Any
+    meaning: str
+    sender: Literal["client", "server"] = "client"
+
+    @property
+    def is_request(self) -> bool:
+        return self.sender == "client" and self.result is not None
 
 
-@attrs.define
-class PartlyAcceptedNotification:
-    params: PartlyAcceptedParams
-    method: str = WEFT_DID_PARTIALLY_ACCEPT
-    jsonrpc: str = "2.0"
+OWN_MESSAGES = (
+    OwnMessage(WEFT_STATUS, None, answers.StatusResult, "How Weft is, and why."),
+    OwnMessage(WEFT_DID_CHANGE_STATUS, None, answers.StatusResult, "That is something else now.", "server"),
+    OwnMessage(WEFT_PAUSE, PauseParams, answers.StatusResult, "Rest, or go on."),
+    OwnMessage(WEFT_DOCTOR, None, answers.DoctorResult | None, "Look for what is wrong on this machine."),
+    OwnMessage(WEFT_EXPLAIN, ExplainParams, answers.ExplainResult | None, "Why this completion."),
+    OwnMessage(WEFT_COMPLETE, CompleteParams, answers.CompleteResult | None, "Several candidates."),
+    OwnMessage(WEFT_ASK, AskParams, answers.AskResult | None, "Answer a question about the repository."),
+    OwnMessage(
+        WEFT_CONVERSATIONS, ConversationsParams, answers.ConversationsResult, "What was asked and answered before."
+    ),
+    OwnMessage(WEFT_DID_SHOW, ItemParams, None, "A person sees a completion."),
+    OwnMessage(WEFT_DID_ACCEPT, ItemParams, None, "It was taken, or what was left of it."),
+    OwnMessage(WEFT_DID_PARTIALLY_ACCEPT, PartlyAcceptedParams, None, "A part of it was taken."),
+    OwnMessage(WEFT_DID_REJECT, ItemParams, None, "It was refused."),
+    OwnMessage(WEFT_STATS, None, answers.StatsResult, "What was counted since the server started."),
+)
 
 
-OWN_MESSAGES: dict[str, type[Any]] = {
-    types.TEXT_DOCUMENT_INLINE_COMPLETION: InlineCompletionRequest,
-    WEFT_ASK: AskRequest,
-    WEFT_CONVERSATIONS: ConversationsRequest,
-    WEFT_EXPLAIN: ExplainRequest,
-    WEFT_COMPLETE: CompleteRequest,
-    WEFT_DID_SHOW: ItemNotification,
-    WEFT_DID_ACCEPT: ItemNotification,
-    WEFT_DID_REJECT: ItemNotification,
-    WEFT_DID_PARTIALLY_ACCEPT: PartlyAcceptedNotification,
+def _message_type(method: str, params: type[Any], *, is_request: bool) -> type[Any]:
+    """What the library reads a message into."""
+    fields = {"params": attrs.field(type=params), "method": attrs.field(type=str, default=method)}
+    if is_request:
+        id_type: Any = int | str
+        fields = {"id": attrs.field(type=id_type), **fields}
+    return attrs.make_class("OwnMessage", {**fields, "jsonrpc": attrs.field(type=str, default="2.0")})
+
+
+MESSAGE_TYPES: dict[str, type[Any]] = {
+    types.TEXT_DOCUMENT_INLINE_COMPLETION: _message_type(
+        types.TEXT_DOCUMENT_INLINE_COMPLETION, InlineCompletionParams, is_request=True
+    ),
+    **{
+        own.method: _message_type(own.method, own.params, is_request=own.is_request)
+        for own in OWN_MESSAGES
+        if own.params is not None
+    },
 }
 
 
 def converter() -> Converter:
     """The library's converter, which also reads our parameters."""
     made: Converter = default_converter()  # type: ignore[no-untyped-call]
-    ask = make_dict_structure_fn(
-        AskParams,
-        made,
-        conversation_id=override(rename="conversationId"),
-        text_document=override(rename="textDocument"),
-        partial_result_token=override(rename="partialResultToken"),
-        work_done_token=override(rename="workDoneToken"),
-    )
-    complete = make_dict_structure_fn(
-        CompleteParams, made, text_document=override(rename="textDocument"), multi_line=override(rename="multiLine")
-    )
-    inline = make_dict_structure_fn(
-        InlineCompletionParams,
-        made,
-        text_document=override(rename="textDocument"),
-        formatting_options=override(rename="formattingOptions"),
-    )
-    partly = make_dict_structure_fn(PartlyAcceptedParams, made, accepted_length=override(rename="acceptedLength"))
-    made.register_structure_hook(AskParams, ask)
-    made.register_structure_hook(CompleteParams, complete)
-    made.register_structure_hook(InlineCompletionParams, inline)
-    made.register_structure_hook(PartlyAcceptedParams, partly)
+    for params in {InlineCompletionParams, *(own.params for own in OWN_MESSAGES)} - {None}:
+        made.register_structure_hook(params, _reader(params, made))
     return made
+
+
+def on_the_wire(name: str) -> str:
+    """A field's name in JSON."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def _reader(params: Any, made: Converter) -> Callable[..., Any]:
+    renamed: dict[str, Any] = {field.name: override(rename=on_the_wire(field.name)) for field in attrs.fields(params)}
+    return make_dict_structure_fn(params, made, **renamed)

@@ -16,8 +16,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from ...llm import Cancel
+from ..answers import AskProgress, Citation
 from ..folder import Progress
-from ..jsonable import Json
 
 if TYPE_CHECKING:
     from .server import WeftServer
@@ -90,17 +90,17 @@ class AnswerProgress:
 
     def conversation(self, id: str) -> None:
         """Where the answer is kept, for who does not wait for its end."""
-        self._send(self._partial, {"conversationId": id})
+        self._stream({"conversationId": id})
 
-    def citation(self, citation: Json) -> None:
-        self._send(self._partial, {"citation": citation})
+    def citation(self, citation: Citation) -> None:
+        self._stream({"citation": citation})
 
     def text(self, piece: str) -> None:
-        self._send(self._partial, {"text": piece})
+        self._stream({"text": piece})
 
     def restart(self) -> None:
         """What was sent so far is void."""
-        self._send(self._partial, {"restart": True})
+        self._stream({"restart": True})
 
     def note(self, note: str) -> None:
         """What is worth knowing before the answer comes."""
@@ -108,6 +108,9 @@ class AnswerProgress:
 
     def end(self) -> None:
         self._send(self._work_done, types.WorkDoneProgressEnd())
+
+    def _stream(self, piece: AskProgress) -> None:
+        self._send(self._partial, piece)
 
     def _send(self, token: types.ProgressToken | None, value: Any) -> None:
         if token is not None:

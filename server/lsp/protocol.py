@@ -21,7 +21,7 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol
 
-from .messages import OWN_MESSAGES
+from .messages import MESSAGE_TYPES
 
 if TYPE_CHECKING:
     from .server import WeftServer
@@ -57,7 +57,7 @@ class WeftProtocol(LanguageServerProtocol):
         self.fm.add_builtin_feature(types.EXIT, self._exit)
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # there it is cached
-        return OWN_MESSAGES.get(method) or super().get_message_type(method)
+        return MESSAGE_TYPES.get(method) or super().get_message_type(method)
 
     def receive(self, body: bytes) -> None:
         """Handle one message body. Never raises; if it holds a request, that request gets its answer."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,7 @@ from .requests import (
     completion,
     configuration,
     conversations,
+    doctor,
     explain,
     feedback,
     folders,
@@ -49,7 +51,9 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     messages.WEFT_ASK: ask.handle_ask,
     messages.WEFT_COMPLETE: complete.handle_complete,
     messages.WEFT_CONVERSATIONS: conversations.handle_conversations,
+    messages.WEFT_DOCTOR: doctor.handle_doctor,
     messages.WEFT_EXPLAIN: explain.handle_explain,
+    messages.WEFT_PAUSE: status.handle_pause,
     messages.WEFT_STATUS: status.handle_status,
     messages.WEFT_STATS: feedback.handle_stats,
     messages.WEFT_DID_SHOW: feedback.handle_did_show,
@@ -68,6 +72,7 @@ class WeftServer(LanguageServer):
         super().__init__("weft", __version__, protocol_cls=WeftProtocol, converter_factory=messages.converter)
         self.session = Session(self, workspaces)
         self.exit_code: int | None = None
+        self.is_closed = threading.Event()
         self._loop = asyncio.get_running_loop()
         self._conversation: asyncio.Task[None] | None = None
         for method, handler in HANDLERS.items():

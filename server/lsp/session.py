@@ -19,13 +19,19 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from ...llm import Cancel
+from ..answers import StatusResult
+from ..chat.jsonable import slash_commands_json
 from ..config import Config, load_config
 from ..folder import IndexReport, Progress
+from ..jsonable import status_json
+from ..status import Status
 from ..workspace import Workspace, keep_from_collector
 from ..workspaces import Share, Workspaces
 from .capabilities import SECTION, Client, later_registrations, offer, read_client
 from .documents import Document, Documents
+from .messages import WEFT_DID_CHANGE_STATUS
 from .progress import ProgressBar
+from .status_push import StatusPush
 from .uris import document_key, to_path
 
 if TYPE_CHECKING:
@@ -82,15 +88,19 @@ class Session:
         self._requests = ThreadPoolExecutor(N_REQUEST_THREADS, "weft-request")
         self._answers = ThreadPoolExecutor(N_ANSWER_THREADS, "weft-answer")
         self._chores = ThreadPoolExecutor(2, "weft-chore")
+        self._examinations = ThreadPoolExecutor(1, "weft-doctor")
         self._opened: asyncio.Future[None] | None = None  # done when requests need not wait for a workspace any more
         self._share: Share | None = None
         self._folders: list[Path] = []
-        self._settings: Mapping[str, Any] = {}
         self._running: dict[tuple[str, str], _Running] = {}
         self._numbers = count()
         self._at_work: set[Future[Any]] = set()  # requests whose threads are not done, though they may be answered
         self._shown: set[str] = set()
+        self._problem = ""  # why there is no workspace
+        self._push: StatusPush | None = None
+        self._forget_status: Callable[[], None] = lambda: None
         self.client = Client()
+        self.settings: Mapping[str, Any] = {}  # the client's
         self.documents = Documents()
         self.answering: set[asyncio.Task[Any]] = set()  # handlers that are not done yet
 
@@ -100,20 +110,25 @@ class Session:
         self.client = read_client(params.capabilities)
         self.documents = Documents(self.client.encoding)
         self._folders = _folders_of(params)
-        self._settings = _section(params.initialization_options)
+        self.settings = _section(params.initialization_options)
         self._opened = asyncio.get_running_loop().create_future()
-        return offer(self.client)
+        if self.client.wants_status:
+            self._push = StatusPush(self.status, lambda status: self.notify(WEFT_DID_CHANGE_STATUS, status))
+        return offer(self.client, slash_commands_json())
 
     async def start(self) -> None:
         """Open the workspace and bring its index up to date. Requests wait for the first and not for the second."""
         await self._register()
         await self._pull_settings()
         assert self._opened is not None
+        self._status_changed()
         try:
             share = await self._chore(self._join_workspace)
         except Exception as error:
             log.exception("The workspace could not be opened.")
-            self.show_once(f"Weft could not open the workspace: {error}", types.MessageType.Error)
+            self._problem = f"Weft could not open the workspace: {error}"
+            self.show_once(self._problem, types.MessageType.Error)
+            self._status_changed()
             if not self._opened.done():
                 self._opened.set_result(None)
             return
@@ -166,7 +181,7 @@ class Session:
         share = self._share
         if share is None:
             return
-        if not await self._chore(self._workspaces.took_folders, share, self._existing_folders()):
+        if not await self._chore(self._workspaces.took_folders, share, self.existing_folders()):
             await self._change_workspace(share)
             return
         for folder in removed:
@@ -178,7 +193,7 @@ class Session:
     async def change_settings(self, pushed: object) -> None:
         """The client's settings or a configuration file changed."""
         if pushed:
-            self._settings = _section(pushed)
+            self.settings = _section(pushed)
         await self._pull_settings()
         await self._when_open()
         share = self._share
@@ -236,6 +251,40 @@ class Session:
             return None
         return await asyncio.get_running_loop().run_in_executor(self._requests, call, self._workspace)
 
+    async def beside(self, call: Callable[[], T]) -> T | None:
+        """Run `call`, which may take seconds and needs no workspace; None when the server stops meanwhile."""
+        key = ("beside", str(next(self._numbers)))
+        running = self._running[key] = _Running(asyncio.get_running_loop().create_future())
+        try:
+            return await _first(asyncio.wrap_future(self._examinations.submit(call)), running.superseded)
+        finally:
+            del self._running[key]
+
+    async def status(self, *, with_page: bool = False) -> StatusResult:
+        status = await self.look(Workspace.status)
+        if status is None:
+            status = Status("error" if self._problem else "starting", problem=self._problem)
+        return status_json(status, with_page=with_page)
+
+    async def pause(self, paused: bool) -> None:
+        """Let the workspace rest, or go on and bring its index up to date."""
+        await self._when_open()
+        share = self._share
+        if share is None or share.workspace.is_paused == paused:
+            return
+        if paused:
+            await self.look(Workspace.pause)
+            return
+        await self.look(Workspace.resume)
+        share.workspace.expect_index()
+        indexing = asyncio.ensure_future(self._index("Indexing", share.index))
+        self.answering.add(indexing)
+        indexing.add_done_callback(self.answering.discard)
+
+    def existing_folders(self) -> list[Path]:
+        """The folders of the workspace that are there; touches the disk."""
+        return [folder for folder in self._folders if folder.is_dir()]
+
     # What the client is told.
 
     def show_once(self, message: str, kind: types.MessageType = types.MessageType.Warning) -> None:
@@ -270,6 +319,9 @@ class Session:
     async def close(self) -> None:
         """Keep the index and end the threads. Bounded: what does not end in time is left behind."""
         self.stop()
+        self._forget_status()
+        if self._push is not None:
+            self._push.close()
         share, self._share = self._share, None
         if share is not None:
             await self._let_answers_end()
@@ -281,7 +333,7 @@ class Session:
                 log.error("The workspace did not close well: %s", closing.exception())
         if self.answering:
             await asyncio.wait(self.answering, timeout=ANSWER_WITHIN_S)
-        for pool in (self._requests, self._answers, self._chores):
+        for pool in (self._requests, self._answers, self._chores, self._examinations):
             pool.shutdown(wait=False, cancel_futures=True)
 
     async def _let_answers_end(self) -> None:
@@ -304,8 +356,16 @@ class Session:
     def _take(self, share: Share) -> None:
         """Use this workspace from now on; it gets the documents that are open."""
         self._share = share
+        self._forget_status()
+        self._forget_status = share.workspace.on_status_change(self._status_changed)
+        self._status_changed()
         for document in self.documents:
             self.opened(document)
+
+    def _status_changed(self) -> None:
+        """From any thread."""
+        if self._push is not None:
+            self._server.on_loop(self._push.changed)
 
     async def _bring_up_to_date(self, share: Share) -> None:
         if not self.client.watches_files:
@@ -342,17 +402,14 @@ class Session:
 
     def _join_workspace(self) -> Share:
         return self._workspaces.join(
-            self._existing_folders(),
+            self.existing_folders(),
             self._read_config,
             lambda news: self._server.on_loop(self.show, f"Weft: {news}"),
         )
 
-    def _existing_folders(self) -> list[Path]:
-        return [folder for folder in self._folders if folder.is_dir()]
-
     def _read_config(self) -> Config:
         """On a chore thread. Problems are shown once each, the files' and the client's alike."""
-        config, problems = load_config(self._folders[0] if self._folders else None, self._settings)
+        config, problems = load_config(self._folders[0] if self._folders else None, self.settings)
         logging.getLogger("weft").setLevel(config.log_level.upper())
         for problem in problems:
             self._server.on_loop(self.show_once, f"Weft: {problem}")
@@ -370,7 +427,7 @@ class Session:
         wanted = types.ConfigurationParams([types.ConfigurationItem(section=SECTION)])
         answer = await self._answer_of(self._server.workspace_configuration_async(wanted), "read the settings")
         if answer and isinstance(answer[0], Mapping) and answer[0]:
-            self._settings = answer[0]
+            self.settings = answer[0]
 
     async def _answer_of(self, asking: Any, purpose: str) -> Any:
         """The client's answer; None, with a line in the log, when it refuses or takes too long."""

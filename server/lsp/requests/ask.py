@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-from lsprotocol import types
 from pygls.exceptions import JsonRpcInternalError, JsonRpcInvalidParams
 
 from ....llm import Cancel
 from ....memory.storage import NoConversation, StoreError
+from ...answers import AskResult, Exhibit, ShownLines
 from ...chat.commands import read_command
 from ...chat.jsonable import citation_json, reply_json
-from ...chat.values import Citation, Reply
+from ...chat.values import Reply
 from ...chat.writing import Listener
-from ...jsonable import Json
 from ...workspace import Workspace
+from ..links import PathOf, linked, uri
 from ..messages import AskParams
-from ..positions import Encoding, to_lsp_column
+from ..positions import Encoding
 from ..progress import AnswerProgress
 from ..session import Session
 
 Selected = tuple[Path, int, int]
 
 
-async def handle_ask(session: Session, params: AskParams) -> Json | None:
+async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
     """Null when the server stops meanwhile. Cancelled like any request; what was written by then is kept."""
     encoding = session.client.encoding
     selection = _selection(session, params)
     progress = AnswerProgress(session.notify, params.partial_result_token, params.work_done_token)
 
-    def call(workspace: Workspace, cancel: Cancel) -> Json:
+    def call(workspace: Workspace, cancel: Cancel) -> AskResult:
         reply = workspace.ask(
             params.question,
             params.conversation_id,
@@ -42,7 +41,7 @@ async def handle_ask(session: Session, params: AskParams) -> Json | None:
                 progress.restart,
                 progress.note,
                 progress.conversation,
-                lambda citation: progress.citation(_cited(citation, workspace.path_of, encoding)),
+                lambda citation: progress.citation(linked(citation_json(citation), workspace.path_of, encoding)),
             ),
             cancel=cancel,
         )
@@ -76,22 +75,16 @@ def _selection(session: Session, params: AskParams) -> Selected | None:
     return None
 
 
-def _answer_json(reply: Reply, path_of: Callable[[str, str], Path | None], encoding: Encoding) -> Json:
+def _answer_json(reply: Reply, path_of: PathOf, encoding: Encoding) -> AskResult:
     """As on the command line, with where an editor jumps to."""
     answer = reply_json(reply)
-    answer["citations"] = [_cited(citation, path_of, encoding) for citation in reply.citations]
-    for exhibit, made in zip(reply.case.exhibits, answer["exhibits"], strict=True):
-        path = None if exhibit.kind == "turn" else path_of(exhibit.folder, exhibit.path)
-        made["uri"] = None if path is None else path.as_uri()
-    return answer
-
-
-def _cited(citation: Citation, path_of: Callable[[str, str], Path | None], encoding: Encoding) -> Json:
-    path = path_of(citation.folder, citation.path)
-    last = citation.text.rpartition("\n")[2]
-    end = types.Position(max(citation.start_line, citation.end_line - 1), to_lsp_column(last, len(last), encoding))
     return {
-        **citation_json(citation),
-        "uri": None if path is None else path.as_uri(),
-        "range": types.Range(types.Position(citation.start_line, 0), end),
+        **answer,
+        "citations": [linked(cited, path_of, encoding) for cited in answer["citations"]],
+        "exhibits": [_linked_exhibit(shown, path_of) for shown in answer["exhibits"]],
     }
+
+
+def _linked_exhibit(shown: ShownLines, path_of: PathOf) -> Exhibit:
+    path = None if shown["kind"] == "turn" else path_of(shown["folder"], shown["path"])
+    return {**shown, "uri": uri(path)}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ....llm import Cancel
+from ...answers import CompleteItem, CompleteResult
 from ...completion import Completion
 from ...jsonable import completion_json
 from ...workspace import Workspace
+from ..links import range_json
 from ..messages import CompleteParams
 from ..session import Session
 from .inline_completion import replaced_range
@@ -16,7 +16,7 @@ MOST_CANDIDATES = 10
 MOST_ITERATIONS = 4
 
 
-async def handle_complete(session: Session, params: CompleteParams) -> dict[str, Any] | None:
+async def handle_complete(session: Session, params: CompleteParams) -> CompleteResult | None:
     """Null for a document that is not open, and when a newer request or an edit makes the answer useless."""
     at = session.cursor(params.text_document.uri, params.position)
     if at is None:
@@ -45,5 +45,7 @@ async def handle_complete(session: Session, params: CompleteParams) -> dict[str,
     completions = await session.ask("complete", at, call)
     if completions is None:
         return None
-    items = [{**completion_json(done), "range": replaced_range(at.document, done)} for done in completions]
+    items: list[CompleteItem] = [
+        {**completion_json(done), "range": range_json(replaced_range(at.document, done))} for done in completions
+    ]
     return {"items": items}

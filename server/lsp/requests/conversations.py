@@ -7,16 +7,21 @@ from pathlib import Path
 from pygls.exceptions import JsonRpcInternalError, JsonRpcInvalidParams
 
 from ....memory.storage import StoreError, export_conversations
+from ....memory.storage import Turn as StoredTurn
+from ...answers import ConversationsResult, Turn
 from ...chat.jsonable import conversation_json, turn_json
-from ...jsonable import Json
 from ...workspace import Workspace
+from ..links import linked
 from ..messages import ConversationsParams
+from ..positions import Encoding
 from ..session import Session
 
 
-async def handle_conversations(session: Session, params: ConversationsParams) -> Json:
-    def call(workspace: Workspace) -> Json:
-        return _answer(workspace, params)
+async def handle_conversations(session: Session, params: ConversationsParams) -> ConversationsResult:
+    encoding = session.client.encoding
+
+    def call(workspace: Workspace) -> ConversationsResult:
+        return _answer(workspace, params, encoding)
 
     try:
         return await session.look(call) or {}
@@ -26,14 +31,14 @@ async def handle_conversations(session: Session, params: ConversationsParams) ->
         raise JsonRpcInternalError(str(error)) from error
 
 
-def _answer(workspace: Workspace, params: ConversationsParams) -> Json:
+def _answer(workspace: Workspace, params: ConversationsParams, encoding: Encoding) -> ConversationsResult:
     said = workspace.memory.conversations
     if params.action == "list":
         return {"conversations": [conversation_json(each) for each in said.list(params.limit, params.text)]}
     if params.action == "get":
-        return {"turns": [_with_uris(turn_json(turn), workspace) for turn in said.turns(params.id)]}
+        return {"turns": [_linked(turn, workspace, encoding) for turn in said.turns(params.id)]}
     if params.action == "search":
-        return {"turns": [turn_json(turn) for turn in said.search(params.text, params.limit)]}
+        return {"turns": [_linked(turn, workspace, encoding) for turn in said.search(params.text, params.limit)]}
     if params.action == "delete" and (params.id or params.all):
         gone = len(said.list(1_000_000)) if params.all else int(said.get(params.id) is not None)
         if params.all:
@@ -46,9 +51,7 @@ def _answer(workspace: Workspace, params: ConversationsParams) -> Json:
     raise JsonRpcInvalidParams("action is list, get (id), search (text), delete (id, or all) or export (file).")
 
 
-def _with_uris(turn: Json, workspace: Workspace) -> Json:
-    """A turn with where an editor jumps to; null for what is outside of all folders by now."""
-    for citation in turn["citations"]:
-        path = workspace.path_of(citation["folder"], citation["path"])
-        citation["uri"] = None if path is None else path.as_uri()
-    return turn
+def _linked(turn: StoredTurn, workspace: Workspace, encoding: Encoding) -> Turn:
+    """A turn with where an editor jumps to."""
+    kept = turn_json(turn)
+    return {**kept, "citations": [linked(cited, workspace.path_of, encoding) for cited in kept["citations"]]}

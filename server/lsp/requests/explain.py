@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from lsprotocol import types
-
 from ....llm import Cancel
+from ...answers import ExplainResult
 from ...jsonable import explanation_json
 from ...workspace import Explanation, Workspace
+from ..messages import ExplainParams
 from ..session import Session
 
 
-async def handle_explain(session: Session, params: types.TextDocumentPositionParams) -> dict[str, Any] | None:
+async def handle_explain(session: Session, params: ExplainParams) -> ExplainResult | None:
     """Null for a document that is not open."""
     at = session.cursor(params.text_document.uri, params.position)
     if at is None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
-from ...stats import summary_json
+from ...answers import StatsResult
+from ...stats import NOTHING, summary_json
 from ...workspace import Workspace
 from ..messages import COMMAND_DID_ACCEPT, ItemParams, PartlyAcceptedParams
 from ..positions import from_lsp_column
@@ -35,10 +34,10 @@ def handle_did_reject(session: Session, params: ItemParams) -> None:
     session.tell(lambda workspace: workspace.stats.rejected(params.id))
 
 
-async def handle_stats(session: Session, _: object) -> dict[str, Any]:
+async def handle_stats(session: Session, _: object) -> StatsResult:
     """What this server has counted since it started; `weft stats` adds up all days and servers."""
     told = await session.look(lambda workspace: summary_json(workspace.stats.summary()))
-    return told or {}
+    return told or summary_json(NOTHING)
 
 
 def handle_execute_command(session: Session, params: types.ExecuteCommandParams) -> None:

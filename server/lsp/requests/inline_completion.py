@@ -20,7 +20,7 @@ async def handle_inline_completion(session: Session, params: InlineCompletionPar
     if cursor is None or completion is None:
         return types.InlineCompletionList([])
     item = types.InlineCompletionItem(
-        completion.text, range=replaced_range(cursor.document, completion), command=_told_when_taken(completion)
+        completion.text, range=replaced_range(cursor.document, completion), command=told_when_taken(completion)
     )
     return types.InlineCompletionList([item])
 
@@ -53,7 +53,7 @@ def style_of(params: InlineCompletionParams) -> IndentStyle | None:
     return None if options is None else IndentStyle.of(options.insert_spaces, options.tab_size)
 
 
-def _told_when_taken(completion: Completion) -> types.Command:
+def told_when_taken(completion: Completion) -> types.Command:
     """What the editor runs that takes the item. Its argument tells whoever wants to know where the text comes from."""
     about = {
         "id": completion.id,

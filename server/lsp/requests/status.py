@@ -1,17 +1,17 @@
-"""`weft/status`: what a person wants to know when nothing seems to happen (docs/protocol.md)."""
+"""`weft/status`, which is also pushed, and `weft/pause`."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from ...jsonable import status_json
-from ...workspace import Status, Workspace
+from ...answers import StatusResult
+from ..messages import PauseParams
 from ..session import Session
 
 
-async def handle_status(session: Session, _: object) -> dict[str, Any]:
-    def call(workspace: Workspace) -> Status:
-        return workspace.status()
+async def handle_status(session: Session, _: object) -> StatusResult:
+    return await session.status(with_page=True)
 
-    status = await session.look(call)
-    return {"state": "starting"} if status is None else status_json(status)
+
+async def handle_pause(session: Session, params: PauseParams) -> StatusResult:
+    """The status after it; while it is starting there is nothing to pause."""
+    await session.pause(params.paused)
+    return await session.status(with_page=True)

@@ -1,0 +1,39 @@
+"""Where an editor jumps to: places of answers with a URI and a range in the client's position encoding.
+
+Owns the two ranges that need the text of a line. Knows no workspace: it is told where files are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from lsprotocol import types
+
+from .. import answers
+from .positions import Encoding, to_lsp_column
+
+PathOf = Callable[[str, str], "Path | None"]
+"""The file of a folder and a path in it; None where that folder is gone."""
+
+
+def linked(cited: answers.CitedLines, path_of: PathOf, encoding: Encoding) -> answers.Citation:
+    last = cited["text"].rpartition("\n")[2]
+    end_line = max(cited["startLine"], cited["endLine"] - 1)
+    return {
+        **cited,
+        "uri": uri(path_of(cited["folder"], cited["path"])),
+        "range": {
+            "start": {"line": cited["startLine"], "character": 0},
+            "end": {"line": end_line, "character": to_lsp_column(last, len(last), encoding)},
+        },
+    }
+
+
+def uri(path: Path | None) -> str | None:
+    return None if path is None else path.as_uri()
+
+
+def range_json(found: types.Range) -> answers.Range:
+    start, end = ({"line": at.line, "character": at.character} for at in (found.start, found.end))
+    return {"start": start, "end": end}  # type: ignore[typeddict-item]

@@ -1,0 +1,51 @@
+"""`weft/didChangeStatus`: the status as it changes, for clients that want it.
+
+Owns how often that is: a few times a second at most, never the same twice, and the last one always. Knows no
+workspace: it is given what to send.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from ..answers import StatusResult
+
+AT_MOST_EVERY_S = 0.2
+
+
+class StatusPush:
+    """Lives on the event loop; `changed` may be called from any thread once it is handed to `on_loop`."""
+
+    def __init__(self, read: Callable[[], Awaitable[StatusResult]], send: Callable[[StatusResult], object]) -> None:
+        self._read, self._send = read, send
+        self._task: asyncio.Task[None] | None = None
+        self._is_due = False
+        self._sent: StatusResult | None = None
+
+    def changed(self) -> None:
+        self._is_due = True
+        if self._task is None:
+            self._task = asyncio.ensure_future(self._send_while_due())
+
+    def close(self) -> None:
+        """Nothing is sent after this."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _send_while_due(self) -> None:
+        try:
+            while self._is_due:
+                self._is_due = False
+                status = await self._read()
+                if self._sent is None or _without_memory(status) != _without_memory(self._sent):
+                    self._sent = status
+                    self._send(status)
+                await asyncio.sleep(AT_MOST_EVERY_S)
+        finally:
+            self._task = None
+
+
+def _without_memory(status: StatusResult) -> dict[str, object]:
+    """That alone is no news."""
+    return {name: value for name, value in status.items() if name != "memoryMb"}
