@@ -18,10 +18,13 @@ local namespace = vim.api.nvim_create_namespace('nvim.lsp.inline_completion')
 
 -- By buffer: how Neovim is given items, how the server is asked, and what Neovim was given last.
 local states = {}
+-- By the client's id: we stand between.
+local between = {}
 
---- Has Neovim show what `server` completes in this buffer; nothing changes for other servers.
+--- Has Neovim show what `server` completes in this buffer.
 function M.attach(server, bufnr)
-  if not rawget(server, 'request') then
+  if not between[server.id] then
+    between[server.id] = true
     local request = server.request
     server.request = function(self, method, params, handler, number)
       -- Ours come without a handler of Neovim's: they are told apart by the formatting options.
@@ -31,7 +34,8 @@ function M.attach(server, bufnr)
       return request(self, method, params, handler, number)
     end
   end
-  vim.lsp.inline_completion.enable(true, { bufnr = bufnr, client_id = server.id })
+  -- For one server alone Neovim would not notice that it ended, and go on asking it.
+  vim.lsp.inline_completion.enable(true, { bufnr = bufnr })
 end
 
 --- The suggestion on the screen and what is left of it, or nil.
@@ -114,7 +118,7 @@ function M._request(state, kind, on_empty)
   if cancel then
     cancel()
   end
-  cancel = ghost.request(state.server, kind, function(suggestion)
+  cancel = ghost.request(M, state.server, kind, function(suggestion)
     cancel = nil
     if suggestion then
       M.show({ suggestion }, 1)

@@ -3,7 +3,6 @@
 -- Owns the words. What they do is elsewhere.
 
 local client = require('weft.client')
-local compat = require('weft.compat')
 local log = require('weft.log')
 local notice = require('weft.notice')
 local when = require('weft.when')
@@ -43,44 +42,28 @@ function M.complete(lead, line, cursor)
   end, words)
 end
 
-local function page(method, name)
+--- A command without words of its own: `require('weft.MODULE').NAME()`.
+local function calling(module, name)
   return {
     run = function()
-      local function ask(show)
-        client.request(method, vim.NIL, function(err, result)
-          if err then
-            return notice.error(err.message)
-          end
-          show(result.page)
-        end)
-      end
-      ask(function(lines)
-        require('weft.pages').open(name, lines)
-      end)
+      require(module)[name]()
     end,
   }
 end
 
-local function why()
-  local server = client.get(0)
-  if not server then
-    return notice.error('this buffer is not one that Weft completes. ' .. (client.failure() or ':Weft status says more.'))
-  end
-  client.request('weft/explain', compat.position_params(server.offset_encoding), function(err, result)
-    if err or type(result) ~= 'table' then
-      return notice.error(err and err.message or 'the server does not know this buffer. :Weft restart helps.')
-    end
-    require('weft.pages').open('why', result.page)
-  end, 0)
+local function ask(question, call)
+  require('weft.chat').ask(question, call.range > 0 and { call.line1, call.line2 } or nil)
 end
 
 local function pause(paused)
-  client.request('weft/pause', { paused = paused }, function(err, status)
-    if err then
-      return notice.error(err.message)
-    end
-    notice.info(status.text)
-  end)
+  return function()
+    client.request('weft/pause', { paused = paused }, function(err, status)
+      if err then
+        return notice.error(err.message)
+      end
+      notice.info(status.text)
+    end)
+  end
 end
 
 local function toggle(scope)
@@ -124,36 +107,30 @@ local function accept(part)
   require('weft')[call]()
 end
 
-local function calling(name)
-  return {
-    run = function()
-      require('weft')[name]()
-    end,
-  }
+local function history(text)
+  require('weft.history').open(text)
 end
 
 M._commands = {
-  status = page('weft/status', 'status'),
-  doctor = page('weft/doctor', 'doctor'),
-  why = { run = why },
-  pause = {
-    run = function()
-      pause(true)
-    end,
-  },
-  resume = {
-    run = function()
-      pause(false)
-    end,
-  },
-  toggle = { run = toggle, words = SCOPES },
+  status = calling('weft.pages', 'status'),
+  doctor = calling('weft.pages', 'doctor'),
+  why = calling('weft.pages', 'why'),
   log = { run = show_log },
+  chat = calling('weft.chat', 'open'),
+  new = calling('weft.chat', 'new'),
+  ask = { run = ask },
+  stop = calling('weft.chat', 'stop'),
+  citations = calling('weft.chat', 'citations'),
+  history = { run = history },
+  pause = { run = pause(true) },
+  resume = { run = pause(false) },
+  toggle = { run = toggle, words = SCOPES },
   restart = { run = restart },
   accept = { run = accept, words = { 'word', 'line' } },
-  next = calling('next'),
-  previous = calling('previous'),
-  dismiss = calling('dismiss'),
-  trigger = calling('trigger'),
+  next = calling('weft', 'next'),
+  previous = calling('weft', 'previous'),
+  dismiss = calling('weft', 'dismiss'),
+  trigger = calling('weft', 'trigger'),
 }
 
 return M

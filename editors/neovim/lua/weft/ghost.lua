@@ -20,7 +20,7 @@ local shown = nil
 local cancel = nil
 local seen = nil
 local timer = nil
-local last_seen_id = nil
+local told_id = nil
 
 --- Follows what a person types, by autocommands in `group`.
 function M.enable(group)
@@ -65,7 +65,8 @@ end
 --- Runs `take`, which edits the text; a little later where a mapping with `expr` forbids that now.
 function M.taking(take)
   local ok, problem = pcall(take)
-  if not ok and tostring(problem):match('E%d+: Not allowed') then
+  local forbidden = tostring(problem):match('E%d+: Not allowed') or tostring(problem):match('Failed to save undo')
+  if not ok and forbidden then
     vim.schedule(take)
   elseif not ok then
     error(problem, 0)
@@ -115,9 +116,9 @@ function M.update()
   )
 end
 
---- Asks the server at the cursor. `show(suggestion or nil)` is called if text and cursor are then as they are now;
---- a suggestion that it is given counts as seen. Returns a function that cancels.
-function M.request(server, kind, show)
+--- Asks the server at the cursor for what `display` may show. `show(suggestion or nil)` is called if buffer, text and
+--- cursor are then as they are now. Returns a function that cancels.
+function M.request(display, server, kind, show)
   local asked = M._now()
   local params = vim.tbl_extend('error', compat.position_params(server.offset_encoding), {
     context = { triggerKind = kind },
@@ -132,10 +133,15 @@ function M.request(server, kind, show)
     end
     local item = type(result) == 'table' and (result.items or result)[1]
     local row, col, line = M.cursor()
-    local suggestion = item and suggestions.from_item(item, server.offset_encoding, row, col, line)
-    show(suggestion or nil)
-    if suggestion and suggestion.id ~= last_seen_id then
-      last_seen_id = suggestion.id
+    local suggestion = item and suggestions.from_item(item, server.offset_encoding, row, col, line) or nil
+    local known, rest = display.visible()
+    -- What says again what is shown is the same suggestion, also to whoever counts.
+    if suggestion and known and rest == suggestion.text then
+      suggestion = suggestions.rebased(known, rest, row, col, line)
+    end
+    show(suggestion)
+    if suggestion and suggestion.id ~= told_id then
+      told_id = suggestion.id
       client.notify('weft/didShow', { id = suggestion.id })
     end
   end, 0)
@@ -152,11 +158,9 @@ function M._request(kind, on_empty)
   if not server then
     return
   end
-  cancel = M.request(server, kind, function(suggestion)
+  cancel = M.request(M, server, kind, function(suggestion)
     cancel = nil
-    local _, rest = M.visible()
-    -- What only says again what is shown changes nothing.
-    if suggestion and not (rest == suggestion.text and shown.suggestion.id == suggestion.id) then
+    if suggestion then
       M._draw(suggestion)
     elseif not suggestion then
       M.dismiss()
