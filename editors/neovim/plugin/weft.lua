@@ -17,6 +17,23 @@ end, {
 })
 
 for name, call in pairs({
+  ['chat-send'] = "require('weft.chat').send()",
+  ['chat-stop'] = "require('weft.chat').stop()",
+  ['place-open'] = "require('weft.jump').follow()",
+  ['place-split'] = "require('weft.jump').follow('split')",
+  ['place-next'] = "require('weft.jump').next()",
+  ['place-previous'] = "require('weft.jump').previous()",
+  ['place-list'] = "require('weft.jump').list()",
+}) do
+  vim.keymap.set(
+    'n',
+    '<Plug>(weft-' .. name .. ')',
+    '<Cmd>lua ' .. call .. '<CR>',
+    { desc = 'Weft: ' .. name:gsub('-', ' ') }
+  )
+end
+
+for name, call in pairs({
   accept = 'accept',
   ['accept-word'] = 'accept_word',
   ['accept-line'] = 'accept_line',

@@ -13,7 +13,7 @@ local window = require('weft.window')
 
 local M = {}
 
--- The server marks what it keeps of such an answer with the same words.
+-- The server ends what it keeps of such an answer with the same words.
 local STOPPED = '(The answer was stopped here.)'
 
 -- `bufnr` is the buffer and `text` its transcript, `id` the conversation that the next question goes on with, `stop` ends the answer that is
@@ -93,8 +93,11 @@ function M.is_busy()
   return chat.stop ~= nil
 end
 
---- The citations and the evidence of the last answer in the quickfix window.
+--- The citations and the evidence of the last answer in the quickfix window; from a page, its places.
 function M.citations()
+  if vim.bo.filetype == 'weftpage' then
+    return jump.list()
+  end
   local last = chat.last or { citations = {}, exhibits = {} }
   local found, seen = {}, {}
   for _, group in ipairs({ last.citations, last.exhibits }) do
@@ -177,7 +180,13 @@ function M._finish(question, outcome)
     chat.last = { question = question, citations = result.citations, exhibits = result.exhibits }
   else
     chat.last = { question = question, citations = chat.text.citations, exhibits = {} }
-    chat.text:finish(nil, nil, { outcome.stopped and STOPPED or outcome.error })
+    if outcome.stopped then
+      return chat.text:finish(vim.trim(chat.text:answer() .. '\n\n' .. STOPPED), nil, {})
+    end
+    chat.text:finish(nil, nil, { outcome.error })
+    if chat.text:typed() == '' then
+      chat.text:set_typed(question)
+    end
   end
 end
 
@@ -214,7 +223,7 @@ end
 
 --- The buffer, with its keys, and a conversation in it.
 function M._ensure()
-  local bufnr, is_new = window.scratch('weft://chat', 'weftchat')
+  local bufnr, is_new = window.scratch('weft://chat')
   if is_new then
     chat.bufnr = bufnr
     M._prepare(bufnr)
@@ -229,7 +238,6 @@ end
 function M._prepare(bufnr)
   vim.bo[bufnr].bufhidden = 'hide'
   vim.bo[bufnr].buftype = 'nofile'
-  vim.bo[bufnr].syntax = 'markdown'
   vim.bo[bufnr].omnifunc = "v:lua.require'weft.chat'.complete"
   jump.attach(bufnr)
   local function map(mode, keys, fn, description)
@@ -258,6 +266,8 @@ function M._prepare(bufnr)
       stop()
     end
   end)
+  vim.bo[bufnr].filetype = 'weftchat'
+  vim.bo[bufnr].syntax = 'markdown'
 end
 
 return M

@@ -99,7 +99,7 @@ function M._title(conversation)
 end
 
 function M._buffer()
-  local bufnr, is_new = window.scratch('weft://history', 'wefthistory')
+  local bufnr, is_new = window.scratch('weft://history')
   if is_new then
     vim.bo[bufnr].bufhidden = 'wipe'
     local function map(keys, fn, description)
@@ -112,6 +112,7 @@ function M._buffer()
       M.open(wanted)
     end, 'look again')
     map('q', window.close, 'close the list')
+    vim.bo[bufnr].filetype = 'wefthistory'
   end
   return bufnr
 end

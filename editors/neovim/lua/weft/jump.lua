@@ -92,6 +92,7 @@ function M.open(link, how)
     return notice.warn(vim.uri_to_fname(link.uri) .. ' is not there any more. Ask again to see where it went.')
   end
   local target = window.normal()
+  window.leave_float()
   if target and how ~= 'split' then
     vim.api.nvim_set_current_win(target)
   elseif target then

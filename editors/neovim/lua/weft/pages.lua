@@ -16,7 +16,7 @@ local refreshes = {}
 
 --- Shows a page in the buffer weft://NAME, in place of what stood there. `refresh` asks for it anew, for the key r.
 function M.open(name, page, refresh)
-  local bufnr, is_new = window.scratch('weft://' .. name, 'weftpage')
+  local bufnr, is_new = window.scratch('weft://' .. name)
   refreshes[bufnr] = refresh
   if is_new then
     M._prepare(bufnr)
@@ -79,6 +79,7 @@ function M._prepare(bufnr)
       refreshes[bufnr] = nil
     end,
   })
+  vim.bo[bufnr].filetype = 'weftpage'
 end
 
 function M._write(bufnr, page)

@@ -17,7 +17,7 @@ local M = {}
 
 local NS = vim.api.nvim_create_namespace('weft.transcript')
 local YOU, WEFT = '## You', '## Weft'
-local HINT = '<CR> asks   <C-c> stops   gf opens a place   :Weft history'
+local HINT = '<CR> asks, <C-c> stops, gf opens a place'
 
 local Transcript = {}
 Transcript.__index = Transcript

@@ -5,8 +5,8 @@
 local M = {}
 
 --- The buffer of this name, and whether it was made just now. It has no file, is in no list of buffers, and is never
---- saved.
-function M.scratch(name, filetype)
+--- saved. Its filetype is set when it has its keys, so that a person's own settings come last.
+function M.scratch(name)
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
     if vim.api.nvim_buf_get_name(bufnr) == name then
       if vim.api.nvim_buf_is_loaded(bufnr) then
@@ -18,7 +18,6 @@ function M.scratch(name, filetype)
   end
   local bufnr = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_name(bufnr, name)
-  vim.bo[bufnr].filetype = filetype
   return bufnr, true
 end
 
@@ -55,6 +54,13 @@ end
 function M.close()
   if not pcall(vim.cmd, 'close') then
     vim.cmd('enew')
+  end
+end
+
+--- Closes the current window where it lies over the others.
+function M.leave_float()
+  if vim.api.nvim_win_get_config(0).relative ~= '' then
+    vim.cmd('close')
   end
 end
 
