@@ -377,17 +377,21 @@ class Workspace:
         trigger: Trigger = "automatic",
         iterations: int = 1,
         style: IndentStyle | None = None,
+        text: str | None = None,
     ) -> Completion:
         """The completion at a position (0-based, in Python characters; clamped to the text).
 
+        `text` is the file's as its editor shows it: another one may hold the file open as well, with another text.
         `multi_line` None leaves it to the configuration whether there may be several lines. With more than one of
         `iterations` it is `complete_in_rounds`. `style` is how the editor indents; None reads it from the file.
         Raises OSError for a file that is neither open nor readable on disk, ValueError for one that is no text.
         """
         if iterations > 1:
-            return self.complete_in_rounds(path, line, character, iterations, cancel=cancel, multi_line=multi_line)
+            return self.complete_in_rounds(
+                path, line, character, iterations, cancel=cancel, multi_line=multi_line, text=text
+            )
         how = self._engine.complete
-        return self._complete(Path(path), line, character, cancel or Cancel(), trigger, multi_line, how, style)
+        return self._complete(Path(path), line, character, cancel or Cancel(), trigger, multi_line, how, style, text)
 
     def complete_in_rounds(
         self,
@@ -399,13 +403,14 @@ class Workspace:
         cancel: Cancel | None = None,
         multi_line: bool | None = None,
         on_round: Callable[[Round], None] = lambda done: None,
+        text: str | None = None,
     ) -> Completion:
         """The completion at a position after RepoCoder's loop: each round asks for what the last one wrote.
 
         Slow: as many answers of the model as rounds. For somebody who asked and waits. Raises as `complete` does.
         """
         how = partial(self._engine.complete_in_rounds, n_rounds=n_rounds, on_round=on_round)
-        return self._complete(Path(path), line, character, cancel or Cancel(), "invoked", multi_line, how)
+        return self._complete(Path(path), line, character, cancel or Cancel(), "invoked", multi_line, how, text=text)
 
     def complete_several(
         self,
@@ -416,6 +421,7 @@ class Workspace:
         *,
         cancel: Cancel | None = None,
         multi_line: bool | None = None,
+        text: str | None = None,
     ) -> list[Completion]:
         """Up to `n` different completions at a position, the best first; one that is empty when there is none.
 
@@ -427,7 +433,7 @@ class Workspace:
             several.extend(self._engine.complete_several(request, n))
             return several[0]
 
-        first = self._complete(path, line, character, cancel or Cancel(), "invoked", multi_line, how)
+        first = self._complete(path, line, character, cancel or Cancel(), "invoked", multi_line, how, text=text)
         for other in several[1:]:
             self.stats.offered_beside(other, language_of(path.name))
         return several or [first]
@@ -453,14 +459,14 @@ class Workspace:
         snapshot, cursor = self._cursor(path, line, character)
         return retrieve_at(snapshot, cursor, options or retrieval_options(self.config))
 
-    def explain(self, path: Path | str, line: int, character: int) -> Explanation:
+    def explain(self, path: Path | str, line: int, character: int, *, text: str | None = None) -> Explanation:
         """What `complete` would be given at a position, and why."""
         path = Path(path)
         refusal = self._refusal(path)
         notes = (*((refusal,) if refusal else ()), *self._pause_notes, *self._models.notes)
         if refusal:
             return Explanation("", str(path), 0, (), (), {}, self._model_name, notes)
-        snapshot, cursor = self._cursor(path, line, character)
+        snapshot, cursor = self._cursor(path, line, character, text)
         found = retrieve_at(snapshot, cursor, replace(retrieval_options(self.config), explain=True))
         return Explanation(
             cursor.folder,
@@ -688,11 +694,14 @@ class Workspace:
             folder = self._folders[0]
         return "" if folder is None else str(folder.path), key
 
-    def _cursor(self, path: Path, line: int, character: int) -> tuple[FolderSnapshot, Cursor]:
+    def _cursor(self, path: Path, line: int, character: int, text: str | None = None) -> tuple[FolderSnapshot, Cursor]:
         # The file at the cursor counts as it is now anyway; what was edited in others before must be seen too.
         self._wait_for(self._bring_in_pending(but=path))
         buffer = self._buffers.get(path)
-        lines = buffer.lines if buffer is not None else TextLines(_text_on_disk(path))
+        if buffer is not None and text in (None, buffer.lines.text):
+            lines = buffer.lines
+        else:
+            lines = TextLines(_text_on_disk(path) if text is None else text)
         line, character = lines.clamp(line, character)
         root, key = self._file(path)
         recent = self._recent.get(root) if self.config.completion.recent_edits else None
@@ -725,6 +734,7 @@ class Workspace:
         multi_line: bool | None,
         how: Callable[[Request], Completion],
         style: IndentStyle | None = None,
+        text: str | None = None,
     ) -> Completion:
         """The answer of `how`, which is counted, or why this file gets none."""
         refusal = self._refusal(path) or (PAUSED if self.is_paused and trigger == "automatic" else "")
@@ -733,7 +743,7 @@ class Workspace:
         else:
             forget = self._closed.on_cancel(cancel.cancel)
             try:
-                request = self._request(path, line, character, cancel, trigger, multi_line, style)
+                request = self._request(path, line, character, cancel, trigger, multi_line, style, text)
                 completion = how(request)
             finally:
                 forget()
@@ -751,9 +761,10 @@ class Workspace:
         trigger: Trigger = "automatic",
         multi_line: bool | None = None,
         style: IndentStyle | None = None,
+        text: str | None = None,
     ) -> Request:
         arrived_s = time.monotonic()
-        snapshot, cursor = self._cursor(path, line, character)
+        snapshot, cursor = self._cursor(path, line, character, text)
         if not cancel.cancelled:
             self._places[path] = (cursor.line, cursor.character)
         return Request(

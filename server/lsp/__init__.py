@@ -4,6 +4,7 @@ Owns the protocol, the open documents as the client counts them, and the order o
 imports the LSP library. Knows no graph, no ranking and no model: those are behind `Workspace`.
 """
 
+from .host import serve_shared
 from .serve import serve_stdio, serve_tcp
 
-__all__ = ["serve_stdio", "serve_tcp"]
+__all__ = ["serve_shared", "serve_stdio", "serve_tcp"]

@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 
 from ..workspace import share_interpreter
 from ..workspaces import Workspaces
@@ -24,6 +25,9 @@ DRAIN_WITHIN_S = 2.0
 """How long a client may take to read our last messages."""
 
 LOOK_FOR_CLIENT_EVERY_S = 1.0
+
+_CONVERSING: ContextVar[WeftServer | None] = ContextVar("weft-conversing", default=None)
+"""Whose messages are being handled."""
 
 
 def serve_stdio() -> int:
@@ -46,39 +50,9 @@ def serve_tcp(host: str, port: int, on_listening: Callable[[str, int], None]) ->
     return 0
 
 
-async def _serve_stdio() -> int:
-    protocol_in, protocol_out = claim_stdio()
-    writer = PipeWriter(protocol_out)
-    server = WeftServer(Workspaces())
-    server.protocol.set_writer(writer)
-    try:
-        await _converse(server, stream_from(protocol_in, asyncio.get_running_loop()))
-    finally:
-        writer.drain(DRAIN_WITHIN_S)
-    return 1 if server.exit_code is None else server.exit_code
-
-
-async def _serve_tcp(host: str, port: int, on_listening: Callable[[str, int], None]) -> None:
-    workspaces = Workspaces()
-
-    async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        server = WeftServer(workspaces)
-        server.protocol.set_writer(writer)
-        try:
-            await _converse(server, reader)
-        finally:
-            with contextlib.suppress(OSError):
-                writer.close()
-                await writer.wait_closed()
-
-    listening = await asyncio.start_server(converse, host, port)
-    on_listening(*listening.sockets[0].getsockname()[:2])
-    async with listening:
-        await listening.serve_forever()
-
-
-async def _converse(server: WeftServer, reader: asyncio.StreamReader) -> None:
+async def converse(server: WeftServer, reader: asyncio.StreamReader) -> None:
     """Hand on messages until the server leaves or the stream ends, then close the session."""
+    _CONVERSING.set(server)
     handler = _ClientLog(server)
     logging.getLogger("weft").addHandler(handler)
     conversation = asyncio.ensure_future(_hand_on_messages(server, reader))
@@ -88,35 +62,70 @@ async def _converse(server: WeftServer, reader: asyncio.StreamReader) -> None:
             await conversation
         await server.session.close()
     finally:
+        server.is_closed.set()
         logging.getLogger("weft").removeHandler(handler)
+
+
+async def _serve_stdio() -> int:
+    protocol_in, protocol_out = claim_stdio()
+    writer = PipeWriter(protocol_out)
+    server = WeftServer(Workspaces())
+    server.protocol.set_writer(writer)
+    try:
+        await converse(server, stream_from(protocol_in, asyncio.get_running_loop()))
+    finally:
+        writer.drain(DRAIN_WITHIN_S)
+    return 1 if server.exit_code is None else server.exit_code
+
+
+async def _serve_tcp(host: str, port: int, on_listening: Callable[[str, int], None]) -> None:
+    workspaces = Workspaces()
+
+    async def attend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        server = WeftServer(workspaces)
+        server.protocol.set_writer(writer)
+        try:
+            await converse(server, reader)
+        finally:
+            with contextlib.suppress(OSError):
+                writer.close()
+                await writer.wait_closed()
+
+    listening = await asyncio.start_server(attend, host, port)
+    on_listening(*listening.sockets[0].getsockname()[:2])
+    async with listening:
+        await listening.serve_forever()
 
 
 async def _hand_on_messages(server: WeftServer, reader: asyncio.StreamReader) -> None:
     while server.exit_code is None and (body := await read_message(reader)) is not None:
         server.protocol.receive(body)
         if server.process_id is not None:
-            _watch_process(server.process_id, lambda: server.on_loop(server.leave, 1))
+            _watch_process(server.process_id, lambda: server.on_loop(server.leave, 1), server.is_closed)
             server.process_id = None
         # A request takes hold of its document before the next message may change it.
         await asyncio.sleep(0)
 
 
 class _ClientLog(logging.Handler):
-    """Our log as the client's: `window/logMessage`."""
+    """Our log as the client's: `window/logMessage`. What another client's messages led to is not its business; what
+    happens in a thread of a workspace, which several may share, is everybody's."""
 
     def __init__(self, server: WeftServer) -> None:
         super().__init__()
         self._server = server
 
     def emit(self, record: logging.LogRecord) -> None:
+        if _CONVERSING.get() not in (self._server, None):
+            return
         try:
             self._server.on_loop(self._server.session.log, self.format(record), record.levelno)
         except Exception:
             self.handleError(record)
 
 
-def _watch_process(process_id: int, on_death: Callable[[], None]) -> None:
-    """Call `on_death` when the process is gone.
+def _watch_process(process_id: int, on_death: Callable[[], None], is_closed: threading.Event) -> None:
+    """Call `on_death` when the process is gone, until nobody cares any more.
 
     A process that can't be seen from the start is in another container, not dead: it is not watched.
     """
@@ -125,9 +134,9 @@ def _watch_process(process_id: int, on_death: Callable[[], None]) -> None:
         return
 
     def watch() -> None:
-        pause = threading.Event()
         while _is_alive(process_id):
-            pause.wait(LOOK_FOR_CLIENT_EVERY_S)
+            if is_closed.wait(LOOK_FOR_CLIENT_EVERY_S):
+                return
         on_death()
 
     threading.Thread(target=watch, name="weft-client-watch", daemon=True).start()

@@ -47,11 +47,11 @@ def claim_stdio() -> tuple[BinaryIO, BinaryIO]:
 
 
 def stream_from(pipe: BinaryIO, loop: asyncio.AbstractEventLoop) -> asyncio.StreamReader:
-    """A stream fed from a blocking pipe by a thread that dies with the process."""
+    """A stream fed from a blocking pipe, which is closed at its end, by a thread that dies with the process."""
     reader = asyncio.StreamReader(loop=loop)
 
     def feed() -> None:
-        with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: the loop has ended before the pipe
+        with pipe, contextlib.suppress(OSError, RuntimeError):  # RuntimeError: the loop has ended before the pipe
             while data := os.read(pipe.fileno(), 1 << 16):
                 loop.call_soon_threadsafe(reader.feed_data, data)
             loop.call_soon_threadsafe(reader.feed_eof)
@@ -61,7 +61,7 @@ def stream_from(pipe: BinaryIO, loop: asyncio.AbstractEventLoop) -> asyncio.Stre
 
 
 class PipeWriter:
-    """Bytes to a blocking pipe, in order, from a thread of its own."""
+    """Bytes to a blocking pipe, in order, from a thread of its own, which closes it in the end."""
 
     def __init__(self, pipe: BinaryIO) -> None:
         self._pipe = pipe
@@ -82,7 +82,8 @@ class PipeWriter:
         self._thread.join(timeout_s)
 
     def _write_all(self) -> None:
-        with contextlib.suppress(OSError):  # the client has gone; whoever reads its messages will notice
+        # OSError: the client has gone; whoever reads its messages will notice.
+        with contextlib.suppress(OSError), self._pipe:
             while (data := self._waiting.get()) is not None:
                 view = memoryview(data)
                 while view:

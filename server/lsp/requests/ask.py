@@ -65,6 +65,7 @@ def _selection(session: Session, params: AskParams) -> Selected | None:
     document = session.documents.get(params.text_document.uri)
     if document is None:
         return None
+    session.asks_about(document)
     if params.selection is not None and params.selection.start != params.selection.end:
         start, end = params.selection.start, params.selection.end
         # A selection that ends at the very start of a line holds nothing of it.

@@ -21,13 +21,14 @@ async def handle_complete(session: Session, params: CompleteParams) -> CompleteR
     at = session.cursor(params.text_document.uri, params.position)
     if at is None:
         return None
-    path, line, character = at.document.path, at.line, at.character
+    path, line, character, text = at.document.path, at.line, at.character, at.document.text
 
     def call(workspace: Workspace, cancel: Cancel) -> tuple[Completion, ...]:
         if params.candidates > 1:
             n = min(params.candidates, MOST_CANDIDATES)
+            wanted = params.multi_line
             return tuple(
-                workspace.complete_several(path, line, character, n, cancel=cancel, multi_line=params.multi_line)
+                workspace.complete_several(path, line, character, n, cancel=cancel, multi_line=wanted, text=text)
             )
         iterations = max(1, min(params.iterations, MOST_ITERATIONS))
         return (
@@ -39,6 +40,7 @@ async def handle_complete(session: Session, params: CompleteParams) -> CompleteR
                 multi_line=params.multi_line,
                 trigger="invoked",
                 iterations=iterations,
+                text=text,
             ),
         )
 

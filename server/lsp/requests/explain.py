@@ -17,7 +17,7 @@ async def handle_explain(session: Session, params: ExplainParams) -> ExplainResu
         return None
 
     def call(workspace: Workspace, _: Cancel) -> Explanation:
-        return workspace.explain(at.document.path, at.line, at.character)
+        return workspace.explain(at.document.path, at.line, at.character, text=at.document.text)
 
     explanation = await session.ask("explain", at, call)
     return None if explanation is None else explanation_json(explanation)

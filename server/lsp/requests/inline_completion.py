@@ -41,6 +41,7 @@ async def complete(
             cancel=cancel,
             trigger="invoked" if invoked else "automatic",
             style=style,
+            text=at.document.text,
         )
 
     completion = await session.ask("complete", at, call)
