@@ -23,6 +23,12 @@ class Range(TypedDict):
     end: Annotated[Position, "The position after the last character."]
 
 
+class TextDocumentIdentifier(TypedDict):
+    """As in the language server protocol."""
+
+    uri: Annotated[str, "Of a document."]
+
+
 class _Text(TypedDict):
     text: Annotated[str, "The line."]
 

@@ -36,6 +36,8 @@ MAX_CONFIG_BYTES = 1_000_000
 
 _KINDS = {bool: "true or false", int: "whole number", float: "number", str: "text", list: "list"}
 
+_JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
+
 _RENAMED = {
     "model.accepts_suffix": 'is now fim = "suffix"',
     "completion.single_line": 'is now multi_line = "never", "auto" or "always"',
@@ -348,6 +350,14 @@ def describe() -> str:
     return "\n".join(lines).strip() + "\n"
 
 
+def schema() -> dict[str, dict[str, Any]]:
+    """Every setting by its dotted name, as a property of JSON Schema.
+
+    `scope` is that of VS Code: `machine` for what a workspace may not set, else `resource`.
+    """
+    return dict(_properties(Config))
+
+
 class _Reader:
     """Lays one table over a config and notes what does not fit.
 
@@ -506,6 +516,35 @@ def _tables(kind: Any, name: str = "") -> Iterator[tuple[str, Any]]:
             yield from _tables(hint, f"{name}.{item.name}".strip("."))
         elif hint == tuple[ModelOptions, ...]:
             yield f"`[[{item.name}]]` (user file or editor only)", ModelOptions
+
+
+def _properties(kind: Any, prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    for item, hint in zip(fields(kind), get_type_hints(kind).values(), strict=True):
+        if is_dataclass(hint):
+            yield from _properties(hint, f"{prefix}{item.name}.")
+        else:
+            scope = "machine" if item.metadata["outside"] else "resource"
+            yield prefix + item.name, {**_property(item, hint), "scope": scope}
+
+
+def _property(item: Field[Any], hint: Any) -> dict[str, Any]:
+    metadata = item.metadata
+    default: Any = item.default
+    made: dict[str, Any] = {"type": _JSON_TYPES.get(hint, "array"), "description": metadata["meaning"]}
+    if hint == tuple[ModelOptions, ...]:
+        options = zip(fields(ModelOptions), get_type_hints(ModelOptions).values(), strict=True)
+        one = {option.name: _property(option, kind) for option, kind in options}
+        made["items"] = {"type": "object", "properties": one, "additionalProperties": False}
+        default = [{"backend": model.backend} for model in default]
+    elif get_origin(hint) is tuple:
+        made["items"] = {"type": "string"}
+        default = list(default)
+    if metadata["choices"]:
+        made["enum"] = list(metadata["choices"])
+    for limit, name in (("low", "minimum"), ("high", "maximum")):
+        if metadata[limit] is not None:
+            made[name] = metadata[limit]
+    return {**made, "default": default}
 
 
 def _limits(item: Field[Any]) -> str:

@@ -194,4 +194,6 @@ def on_the_wire(name: str) -> str:
 
 def _reader(params: Any, made: Converter) -> Callable[..., Any]:
     renamed: dict[str, Any] = {field.name: override(rename=on_the_wire(field.name)) for field in attrs.fields(params)}
-    return make_dict_structure_fn(params, made, **renamed)
+    read = make_dict_structure_fn(params, made, **renamed)
+    # Parameters may be left out where all of them may be.
+    return lambda given, kind: read({} if given is None else given, kind)

@@ -1,0 +1,118 @@
+"""Writes what follows from Weft's types: `python -m weft.server.lsp.describe`.
+
+That is the tables in docs/protocol.md, the types of the VS Code extension (src/protocol.ts) and its settings
+(package.json). Tests compare all three with what this would write. Owns where each is written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from .. import answers, config
+from .described import reachable, spelled, table, typescript
+from .messages import OWN_MESSAGES, OwnMessage
+
+ROOT = Path(__file__).resolve().parents[2]
+PROTOCOL = ROOT / "docs" / "protocol.md"
+TYPES = ROOT / "editors" / "vscode" / "src" / "protocol.ts"
+SETTINGS = ROOT / "editors" / "vscode" / "package.json"
+
+BESIDE_MESSAGES = (answers.AskProgress, answers.AcceptArgument, answers.ServerOffer, answers.ClientOffer)
+"""Types that are neither parameters nor results of a message."""
+
+_HEAD = """\
+// Weft's own messages. Generated from the server's types by `python -m weft.server.lsp.describe`: change them there.
+// What each message does stands in docs/protocol.md.
+
+"""
+
+_GENERATED = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def main() -> None:
+    for path, text in (
+        (PROTOCOL, protocol_page(PROTOCOL.read_text("utf-8"))),
+        (TYPES, types_module()),
+        (SETTINGS, with_settings(SETTINGS.read_text("utf-8"))),
+    ):
+        path.write_text(text, "utf-8")
+
+
+def own_types() -> list[type]:
+    """All types of own messages, parts first."""
+    kinds = [kind for own in OWN_MESSAGES for kind in (own.params, own.result) if kind is not None]
+    return reachable((*kinds, *BESIDE_MESSAGES))
+
+
+def types_module() -> str:
+    return _HEAD + typescript(own_types())
+
+
+def protocol_page(page: str) -> str:
+    """The page with its tables as they should be. `<!-- generated: NAME -->` says which: a type's, or `messages`."""
+    kinds = {kind.__name__: kind for kind in own_types()}
+
+    def generated(found: re.Match[str]) -> str:
+        begin, name, end = found.groups()
+        return f"{begin}{_messages_table() if name == 'messages' else table(kinds[name])}\n{end}"
+
+    return _GENERATED.sub(generated, page)
+
+
+def with_settings(package: str) -> str:
+    """The extension's package.json with the server's settings behind the extension's own, which come first."""
+    start = package.index("[", package.index('"configuration": '))
+    first = package.index("{", start)
+    decoder = json.JSONDecoder()
+    _, first_end = decoder.raw_decode(package, first)
+    _, end = decoder.raw_decode(package, start)
+    sections = [
+        {"title": title, "properties": {f"weft.{key}": _setting(each) for key, each in properties.items()}}
+        for title, properties in _sections()
+    ]
+    text = "".join(",\n" + _indented(section, 6) for section in sections)
+    return package[:first_end] + text + "\n    ]" + package[end:]
+
+
+def _messages_table() -> str:
+    rows = [
+        f"| `{own.method}` | {_kind(own)} | {_name(own.params)} | {_name(own.result)} | {own.meaning} |"
+        for own in OWN_MESSAGES
+    ]
+    return "\n".join(("| message | | parameters | result | |", "|---|---|---|---|---|", *rows))
+
+
+def _kind(own: OwnMessage) -> str:
+    return "request" if own.is_request else f"notification of the {own.sender}"
+
+
+def _name(kind: Any) -> str:
+    return "" if kind is None else f"`{spelled(kind)}`".replace("|", "\\|")
+
+
+def _sections() -> Iterator[tuple[str, Mapping[str, Mapping[str, Any]]]]:
+    """By table, those without one last."""
+    tables: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for key, each in config.schema().items():
+        head, dot, _ = key.partition(".")
+        tables.setdefault(head if dot else "", {})[key] = each
+    without = tables.pop("")
+    for name, properties in (*tables.items(), ("models, files and log", without)):
+        yield name.capitalize(), properties
+
+
+def _setting(each: Mapping[str, Any]) -> Mapping[str, Any]:
+    """As VS Code wants it: a description with backticks is Markdown."""
+    return {("markdownDescription" if key == "description" else key): value for key, value in each.items()}
+
+
+def _indented(value: object, n: int) -> str:
+    return "\n".join(" " * n + line for line in json.dumps(value, indent=2, ensure_ascii=False).split("\n"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""Weft's own types as an editor reads them: interfaces of TypeScript, and tables of fields for the documentation.
+
+Owns how a type of Python is said in both. Knows no message and no file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+import attrs
+from lsprotocol import types
+
+from .. import answers
+from .messages import on_the_wire
+
+_STANDARD: dict[Any, type] = {
+    types.Position: answers.Position,
+    types.Range: answers.Range,
+    types.TextDocumentIdentifier: answers.TextDocumentIdentifier,
+}
+"""What the protocol's library reads parameters into, and how it looks in JSON."""
+
+_PLAIN: dict[Any, str] = {str: "string", bool: "boolean", int: "number", float: "number", NoneType: "null"}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One field as it is in JSON."""
+
+    name: str
+    is_optional: bool
+    kind: str  # as in TypeScript
+    meaning: str
+
+
+def members(kind: type) -> list[Member]:
+    """The fields of a typed dictionary or of parameters, in their order."""
+    hints = get_type_hints(kind, include_extras=True)
+    if is_typeddict(kind):
+        optional = frozenset(getattr(kind, "__optional_keys__", ()))
+        return [_member(name, name in optional, hint) for name, hint in hints.items()]
+    return [
+        _member(on_the_wire(field.name), field.default is not attrs.NOTHING, hints[field.name])
+        for field in attrs.fields(kind)
+    ]
+
+
+def typescript(kinds: Iterable[Any]) -> str:
+    """Interfaces for these types and for all that they are made of, each before its first use."""
+    return "\n".join(map(_interface, reachable(kinds)))
+
+
+def table(kind: type) -> str:
+    """The fields in Markdown."""
+    rows = [f"| `{_shown_name(each)}` | `{_in_a_table(each.kind)}` | {each.meaning} |" for each in members(kind)]
+    return "\n".join(("| field | type | |", "|---|---|---|", *rows))
+
+
+def reachable(kinds: Iterable[Any]) -> list[type]:
+    """These types and all that they are made of, each once, parts first."""
+    found: dict[type, None] = {}
+    for kind in kinds:
+        _reach(kind, found)
+    return list(found)
+
+
+def spelled(hint: Any) -> str:
+    """A type as in TypeScript."""
+    hint = _STANDARD.get(hint, hint)
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return spelled(arguments[0])
+    if origin in (Union, UnionType):
+        return " | ".join(dict.fromkeys(map(spelled, arguments)))
+    if origin is Literal:
+        return " | ".join(json.dumps(choice) for choice in arguments)
+    if origin is list:
+        inner = spelled(arguments[0])
+        return f"({inner})[]" if " | " in inner else f"{inner}[]"
+    if origin is dict:
+        return f"Record<string, {spelled(arguments[1])}>"
+    return _PLAIN.get(hint) or str(hint.__name__)
+
+
+def _member(name: str, is_optional: bool, hint: Any) -> Member:
+    kind, meaning = get_args(hint)
+    return Member(name, is_optional, spelled(kind), meaning)
+
+
+def _interface(kind: type) -> str:
+    lines = [f"/** {_first_sentence(kind)} */", f"export interface {kind.__name__} {{"]
+    for each in members(kind):
+        lines += [f"  /** {each.meaning} */", f"  {_shown_name(each)}: {each.kind};"]
+    return "\n".join((*lines, "}", ""))
+
+
+def _first_sentence(kind: type) -> str:
+    return " ".join((kind.__doc__ or "").split("\n\n")[0].split())
+
+
+def _shown_name(member: Member) -> str:
+    return f"{member.name}?" if member.is_optional else member.name
+
+
+def _in_a_table(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _reach(hint: Any, found: dict[type, None]) -> None:
+    for part in _parts(_STANDARD.get(hint, hint)):
+        if part not in found:
+            for inner in get_type_hints(part).values():
+                _reach(inner, found)
+            found[part] = None
+
+
+def _parts(hint: Any) -> Iterator[type]:
+    """The types with fields in a hint."""
+    if is_typeddict(hint) or attrs.has(hint):
+        yield _STANDARD.get(hint, hint)
+    for argument in get_args(hint):
+        yield from _parts(_STANDARD.get(argument, argument))
