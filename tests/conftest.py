@@ -248,10 +248,10 @@ def editing(tmp_path: Path) -> Callable[..., None]:
 
 @pytest.fixture
 def launching(tmp_path: Path) -> Callable[..., Awaitable[asyncio.subprocess.Process]]:
-    """`await launching("--tcp", …)`: a server's process, with its stderr to read."""
+    """`await launching("--tcp", …)`: a server's process, with its streams to write and read."""
     pipe = asyncio.subprocess.PIPE
     return lambda *arguments: asyncio.create_subprocess_exec(
-        *SERVER, *arguments, env=environment(tmp_path), stderr=pipe
+        *SERVER, *arguments, env=environment(tmp_path), stdin=pipe, stdout=pipe, stderr=pipe
     )
 
 

@@ -31,33 +31,6 @@ CHECKED = "`total_price` multiplies by a rate (shop/price.py:4-6). It swims.\n"
 STARTED = 30
 
 
-def chat_server(answer: Any) -> dict[str, Any]:
-    """A server of OpenAI's protocol. `answer(reply, say)` is called for a question, and says pieces."""
-
-    def chat(reply: Any) -> None:
-        def say(text: str) -> None:
-            chunk = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": text}}]}
-            reply.event(chunk)
-
-        if not reply.body.get("stream"):  # it is only found out whether the model chats
-            message = {"role": "assistant", "content": "hi"}
-            reply.json({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
-            return
-        reply.start()
-        if any("Question:" in message["content"] for message in reply.body["messages"]):
-            answer(reply, say)
-        else:
-            say("hi")
-        reply.event("data: [DONE]")
-        reply.write(b"")
-
-    return {
-        "GET /v1/models": {"data": [{"id": "org/chat", "object": "model", "max_model_len": 4096}]},
-        "POST /v1/chat/completions": chat,
-        "POST /v1/completions": {"choices": [{"text": "x"}]},
-    }
-
-
 def saying(*pieces: str) -> Any:
     def answer(reply: Any, say: Any) -> None:
         for piece in pieces:
@@ -86,8 +59,8 @@ async def until_said(editor: Any, token: str) -> None:
     await editor.message(types.PROGRESS, lambda params: params.token == token and "text" in params.value)
 
 
-def test_an_answer_is_streamed_and_its_citations_are_places_in_utf_16(editing, replaying):
-    server = replaying(chat_server(saying(*ANSWER)))
+def test_an_answer_is_streamed_and_its_citations_are_places_in_utf_16(editing, replaying, chat_routes):
+    server = replaying(chat_routes(saying(*ANSWER)))
 
     async def story(editor: Any) -> None:
         await editor.indexed()
@@ -133,7 +106,7 @@ def test_without_a_model_the_evidence_answers_and_a_selection_or_a_cursor_is_exp
     editing(FILES, story)
 
 
-def test_a_cancelled_question_stops_the_model_and_what_was_written_is_kept(editing, replaying):
+def test_a_cancelled_question_stops_the_model_and_what_was_written_is_kept(editing, replaying, chat_routes):
     was_cut = threading.Event()
 
     def answer(reply: Any, say: Any) -> None:
@@ -142,7 +115,7 @@ def test_a_cancelled_question_stops_the_model_and_what_was_written_is_kept(editi
         if reply.was_cut():
             was_cut.set()
 
-    server = replaying(chat_server(answer))
+    server = replaying(chat_routes(answer))
 
     async def story(editor: Any) -> None:
         await editor.indexed()
@@ -167,7 +140,7 @@ def test_a_cancelled_question_stops_the_model_and_what_was_written_is_kept(editi
     editing(FILES, story, **settings(server.url))
 
 
-def test_an_answer_holds_up_no_completion_and_no_edit_ends_it(editing, replaying):
+def test_an_answer_holds_up_no_completion_and_no_edit_ends_it(editing, replaying, chat_routes):
     go_on = threading.Event()
 
     def answer(reply: Any, say: Any) -> None:
@@ -175,7 +148,7 @@ def test_an_answer_holds_up_no_completion_and_no_edit_ends_it(editing, replaying
         assert go_on.wait(STARTED)
         say("Done.")
 
-    server = replaying(chat_server(answer))
+    server = replaying(chat_routes(answer))
 
     async def story(editor: Any) -> None:
         await editor.indexed()
@@ -192,12 +165,12 @@ def test_an_answer_holds_up_no_completion_and_no_edit_ends_it(editing, replaying
     editing(FILES, story, **settings(server.url))
 
 
-def test_shutdown_during_an_answer_answers_it(editing, replaying):
+def test_shutdown_during_an_answer_answers_it(editing, replaying, chat_routes):
     def answer(reply: Any, say: Any) -> None:
         say("`total_price` multiplies (shop/price.py:4-6). ")
         reply.was_cut()
 
-    server = replaying(chat_server(answer))
+    server = replaying(chat_routes(answer))
 
     async def story(editor: Any) -> None:
         await editor.indexed()
@@ -211,12 +184,12 @@ def test_shutdown_during_an_answer_answers_it(editing, replaying):
     editing(FILES, story, **settings(server.url))
 
 
-def test_a_killed_server_loses_no_turn(editing, replaying):
+def test_a_killed_server_loses_no_turn(editing, replaying, chat_routes):
     def answer(reply: Any, say: Any) -> None:
         say("`total_price` multiplies (shop/price.py:4-6). ")
         reply.was_cut()
 
-    server = replaying(chat_server(answer))
+    server = replaying(chat_routes(answer))
 
     async def story(editor: Any) -> None:
         await editor.indexed()
