@@ -27,9 +27,9 @@ RUN = f"WEFT_EDITOR_TESTS={uuid.uuid4().hex}"
 T = TypeVar("T")
 
 
-def until(look: Callable[[], T | None], what: str) -> T:
+def until(look: Callable[[], T | None], what: str, within_s: float = WAIT_S) -> T:
     """What `look` finds, as soon as it finds something true."""
-    end = time.monotonic() + WAIT_S
+    end = time.monotonic() + within_s
     while not (found := look()):
         assert time.monotonic() < end, f"waited for {what}"
         time.sleep(0.03)
@@ -117,7 +117,10 @@ def _ours() -> dict[int, str]:
 def marked_environment() -> Iterator[dict[str, str]]:
     """For every process of a test; whoever has it and is still there at the end is ended, and named."""
     name, _, value = RUN.partition("=")
+    # A run that is told to end tidies up as one that a person interrupts does.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     yield {**os.environ, name: value}
+    signal.signal(signal.SIGTERM, before)
     end = time.monotonic() + 10
     while (left := _ours()) and time.monotonic() < end:
         time.sleep(0.05)

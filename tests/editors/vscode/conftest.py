@@ -39,6 +39,25 @@ SETTINGS = {
     # Grey text has the keys for itself: words of the file are not offered beside it.
     "editor.wordBasedSuggestions": "off",
     "files.hotExit": "off",
+    "files.autoSave": "off",
+}
+
+
+# The same few lines in many files: the workspace model is sure of how they go on, on one line and on two.
+SHOP = {
+    f"part_{number}.py": f"""\
+from ledger import open_ledger
+from price import price_of
+
+
+def handle_{number}(basket):
+    total = price_of(basket)
+    with open_ledger(basket) as ledger:
+        ledger.write(total)
+        ledger.close_day()
+    return total
+"""
+    for number in range(6)
 }
 
 
@@ -95,9 +114,9 @@ class Window:
     something inside the webview that is meant.
     """
 
-    def __init__(self, driver: Driver, number: int, folder: Path) -> None:
+    def __init__(self, driver: Driver, number: int, folder: Path, until: Callable[..., Any]) -> None:
         self.folder = folder
-        self._driver, self._number = driver, number
+        self._driver, self._number, self._until = driver, number, until
 
     def do(self, action: str, **details: Any) -> Any:
         return self._driver.ask(action, window=self._number, **{k: v for k, v in details.items() if v is not None})
@@ -127,10 +146,11 @@ class Window:
         self.fill(".quick-input-widget input.input", typed)
         self.click(".quick-input-widget .monaco-list-row", row)
 
-    def open(self, name: str) -> None:
+    def open(self, name: str | Path) -> None:
         """Open a file of the workspace and stand in it."""
         self.press("Control+p")
-        self.fill(".quick-input-widget input.input", name)
+        # By its whole path: what the list of files knows may be older than the file.
+        self.fill(".quick-input-widget input.input", str((self.folder / name).resolve()))
         self.click(".quick-input-widget .monaco-list-row", Path(name).name)
         self.wait(".tab.active", Path(name).name)
         self.wait(".monaco-editor.focused .view-lines")
@@ -153,6 +173,18 @@ class Window:
         self.press("Control+s")
         self.gone(".tab.active.dirty")
         return (self.folder / name).read_bytes().decode()
+
+    def close_editors(self) -> None:
+        """All of them, and nothing is saved."""
+        self.press("Escape")
+        self.command("View: Close All Editors")
+
+        def closed() -> bool:
+            if self.texts(".monaco-dialog-box .monaco-button", "Don't Save"):
+                self.click(".monaco-dialog-box .monaco-button", "Don't Save")
+            return not self.texts(".tab")
+
+        self._until(closed, "the editors to close")
 
     def reload(self) -> None:
         self.do("reload")
@@ -185,6 +217,10 @@ class Window:
         lines = self.do("ghost")
         return None if lines is None else "\n".join(lines)
 
+    def shows(self, ghost: str | None, **within: float) -> None:
+        """Wait until exactly this is the grey text."""
+        self._until(lambda: self.ghost() == ghost or None, f"the grey text {ghost!r}", **within)
+
     def lines(self) -> str:
         """The visible lines of the editor that has the focus."""
         return self.wait(".monaco-editor.focused .view-lines")
@@ -209,10 +245,12 @@ class Window:
 class VSCode:
     """code-server with the extension installed, and the windows on it."""
 
-    def __init__(self, url: str, driver: Driver, user: Path, wire: Any, until: Callable[..., Any]) -> None:
-        self.wire = wire
+    def __init__(
+        self, url: str, driver: Driver, home: Path, environment: dict[str, str], wire: Any, until: Callable[..., Any]
+    ) -> None:
+        self.home, self.environment, self.wire = home, environment, wire
         self.windows: list[Window] = []
-        self._url, self._driver, self._user, self._until = url, driver, user, until
+        self._url, self._driver, self._until = url, driver, until
         self.set()
 
     def set(self, machine: dict[str, Any] | None = None, **user: Any) -> None:
@@ -223,7 +261,7 @@ class VSCode:
         given = {"weft.server.command": self.wire.command, **(machine or {})}
         # A setting that reaches out of the workspace is the machine's, as a person sets it in a remote window.
         for scope, settings in (("Machine", given), ("User", {**SETTINGS, **user})):
-            file = self._user / scope / "settings.json"
+            file = self.home / "user" / scope / "settings.json"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps({name: value for name, value in settings.items() if value is not None}))
 
@@ -237,7 +275,7 @@ class VSCode:
         if file is not None:
             actions = [["openFile", f"vscode-remote://{host}{folder / file}"]]
             url += f"&payload={quote(json.dumps(actions))}"
-        window = Window(self._driver, self._driver.ask("open", url=url, **options), folder)
+        window = Window(self._driver, self._driver.ask("open", url=url, **options), folder, self._until)
         self.windows.append(window)
         if file is not None:
             window.wait(".monaco-editor .view-lines")
@@ -296,7 +334,7 @@ def vscode(
         "--user-data-dir": home / "user",
         "--extensions-dir": home / "extensions",
     }
-    base = [str(code_server), *(str(part) for pair in places.items() for part in pair)]
+    base = [str(code_server), *(part for flag, name in places.items() for part in (flag, str(home / name)))]
     install = [*base, "--install-extension", str(vsix), "--force"]
     subprocess.run(install, env=environment, check=True, capture_output=True, timeout=120)
 
@@ -326,7 +364,7 @@ def vscode(
             {**environment, "PLAYWRIGHT": str(playwright), "CHROMIUM": str(chromium)},
             logs / "driver.log",
         )
-        yield VSCode(url, driver, home / "user", wires(), waiting)
+        yield VSCode(url, driver, home, environment, wires(), waiting)
     finally:
         if driver is not None:
             driver.stop()
@@ -338,20 +376,38 @@ def vscode(
             server.wait()
 
 
+@pytest.fixture(scope="session")
+def shop_window(vscode: VSCode, tmp_path_factory: pytest.TempPathFactory) -> Window:
+    """A window on a workspace of one folder, `shop`, that many tests share."""
+    place = tmp_path_factory.mktemp("work")
+    (place / "shop").mkdir()
+    for name, text in SHOP.items():
+        (place / "shop" / name).write_text(text)
+    (place / "work.code-workspace").write_text(json.dumps({"folders": [{"path": "shop"}]}))
+    window = vscode.open(place / "work.code-workspace")
+    window.folder = place / "shop"
+    return window
+
+
+@pytest.fixture
+def shop(shop_window: Window, vscode: VSCode) -> Iterator[Window]:
+    """The shared window; a test leaves no order, no setting and no editor behind."""
+    yield shop_window
+    vscode.wire.order(blank=None, hold=None, freeze=None)
+    vscode.set()
+    shop_window.close_editors()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
     """Of a test that failed, what its windows showed is kept."""
     report = yield
     vscode = getattr(item, "funcargs", {}).get("vscode")
     if report.when == "call" and isinstance(vscode, VSCode):
-        item.stash[FAILED] = report.failed
         if report.failed:
             for number, window in enumerate(vscode.windows):
                 window.screenshot(ROOT / "tests/editors/artefacts/vscode/failed" / f"{item.name}-{number}.png")
     return report
-
-
-FAILED: pytest.StashKey[bool] = pytest.StashKey()
 
 
 @pytest.fixture
