@@ -128,6 +128,30 @@ class Neovim:
         mark = self.lua(GHOST)
         return mark["text"] if mark else None
 
+    def screen(self) -> list[str]:
+        """What stands on the screen, row by row, without blanks at the end."""
+        rows: list[str] = self.lua(
+            """
+            vim.cmd('redraw')
+            local rows = {}
+            for row = 1, vim.o.lines do
+              local text, column = '', 1
+              while column <= vim.o.columns do
+                local cell = vim.fn.screenstring(row, column)
+                text, column = text .. cell, column + math.max(1, vim.fn.strdisplaywidth(cell))
+              end
+              table.insert(rows, (text:gsub('%s+$', '')))
+            end
+            return rows
+            """
+        )
+        return rows
+
+    @property
+    def shows_inline(self) -> bool:
+        """Whether ghost text stands between the characters of a line; before 0.10 it lies over the rest of the line."""
+        return bool(self.nv.call("has", "nvim-0.10"))
+
     def shows(self, text: str | None, **limits: Any) -> None:
         self.wait(lambda: self.ghost() == text, f"the ghost text {text!r}", **limits)
 
@@ -177,7 +201,8 @@ def starting(
     waiting: Callable[..., Any],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[..., Neovim]]:
-    """`starting(files, setup="{}", environment={})`: a Neovim in a new workspace, with homes of its own.
+    """`starting(files, setup="{}", environment={})`: a Neovim in a new workspace, with homes of its own, or in those
+    of another (`again`).
 
     `setup` is the Lua table for `require('weft').setup`, or "nil" for none; its `cmd` is the real server behind a wire.
     """
@@ -185,9 +210,12 @@ def starting(
     running: list[Neovim] = []
 
     def start(
-        files: dict[str, str] | None = None, setup: str = "{}", environment: dict[str, str] | None = None
+        files: dict[str, str] | None = None,
+        setup: str = "{}",
+        environment: dict[str, str] | None = None,
+        again: Neovim | None = None,
     ) -> Neovim:
-        home = tmp_path_factory.mktemp("nvim")
+        home = again.folder.parent if again else tmp_path_factory.mktemp("nvim")
         folder = home / "shop"
         for name, text in {**(SHOP if files is None else files), "weft.toml": ""}.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -29,9 +29,11 @@ FIRST = "`total_price` multiplies (shop/price.py:4-6). \n\n"
 STARTED = 30
 
 LINKS = """
-local marks = vim.api.nvim_buf_get_extmarks(..., vim.api.nvim_create_namespace('weft.links'), 0, -1, { details = true })
+local buffer = ...
+local namespace = vim.api.nvim_create_namespace('weft.links')
+local marks = vim.api.nvim_buf_get_extmarks(buffer, namespace, 0, -1, { details = true })
 return vim.tbl_map(function(mark)
-  return vim.api.nvim_buf_get_text(..., mark[2], mark[3], mark[2], mark[4].end_col, {})[1]
+  return vim.api.nvim_buf_get_text(buffer, mark[2], mark[3], mark[2], mark[4].end_col, {})[1]
 end, marks)
 """
 BUSY = """
@@ -43,6 +45,11 @@ for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(..., namespace, 0, -1, { det
   end
 end
 """
+QUICKFIX = """
+return vim.tbl_map(function(item)
+  return { vim.fn.bufname(item.bufnr), item.lnum, item.end_lnum, item.text }
+end, vim.fn.getqflist())
+"""
 
 
 class Model:
@@ -52,7 +59,9 @@ class Model:
         self.go_on, self.was_cut = threading.Event(), threading.Event()
         self.dies = False
         self.server = replaying(chat_routes(self._answer))
-        self.setup = f"{{ settings = {{ model = {{ {{ backend = 'openai', url = '{self.server.url}', fim = 'none' }} }} }} }}"
+        self.setup = (
+            f"{{ settings = {{ model = {{ {{ backend = 'openai', url = '{self.server.url}', fim = 'none' }} }} }} }}"
+        )
 
     def _answer(self, reply: Any, say: Any) -> None:
         say(FIRST)
@@ -125,13 +134,14 @@ def test_an_answer_grows_while_somebody_types_and_its_citations_lead_to_lines_at
     chat.shows("and then")
     assert "it multiplies" not in chat.text() and chat.links() == ["shop/price.py:4-6"]
     assert "<C-c> stops" in chat.busy()
-    nv.keys("Who calls pay?")  # in normal mode nothing of it changes what was said; C begins to type
-    nv.keys("<Esc>GiWho calls pay?")
+    nv.keys("GiWho calls pay?")
     nv.wait(lambda: nv.nv.current.line == "Who calls pay?", "what is typed")
     model.go_on.set()
     chat.is_done()
     answer = chat.text()
-    assert answer.startswith(f"## You\n{QUESTION}\n\n## Weft\n{FIRST}It sums first,\nand then\nit multiplies.\n\n> Written by")
+    assert answer.startswith(
+        f"## You\n{QUESTION}\n\n## Weft\n{FIRST}It sums first,\nand then\nit multiplies.\n\n> Written by"
+    )
     assert answer.endswith("## You\nWho calls pay?") and nv.nv.current.line == "Who calls pay?" and nv.mode() == "i"
     assert chat.links() == ["shop/price.py:4-6"] and chat.busy() is None
     # The next question goes on with the conversation.
@@ -145,3 +155,177 @@ def test_an_answer_grows_while_somebody_types_and_its_citations_lead_to_lines_at
     assert chat.text().startswith(f"## You\n{QUESTION}\n") and not chat.buffer.options["modifiable"]
     nv.keys("G")
     nv.wait(lambda: chat.buffer.options["modifiable"], "a question that can be typed")
+
+
+def test_a_stopped_answer_stays_and_the_model_is_told(neovim, model):
+    nv = neovim(FILES, setup=model.setup)
+    nv.edit("shop/price.py")
+    nv.nv.command(f"Weft ask {QUESTION}")
+    chat = Chat(nv)
+    chat.shows("and then")
+    assert place(nv)[0] == "shop/price.py"  # who asks from a file stays there
+    nv.nv.command("Weft ask and who calls it?")
+    nv.wait(lambda: any("is being written" in notice for notice in nv.notices()), "the notice")
+    nv.nv.command("Weft chat")
+    nv.keys("<C-c>")
+    chat.shows("and then\n\n(The answer was stopped here.)\n\n## You")
+    assert chat.links() == ["shop/price.py:4-6"] and model.was_cut.wait(STARTED)
+    nv.nv.command("Weft stop")  # nothing is left to stop
+    # Whoever deletes the buffer wants no answer.
+    model.was_cut.clear()
+    nv.keys(f"GiAgain: {QUESTION}<C-s><Esc>")
+    chat.shows("and then", times=2)
+    nv.nv.command("bdelete")
+    assert model.was_cut.wait(STARTED)
+    # The history has both, and the conversation goes on in a new Neovim.
+    nv.stop()
+    model.go_on.set()
+    nv = neovim(FILES, setup=model.setup, again=nv)
+    nv.edit("shop/price.py")
+    nv.nv.command("Weft history multiply")
+    nv.wait(lambda: nv.nv.current.buffer.name.endswith("weft://history"), "the history")
+    (line,) = nv.nv.current.buffer[:]
+    assert QUESTION in line and line.endswith("(2 turns)")
+    nv.keys("<CR>")
+    chat = Chat(nv)
+    chat.shows("(The answer was stopped here.)", times=2)
+    assert chat.links()[0] == "shop/price.py:4-6"
+    nv.keys("iWho calls total_price?<C-s><Esc>")
+    chat.shows("it multiplies.")
+    chat.is_done()
+    (question,) = asked(nv)
+    assert question["conversationId"]
+    # It is deleted after a question.
+    for answer, left in (("k", QUESTION), ("d", "No conversation")):
+        nv.nv.command("Weft history")
+        nv.wait(lambda: nv.nv.current.buffer.name.endswith("weft://history"), "the history")
+        nv.keys(f"dd{answer}")
+        nv.wait(lambda left=left: left in nv.nv.current.buffer[0], left)
+        nv.keys("q")
+
+
+def test_a_server_that_dies_in_an_answer_leaves_the_question_to_be_asked_again(neovim, model):
+    nv = neovim(FILES, setup=model.setup)
+    nv.edit("shop/price.py")
+    nv.nv.command("Weft chat")
+    nv.keys(f"i{QUESTION}<C-s><Esc>")
+    chat = Chat(nv)
+    chat.shows("and then")
+    nv.wire.kill(nv.wire.wait("started")["message"]["params"]["pid"])
+    chat.shows("before it answered.")
+    assert chat.text().endswith(f"## You\n{QUESTION}") and FIRST in chat.text()
+    model.go_on.set()
+    nv.keys("G<CR>")
+    chat.shows("it multiplies.")
+    chat.is_done()
+    # The turn that was lost is not: the conversation goes on.
+    assert asked(nv)[1]["conversationId"]
+
+
+def test_what_a_model_said_before_it_failed_is_void(neovim, model):
+    model.dies = True
+    nv = neovim(FILES, setup=model.setup)
+    nv.edit("shop/price.py")
+    nv.nv.command(f"Weft ask {QUESTION}")
+    chat = Chat(nv)
+    chat.shows("No model wrote this answer")
+    chat.is_done()
+    assert "It sums first" not in chat.text() and "> " in chat.text()
+    assert "shop/price.py:4-6" in chat.links()
+
+
+@pytest.fixture
+def without_model(neovim):
+    nv = neovim(FILES)
+    nv.edit("shop/price.py")
+    nv.ready()
+    return nv
+
+
+def test_citations_open_the_right_lines_and_fill_the_quickfix_list(without_model, tmp_path):
+    nv = without_model
+    # Not saved: the answer and its places are of the text as it is.
+    nv.nv.current.buffer[:0] = ["# new", "# lines"]
+    nv.nv.command(f"6,8Weft ask {QUESTION}")
+    chat = Chat(nv)
+    chat.shows("No model wrote this answer")
+    chat.is_done()
+    (question,) = asked(nv)
+    assert question["selection"] == {"start": {"line": 5, "character": 0}, "end": {"line": 8, "character": 0}}
+    assert chat.links()[:2] == ["shop/price.py:6-8", "shop/price.py:6-8"]
+    nv.nv.command("Weft ask what calls total_price?")
+    chat.shows("is called in 1 place")
+    chat.is_done()
+    nv.nv.command("Weft chat")
+    window = nv.nv.current.window
+    nv.lua("vim.fn.search('^- shop/basket of goods.py:4-5', 'b')")
+    nv.keys("gf")
+    nv.wait(lambda: place(nv) == ("shop/basket of goods.py", 4, "def pay(items):"), "the place")
+    assert nv.nv.current.window != window and len(nv.nv.windows) == 2
+    nv.keys("<C-o>")
+    nv.wait(lambda: place(nv)[0] == "shop/price.py", "the way back")
+    # From place to place, and into a new window.
+    nv.nv.command("Weft chat")
+    nv.keys("gg]]")
+    nv.wait(lambda: nv.nv.current.line == "about shop/price.py:6-8", "the first place")
+    nv.keys("[[")
+    nv.wait(lambda: nv.nv.current.window.cursor[0] > 3, "the last place, from the first back")
+    nv.keys("gg]]]]<C-w>f")
+    nv.wait(lambda: place(nv) == ("shop/price.py", 6, "def total_price(items, currency):"), "the place")
+    assert len(nv.nv.windows) == 3
+    nv.nv.command("Weft citations")
+    found = nv.lua(QUICKFIX)
+    assert ["shop/basket of goods.py", 4, 5, "def pay(items):"] in found
+    assert ["shop/price.py", 6, 8, "def total_price(items, currency):"] in found
+    assert nv.nv.current.buffer.options["buftype"] == "quickfix"
+    # A file that went away meanwhile.
+    (nv.folder / "shop/basket of goods.py").unlink()
+    nv.nv.command("cclose | %bwipeout! | Weft history")
+    nv.wait(lambda: QUESTION in nv.nv.current.line, "the history")
+    nv.keys("<CR>")
+    chat.shows("is called in 1 place")
+    nv.lua("vim.fn.search('^- shop/basket of goods.py:4-5', 'b')")
+    nv.keys("gf")
+    nv.wait(lambda: any("is not there any more" in notice for notice in nv.notices()), "the notice")
+
+
+def test_a_place_in_a_second_folder_opens_there(without_model, tmp_path):
+    nv = without_model
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "weft.toml").write_text("")
+    (tmp_path / "other" / "till.py").write_text("def open_till(key):\n    return key * 2\n")
+    nv.edit(tmp_path / "other" / "till.py")
+    nv.wait(lambda: nv.wire.said("workspace/didChangeWorkspaceFolders"), "the second folder")
+    nv.wait(lambda: len(nv.status()["folders"]) == 2 and nv.status()["kind"] == "ready", "both folders")
+    nv.nv.command("Weft ask /where open_till")
+    chat = Chat(nv)
+    chat.is_done()
+    nv.nv.command("edit shop/price.py | Weft chat")
+    nv.keys("gg]]gf")
+    nv.wait(lambda: place(nv) == (str(tmp_path / "other" / "till.py"), 1, "def open_till(key):"), "the place")
+
+
+def test_slash_commands_are_completed_from_what_the_server_says(without_model):
+    nv = without_model
+    nv.nv.command("Weft chat")
+    nv.keys("i/wh<C-x><C-o><C-y>")
+    nv.wait(lambda: nv.nv.current.line == "/where", "the command")
+    offered = nv.lua("return require('weft.chat').complete(0, '/')")
+    assert {"/explain", "/where", "/help"} <= {command["word"] for command in offered}
+    nv.keys("<Esc>cc/explain<C-s>")
+    chat = Chat(nv)
+    chat.shows("is called in 1 place")  # what stands at the cursor of the file's window
+    assert asked(nv)[0]["position"] == {"line": 0, "character": 0}
+
+
+def test_an_empty_answer_and_a_missing_server_are_told_with_the_next_step(without_model, neovim):
+    nv = without_model
+    nv.wire.order(blank=["weft/ask"])
+    nv.nv.command(f"Weft ask {QUESTION}")
+    chat = Chat(nv)
+    chat.shows("> The server stopped before it had answered. :Weft restart, then ask again.")
+    missing = neovim(FILES, setup="{ cmd = { 'no-such-weft', 'serve' } }")
+    missing.nv.command(f"Weft ask {QUESTION}")
+    chat = Chat(missing)
+    chat.shows('"no-such-weft" was not found.')
+    assert chat.text().endswith(QUESTION) and len(missing.notices()) == 1

@@ -78,7 +78,7 @@ def test_a_block_of_several_lines_is_shown_and_taken(shop):
     shop.shows(BLOCK)
     plug(shop, "accept")
     shop.has(text + BLOCK)
-    assert shop.nv.current.window.cursor == [9, len("        ledger.close_day()")]
+    assert shop.nv.current.window.cursor == (9, len("        ledger.close_day()"))
 
 
 def test_a_line_of_several_can_be_taken_and_the_rest_stays(shop):
@@ -95,12 +95,37 @@ def test_a_line_of_several_can_be_taken_and_the_rest_stays(shop):
 
 
 def test_in_the_middle_of_a_line_the_rest_stands_behind_it(shop):
-    text = BEGUN + "sum([])"
-    begin(shop, "middle.py", text)
-    shop.keys("<Left><Left>" + TYPED)
-    shop.wait(lambda: (shop.ghost() or "").startswith(GHOST), "ghost text in the middle")
+    begin(shop, "middle.py", BEGUN + "price_of)")
+    shop.keys("<Left>(")
+    shop.shows("basket" if shop.shows_inline else "basket)")
+    assert "    total = price_of(basket)" in shop.screen()
     plug(shop, "accept")
-    shop.has(BEGUN + "sum([" + TYPED + GHOST + "])")
+    shop.has(BEGUN + "price_of(basket)")
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "text", "n_replaced", "screen"),
+    [
+        ("print(foo())", 10, "bar,\n      ", 0, ["print(foo(bar,", "      ))"]),
+        ("print(foo())", 10, "a)", 1, ["print(foo(a))"]),
+        ("f(old, x)", 2, "new", 3, ["f(new, x)"]),
+        ("f(a, x)", 2, "longer", 1, ["f(longer, x)"]),
+        ("\tx = f()", 7, "g(\n\t\ty\n\t)", 0, ["        x = f(g(", "                y", "        ))"]),
+        ("f(😀)", 2, "'ä', ", 0, ["f('ä', 😀)"]),
+    ],
+)
+def test_the_screen_shows_the_line_as_it_will_be(shop, line, column, text, n_replaced, screen):
+    """No model is asked for these: how they are drawn is the question."""
+    shop.wire.order(blank=[INLINE])
+    begin(shop, "drawn.py", "# nothing\n" + line)
+    shop.wait(lambda: shop.mode() == "i", "insert mode")
+    shop.lua("vim.api.nvim_win_set_cursor(0, { 2, ... })", column)
+    shop.lua("require('weft.draw').show(0, 1, ...)", column, text, n_replaced)
+    rows = shop.screen()
+    assert rows[1 : 1 + len(screen)] == screen
+    assert rows[1 + len(screen)].startswith("~")
+    shop.lua("require('weft.draw').clear(0)")
+    assert shop.screen()[1:3] == [line.replace("\t", " " * 8), "~"]
 
 
 def test_what_is_typed_along_keeps_the_rest_without_an_answer(shop):
@@ -188,6 +213,8 @@ def test_other_candidates_can_be_looked_at(shop):
 def test_columns_behind_wide_characters_are_right(shop, before):
     begin(shop, "wide.py", BEGUN.replace("total", before + "total"))
     shop.keys(TYPED)
+    # By hand: unasked, it is not sure enough of such a line.
+    plug(shop, "trigger")
     shop.shows(GHOST)
     plug(shop, "accept")
     shop.has(BEGUN.replace("total", before + "total") + TYPED + GHOST)
@@ -199,7 +226,8 @@ def test_files_with_carriage_returns_keep_them(shop):
     path.write_text(text, newline="")
     shop.edit("dos.py")
     assert shop.nv.eval("&fileformat") == "dos"
-    shop.append(" <BS>")
+    shop.append(" ")
+    shop.keys("<BS>")
     shop.shows(BLOCK)
     plug(shop, "accept")
     shop.keys("<Esc>:write<CR>")
@@ -256,7 +284,7 @@ def test_replace_mode_has_none(shop):
 
 
 def test_the_popup_menu_goes_before(shop):
-    begin(shop, "menu.py", BEGUN.replace("total", "price_of = 1; total"))
+    begin(shop, "menu.py")
     shop.keys(TYPED)
     shop.shows(GHOST)
     shop.keys("<C-n>")
@@ -267,7 +295,7 @@ def test_the_popup_menu_goes_before(shop):
 def test_it_can_be_switched_off_and_asked_for_by_hand(shop):
     begin(shop, "off.py")
     shop.nv.command("Weft toggle buffer")
-    assert shop.lua("return require('weft').status()") == "weft: off here"
+    assert shop.lua("return require('weft').status()") .startswith("weft: off here")
     mark = shop.wire.now()
     shop.keys(TYPED)
     shop.wait(lambda: shop.text().endswith(TYPED), "the letters")
