@@ -76,7 +76,7 @@ function blocksOf(lines: readonly string[], depth: number): Block[] {
   let at = 0;
   while (at < lines.length) {
     const line = lines[at]!;
-    const block = line.trim() ? blockAt(lines, at, depth, paragraph.length === 0) : null;
+    const block = line.trim() ? blockAt(lines, at, depth) : null;
     if (block) {
       endParagraph();
       blocks.push(block.block);
@@ -92,12 +92,7 @@ function blocksOf(lines: readonly string[], depth: number): Block[] {
 }
 
 /** The block that begins at a line, and the line after it; null for a line of a paragraph. */
-function blockAt(
-  lines: readonly string[],
-  at: number,
-  depth: number,
-  isFirst: boolean,
-): { block: Block; end: number } | null {
+function blockAt(lines: readonly string[], at: number, depth: number): { block: Block; end: number } | null {
   const line = lines[at]!;
   const fence = FENCE.exec(line);
   if (fence) return fenced(lines, at, fence[1]!, fence[2]!);
@@ -111,7 +106,7 @@ function blockAt(
     return { block: { kind: "listing", lines: lines.slice(at, end).map(listingLine) }, end };
   }
   if (depth < DEEPEST_LIST && ITEM.test(line)) return list(lines, at, depth);
-  if (isFirst && INDENTED.test(line)) {
+  if (!lines[at - 1]?.trim() && INDENTED.test(line)) {
     const end = endOf(lines, at, (each) => INDENTED.test(each) && !LISTING.test(each));
     const text = lines.slice(at, end).map((each) => each.slice(4));
     return { block: { kind: "code", language: "", text: text.join("\n") }, end };

@@ -1,0 +1,192 @@
+// The course of a conversation: events and what the chat is after them, with a server that is played.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ListingFences } from "../../src/chat/listing";
+import { Sentences } from "../../src/chat/sentences";
+import { type Asker, type Listening, Session } from "../../src/chat/session";
+import { type ChatEvent, isBusy, turnOf } from "../../src/chat/state";
+import type { AskParams, AskResult, Citation, ConversationsResult, Turn as KeptTurn } from "../../src/protocol";
+
+const CITATION = { place: "a.py:1-2", uri: "file:///a.py" } as Citation;
+const kept = (turn: Partial<KeptTurn>): KeptTurn =>
+  ({ question: "q", answer: "a", citations: [], evidence: [], model: "", ...turn }) as KeptTurn;
+const result = (answer: Partial<AskResult>): AskResult =>
+  ({ text: "", found: true, citations: [], exhibits: [], notes: [], model: "m", conversationId: "c1", ...answer }) as AskResult;
+
+/** A server that answers when the test says so. */
+class Played implements Asker {
+  asked: AskParams[] = [];
+  signal!: AbortSignal;
+  listening!: Listening;
+  answer!: (result: AskResult | null) => void;
+  fail!: (error: unknown) => void;
+  history: ConversationsResult = {};
+
+  ask(params: AskParams, listening: Listening, signal: AbortSignal): Promise<AskResult | null> {
+    this.asked.push(params);
+    Object.assign(this, { listening, signal });
+    return new Promise((answer, fail) => Object.assign(this, { answer, fail }));
+  }
+
+  conversations(): Promise<ConversationsResult> {
+    return Promise.resolve(this.history);
+  }
+}
+
+function begin(): { server: Played; session: Session; events: ChatEvent[] } {
+  const server = new Played();
+  const events: ChatEvent[] = [];
+  return { server, session: new Session(server, (event) => events.push(event)), events };
+}
+
+test("an answer comes in pieces, and the next question goes on with its conversation", async () => {
+  const { server, session } = begin();
+  const asking = session.ask("What?");
+  server.listening.note("asked as: what");
+  assert.equal(session.chat.turns[0]!.progress, "asked as: what");
+  for (const part of [{ conversationId: "c1" }, { text: "It " }, { citation: CITATION }, { text: "is a.py:1-2." }]) {
+    server.listening.part(part as never);
+  }
+  assert.deepEqual([session.chat.turns[0]!.answer, session.chat.turns[0]!.citations], ["It is a.py:1-2.", [CITATION]]);
+  server.answer(result({ text: "It is a.py:1-2.", citations: [CITATION] }));
+  await asking;
+  assert.deepEqual([session.chat.turns[0]!.state, isBusy(session.chat)], ["answered", false]);
+  void session.ask("And?");
+  assert.deepEqual(server.asked, [{ question: "What?" }, { question: "And?", conversationId: "c1" }]);
+});
+
+test("a restart voids what came, citations too", () => {
+  const { server, session } = begin();
+  void session.ask("What?");
+  server.listening.part({ citation: CITATION, text: "wrong" });
+  server.listening.part({ restart: true });
+  server.listening.part({ text: "right" });
+  assert.deepEqual([session.chat.turns[0]!.answer, session.chat.turns[0]!.citations], ["right", []]);
+});
+
+test("one question at a time; the second is refused and not lost", async () => {
+  const { server, session } = begin();
+  void session.ask("One?");
+  assert.equal(await session.ask("Two?"), false);
+  assert.equal(server.asked.length, 1);
+});
+
+test("stop cancels, keeps what was written, and what comes late changes nothing", async () => {
+  const { server, session } = begin();
+  const first = session.ask("What?");
+  const { listening, fail } = server;
+  listening.part({ conversationId: "c1", text: "Half" });
+  session.stop();
+  assert.ok(server.signal.aborted);
+  listening.part({ text: " more" });
+  const second = session.ask("Next?");
+  server.listening.part({ text: "Next." });
+  fail({ code: -32800 });
+  await first;
+  assert.deepEqual(session.chat.turns.map(({ state, answer }) => [state, answer]), [["stopped", "Half"], ["writing", "Next."]]);
+  assert.equal(server.asked[1]!.conversationId, "c1");
+  server.answer(result({ text: "Next." }));
+  await second;
+});
+
+test("an answer to the stopped question is not taken for that to the next one", async () => {
+  const { server, session } = begin();
+  const first = session.ask("One?");
+  const answerFirst = server.answer;
+  session.stop();
+  void session.ask("Two?");
+  answerFirst(result({ text: "One." }));
+  await first;
+  assert.deepEqual(session.chat.turns.map(({ state }) => state), ["stopped", "writing"]);
+});
+
+test("a server that ends leaves an error with the next step, and the question can be asked again with its selection", async () => {
+  const { server, session } = begin();
+  const attachment = { label: "a.py:1-2", uri: "file:///a.py", range: { start: { line: 0, character: 0 }, end: { line: 2, character: 0 } } };
+  session.attach(attachment);
+  const asking = session.ask("What?");
+  assert.equal(session.chat.attachment, null);
+  server.listening.part({ text: "Half" });
+  server.fail({ code: -32097, message: "Pending response rejected" });
+  await asking;
+  const [turn] = session.chat.turns;
+  assert.equal(turn!.state, "failed");
+  assert.match(turn!.error, /started again by itself.*ask again/);
+  void session.askAgain();
+  assert.deepEqual(server.asked[1], { question: "What?", textDocument: { uri: "file:///a.py" }, selection: attachment.range });
+});
+
+test("a server that stops answers null, which is no answer", async () => {
+  const { server, session } = begin();
+  const asking = session.ask("What?");
+  server.answer(null);
+  await asking;
+  assert.equal(session.chat.turns[0]!.state, "failed");
+});
+
+test("where the conversation is gone the next question begins a new one", async () => {
+  const { server, session } = begin();
+  server.history = { turns: [kept({})] };
+  await session.open("c1");
+  const asking = session.ask("What?");
+  server.fail(Object.assign(new Error("There is no conversation c1; begin a new one."), { code: -32602 }));
+  await asking;
+  assert.match(session.chat.turns[1]!.error, /begin a new one/);
+  void session.askAgain();
+  assert.equal(server.asked[1]!.conversationId, undefined);
+});
+
+test("a forgotten conversation does not go on", async () => {
+  const { server, session } = begin();
+  server.history = { turns: [kept({})] };
+  await session.open("c1");
+  const asking = session.ask("/forget");
+  server.answer(result({ conversationId: "" }));
+  await asking;
+  assert.equal(session.chat.conversationId, "");
+});
+
+test("the history brings turns back: answered, stopped, never answered", () => {
+  const stopped = turnOf(kept({ answer: "Half\n\n(The answer was stopped here.)" }));
+  assert.deepEqual([stopped.state, stopped.answer], ["stopped", "Half"]);
+  assert.equal(turnOf(kept({ answer: null })).state, "failed");
+  assert.deepEqual(turnOf(kept({ citations: [CITATION] })).citations, [CITATION]);
+});
+
+test("opening another conversation stops the answer that is being written", async () => {
+  const { server, session, events } = begin();
+  void session.ask("What?");
+  server.history = { turns: [kept({ question: "old" })] };
+  await session.open("c2");
+  assert.ok(server.signal.aborted);
+  assert.deepEqual(session.chat.turns.map(({ question }) => question), ["old"]);
+  assert.deepEqual(events.map(({ type }) => type), ["asked", "stopped", "opened"]);
+});
+
+test("a screen reader is told whole sentences, each once", () => {
+  const sentences = new Sentences();
+  assert.equal(sentences.next("It adds", false), "");
+  assert.equal(sentences.next("It adds. See a.py:1", false), "It adds.");
+  assert.equal(sentences.next("It adds. See a.py:1-2. And", false), "See a.py:1-2.");
+  assert.equal(sentences.next("It adds. See a.py:1-2. And more", true), "And more");
+  assert.equal(sentences.next("Anew", true), "Anew");
+});
+
+test("quoted lines become fenced code, however the text is cut", () => {
+  const answer = "See a.py:4-5 `f`\n    4  def f():\n    5\n    reached by b.py\n\n```\n    7  mine\n```\nEnd\n    9  x";
+  const expected =
+    "See a.py:4-5 `f`\n\n```\n4  def f():\n5\n```\n\n    reached by b.py\n\n```\n    7  mine\n```\nEnd\n\n```\n9  x\n```\n";
+  for (const size of [1, 2, 3, 7, answer.length]) {
+    const fences = new ListingFences();
+    let out = "";
+    for (let at = 0; at < answer.length; at += size) out += fences.feed(answer.slice(at, at + size));
+    assert.equal(out + fences.end(), expected);
+  }
+});
+
+test("text that is no quoted line goes on at once", () => {
+  const fences = new ListingFences();
+  assert.equal(fences.feed("It mul"), "It mul");
+  assert.equal(fences.feed("tiplies"), "tiplies");
+});
