@@ -13,7 +13,7 @@
 (defvar weft-command '("weft" "serve") "How the server is started.")
 (defvar weft-modes '(prog-mode) "The major modes that Weft serves.")
 (defvar weft-idle-seconds 0.15 "How long typing pauses before ghost text is asked for.")
-(defface weft-ghost '((t :inherit shadow :slant italic)) "Ghost text.")
+(defface weft-ghost '((t :inherit shadow :slant italic)) "Ghost text." :group 'eglot)
 
 (defclass weft-server (eglot-lsp-server) () :documentation "Weft, as a server of eglot's.")
 
