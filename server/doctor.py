@@ -24,6 +24,8 @@ from . import answers
 from .config import Config, load_config, user_config_file
 from .model_check import check_model
 from .settings import kept_indexes, model_configs, uses_workspace_model
+from .shared_control import log_file, running_server
+from .shared_place import NotShared, can_share, shared_place
 
 PACKAGES = ("pygls", "lsprotocol", "tree-sitter", "numpy", "watchdog", "platformdirs", "httpx", "rich")
 IN_PROCESS = {"transformers": ("torch", "transformers", "tokenizers"), "onnx": ("onnxruntime", "tokenizers")}
@@ -51,6 +53,7 @@ def examine(folders: Sequence[Path], editor: Mapping[str, object] | None = None)
         _grammars(),
         Finding("workspace", ", ".join(map(str, folders)) or "no folder is open"),
         Finding("user settings", _existing(user_config_file())),
+        _shared_server(),
     ]
     findings += [Finding("setting", str(problem), f"Correct it: {problem}") for problem in problems]
     for folder in folders:
@@ -65,6 +68,20 @@ def findings_json(findings: Sequence[Finding]) -> answers.Findings:
         "ok": not any(finding.next_step for finding in findings),
         "findings": [{"what": each.what, "found": each.found, "nextStep": each.next_step} for each in findings],
     }
+
+
+def _shared_server() -> Finding:
+    """The one that editor windows attach to with `weft serve --shared`."""
+    what = "shared server"
+    try:
+        server, log = running_server(), log_file(shared_place())
+    except NotShared as reason:
+        return Finding(what, "none can be reached", str(reason) if can_share() else "")
+    if server is None:
+        return Finding(what, f"none runs; its log is {log}")
+    windows = f"{server.windows} window{'s' if server.windows != 1 else ''}"
+    minutes = f"{server.uptime_s / 60:.0f} min"
+    return Finding(what, f"process {server.pid} serves {windows}, for {minutes}; its log is {log}")
 
 
 def _packages() -> Finding:

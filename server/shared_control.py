@@ -6,9 +6,7 @@ Owns the words `status` and `stop` of the talk with it, and where its log is. Kn
 from __future__ import annotations
 
 import json
-import os
 import socket
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -54,11 +52,13 @@ def stop_server() -> SharedServer | None:
         return None
     with connection:
         told = _asked(connection, STOP, place)
-    until_s = time.monotonic() + GONE_WITHIN_S
-    while _is_there(told.pid):
-        if time.monotonic() > until_s:
-            raise NotShared(f"The shared server is still there. {how_to_end(place)}")
-        time.sleep(0.02)
+        connection.settimeout(GONE_WITHIN_S)
+        try:
+            connection.recv(1)  # nothing comes: the server holds its side until its process ends
+        except TimeoutError:
+            raise NotShared(f"The shared server is still there. {how_to_end(place)}") from None
+        except ConnectionError:
+            pass
     return told
 
 
@@ -78,11 +78,3 @@ def _asked(connection: socket.socket, word: bytes, place: SharedPlace) -> Shared
             return SharedServer(**json.loads(lines.readline(1 << 16)))
     except (OSError, ValueError, TypeError) as error:
         raise NotShared(f"The shared server does not answer. {how_to_end(place)}") from error
-
-
-def _is_there(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True

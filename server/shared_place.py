@@ -73,9 +73,14 @@ class SharedPlace:
 
 def shared_place() -> SharedPlace:
     """Of this installation and this user, in a folder that only this user can enter. Raises NotShared."""
-    if not (hasattr(socket, "AF_UNIX") and hasattr(socket, "send_fds")):
+    if not can_share():
         raise NotShared("This system has no local sockets that pass on open files.")
     return SharedPlace(_identity(), _private_folder())
+
+
+def can_share() -> bool:
+    """Whether this system has what it takes."""
+    return hasattr(socket, "AF_UNIX") and hasattr(socket, "send_fds")
 
 
 def connect(place: SharedPlace) -> socket.socket | None:

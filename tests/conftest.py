@@ -37,6 +37,7 @@ from weft.llm.protocol import (
     Piece,
     Speed,
 )
+from weft.server.shared_control import SharedServer, running_server, stop_server
 
 # The same cases every time: a test that passed passes again. `WEFT_FUZZ=1` looks for new ones.
 settings.register_profile("pinned", derandomize=True, deadline=None)
@@ -76,8 +77,9 @@ def ghost_capabilities(**others: Any) -> types.ClientCapabilities:
 class Editor:
     """A text editor as the server knows one: pygls' client, what the server told it, and waiting for that."""
 
-    def __init__(self, folder: Path, home: Path) -> None:
+    def __init__(self, folder: Path, home: Path, arguments: Sequence[str] = ()) -> None:
         self.folder = folder
+        self.arguments = arguments  # of `weft serve`
         self.messages: list[tuple[str, Any]] = []
         self.texts: dict[str, str] = {}
         self.versions: dict[str, int] = {}
@@ -108,7 +110,7 @@ class Editor:
 
     async def launch(self) -> None:
         """The server's process, and not a word to it."""
-        await self.client.start_io(*SERVER, env=environment(self._home), cwd=str(self._home))
+        await self.client.start_io(*SERVER, *self.arguments, env=environment(self._home), cwd=str(self._home))
 
     async def start(
         self,
@@ -216,8 +218,12 @@ Story = Callable[[Editor], Awaitable[None]]
 
 
 @pytest.fixture
-def editing(tmp_path: Path) -> Callable[..., None]:
-    """`editing(files, story)`: write the files, start a server, tell the story to an editor, end both."""
+def editing(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., None]]:
+    """`editing(files, story)`: write the files, start a server, tell the story to an editor, end both.
+
+    Indirectly parametrised with arguments of `weft serve`, it is served like that.
+    """
+    arguments = getattr(request, "param", ())
 
     def run(files: str, story: Story, *, start: bool = True, **options: Any) -> None:
         folder = (tmp_path / "project").resolve()
@@ -226,7 +232,7 @@ def editing(tmp_path: Path) -> Callable[..., None]:
         home.mkdir()
 
         async def tell() -> None:
-            editor = Editor(folder, home)
+            editor = Editor(folder, home, arguments)
             try:
                 if start:
                     await editor.start(**options)
@@ -243,7 +249,76 @@ def editing(tmp_path: Path) -> Callable[..., None]:
 
         asyncio.run(tell())
 
-    return run
+    yield run
+    if "--shared" in arguments:
+        end_shared_server(tmp_path / "home")
+
+
+@contextlib.contextmanager
+def user_at(home: Path) -> Iterator[None]:
+    """This process as one of the user who lives there."""
+    with pytest.MonkeyPatch.context() as user:
+        for name, value in environment(home).items():
+            user.setenv(name, value)
+        yield
+
+
+def end_shared_server(home: Path) -> None:
+    """What a failed test leaves, and what would wait some seconds for another window."""
+    with user_at(home):
+        stop_server()
+
+
+class Windows:
+    """Editor windows of one user at one shared server: `open()` makes a window, not yet started."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.opened: list[Editor] = []
+        home.mkdir()
+
+    def open(self, folder: Path) -> Editor:
+        self.opened.append(Editor(folder, self.home, ("--shared",)))
+        return self.opened[-1]
+
+    def weft(self, *arguments: str, input: str | None = None) -> subprocess.CompletedProcess[str]:
+        """The command of this user."""
+        command = [*SERVER[:-1], *arguments]
+        env = environment(self.home)
+        return subprocess.run(command, env=env, input=input, cwd="/", capture_output=True, text=True, timeout=WAIT_S)
+
+    def server(self) -> SharedServer | None:
+        """The server that runs; None when there is none."""
+        with user_at(self.home):
+            return running_server()
+
+    async def show(self, folder: Path, **options: Any) -> Editor:
+        """A window whose index is made."""
+        window = self.open(folder)
+        await window.start(**options)
+        await window.indexed()
+        return window
+
+    def run(self, story: Callable[[], Awaitable[None]]) -> None:
+        """Tell the story, and end what is left of the windows."""
+
+        async def tell() -> None:
+            try:
+                await story()
+            finally:
+                for window in self.opened:
+                    if window.client._server is not None and window.process.returncode is None:
+                        window.process.kill()
+                        await window.within(window.process.wait())
+
+        asyncio.run(tell())
+
+
+@pytest.fixture
+def windows(tmp_path: Path) -> Iterator[Windows]:
+    opened = Windows(tmp_path / "home")
+    yield opened
+    end_shared_server(opened.home)
 
 
 @pytest.fixture
@@ -412,6 +487,40 @@ def replaying() -> Iterator[Callable[..., ReplayServer]]:
     yield serve
     for server in servers:
         server.stop()
+
+
+@pytest.fixture(scope="session")
+def chat_routes() -> Callable[..., dict[str, Any]]:
+    """`replaying(chat_routes(answer))`: a model that holds conversations, behind a server of OpenAI's protocol.
+
+    `answer(reply, say)` is called for a question, and says its answer in pieces.
+    """
+    return _chat_routes
+
+
+def _chat_routes(answer: Callable[[Reply, Callable[[str], None]], None]) -> dict[str, Any]:
+    def chat(reply: Reply) -> None:
+        def say(text: str) -> None:
+            chunk = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": text}}]}
+            reply.event(chunk)
+
+        if not reply.body.get("stream"):  # it is only found out whether the model chats
+            message = {"role": "assistant", "content": "hi"}
+            reply.json({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+            return
+        reply.start()
+        if any("Question:" in message["content"] for message in reply.body["messages"]):
+            answer(reply, say)
+        else:
+            say("hi")
+        reply.event("data: [DONE]")
+        reply.write(b"")
+
+    return {
+        "GET /v1/models": {"data": [{"id": "org/chat", "object": "model", "max_model_len": 4096}]},
+        "POST /v1/chat/completions": chat,
+        "POST /v1/completions": {"choices": [{"text": "x"}]},
+    }
 
 
 class LlamaServer:

@@ -57,6 +57,7 @@ class _Host:
         self._socket_file = file_at(place.socket)
         self._started_s = time.monotonic()
         self._ended = asyncio.Event()
+        self._told_by: list[socket.socket] = []  # who told it to end sees the end of the process by the end of these
         self._alone: asyncio.TimerHandle | None = None
 
     async def run(self) -> None:
@@ -102,6 +103,7 @@ class _Host:
                 await loop.sock_sendall(connection, self._status().line())
                 if word == STOP:
                     log.info("The shared server was told to end.")
+                    self._told_by.append(connection.dup())
                     self._stop()
 
     async def _serve(self, connection: socket.socket, stdin: int, stdout: int) -> None:
