@@ -170,14 +170,17 @@ class _Indexing:
             followed = self._running
             if followed is None:
                 self._running, self._cancel = Future(), Cancel()
-            stop = self._cancel.cancel
-        forget = cancel.on_cancel(stop)  # one window's button stops the indexing that all see
+            stopped = self._cancel
+        forget = cancel.on_cancel(stopped.cancel)  # one window's button stops the indexing that all see
         try:
-            return self._index(workspace) if followed is None else followed.result()
+            done = self._index(workspace) if followed is None else followed.result()
         finally:
             forget()
             with self._lock:
                 self._followers = tuple(other for other in self._followers if other is not report)
+        if followed is not None and done.cancelled and not stopped.cancelled:
+            return self.run(workspace, report, cancel)  # a pause ended what was followed; this came after the pause
+        return done
 
     def _index(self, workspace: Workspace) -> IndexReport:
         running = self._running
