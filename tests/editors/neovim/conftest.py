@@ -88,6 +88,7 @@ class Neovim:
     def __init__(self, nv: Any, folder: Path, wire: Any, waiting: Callable[..., Any]) -> None:
         self.nv, self.folder, self.wire, self._waiting = nv, folder, wire, waiting
         self.pid: int = nv.call("getpid")
+        self._is_stopped = False
 
     def lua(self, code: str, *arguments: Any) -> Any:
         return self.nv.exec_lua(code, *arguments)
@@ -172,6 +173,9 @@ class Neovim:
         return mode
 
     def stop(self) -> None:
+        if self._is_stopped:
+            return
+        self._is_stopped = True
         # Neovim closes the channel before it can answer.
         with contextlib.suppress(OSError, EOFError):
             self.nv.command("qa!")

@@ -75,11 +75,12 @@ function M._take(display, suggestion, rest, piece)
   local left = rest:sub(#piece + 1)
   local stop = col + (left == '' and suggestion.n_replaced or 0)
   local lines = vim.split(piece, '\n', { plain = true })
-  M._break_undo()
+  -- One undo takes back what was accepted, and neither what was typed before nor what is typed after.
+  compat.break_undo()
   vim.api.nvim_buf_set_text(0, row, col, row, stop, lines)
   local last = #lines[#lines] + (#lines == 1 and col or 0)
   vim.api.nvim_win_set_cursor(0, { row + #lines, last })
-  M._break_undo()
+  compat.break_undo_after()
   if left == '' then
     display.clear()
     M._tell_accepted(suggestion)
@@ -152,11 +153,6 @@ function M._tell_accepted(suggestion)
   else
     client.notify('weft/didAccept', { id = suggestion.id })
   end
-end
-
---- One undo takes back what was accepted, and neither what was typed before nor what is typed after.
-function M._break_undo()
-  vim.go.undolevels = vim.go.undolevels
 end
 
 return M

@@ -4,6 +4,7 @@
 -- ghost text, cancels what is superseded, drops answers that come too late, and knows what is shown, so that an
 -- item which Neovim still shows at its old place is never taken there. Owns the last suggestion of each buffer.
 
+local client = require('weft.client')
 local ghost = require('weft.ghost')
 local suggestions = require('weft.suggestion')
 local when = require('weft.when')
@@ -18,6 +19,11 @@ local namespace = vim.api.nvim_create_namespace('nvim.lsp.inline_completion')
 
 -- By buffer: how Neovim is given items, how the server is asked, and what Neovim was given last.
 local states = {}
+-- By buffer: somebody asked by hand before Neovim did.
+local pending = {}
+client.on('ended', function()
+  states, pending = {}, {}
+end)
 -- By the client's id: we stand between.
 local between = {}
 
@@ -85,11 +91,16 @@ end
 
 --- Asks by hand. `on_empty` is called when there is nothing to show.
 function M.trigger(on_empty)
-  local state = states[vim.api.nvim_get_current_buf()]
-  if not state or not when.may_show(true) then
+  local bufnr = vim.api.nvim_get_current_buf()
+  if not client.get(bufnr) or not when.may_show(true) then
     return false
   end
-  M._request(state, INVOKED, on_empty)
+  if states[bufnr] then
+    M._request(states[bufnr], INVOKED, on_empty)
+  else
+    -- Neovim shows only what it asked for; it does so a moment after insert mode began.
+    pending[bufnr] = on_empty
+  end
   return true
 end
 
@@ -102,11 +113,14 @@ function M._asked_by_neovim(server, handler, bufnr)
   state.give = function(items)
     handler(nil, { items = items }, { client_id = server.id, bufnr = bufnr, method = METHOD })
   end
-  local suggestion = M.visible()
-  if bufnr ~= vim.api.nvim_get_current_buf() or not when.may_show(suggestion ~= nil) then
+  local suggestion, on_empty = M.visible(), pending[bufnr]
+  pending[bufnr] = nil
+  if bufnr ~= vim.api.nvim_get_current_buf() or not when.may_show((suggestion or on_empty) ~= nil) then
     M.clear()
+  elseif on_empty then
+    M._request(state, INVOKED, on_empty)
   elseif suggestion and suggestion.chosen then
-    -- A candidate that a person looked for stays: the server would say its own first choice.
+    -- What a person asked for stays: unasked the server may say something else, or nothing.
     M.show({ suggestion }, 1)
   elseif when.may_show(false) then
     M._request(state, AUTOMATIC)

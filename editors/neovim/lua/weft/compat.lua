@@ -67,6 +67,20 @@ function M.start(config, bufnr, reuse)
   return id
 end
 
+--- Closes the step that undo takes back, in the middle of insert mode.
+function M.break_undo()
+  vim.go.undolevels = vim.go.undolevels
+end
+
+--- The same behind an edit of ours, so that what is typed next is a step of its own.
+function M.break_undo_after()
+  if has('0.11') then
+    return M.break_undo()
+  end
+  -- 0.7 goes on with the same step unless it is told by a key.
+  vim.api.nvim_feedkeys(vim.api.nvim_replace_termcodes('<C-g>u', true, false, true), 'ni', false)
+end
+
 --- The byte, from 0, of an LSP character of a line; never past its end.
 function M.byte_of(line, character, encoding)
   if encoding == 'utf-8' then

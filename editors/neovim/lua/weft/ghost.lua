@@ -101,7 +101,7 @@ function M.update()
     M.clear()
   end
   seen = now
-  -- A candidate that a person looked for stays: the server would say its own first choice.
+  -- What a person asked for stays: unasked the server may say something else, or nothing.
   if (suggestion and suggestion.chosen) or not when.may_show(false) then
     return
   end
@@ -138,6 +138,9 @@ function M.request(display, server, kind, show)
     -- What says again what is shown is the same suggestion, also to whoever counts.
     if suggestion and known and rest == suggestion.text then
       suggestion = suggestions.rebased(known, rest, row, col, line)
+    end
+    if suggestion and kind == INVOKED then
+      suggestion.chosen = true
     end
     show(suggestion)
     if suggestion and suggestion.id ~= told_id then
