@@ -15,6 +15,9 @@ def one():
     return 1
 """
 
+served = pytest.mark.parametrize("editing", [(), ("--shared",)], ids=["stdio", "shared"], indirect=True)
+"""The story is told to a server of its own, and to one that editor windows share."""
+
 
 class SilentModel:
     """An endpoint that starts to answer and never goes on; it says when it is asked and when it is let go.
@@ -71,6 +74,7 @@ def asking(model):
     return {"options": {"weft": settings}}
 
 
+@served
 def test_a_cancelled_request_is_answered_so_and_the_model_stops(editing, model):
     async def story(editor):
         editor.open("a.py")
@@ -100,6 +104,7 @@ def test_a_newer_request_and_an_edit_end_the_older_request(editing, model):
     editing(FILES, story, **asking(model))
 
 
+@served
 def test_who_still_waits_at_shutdown_is_answered(editing, model):
     async def story(editor):
         editor.open("a.py")

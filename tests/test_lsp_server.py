@@ -41,6 +41,9 @@ def checkout(basket):
 LINE, COLUMN = 3, len("    total = pri")
 GHOST = "ce_of(basket)"
 
+served = pytest.mark.parametrize("editing", [(), ("--shared",)], ids=["stdio", "shared"], indirect=True)
+"""The story is told to a server of its own, and to one that editor windows share."""
+
 
 def position_of(item):
     start, end = item.range.start, item.range.end
@@ -53,6 +56,7 @@ async def error_of(waiting):
     return caught.value.code
 
 
+@served
 def test_ghost_text_appears_at_the_cursor_and_follows_what_is_typed(editing):
     async def story(editor):
         await editor.indexed()
@@ -156,6 +160,7 @@ async def until(editor, condition):
     await editor.within(look())
 
 
+@served
 def test_every_request_is_answered_in_every_state(editing):
     async def story(editor):
         answers = record_answers(editor)
@@ -196,6 +201,7 @@ def test_every_request_is_answered_in_every_state(editing):
     editing("", story, start=False)
 
 
+@served
 def test_two_hundred_interleaved_requests_have_one_answer_each(editing):
     async def story(editor):
         dice = random.Random(7)
@@ -222,6 +228,7 @@ def test_two_hundred_interleaved_requests_have_one_answer_each(editing):
     editing(FILES, story)
 
 
+@served
 def test_folders_come_and_go(editing, project, tmp_path):
     project(FILES)
     other = tmp_path / "other"
@@ -247,6 +254,7 @@ def test_folders_come_and_go(editing, project, tmp_path):
     editing(FILES, story, folders=[tmp_path.resolve() / "project", other.resolve()])
 
 
+@served
 def test_progress_is_shown_to_clients_that_show_it(editing):
     async def story(editor):
         created = await editor.message(types.WINDOW_WORK_DONE_PROGRESS_CREATE)
@@ -352,6 +360,7 @@ def test_explain_adds_up(editing):
     editing(FILES, story)
 
 
+@served
 def test_exit_without_shutdown_ends_with_one(editing):
     async def story(editor):
         editor.client.exit(None)
@@ -360,6 +369,7 @@ def test_exit_without_shutdown_ends_with_one(editing):
     editing(FILES, story)
 
 
+@served
 def test_the_end_of_stdin_ends_the_server(editing):
     async def story(editor):
         editor.open("new.py", NEW)
