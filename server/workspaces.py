@@ -20,6 +20,10 @@ from .shared_texts import SharedTexts
 from .workspace import BACKGROUND_NICENESS, Workspace
 
 
+COLLECTED_AFTER_S = 2.0
+"""By then nobody holds a workspace any more that was closed."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Wanted:
     """What two sessions must agree on to share a workspace.
@@ -99,7 +103,9 @@ class Workspaces:
         if is_last:
             opened.workspace.close()
             if are_others_open:  # else the process ends
-                _give_back_to_collector()
+                collecting = threading.Timer(COLLECTED_AFTER_S, _give_back_to_collector)
+                collecting.daemon = True
+                collecting.start()
 
     def reconfigured(self, share: Share) -> bool:
         """Whether the workspace is configured as its session wants it, after it was brought to what all who share it
@@ -107,7 +113,7 @@ class Workspaces:
         opened = share._opened
         config = share.read_config()
         with self._lock:
-            if config == opened.workspace.config:
+            if config == opened.wanted.config:
                 return True
             if any(other.read_config() != config for other in opened.shares if other is not share):
                 return False
