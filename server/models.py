@@ -320,8 +320,8 @@ _WORDS: dict[State, str] = {"opening": "being loaded", "ready": "ready", "down":
 
 
 def _slow(entry: _Entry) -> str:
-    if not entry.slowness.text:
-        return ""
+    if entry.state != "ready" or not entry.slowness.text:
+        return ""  # what does not answer at all has a note that says more
     step = "Use a smaller model or a faster machine, or raise completion.target_ms to wait that long."
     return f"{entry.name} is too slow here: {entry.slowness.text}. {step}"
 

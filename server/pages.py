@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from .. import __version__
 from ..retrieval import Place, RankedFragment
 from .answers import PageLine, Position
+from .status import NOBODY, WORKSPACE_MODEL
 
 if TYPE_CHECKING:
     from .doctor import Finding
@@ -40,9 +41,13 @@ def findings_page(findings: Iterable[Finding]) -> list[PageLine]:
 
 def explanation_page(explanation: Explanation) -> list[PageLine]:
     """Each fragment with its score and its place, then what was left out, then what a person should know."""
-    page = [_line(f"What {explanation.model} is shown for a completion in {explanation.path}")]
+    page = [_line(f"What the repository holds for a completion in {explanation.path}")]
+    if explanation.model == WORKSPACE_MODEL:
+        page.append(_line("The workspace model answers: it reads the whole index. Other models would be shown this:"))
+    elif explanation.model != NOBODY:
+        page.append(_line(f"The model {explanation.model} is shown this, as far as its prompt has room:"))
     if explanation.shown_from_line:
-        page.append(_line(f"The file itself from line {explanation.shown_from_line + 1} on, and these fragments:"))
+        page.append(_line(f"The file itself from line {explanation.shown_from_line + 1} to the cursor"))
     if not explanation.fragments:
         page.append(_line("No fragment of the repository speaks to this place."))
     for number, ranked in enumerate(explanation.fragments, 1):

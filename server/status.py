@@ -115,8 +115,5 @@ def _with_a_model(status: Status) -> Said:
     if not status.folders:
         return Said("ready", "Ready. No folder is open, so only the file at the cursor is known.", ("pause",))
     files = "1 file" if status.n_files == 1 else f"{status.n_files:,} files"
-    return Said("ready", f"Ready: {files} indexed; the {_plain(status.model)} answers.", ("pause",))
-
-
-def _plain(model: str) -> str:
-    return model if model == WORKSPACE_MODEL else f"model {model}"
+    model = WORKSPACE_MODEL if status.model == WORKSPACE_MODEL else f"model {status.model}"
+    return Said("ready", f"Ready: {files} indexed; the {model} answers.", ("pause",))

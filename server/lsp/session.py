@@ -277,7 +277,7 @@ class Session:
             return
         await self.look(Workspace.resume)
         share.workspace.expect_index()
-        indexing = asyncio.ensure_future(self._index("Indexing", share.index))
+        indexing = asyncio.ensure_future(self._index_again(share))
         self.answering.add(indexing)
         indexing.add_done_callback(self.answering.discard)
 
@@ -371,6 +371,13 @@ class Session:
         if not self.client.watches_files:
             await self._chore(share.workspace.watch)
         await self._index("Indexing", share.first_index)
+
+    async def _index_again(self, share: Share) -> None:
+        """Nobody waits for it; the status tells how it goes."""
+        try:
+            await self._index("Indexing", share.index)
+        except Exception:
+            log.exception("What changed in the pause could not be indexed.")
 
     async def _change_workspace(self, old: Share) -> None:
         """Settings or folders are others now than those of whom this session shared a workspace with."""
