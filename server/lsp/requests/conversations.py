@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pygls.exceptions import JsonRpcInternalError, JsonRpcInvalidParams
 
+from ....llm import Cancel
 from ....memory.storage import StoreError, export_conversations
 from ....memory.storage import Turn as StoredTurn
 from ...answers import ConversationsResult, Turn
@@ -20,11 +21,12 @@ from ..session import Session
 async def handle_conversations(session: Session, params: ConversationsParams) -> ConversationsResult:
     encoding = session.client.encoding
 
-    def call(workspace: Workspace) -> ConversationsResult:
+    def call(workspace: Workspace, _: Cancel) -> ConversationsResult:
         return _answer(workspace, params, encoding)
 
     try:
-        return await session.look(call) or {}
+        # Who looks for a conversation as soon as the editor is up waits for the workspace.
+        return await session.answer(call) or {}
     except OSError as error:
         raise JsonRpcInvalidParams(f"{params.file}: {error.strerror}") from error
     except StoreError as error:
