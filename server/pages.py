@@ -102,6 +102,7 @@ def _fragment_lines(folder: str, number: int, ranked: RankedFragment) -> Iterato
     if ranked.parts:
         parts = " + ".join(f"{part.name} {part.value:.2f}" for part in ranked.parts)
         yield _line(f"     {ranked.score:.2f} = {parts}")
+        yield from (_line(f"     {part.name}: {part.detail}") for part in ranked.parts if part.detail)
     if ranked.way:
         yield _line(f"     way: {'; '.join(ranked.way)}")
     lines = ranked.fragment.text.splitlines()
