@@ -17,8 +17,9 @@ function M.command()
   if not program then
     return nil, string.format('"%s" was not found. %s Then :Weft restart.', command[1], INSTALL)
   end
-  -- Who writes a whole path means it; a name is found by a PATH that a workspace may be on.
-  local inside = not command[1]:match('[/\\]') and M._workspace_of(program)
+  -- Who writes a whole path means it; a name or a relative path may lead into whatever workspace is open.
+  local is_whole = command[1]:match('^[/\\~]') or command[1]:match('^%a:[/\\]')
+  local inside = not is_whole and M._workspace_of(program)
   if inside then
     return nil,
       string.format(
