@@ -24,11 +24,20 @@ const SIGNS: Record<StatusResult["kind"], string> = {
   error: "$(error)",
 };
 
-export function appearance(status: Shown, isBusy: boolean): Appearance {
+/** `isOffHere`: a person turned completions off in the file that is in front. */
+export function appearance(status: Shown, { isBusy = false, isOffHere = false } = {}): Appearance {
   const { kind, percent, model } = status;
-  const sign = isBusy && kind === "ready" ? "$(loading~spin)" : (SIGNS[kind] ?? SIGNS.ready);
-  const word = kind === "indexing" && percent !== null ? `indexing ${Math.round(percent)}%` : kind === "ready" ? "" : kind;
-  const lines = [status.text, model === "" ? "" : `Model: ${model}`, isBusy ? "A completion is being written." : "", "Click for actions."];
+  const isQuiet = kind === "ready";
+  const sign = isQuiet && isBusy ? "$(loading~spin)" : isQuiet && isOffHere ? SIGNS.off : (SIGNS[kind] ?? SIGNS.ready);
+  const state = isQuiet ? (isOffHere ? "off here" : "") : kind;
+  const word = kind === "indexing" && percent !== null ? `indexing ${Math.round(percent)}%` : state;
+  const lines = [
+    status.text,
+    model === "" ? "" : `Model: ${model}`,
+    isOffHere ? "Completions while you type are turned off in this file." : "",
+    isBusy ? "A completion is being written." : "",
+    "Click for actions.",
+  ];
   return {
     text: `${sign} Weft ${word}`.trim(),
     tooltip: lines.filter((line) => line !== "").join("\n"),

@@ -32,9 +32,13 @@ export function activate(context: vscode.ExtensionContext): void {
       if (server.client === undefined) void server.restart();
     }),
     vscode.workspace.onDidChangeConfiguration((event) => {
-      if (event.affectsConfiguration("weft.server")) void server.restart();
+      const isOther = ["weft.server.command", "weft.server.shared"].some((key) => event.affectsConfiguration(key));
+      const isMore = event.affectsConfiguration("weft.server.package") && server.client === undefined;
+      if (isOther || isMore) void server.restart();
     }),
   );
+  const tellRunning = () => void vscode.commands.executeCommand("setContext", "weft.running", server.client?.isRunning() ?? false);
+  context.subscriptions.push(server.onStatus(tellRunning));
   void server.start();
 }
 
@@ -61,8 +65,8 @@ function commands(context: vscode.ExtensionContext, { server, inline, status, pa
     "weft.pause": () => pause(server),
     "weft.log": () => server.log.show(),
     "weft.restart": () => server.restart(),
-    "weft.install": () => install(context, server),
-    "weft.choose": () => choose(server),
+    "weft.install": (proposed?: string) => install(context, server, proposed),
+    "weft.choose": choose,
     "weft.guide": () => vscode.commands.executeCommand("workbench.action.openWalkthrough", `${context.extension.id}#weft.start`),
     "weft.openSettings": (query?: string) =>
       vscode.commands.executeCommand("workbench.action.openSettings", query ?? `@ext:${context.extension.id}`),

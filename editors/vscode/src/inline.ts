@@ -64,6 +64,10 @@ export class Inline implements vscode.Disposable {
   async showMore(): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (editor === undefined) return;
+    if (this.server.client === undefined) {
+      void vscode.window.showWarningMessage(`Weft: ${this.server.status.text}`);
+      return;
+    }
     this.wanted = placeOf(editor.document, editor.selection.active);
     // The editor keeps what it got for a place until that is put away.
     await vscode.commands.executeCommand("editor.action.inlineSuggest.hide");

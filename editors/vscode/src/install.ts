@@ -24,16 +24,16 @@ export async function tellMissing({ refused }: Located): Promise<void> {
 }
 
 /** Have a person point at the program, and start it. */
-export async function choose(server: Server): Promise<void> {
+export async function choose(): Promise<void> {
   const [file] = (await vscode.window.showOpenDialog({ title: "The program weft", openLabel: "Use" })) ?? [];
   if (file === undefined) return;
+  // The new setting starts it.
   await vscode.workspace.getConfiguration("weft").update("server.command", [file.fsPath], vscode.ConfigurationTarget.Global);
-  await server.restart();
 }
 
 /** Make an environment of our own, and put the server in it. */
-export async function install(context: vscode.ExtensionContext, server: Server): Promise<void> {
-  const what = await whatToInstall();
+export async function install(context: vscode.ExtensionContext, server: Server, proposed?: string): Promise<void> {
+  const what = await whatToInstall(proposed);
   if (what === undefined) return;
   const { isCancelled, problem } = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title: "Installing Weft", cancellable: true },
@@ -54,28 +54,27 @@ export async function install(context: vscode.ExtensionContext, server: Server):
     },
   );
   if (problem === undefined) {
+    await vscode.workspace.getConfiguration("weft").update("server.package", what, vscode.ConfigurationTarget.Global);
     await server.restart();
     return;
   }
   await rm(ownEnvironment(context), { recursive: true, force: true });
   if (isCancelled) return;
   const picked = await vscode.window.showErrorMessage(`Weft was not installed. ${problem}`, "Try Again", "Show Log");
-  if (picked === "Try Again") await vscode.commands.executeCommand("weft.install");
+  if (picked === "Try Again") await vscode.commands.executeCommand("weft.install", what);
   if (picked === "Show Log") server.log.show();
 }
 
-async function whatToInstall(): Promise<string | undefined> {
-  const settings = vscode.workspace.getConfiguration("weft");
+async function whatToInstall(proposed: string | undefined): Promise<string | undefined> {
+  const known = vscode.workspace.getConfiguration("weft").get<string>("server.package", "");
   const what = await vscode.window.showInputBox({
     title: "What to install Weft from",
-    prompt: "As pip takes it: the full path or address of a wheel or of a source folder, or a requirement. It is kept as weft.server.package.",
-    value: settings.get<string>("server.package", ""),
+    prompt: "As pip takes it: the full path or address of a wheel or a source folder, or a requirement.",
+    value: proposed ?? known,
     ignoreFocusOut: true,
-    validateInput: (text) => (text.trim() === "" || text.trim().startsWith("-") ? "A path, an address or a requirement." : undefined),
+    validateInput: (text) => (/^\s*(-|$)/.test(text) ? "A path, an address or a requirement." : undefined),
   });
-  const chosen = what?.trim();
-  if (chosen) await settings.update("server.package", chosen, vscode.ConfigurationTarget.Global);
-  return chosen;
+  return what?.trim();
 }
 
 /** What went wrong, with the next step; undefined when the server is there. */

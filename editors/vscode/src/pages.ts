@@ -9,6 +9,9 @@ import type { Server } from "./server";
 
 const SCHEME = "weft";
 
+/** A language of its own, so that pages wrap their lines whatever else the user likes (`configurationDefaults`). */
+const LANGUAGE = "weft-page";
+
 type Ask = () => Promise<readonly PageLine[]>;
 
 interface Page {
@@ -31,8 +34,9 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
 
   /** Which fragments a completion at the cursor is given, and why. */
   async why(): Promise<void> {
-    const editor = vscode.window.activeTextEditor;
-    if (editor === undefined || editor.document.uri.scheme === SCHEME) {
+    const isCode = (editor: vscode.TextEditor | undefined) => editor?.document.uri.scheme === "file";
+    const editor = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors].find(isCode);
+    if (editor === undefined) {
       void vscode.window.showInformationMessage("Weft: put the cursor where the completion is, then ask why.");
       return;
     }
@@ -92,8 +96,15 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
     const isShown = vscode.workspace.textDocuments.some((document) => document.uri.toString() === uri.toString());
     if (isShown) this.changeEmitter.fire(uri);
     const document = await vscode.workspace.openTextDocument(uri);
-    await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preview: true });
+    await vscode.languages.setTextDocumentLanguage(document, LANGUAGE);
+    await vscode.window.showTextDocument(document, { viewColumn: columnOfPages(), preview: true });
   }
+}
+
+/** Pages share one place beside the code. */
+function columnOfPages(): vscode.ViewColumn {
+  const page = vscode.window.visibleTextEditors.find(({ document }) => document.uri.scheme === SCHEME);
+  return page?.viewColumn ?? vscode.ViewColumn.Beside;
 }
 
 /** What went wrong is said where the page would stand. */

@@ -4,6 +4,7 @@
 // a pause that grows; after several times a person is asked. Knows no completion, no chat and no page: they ask
 // through `request`.
 
+import { type ChildProcess, spawn } from "node:child_process";
 import * as vscode from "vscode";
 import {
   type CancellationToken,
@@ -12,6 +13,7 @@ import {
   LanguageClient,
   type LanguageClientOptions,
   type Middleware,
+  ProgressType,
   RevealOutputChannelOn,
   type StaticFeature,
 } from "vscode-languageclient/node";
@@ -40,6 +42,7 @@ export class Server implements vscode.Disposable {
   readonly onGaveUp = this.gaveUpEmitter.event;
 
   private readonly backoff = new Backoff();
+  private process: ChildProcess | undefined;
   private pendingRestart: NodeJS.Timeout | undefined;
   // Every stop and start by hand makes what an older start still does void.
   private attempt = 0;
@@ -82,14 +85,17 @@ export class Server implements vscode.Disposable {
   async stop(): Promise<void> {
     this.attempt++;
     clearTimeout(this.pendingRestart);
-    const client = this.client;
+    const { client, process } = this;
     this.client = undefined;
     if (client === undefined) return;
     this.tell(ownStatus("starting", "The Weft server was stopped."));
     try {
       await client.dispose(STOP_WITHIN_MS);
     } catch (error) {
-      this.log.warn(`The server did not end by itself: ${messageOf(error)}`);
+      // It hangs, or has not answered its first message yet.
+      this.log.warn(`The server is ended by force: ${messageOf(error)}`);
+      process?.stdin?.destroy();
+      process?.kill("SIGKILL");
     }
   }
 
@@ -114,8 +120,7 @@ export class Server implements vscode.Disposable {
 
   /** What `$/progress` says with this token, until it is disposed. */
   onProgress(token: string | number, handler: (value: unknown) => void): vscode.Disposable {
-    const type = { _: undefined } as unknown as import("vscode-languageclient").ProgressType<unknown>;
-    return this.client?.onProgress(type, token, handler) ?? new vscode.Disposable(() => {});
+    return this.client?.onProgress(new ProgressType<unknown>(), token, handler) ?? new vscode.Disposable(() => {});
   }
 
   dispose(): void {
@@ -153,10 +158,10 @@ export class Server implements vscode.Disposable {
         },
       },
     };
-    const serve = ["serve", ...(isShared ? ["--shared"] : [])];
+    const serve = [...args, "serve", ...(isShared ? ["--shared"] : [])];
     // Not in a workspace: Python would look for its modules there.
     const cwd = this.context.globalStorageUri.fsPath;
-    const client = new LanguageClient("weft", "Weft", { command, args: [...args, ...serve], options: { cwd } }, options);
+    const client = new LanguageClient("weft", "Weft", async () => (this.process = await started(command, serve, cwd)), options);
     client.registerFeature(CAPABILITIES);
     client.onNotification("weft/didChangeStatus", (status: StatusResult) => {
       if (this.client === client) this.tell(status);
@@ -199,6 +204,15 @@ const CAPABILITIES: StaticFeature = {
   getState: () => ({ kind: "static" }),
   clear() {},
 };
+
+/** The program, once it runs. */
+function started(command: string, args: readonly string[], cwd: string): Promise<ChildProcess> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd, windowsHide: true });
+    child.once("spawn", () => resolve(child));
+    child.once("error", reject);
+  });
+}
 
 /** The status while there is no server to ask. */
 function ownStatus(kind: "starting" | "error", text: string): StatusResult {

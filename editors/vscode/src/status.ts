@@ -4,6 +4,7 @@
 
 import * as vscode from "vscode";
 import { appearance } from "./appearance";
+import { isEnabled } from "./enabled";
 import type { Inline } from "./inline";
 import type { StatusAction } from "./protocol";
 import type { Server } from "./server";
@@ -20,6 +21,8 @@ const BACKGROUNDS = {
 interface Entry extends vscode.QuickPickItem {
   readonly run?: { readonly command: string; readonly args?: readonly unknown[] };
 }
+
+const SEPARATOR: Entry = { label: "", kind: vscode.QuickPickItemKind.Separator };
 
 const RUNS: Record<StatusAction["action"], NonNullable<Entry["run"]>> = {
   doctor: { command: "weft.doctor" },
@@ -43,7 +46,12 @@ export class StatusItem implements vscode.Disposable {
   ) {
     this.item.name = "Weft";
     this.item.command = "weft.menu";
-    this.listeners = [server.onStatus(() => this.show()), inline.onBusy((isBusy) => this.busy(isBusy))];
+    this.listeners = [
+      server.onStatus(() => this.show()),
+      inline.onBusy((isBusy) => this.busy(isBusy)),
+      vscode.window.onDidChangeActiveTextEditor(() => this.show()),
+      vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration("weft.enabled") && this.show()),
+    ];
     this.show();
     this.item.show();
   }
@@ -51,24 +59,25 @@ export class StatusItem implements vscode.Disposable {
   /** What helps now first, then everything else. */
   async menu(): Promise<void> {
     const { text, actions, kind } = this.server.status;
-    const isMissing = this.server.client === undefined && kind === "error";
-    const entry = (label: string, command: string, ...args: unknown[]): Entry => ({ label, run: { command, args } });
-    const entries: Entry[] = [
-      ...actions.map(({ title, action }) => ({ label: title, description: "helps now", run: RUNS[action] })),
-      ...(isMissing ? [entry("Install the server", "weft.install"), entry("Choose the server", "weft.choose")] : []),
-      { label: "", kind: vscode.QuickPickItemKind.Separator },
+    const helps: Entry[] = actions.map(({ title, action }) => ({ label: title, run: RUNS[action] }));
+    if (this.server.client === undefined && kind === "error") {
+      helps.push(entry("Install the server", "weft.install"), entry("Choose the server", "weft.choose"));
+    }
+    const known = new Set(helps.map(({ run }) => run?.command));
+    const others = [
       entry("Turn completions on or off", "weft.toggle"),
       entry(kind === "paused" ? "Resume" : "Pause", "weft.pause"),
       entry("Why this completion", "weft.why"),
       entry("More completions here", "weft.moreCompletions"),
       entry("Ask about the repository", "weft.chat"),
-      { label: "", kind: vscode.QuickPickItemKind.Separator },
+      SEPARATOR,
       entry("Status", "weft.status"),
       entry("Doctor", "weft.doctor"),
       entry("Show log", "weft.log"),
       entry("Restart server", "weft.restart"),
       entry("Settings", "weft.openSettings"),
-    ];
+    ].filter(({ run }) => run === undefined || !known.has(run.command));
+    const entries = helps.length > 0 ? [...helps, SEPARATOR, ...others] : others;
     const picked = await vscode.window.showQuickPick(entries, { title: "Weft", placeHolder: text });
     if (picked?.run) await vscode.commands.executeCommand(picked.run.command, ...(picked.run.args ?? []));
   }
@@ -82,17 +91,27 @@ export class StatusItem implements vscode.Disposable {
   private busy(isBusy: boolean): void {
     clearTimeout(this.becomesBusy);
     if (isBusy) {
-      this.becomesBusy = setTimeout(() => this.show((this.isBusy = true)), BUSY_AFTER_MS);
+      this.becomesBusy = setTimeout(() => {
+        this.isBusy = true;
+        this.show();
+      }, BUSY_AFTER_MS);
     } else if (this.isBusy) {
-      this.show((this.isBusy = false));
+      this.isBusy = false;
+      this.show();
     }
   }
 
-  private show(isBusy = this.isBusy): void {
-    const { text, tooltip, severity } = appearance(this.server.status, isBusy);
+  private show(): void {
+    const document = vscode.window.activeTextEditor?.document;
+    const isOffHere = document?.uri.scheme === "file" && !isEnabled(document);
+    const { text, tooltip, severity } = appearance(this.server.status, { isBusy: this.isBusy, isOffHere });
     this.item.text = text;
     this.item.tooltip = tooltip;
     this.item.backgroundColor = BACKGROUNDS[severity];
     this.item.accessibilityInformation = { label: `Weft: ${tooltip}` };
   }
+}
+
+function entry(label: string, command: string): Entry {
+  return { label, run: { command } };
 }

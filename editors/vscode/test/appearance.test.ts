@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { appearance } from "../src/appearance";
+
+const status = { kind: "ready" as const, text: "Ready.", percent: null, model: "workspace model" };
+
+test("percent and cause are to be seen while it indexes", () => {
+  const { text, tooltip } = appearance({ ...status, kind: "indexing", percent: 35.4, text: "Indexing: 120 of 340 files" });
+  assert.equal(text, "$(sync~spin) Weft indexing 35%");
+  assert.match(tooltip, /^Indexing: 120 of 340 files\nModel: workspace model\n/);
+});
+
+test("a completion that is being written spins, and hides no trouble", () => {
+  assert.equal(appearance(status, { isBusy: true }).text, "$(loading~spin) Weft");
+  assert.equal(appearance({ ...status, kind: "degraded" }, { isBusy: true }).text, "$(warning) Weft degraded");
+});
+
+test("trouble has a colour", () => {
+  const severities = (["ready", "paused", "off", "slow", "degraded", "error"] as const).map((kind) => appearance({ ...status, kind }).severity);
+  assert.deepEqual(severities, ["none", "none", "none", "warning", "warning", "error"]);
+});
+
+test("a kind that a newer server may send is shown as it is", () => {
+  assert.match(appearance({ ...status, kind: "dreaming" as "ready" }).text, /Weft dreaming/);
+});
+
+test("a file without completions says so", () => {
+  const { text, tooltip } = appearance(status, { isOffHere: true });
+  assert.equal(text, "$(circle-slash) Weft off here");
+  assert.match(tooltip, /turned off in this file/);
+});

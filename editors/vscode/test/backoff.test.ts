@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Backoff } from "../src/backoff";
+
+test("waits longer after each failure, at most thirty seconds, and gives up", () => {
+  const backoff = new Backoff();
+  const delays = Array.from({ length: 9 }, () => {
+    backoff.started(0);
+    return backoff.failed(10);
+  });
+  assert.deepEqual(delays, [1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000, undefined]);
+});
+
+test("a minute of health makes the next failure the first", () => {
+  const backoff = new Backoff();
+  for (let i = 0; i < 9; i++) backoff.failed(0);
+  backoff.started(0);
+  assert.equal(backoff.failed(59_999), undefined);
+  backoff.started(0);
+  assert.equal(backoff.failed(60_000), 1000);
+});
+
+test("who asks for a restart gets one after it gave up", () => {
+  const backoff = new Backoff();
+  for (let i = 0; i < 9; i++) backoff.failed(0);
+  backoff.reset();
+  assert.equal(backoff.failed(0), 1000);
+});

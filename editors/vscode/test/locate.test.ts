@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Answer, findProgram, locate, type Surroundings } from "../src/locate";
+
+const WEFT: Answer = { code: 0, stdout: "weft 1.2.3\n", stderr: "" };
+
+/** A machine with these programs, each with its answer; `asked` has every command that was run. */
+function machine(programs: Record<string, Answer>, more: Partial<Surroundings> = {}) {
+  const asked: string[] = [];
+  const here: Surroundings = {
+    command: [],
+    package: "",
+    interpreter: undefined,
+    ownEnvironment: "/storage/server",
+    searchPath: "/usr/bin:/bin",
+    home: "/home/me",
+    isWindows: false,
+    isTrusted: true,
+    folders: ["/work/shop"],
+    isProgram: (file) => file in programs,
+    realPath: (file) => file,
+    run: async (command) => {
+      asked.push(command.join(" "));
+      return programs[command[0] ?? ""] ?? { code: 127, stdout: "", stderr: "no such program" };
+    },
+    ...more,
+  };
+  return { here, asked };
+}
+
+const commandOf = async (here: Surroundings) => (await locate(here)).found?.command.join(" ");
+
+test("the setting wins, and a mistake in it is not hidden by another server", async () => {
+  const programs = { "/opt/weft": WEFT, "/usr/bin/weft": WEFT };
+  assert.equal(await commandOf(machine(programs, { command: ["/opt/weft"] }).here), "/opt/weft");
+  const { found, refused } = await locate(machine(programs, { command: ["/opt/wfet"] }).here);
+  assert.equal(found, undefined);
+  assert.deepEqual(refused, [{ source: "the setting weft.server.command", reason: "There is no program /opt/wfet." }]);
+});
+
+test("then the active environment, the search path, the usual places, what the extension installed", async () => {
+  const order: [string, string][] = [
+    ["/venv/bin/python", "/venv/bin/python -m weft"],
+    ["/usr/bin/weft", "/usr/bin/weft"],
+    ["/home/me/.local/bin/weft", "/home/me/.local/bin/weft"],
+    ["/storage/server/bin/weft", "/storage/server/bin/weft"],
+  ];
+  for (let n = 0; n < order.length; n++) {
+    const programs = Object.fromEntries(order.slice(n).map(([program]) => [program, WEFT]));
+    const interpreter = n === 0 ? "/venv/bin/python" : undefined;
+    assert.equal(await commandOf(machine(programs, { interpreter }).here), order[n]?.[1]);
+  }
+});
+
+test("an environment without Weft is passed over, and said", async () => {
+  const none: Answer = { code: 1, stdout: "", stderr: "No module named weft" };
+  const { here } = machine({ "/venv/bin/python": none, "/usr/bin/weft": WEFT }, { interpreter: "/venv/bin/python" });
+  const { found, refused } = await locate(here);
+  assert.equal(found?.source, "/usr/bin/weft");
+  assert.match(refused[0]?.reason ?? "", /No module named weft/);
+});
+
+test("tools that fetch are used only when it is set what they fetch", async () => {
+  const programs = { "/usr/bin/uvx": WEFT, "/usr/bin/pipx": WEFT };
+  const { here, asked } = machine(programs);
+  assert.equal(await commandOf(here), undefined);
+  assert.deepEqual(asked, []);
+  const wheel = "/home/me/weft.whl";
+  assert.equal(await commandOf({ ...here, package: wheel }), `/usr/bin/uvx --from ${wheel} weft`);
+  assert.equal(await commandOf(machine({ "/usr/bin/pipx": WEFT }, { package: wheel }).here), `/usr/bin/pipx run --spec ${wheel} weft`);
+});
+
+test("another program of this name, an old one and a silent one are refused with the reason", async () => {
+  const reasonFor = async (answer: Answer) => (await locate(machine({ "/usr/bin/weft": answer }).here)).refused[0]?.reason;
+  assert.match((await reasonFor({ code: 0, stdout: "Weft Loom 3.1\n", stderr: "" })) ?? "", /did not answer as Weft does, but: Weft Loom/);
+  assert.match((await reasonFor({ code: 0, stdout: "weft 0.0.9\n", stderr: "" })) ?? "", /Weft 0\.0\.9; .* or newer/);
+  assert.equal(await reasonFor({ code: null, stdout: "", stderr: "" }), "It did not answer in time.");
+});
+
+test("nothing inside a workspace that is not trusted is run", async () => {
+  const inside = "/work/shop/.venv/bin";
+  const everything = {
+    interpreter: `${inside}/python`,
+    searchPath: `${inside}:.:node_modules/.bin`,
+    realPath: (file: string) => (file === "/home/me/.local/bin/weft" ? `${inside}/weft` : file),
+  };
+  const programs = Object.fromEntries([`${inside}/python`, `${inside}/weft`, `${inside}/uv`, "/home/me/.local/bin/weft", "weft"].map((name) => [name, WEFT]));
+  const { here, asked } = machine(programs, { ...everything, isTrusted: false });
+  assert.equal(await commandOf(here), undefined);
+  assert.equal(await commandOf({ ...here, command: ["/usr/bin/env", `${inside}/weft`] }), undefined);
+  assert.equal(findProgram(here, "uv"), undefined);
+  assert.deepEqual(asked, []);
+  assert.equal(await commandOf({ ...here, isTrusted: true }), `${inside}/python -m weft`);
+});
+
+test("a folder whose name only begins like the workspace's is outside of it", async () => {
+  const { here } = machine({ "/work/shop2/bin/weft": WEFT }, { searchPath: "/work/shop2/bin", isTrusted: false });
+  assert.equal(await commandOf(here), "/work/shop2/bin/weft");
+});
+
+test("on Windows programs have their own names", async () => {
+  const { here } = machine({ "/tools/weft.exe": WEFT }, { isWindows: true, searchPath: "/nowhere;/tools" });
+  assert.equal(await commandOf(here), "/tools/weft.exe");
+});

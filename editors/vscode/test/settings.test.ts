@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { explicitSettings, type Inspected, serverKeys } from "../src/settings";
+
+test("the extension's own settings do not go to the server", () => {
+  const declared = ["weft.enabled", "weft.server.command", "weft.trace.server", "weft.log_level", "weft.completion.enabled", "other.key"];
+  assert.deepEqual(serverKeys(declared), ["log_level", "completion.enabled"]);
+});
+
+test("only what was set is sent, nested, the innermost place winning", () => {
+  const inspected: Record<string, Inspected> = {
+    log_level: {},
+    "completion.target_ms": { globalValue: 900, workspaceValue: 700, workspaceFolderValue: 500 },
+    "completion.enabled": { globalValue: true, workspaceValue: false },
+    "index.exclude": { globalValue: ["old/"] },
+  };
+  const keys = [...Object.keys(inspected), "unknown.to.the.editor"];
+  assert.deepEqual(
+    explicitSettings(keys, (key) => inspected[key]),
+    { completion: { target_ms: 500, enabled: false }, index: { exclude: ["old/"] } },
+  );
+});
