@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from pathlib import Path
+
+
+def machine() -> str:
+    """What figures of speed depend on."""
+    return f"{os.cpu_count()} logical cores of {processor()}, {platform.system()}, Python {platform.python_version()}"
 
 
 def processor() -> str:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -24,8 +22,8 @@ import httpx
 from ...server.model_spelling import SPELLINGS, spelled_model
 from ...server.outcome import CANNOT_BE_DONE, UserError
 from ..histories import OWN_REPOSITORY, FileEdit, commits_between
-from ..machine import processor
-from .client import Client, ServerGone
+from ..machine import machine
+from .client import Client, ServerGone, when_ready
 from .figures import Figures, figures_of
 from .fixed_speed import READ_PER_S, RIGHT_SHARE, WRITTEN_PER_S, Work
 from .places import PINNED, SIZES, Place, place
@@ -37,7 +35,6 @@ SEED = 20261121
 SECONDS = 35.0
 """Of each replay. Six replays and their starts take less than six minutes on two cores."""
 
-READY_WITHIN_S = 300.0
 RESTS_AFTER_S = 0.5
 EMBEDDED, FIXED = "embedded", "fixed"
 DEFAULT: tuple[tuple[str, Manners, str], ...] = (
@@ -167,7 +164,7 @@ def _model(name: str, edits: Sequence[FileEdit], options: argparse.Namespace) ->
 def _replay(here: Place, editor: Manners, serving: Serving, home: Path, options: argparse.Namespace) -> Figures:
     settings = {**serving.settings, **_settings(options.set)}
     with Client(here.folder, home, settings, encodings_of(editor)) as client:
-        status = _when_ready(client)
+        status = when_ready(client)
         serving.wait_for_self_test()
         begin_s = time.monotonic()
         session = Editor(client, here.folder, editor).replay(
@@ -190,26 +187,6 @@ def _settings(given: Sequence[str]) -> dict[str, Any]:
         except ValueError:
             raise UserError(f"--set {one}: write SECTION.NAME=VALUE with a JSON value.") from None
     return settings
-
-
-def _when_ready(client: Client) -> dict[str, Any]:
-    """The server's status once all is indexed and every model has been opened."""
-    until_s = time.monotonic() + READY_WITHIN_S
-    while time.monotonic() < until_s:
-        status: dict[str, Any] = client.ask("weft/status")
-        states = [model["state"] for model in status.get("models", ())]
-        if status["state"] == "ready" and "opening" not in states:
-            if "down" in states or "aside" in states:
-                notes = [model["note"] for model in status["models"]]
-                raise UserError(f"The model can't be used: {' '.join(notes)}")
-            return status
-        time.sleep(0.1)
-    raise ServerGone("The server was not ready in time.")
-
-
-def machine() -> str:
-    """What the figures depend on."""
-    return f"{os.cpu_count()} logical cores of {processor()}, {platform.system()}, Python {platform.python_version()}"
 
 
 if __name__ == "__main__":

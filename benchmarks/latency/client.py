@@ -18,10 +18,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, NamedTuple
 
+from ...server.outcome import UserError
+
 SERVER = (sys.executable, "-m", "weft", "serve")
 
 SILENT_FOR_S = 60.0
 """A server that says nothing for so long, and was asked, has hung."""
+
+READY_WITHIN_S = 300.0
 
 
 class Arrived(NamedTuple):
@@ -171,3 +175,18 @@ class Client:
         finally:
             self.arrived.put(None)
             self._out.close()
+
+
+def when_ready(client: Client) -> dict[str, Any]:
+    """The server's status once all is indexed and every model has been opened."""
+    until_s = time.monotonic() + READY_WITHIN_S
+    while time.monotonic() < until_s:
+        status: dict[str, Any] = client.ask("weft/status")
+        states = [model["state"] for model in status.get("models", ())]
+        if status["state"] == "ready" and "opening" not in states:
+            if "down" in states or "aside" in states:
+                notes = [model["note"] for model in status["models"]]
+                raise UserError(f"The model can't be used: {' '.join(notes)}")
+            return status
+        time.sleep(0.1)
+    raise ServerGone("The server was not ready in time.")

@@ -1,0 +1,144 @@
+"""What a shared server spares and costs: `python -m weft.benchmarks.latency.windows`, a table and one JSON line.
+
+Two windows on one workspace, each with a server of its own, and both at a shared one: memory of all processes, time to
+attach, and the time of a hit. Knows no typing: hits are asked for one after the other, in turns.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from ...server.resident import resident_mb
+from ...server.shared_control import running_server, stop_server
+from ..histories import OWN_REPOSITORY
+from ..machine import machine
+from .client import SERVER, Client, when_ready
+from .places import EDITED, PINNED, place
+
+N_HITS = 400
+ALONE, SHARED = SERVER, (*SERVER, "--shared")
+NEW = "from .config import Config\n\ndef fresh(config: Config) -> None:\n    conf"
+LINE, CHARACTER = 3, len("    conf")
+
+Figures = dict[str, Any]
+
+
+def main() -> int:
+    work = Path(__file__).resolve().parent.parent / ".work"
+    here = place("20k", work, OWN_REPOSITORY, PINNED).folder
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        os.environ.update(dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "WEFT_CACHE_DIR"), name))
+        with _window(here, home, ALONE) as (first, _):
+            when_ready(first)  # the index is kept from now on: all that follows starts alike
+        with (
+            _window(here, home, ALONE) as (one, alone_s),
+            _window(here, home, ALONE) as (two, _),
+            _window(here, home, SHARED) as (left, first_s),
+            _window(here, home, SHARED) as (right, next_s),
+        ):
+            windows = [one, two, left, right]
+            lines = {when_ready(window)["lines"] for window in windows}
+            hits = _hits(here, windows)
+            server = running_server()
+            assert server is not None and (server.windows, server.workspaces) == (2, 1)
+            relays = [left.pid, right.pid]
+            rows: list[Figures] = [
+                _row("two servers", [one.pid, two.pid], alone_s, alone_s, hits[:2]),
+                _row("one shared server", [server.pid, *relays], first_s, next_s, hits[2:]),
+                {"windows": "of that, the two relays", **_memory(relays)},
+            ]
+        stop_server()
+    report = {"benchmark": "windows", "machine": machine(), "lines": max(lines), "rows": rows}
+    _print_table(report)
+    print(json.dumps(report))
+    return 0
+
+
+@contextmanager
+def _window(folder: Path, home: Path, command: tuple[str, ...]) -> Iterator[tuple[Client, float]]:
+    """A window, and the seconds from its start to the answer of `initialize`."""
+    began_s = time.monotonic()
+    with Client(folder, home, {}, ["utf-16"], command) as client:
+        yield client, time.monotonic() - began_s
+
+
+def _hits(folder: Path, windows: list[Client]) -> list[list[float]]:
+    """Seconds of each hit by window. They are asked in turns, so that what else the machine does meets all alike."""
+    document = {"uri": (folder / EDITED / "fresh.py").as_uri()}
+    asked = {
+        "textDocument": document,
+        "position": {"line": LINE, "character": CHARACTER},
+        "context": {"triggerKind": 1},
+    }
+    for window in windows:
+        item = {**document, "languageId": "python", "version": 1, "text": NEW}
+        window.notify("textDocument/didOpen", {"textDocument": item})
+        assert window.ask("textDocument/inlineCompletion", asked)["items"], "there is nothing to be hit"
+    seconds: list[list[float]] = [[] for _ in windows]
+    for _ in range(N_HITS):
+        for window, taken in zip(windows, seconds, strict=True):
+            number, sent_s = window.request("textDocument/inlineCompletion", asked)
+            while (arrived := window.next(10.0)).message.get("id") != number:
+                pass
+            taken.append(arrived.at_s - sent_s)
+    return seconds
+
+
+def _row(name: str, pids: list[int], first_s: float, next_s: float, hits: list[list[float]]) -> Figures:
+    return {
+        "windows": name,
+        **_memory(pids),
+        "first_attached_s": round(first_s, 2),
+        "next_attached_s": round(next_s, 2),
+        "hit_p50_ms": round(1e3 * statistics.median([taken for window in hits for taken in window]), 2),
+    }
+
+
+def _memory(pids: list[int]) -> Figures:
+    """Resident, and with what processes share counted once for all who share it, where the system tells that."""
+    return {
+        "resident_mb": round(sum(resident_mb(pid) or 0.0 for pid in pids)),
+        "proportional_mb": round(sum(map(_proportional_mb, pids))),
+    }
+
+
+def _proportional_mb(pid: int) -> float:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1e3 for line in lines if line.startswith("Pss:")), 0.0)
+
+
+COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "two windows": lambda row: row["windows"],
+    "resident MB": lambda row: f"{row['resident_mb']:,}",
+    "proportional MB": lambda row: f"{row['proportional_mb']:,}",
+    "first attached s": lambda row: str(row.get("first_attached_s", "")),
+    "next attached s": lambda row: str(row.get("next_attached_s", "")),
+    "hit p50 ms": lambda row: str(row.get("hit_p50_ms", "")),
+}
+
+
+def _print_table(report: Mapping[str, Any]) -> None:
+    table = Table(*COLUMNS, title=f"two windows on {report['lines']:,} lines, {report['machine']}")
+    for row in report["rows"]:
+        table.add_row(*(cell(row) for cell in COLUMNS.values()))
+    Console(width=160).print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
