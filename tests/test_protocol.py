@@ -150,7 +150,7 @@ def test_settings_of_the_extension_are_those_of_the_server_and_keep_a_workspace_
 
 
 def test_the_example_of_the_page_is_what_happens(wire: Wire, tmp_path: Path):
-    page = PAGE.replace("file:///home/me/shop", (tmp_path / "project").resolve().as_uri())
+    page = PAGE.replace("file:///projects/shop", (tmp_path / "project").resolve().as_uri())
     said = re.findall(r"```json (client|server)\n(.*?)```", page, re.DOTALL)
     assert len(said) > 15
     for who, text in said:
