@@ -173,15 +173,24 @@ class Neovim:
         return mode
 
     def stop(self) -> None:
+        """As a person leaves; Neovim then ends its servers before it ends itself."""
         if self._is_stopped:
             return
         self._is_stopped = True
-        # Neovim closes the channel before it can answer.
+        # It closes the channel before it can answer.
         with contextlib.suppress(OSError, EOFError):
             self.nv.command("qa!")
-        self.nv.close()
+        with contextlib.suppress(AssertionError):
+            self.wait(self._has_ended, "Neovim to end", within_s=10)
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
+        self.nv.close()
+
+    def _has_ended(self) -> bool:
+        try:
+            return os.waitpid(self.pid, os.WNOHANG) != (0, 0)
+        except ChildProcessError:
+            return True
 
 
 @pytest.fixture(scope="session")

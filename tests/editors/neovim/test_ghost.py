@@ -295,7 +295,7 @@ def test_the_popup_menu_goes_before(shop):
 def test_it_can_be_switched_off_and_asked_for_by_hand(shop):
     begin(shop, "off.py")
     shop.nv.command("Weft toggle buffer")
-    assert shop.lua("return require('weft').status()") .startswith("weft: off here")
+    assert shop.lua("return require('weft').status()").startswith("weft: off here")
     mark = shop.wire.now()
     shop.keys(TYPED)
     shop.wait(lambda: shop.text().endswith(TYPED), "the letters")

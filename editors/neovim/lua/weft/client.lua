@@ -42,6 +42,7 @@ function M.disable()
   life.wanted = false
   if life.restarting then
     life.restarting:stop()
+    life.restarting = nil
   end
   if compat.has_lsp_config then
     vim.lsp.enable(NAME, false)
@@ -147,19 +148,12 @@ function M.why_not()
   return "Weft's server is not running yet."
 end
 
---- Whether a server was given up or can't be had, as a sentence; nil otherwise.
-function M.failure()
-  return life.failure
-end
-
-function M.is_wanted()
-  return life.wanted
-end
-
 function M._config(command)
   local capabilities = vim.lsp.protocol.make_client_capabilities()
   capabilities.textDocument.inlineCompletion = { dynamicRegistration = false }
   capabilities.experimental = vim.tbl_extend('force', capabilities.experimental or {}, { weft = { status = true } })
+  -- An empty table would be sent as a list.
+  local settings = next(config.options.settings) and config.options.settings or vim.empty_dict()
   local started = {
     name = NAME,
     cmd = command,
@@ -168,42 +162,38 @@ function M._config(command)
     cmd_env = config.options.cmd_env,
     capabilities = capabilities,
     -- Only what was set: defaults sent along would hide the workspace's weft.toml.
-    init_options = config.options.settings,
-    settings = { weft = config.options.settings },
+    init_options = settings,
+    settings = { weft = settings },
     handlers = M._handlers(),
     on_init = M._ready,
     on_attach = function(client, bufnr)
       M._tell('attach', client, bufnr)
     end,
-    on_exit = function(code, signal)
-      M._ended(code, signal)
-    end,
   }
   if not compat.has_lsp_config then
+    started.on_exit = M._ended
     return started
   end
-  return vim.tbl_extend('force', started, {
-    cmd = M._spawning(command),
-    on_exit = nil,
-    filetypes = config.options.filetypes,
-    reuse_client = M._reuse,
-    root_dir = function(bufnr, on_root)
-      if M._is_served(bufnr) then
-        on_root(locate.root(bufnr))
-      end
-    end,
-  })
+  started.cmd = M._spawning(started)
+  started.filetypes = config.options.filetypes
+  started.reuse_client = M._reuse
+  started.root_dir = function(bufnr, on_root)
+    if M._may_start() and M._is_served(bufnr) then
+      on_root(locate.root(bufnr))
+    end
+  end
+  return started
 end
 
 --- Starts the process by ourselves, so that its end is ours to tell: Neovim would warn at every try to start it again.
-function M._spawning(command)
+function M._spawning(started)
+  local command, spawn = started.cmd, { cwd = started.cmd_cwd, env = started.cmd_env }
   return function(dispatchers)
     local on_exit = dispatchers.on_exit
     dispatchers.on_exit = function(code, signal)
       on_exit(0, 0)
       M._ended(code, signal)
     end
-    local spawn = { cwd = vim.fn.fnamemodify(command[1], ':h'), env = config.options.cmd_env }
     return vim.lsp.rpc.start(command, dispatchers, spawn)
   end
 end
@@ -247,7 +237,7 @@ function M._attach_by_autocommand(command)
     local filetypes = config.options.filetypes
     local wanted = vim.bo[bufnr].filetype ~= ''
       and (not filetypes or vim.tbl_contains(filetypes, vim.bo[bufnr].filetype))
-    if life.wanted and wanted and M._is_served(bufnr) then
+    if wanted and M._may_start() and M._is_served(bufnr) then
       local started = vim.tbl_extend('force', M._config(command), { root_dir = locate.root(bufnr) })
       M._note_start(compat.start(started, bufnr, M._reuse))
     end
@@ -283,6 +273,11 @@ function M._note_start(id)
   if not id then
     M._fail("Weft's server could not be started. See :Weft log, then :Weft restart.")
   end
+end
+
+--- Not while it rests between two tries, nor after it was given up.
+function M._may_start()
+  return life.wanted and not life.failure and not life.restarting
 end
 
 --- Texts of files, by their name on disk: no terminal, no list of files, nothing that a plugin shows.
@@ -333,7 +328,7 @@ end
 
 --- The process is gone: whoever waits is told, and it is started again unless it was meant to end.
 M._ended = vim.schedule_wrap(function(code, signal)
-  -- Neovim itself is going, or a new server runs already.
+  -- Neovim itself is going.
   if vim.v.exiting ~= vim.NIL then
     return
   end
@@ -345,7 +340,7 @@ M._ended = vim.schedule_wrap(function(code, signal)
     M._answer(entry, { code = -32001, message = "Weft's server ended (" .. how .. ') before it answered.' })
   end
   M._tell('ended')
-  if life.wanted then
+  if life.wanted and #compat.clients(NAME) == 0 then
     M._start_again(how)
   end
 end)
@@ -364,7 +359,7 @@ function M._start_again(how)
     notice.warn('the server ended (' .. how .. ') and is started again. :Weft log says more.')
   end
   local delay_ms = math.min(options.first_ms * 2 ^ (life.n_ends - 1), options.longest_ms)
-  life.restarting = life.restarting or compat.uv.new_timer()
+  life.restarting = compat.uv.new_timer()
   life.restarting:start(
     math.floor(delay_ms),
     0,
