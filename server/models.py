@@ -98,6 +98,7 @@ class ModelChain:
         self._on_change = on_change
         self._changed = threading.Condition()
         self._closed = Cancel()
+        self._is_paused = False
         self._thread: threading.Thread | None = None
         self._tell: Callable[[str], None] = lambda news: None  # the notes say it too
         self._on_ready: Callable[[], None] = lambda: None
@@ -112,6 +113,15 @@ class ModelChain:
         if self._entries and self._thread is None:
             self._thread = threading.Thread(target=self._bring_up_what_is_due, name="weft-models", daemon=True)
             self._thread.start()
+
+    def pause(self) -> None:
+        """Bring no model up until `resume`; those that are up answer."""
+        self._is_paused = True
+
+    def resume(self) -> None:
+        with self._changed:
+            self._is_paused = False
+            self._changed.notify_all()
 
     def usable(self) -> Iterator[CodeModel]:
         """Models worth asking now, best first."""
@@ -223,7 +233,7 @@ class ModelChain:
         with self._changed:
             while not self._closed.cancelled:
                 entry = min(self._entries, key=lambda entry: entry.due)
-                wait_s = entry.due - time.monotonic()
+                wait_s = math.inf if self._is_paused else entry.due - time.monotonic()
                 if wait_s <= 0:
                     entry.due = math.inf
                     return entry

@@ -208,12 +208,14 @@ class Workspace:
         """
         self._indexing.pause()
         self._idle.pause()
+        self._models.pause()
         self._forget_documents()
 
     def resume(self) -> None:
         """Go on as before. Call `index` next: it brings in what changed meanwhile."""
         self._forget_documents()
         self._idle.resume()
+        self._models.resume()
         self._indexing.resume()
         self._bring_in_pending()
 
@@ -304,6 +306,8 @@ class Workspace:
         if models_changed:
             models, self._models = self._models, self._new_chain()
             models.close()
+            if self.is_paused:
+                self._models.pause()
             if self._tell is not None:
                 self._models.attend(self._tell, self._warm_again)
         if index_changed:

@@ -166,6 +166,34 @@ def test_a_model_that_can_not_be_opened_is_tried_again_later(world: World):
     assert names(chain) == ["first"]
 
 
+def test_in_a_pause_no_model_is_brought_up_and_those_that_are_up_answer(world: World):
+    first, second = world.models["a"], world.models["b"] = Fake("first"), Fake("second")
+    chain = world.chain(server("a"), server("b"))
+    world.until_ready()
+    world.until_ready()
+    chain.pause()
+    chain.failed(first, ModelUnreachable("Nothing answers."))
+    with pytest.raises(queue.Empty):  # ten times as long as a model is left alone here
+        world.ready.get(timeout=0.1)
+    assert (names(chain), first.n_prepared) == (["second"], 1)
+    chain.resume()
+    world.until_ready()
+    assert (names(chain), first.n_prepared) == (["first", "second"], 2)
+    assert second.n_prepared == 1
+
+
+def test_only_a_model_that_is_up_is_called_slow(world: World):
+    model = world.models["a"] = Fake("first")
+    chain = world.chain(server("a"), attended=False)
+    assert names(chain) == ["first"]
+    for _ in range(3):
+        chain.took(model, 4.0, 1.5)
+    assert chain.states[0].slow.startswith("first is too slow here: its answers take 4.0 s here, and 1.5 s are wanted.")
+    assert chain.notes == (chain.states[0].slow,)
+    chain.failed(model, ModelUnreachable("Nothing answers."))
+    assert chain.states[0].slow == "" and chain.notes[0].startswith("Nothing answers.")
+
+
 def test_the_back_off_grows_until_a_request_is_answered(world: World, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(models, "FIRST_BACK_OFF_S", 100.0)
     monkeypatch.setattr(models, "LONGEST_BACK_OFF_S", 300.0)
