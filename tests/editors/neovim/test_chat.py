@@ -59,9 +59,8 @@ class Model:
         self.go_on, self.was_cut = threading.Event(), threading.Event()
         self.dies = False
         self.server = replaying(chat_routes(self._answer))
-        self.setup = (
-            f"{{ settings = {{ model = {{ {{ backend = 'openai', url = '{self.server.url}', fim = 'none' }} }} }} }}"
-        )
+        settings = f"{{ model = {{ {{ backend = 'openai', url = '{self.server.url}', fim = 'none' }} }} }}"
+        self.setup = f"{{ settings = {settings}, restart = {{ first_ms = 10 }} }}"
 
     def _answer(self, reply: Any, say: Any) -> None:
         say(FIRST)
@@ -111,8 +110,9 @@ class Chat:
 
 
 def asked(nv):
-    """Parameters of the questions so far."""
-    return [note["message"]["params"] for note in nv.wire.said("weft/ask", sender="editor")]
+    """Parameters of the questions of this test so far."""
+    asked = [note["message"]["params"] for note in nv.wire.said("weft/ask", sender="editor")]
+    return asked[getattr(nv, "asked_before", 0) :]
 
 
 def place(nv):
@@ -195,7 +195,8 @@ def test_a_stopped_answer_stays_and_the_model_is_told(neovim, model):
     chat.is_done()
     (question,) = asked(nv)
     assert question["conversationId"]
-    # It is deleted after a question.
+    # It is deleted after a question, which Neovim puts only where somebody looks.
+    nv.nv.ui_attach(100, 30)
     for answer, left in (("k", QUESTION), ("d", "No conversation")):
         nv.nv.command("Weft history")
         nv.wait(lambda: nv.nv.current.buffer.name.endswith("weft://history"), "the history")
@@ -234,15 +235,30 @@ def test_what_a_model_said_before_it_failed_is_void(neovim, model):
     assert "shop/price.py:4-6" in chat.links()
 
 
-@pytest.fixture
-def without_model(neovim):
-    nv = neovim(FILES)
+@pytest.fixture(scope="module")
+def _without_model(starting):
+    nv = starting(FILES)
     nv.edit("shop/price.py")
     nv.ready()
     return nv
 
 
-def test_citations_open_the_right_lines_and_fill_the_quickfix_list(without_model, tmp_path):
+@pytest.fixture
+def without_model(_without_model):
+    """A Neovim that tests share: one file is open, and no chat."""
+    nv = _without_model
+    nv.wire.order(blank=None)
+    for name, text in FILES.items():
+        (nv.folder / name).write_text(text)
+    nv.lua("_G.notices = {}")
+    nv.nv.command("silent! only! | silent! %bwipeout!")
+    nv.edit("shop/price.py")
+    nv.asked_before = 0
+    nv.asked_before = len(asked(nv))
+    return nv
+
+
+def test_citations_open_the_right_lines_and_fill_the_quickfix_list(without_model):
     nv = without_model
     # Not saved: the answer and its places are of the text as it is.
     nv.nv.current.buffer[:0] = ["# new", "# lines"]
@@ -314,7 +330,7 @@ def test_slash_commands_are_completed_from_what_the_server_says(without_model):
     assert {"/explain", "/where", "/help"} <= {command["word"] for command in offered}
     nv.keys("<Esc>cc/explain<C-s>")
     chat = Chat(nv)
-    chat.shows("- shop/price.py:1-1: the selected lines")  # what stands at the cursor of the file's window
+    chat.shows("shop/price.py:1-1: the selected lines")  # what stands at the cursor of the file's window
     assert asked(nv)[0]["position"] == {"line": 0, "character": 0}
 
 

@@ -36,7 +36,11 @@ function M.ask(question, range)
   local bufnr = vim.api.nvim_get_current_buf()
   local about = range and { bufnr = bufnr, first = range[1], last = range[2] }
   M._ensure()
-  if M._start(question, about) and #vim.fn.win_findbuf(chat.bufnr) == 0 then
+  if not M._is_free() then
+    return
+  end
+  M._start(question, about)
+  if #vim.fn.win_findbuf(chat.bufnr) == 0 then
     local before = vim.api.nvim_get_current_win()
     M.open()
     vim.api.nvim_set_current_win(before)
@@ -45,9 +49,11 @@ end
 
 --- Asks what is typed in the chat.
 function M.send()
+  M._ensure()
   local question = chat.text:typed()
-  if question ~= '' and M._start(question) then
+  if question ~= '' and M._is_free() then
     chat.text:set_typed('')
+    M._start(question)
   end
 end
 
@@ -130,11 +136,15 @@ function M.complete(find_start, base)
   return found
 end
 
-function M._start(question, about)
+--- One answer at a time: the next question may lean on this one.
+function M._is_free()
   if chat.stop then
-    notice.info('an answer is being written. <C-c> in the chat stops it, then ask again.')
-    return false
+    notice.info('an answer is being written. :Weft stop ends it, then ask again.')
   end
+  return not chat.stop
+end
+
+function M._start(question, about)
   local place = about and M._place(about)
   chat.text:ask(question, place, M._encoding())
   chat.text:set_busy('is asked ...  <C-c> stops')
@@ -165,7 +175,6 @@ function M._start(question, about)
     end,
   })
   chat.stop = not is_over and stop or nil
-  return true
 end
 
 function M._finish(question, outcome)
@@ -181,7 +190,7 @@ function M._finish(question, outcome)
   else
     chat.last = { question = question, citations = chat.text.citations, exhibits = {} }
     if outcome.stopped then
-      return chat.text:finish(vim.trim(chat.text:answer() .. '\n\n' .. STOPPED), nil, {})
+      return chat.text:finish(vim.trim(vim.trim(chat.text:answer()) .. '\n\n' .. STOPPED), nil, {})
     end
     chat.text:finish(nil, nil, { outcome.error })
     if chat.text:typed() == '' then
@@ -193,6 +202,9 @@ end
 --- What a person should know of an answer, below it.
 function M._notes(result)
   local notes = {}
+  if vim.trim(result.text) == '' then
+    table.insert(notes, 'The answer is empty. :Weft status says whether something is wrong; else ask in other words.')
+  end
   if result.model ~= '' then
     table.insert(notes, 'Written by ' .. result.model .. '.')
   end

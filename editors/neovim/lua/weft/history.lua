@@ -60,6 +60,8 @@ function M._request(params, use)
   client.request('weft/conversations', params, function(err, result)
     if err then
       notice.warn(err.message)
+    elseif not result or vim.tbl_isempty(result) then
+      notice.warn('the server stopped before it had answered. :Weft restart, then look again.')
     else
       use(result)
     end

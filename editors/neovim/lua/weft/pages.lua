@@ -89,7 +89,7 @@ function M._write(bufnr, page)
     for n, text in ipairs(vim.split(entry.text, '\r?\n')) do
       table.insert(lines, text)
       if n == 1 and entry.uri and entry.uri ~= vim.NIL and text:find('%S') then
-        linked[#lines] = { uri = entry.uri, range = entry.range, text = vim.trim(text) }
+        linked[#lines] = { uri = entry.uri, range = M._range(entry), text = vim.trim(text) }
       end
     end
   end
@@ -101,6 +101,14 @@ function M._write(bufnr, page)
     link.encoding = server and server.offset_encoding or 'utf-16'
     jump.add(bufnr, row - 1, lines[row]:find('%S') - 1, #lines[row], link)
   end
+end
+
+--- Where a line of a page leads; to the beginning of the file where it names no lines.
+function M._range(entry)
+  if entry.range and entry.range ~= vim.NIL then
+    return entry.range
+  end
+  return { start = { line = 0, character = 0 }, ['end'] = { line = 0, character = 0 } }
 end
 
 return M
