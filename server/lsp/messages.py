@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Literal
 
 import attrs
@@ -178,8 +179,9 @@ MESSAGE_TYPES: dict[str, type[Any]] = {
 }
 
 
+@cache
 def converter() -> Converter:
-    """The library's converter, which also reads our parameters."""
+    """The library's converter, which also reads our parameters. One for all: it keeps the code that it generates."""
     made: Converter = default_converter()  # type: ignore[no-untyped-call]
     for params in {InlineCompletionParams, *(own.params for own in OWN_MESSAGES)} - {None}:
         made.register_structure_hook(params, _reader(params, made))

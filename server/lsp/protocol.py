@@ -56,8 +56,13 @@ class WeftProtocol(LanguageServerProtocol):
         self.fm.add_builtin_feature(types.SHUTDOWN, self._shut_down)
         self.fm.add_builtin_feature(types.EXIT, self._exit)
 
-    def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]  # there it is cached
-        return MESSAGE_TYPES.get(method) or super().get_message_type(method)
+    # The library caches what these two say by the conversation, and so would keep each one, with its workspace.
+
+    def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]
+        return MESSAGE_TYPES.get(method) or types.METHOD_TO_TYPES.get(method, (None,))[0]
+
+    def get_result_type(self, method: str) -> type[Any] | None:  # type: ignore[override]
+        return types.METHOD_TO_TYPES.get(method, (None, None))[1]
 
     def receive(self, body: bytes) -> None:
         """Handle one message body. Never raises; if it holds a request, that request gets its answer."""
