@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+PLUGIN = Path(__file__).resolve().parents[3] / "editors" / "neovim"
+
 BEGUN = "from price import price_of\n\n\ndef checkout(basket):\n    total = "
 TYPED = "pri"
 GHOST = "ce_of(basket)"
@@ -245,9 +247,8 @@ def test_checkhealth_says_what_works(shop):
 
 
 def test_the_help_file_has_its_tags(shop, tmp_path):
-    plugin = Path(__file__).resolve().parents[3] / "editors" / "neovim"
     (tmp_path / "doc").mkdir()
-    for page in (plugin / "doc").glob("*.txt"):
+    for page in (PLUGIN / "doc").glob("*.txt"):
         (tmp_path / "doc" / page.name).write_bytes(page.read_bytes())
     shop.nv.command(f"helptags {tmp_path}/doc")
     tags = {line.split("\t")[0] for line in (tmp_path / "doc" / "tags").read_text().splitlines()}
@@ -256,9 +257,13 @@ def test_the_help_file_has_its_tags(shop, tmp_path):
         assert f":Weft-{name}" in tags
     for name in shop.nv.call("getcompletion", "<Plug>(weft-", "mapping"):
         assert name in tags
-    text = (tmp_path / "doc" / "weft.txt").read_text()
-    for key in shop.lua("return require('weft.config')._keys()"):
-        assert key.rpartition(".")[2] in text
+
+
+def test_the_help_file_shows_the_settings_as_they_are():
+    settings = (PLUGIN / "lua" / "weft" / "config.lua").read_text().partition("M.defaults = {")[2].partition("\n}\n")[0]
+    page = (PLUGIN / "doc" / "weft.txt").read_text()
+    shown = page.partition("require('weft').setup({\n")[2].partition("\n  })\n")[0]
+    assert [line.strip() for line in settings.strip().splitlines()] == [line.strip() for line in shown.splitlines()]
 
 
 def test_nothing_is_left_when_neovim_ends(neovim):
