@@ -108,9 +108,11 @@
 
 (defvar weft--streams (make-hash-table :test #'equal) "Buffers of the answers that are being written, by token.")
 (defvar-local weft--conversation "" "Where the next question goes on.")
+(defvar-local weft--answer-start nil "Where the answer begins that is being written.")
 
 (defun weft-ask (question)
-  "Ask Weft QUESTION about the repository; its answer streams into a buffer, with its citations as buttons."
+  "Ask Weft QUESTION about the repository.
+The answer streams into a buffer, and its citations follow as buttons."
   (interactive "sAsk Weft: ")
   (let* ((server (or (eglot-current-server) (user-error "Weft does not run here: M-x eglot")))
          (token (format "weft-%s" (gensym)))
@@ -118,9 +120,9 @@
          (done (lambda (text) (remhash token weft--streams) (with-current-buffer buffer (weft--append text)))))
     (with-current-buffer buffer
       (weft--append (format "\n> %s\n\n" question))
-      (setq-local weft--answer-start (copy-marker (point-max))))
+      (setq-local weft--answer-start (copy-marker (point-max)))
+      (set-window-point (display-buffer buffer) (point-max)))
     (puthash token buffer weft--streams)
-    (display-buffer buffer)
     (jsonrpc-async-request
      server :weft/ask
      (list :question question :conversationId (buffer-local-value 'weft--conversation buffer) :partialResultToken token)
@@ -128,8 +130,6 @@
      :success-fn (lambda (answer) (funcall done "\n") (with-current-buffer buffer (weft--cite answer)))
      :error-fn (lambda (err) (funcall done (format "\nWeft: %s\n" (plist-get err :message))))
      :timeout-fn (lambda () (funcall done "\nWeft: no answer in ten minutes\n")))))
-
-(defvar-local weft--answer-start nil "Where the answer begins that is being written.")
 
 (cl-defmethod eglot-handle-notification ((_server weft-server) (_method (eql '$/progress)) &key token value
                                          &allow-other-keys)

@@ -1,4 +1,4 @@
-;;; emacs_story.el --- What a person does in Emacs with the example weft.el  -*- lexical-binding: t -*-
+;;; emacs_story.el --- What a person does in Emacs set up as docs/editors.md says  -*- lexical-binding: t -*-
 
 ;; Run by test_emacs.py in a folder of its own. Prints a JSON object a line, which the test looks at.
 
@@ -6,7 +6,7 @@
 
 (require 'json)
 (setq weft-command (split-string (getenv "WEFT_COMMAND") "\n"))
-(load (getenv "WEFT_EL") nil t)
+(load (getenv "WEFT_INIT") nil t)
 (setq eglot-sync-connect 30 eglot-autoshutdown nil)
 
 (defun tell (name value)
@@ -31,10 +31,10 @@
 (search-forward "= pri")
 (completion-at-point)
 (tell 'list (buffer-string))
+(completion-in-region-mode -1) ; as after the next command of a person; it has Tab until then
 (search-backward "ce_of")
 (delete-region (point) (line-end-position))
 
-(weft-mode)
 (switch-to-buffer (current-buffer))
 (execute-kbd-macro "c")
 (timer-event-handler weft--timer) ; idle timers do not run without a keyboard
@@ -43,8 +43,9 @@
 (tell 'typed (ghost))
 (weft-complete)
 (wait-for #'ghost)
-(tell 'accepted (and (weft-accept) (buffer-string)))
-(tell 'nothing (weft-accept))
+(execute-kbd-macro (kbd "TAB"))
+(tell 'accepted (buffer-string))
+(tell 'left (weft-accept))
 (save-buffer)
 
 (weft-ask "where is price_of defined?")
