@@ -43,6 +43,9 @@ SETTINGS = {
 }
 
 
+# VS Code has no key of its own for taking a line; a person gives it one.
+KEYS = [{"key": "ctrl+alt+l", "command": "editor.action.inlineSuggest.acceptNextLine"}]
+
 # The same few lines in many files: the workspace model is sure of how they go on, on one line and on two.
 SHOP = {
     f"part_{number}.py": f"""\
@@ -225,6 +228,10 @@ class Window:
         """The visible lines of the editor that has the focus."""
         return self.wait(".monaco-editor.focused .view-lines")
 
+    def reads(self, text: str) -> None:
+        """Wait until the focused editor holds this; where it breaks its lines is its own affair."""
+        self._until(lambda: _run_on(text) in _run_on(self.lines()), f"an editor with {text!r}")
+
     def status(self) -> str:
         """What Weft's status item says."""
         return self.attribute(".statusbar-item[id^='weft.weft']", "aria-label") or ""
@@ -242,6 +249,10 @@ class Window:
         self.do("screenshot", path=str(path))
 
 
+def _run_on(text: str) -> str:
+    return "".join(text.split())
+
+
 class VSCode:
     """code-server with the extension installed, and the windows on it."""
 
@@ -250,8 +261,11 @@ class VSCode:
     ) -> None:
         self.home, self.environment, self.wire = home, environment, wire
         self.windows: list[Window] = []
+        self.kept: Window | None = None
+        """The window that tests share."""
         self._url, self._driver, self._until = url, driver, until
         self.set()
+        (home / "user" / "User" / "keybindings.json").write_text(json.dumps(KEYS))
 
     def set(self, machine: dict[str, Any] | None = None, **user: Any) -> None:
         """The settings, from now on: those of this machine (with the real server behind the relay), and the user's.
@@ -377,25 +391,32 @@ def vscode(
 
 
 @pytest.fixture(scope="session")
-def shop_window(vscode: VSCode, tmp_path_factory: pytest.TempPathFactory) -> Window:
-    """A window on a workspace of one folder, `shop`, that many tests share."""
+def shop_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace file with one folder, `shop`."""
     place = tmp_path_factory.mktemp("work")
     (place / "shop").mkdir()
     for name, text in SHOP.items():
         (place / "shop" / name).write_text(text)
     (place / "work.code-workspace").write_text(json.dumps({"folders": [{"path": "shop"}]}))
-    window = vscode.open(place / "work.code-workspace")
-    window.folder = place / "shop"
-    return window
+    return place / "work.code-workspace"
 
 
 @pytest.fixture
-def shop(shop_window: Window, vscode: VSCode) -> Iterator[Window]:
-    """The shared window; a test leaves no order, no setting and no editor behind."""
-    yield shop_window
+def shop(vscode: VSCode, shop_workspace: Path) -> Iterator[Window]:
+    """A window on the shop that tests share; each leaves no order, setting, editor, file or notice behind."""
+    window = vscode.kept
+    if window is None or window not in vscode.windows:
+        window = vscode.kept = vscode.open(shop_workspace)
+        window.folder = shop_workspace.parent / "shop"
+    yield window
     vscode.wire.order(blank=None, hold=None, freeze=None)
     vscode.set()
-    shop_window.close_editors()
+    window.close_editors()
+    for file in window.folder.iterdir():
+        if file.name not in SHOP:
+            file.unlink()
+    if window.notices():
+        window.command("Notifications: Clear All Notifications")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -403,10 +424,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
     """Of a test that failed, what its windows showed is kept."""
     report = yield
     vscode = getattr(item, "funcargs", {}).get("vscode")
-    if report.when == "call" and isinstance(vscode, VSCode):
-        if report.failed:
-            for number, window in enumerate(vscode.windows):
-                window.screenshot(ROOT / "tests/editors/artefacts/vscode/failed" / f"{item.name}-{number}.png")
+    if report.when == "call" and report.failed and isinstance(vscode, VSCode):
+        for number, window in enumerate(vscode.windows):
+            window.screenshot(ROOT / "tests/editors/artefacts/vscode/failed" / f"{item.name}-{number}.png")
     return report
 
 

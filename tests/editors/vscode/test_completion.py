@@ -1,0 +1,184 @@
+"""Grey text in the real VS Code: seen, taken in whole or in part, typed along, refused, silenced."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+BEGUN = """\
+from ledger import open_ledger
+from price import price_of
+
+
+def {name}(basket):
+    total = """
+TYPED = "pri"
+GHOST = "ce_of(basket)"
+BLOCK = "ledger.write(total)\n        ledger.close_day()"
+
+
+def begin(window, name):
+    """A new file with the cursor where `price_of(basket)` is due."""
+    text = BEGUN.format(name=name.removesuffix(".py"))
+    window.write(name, text)
+    window.go(6, 13)
+    return text
+
+
+def test_grey_text_from_the_workspace_appears_and_tab_takes_it(shop, vscode, picture):
+    mark = vscode.wire.now()
+    text = begin(shop, "taken.py")
+    shop.type(TYPED)
+    shop.shows(GHOST)
+    picture(shop, "ghost")
+    shop.press("Tab")
+    shop.gone(".ghost-text-decoration", GHOST)
+    assert shop.save("taken.py") == text + TYPED + GHOST
+    shown = vscode.wire.wait("weft/didShow", after=mark)["message"]["params"]["id"]
+    accepted = vscode.wire.wait("workspace/executeCommand", after=mark, sender="editor")["message"]["params"]
+    assert accepted["command"] == "weft.didAccept" and accepted["arguments"][0]["id"] == shown
+
+
+def test_a_server_that_answers_blanks_is_noticed(shop, vscode):
+    vscode.wire.order(blank=["textDocument/inlineCompletion"])
+    begin(shop, "blank.py")
+    mark = vscode.wire.now()
+    shop.type(TYPED)
+    vscode.wire.wait("textDocument/inlineCompletion", after=mark, sender="server")
+    with pytest.raises(AssertionError, match="waited for the grey text"):
+        shop.shows(GHOST, within_s=1)
+
+
+def begin_block(window, name):
+    """A new file with the cursor where two lines are due, but for the last space of their indentation."""
+    text = BEGUN.format(name=name.removesuffix(".py"))
+    text += "price_of(basket)\n    with open_ledger(basket) as ledger:\n       "
+    window.write(name, text)
+    window.go(8, 8)
+    return text + " "
+
+
+def test_a_block_of_several_lines_is_shown_and_taken(shop, picture):
+    text = begin_block(shop, "block.py")
+    shop.type(" ")
+    shop.shows(BLOCK)
+    picture(shop, "block")
+    shop.press("Tab")
+    assert shop.save("block.py") == text + BLOCK
+
+
+def test_typing_along_keeps_the_rest_and_escape_puts_it_away(shop, vscode):
+    text = begin(shop, "along.py")
+    shop.type(TYPED)
+    shop.shows(GHOST)
+    for end in range(1, 4):
+        shop.type(GHOST[end - 1])
+        shop.shows(GHOST[end:])
+    shop.press("Escape")
+    shop.shows(None)
+    assert shop.save("along.py") == text + TYPED + GHOST[:3]
+
+
+def test_a_word_can_be_taken(shop, vscode):
+    mark = vscode.wire.now()
+    text = begin(shop, "word.py")
+    shop.type(TYPED)
+    shop.shows(GHOST)
+    shop.press("Control+ArrowRight")
+    shop.shows(GHOST[len("ce_of") :])
+    assert shop.save("word.py") == text + TYPED + "ce_of"
+    told = vscode.wire.wait("weft/didPartiallyAccept", after=mark)["message"]["params"]
+    assert told["acceptedLength"] == len("ce_of")
+
+
+def test_a_line_can_be_taken(shop, vscode):
+    mark = vscode.wire.now()
+    text = begin_block(shop, "line.py")
+    shop.type(" ")
+    shop.shows(BLOCK)
+    shop.press("Control+Alt+l")
+    line, _, rest = BLOCK.partition("\n")
+    shop.shows(rest)
+    told = vscode.wire.wait("weft/didPartiallyAccept", after=mark)["message"]["params"]
+    assert shop.save("line.py") == text + line + "\n"
+    assert told["acceptedLength"] == len(line + "\n")
+
+
+def test_what_was_taken_stands_in_the_statistics(shop, vscode):
+    """The server writes them when it ends, which a restart makes it do."""
+    mark = vscode.wire.now()
+    begin(shop, "counted.py")
+    shop.type(TYPED)
+    shop.shows(GHOST)
+    before = taken(vscode)
+    shop.press("Control+ArrowRight")
+    vscode.wire.wait("weft/didPartiallyAccept", after=mark)
+    shop.command("Weft: Restart Server")
+    vscode.wire.wait("ended", after=mark)
+    vscode.wire.wait("weft/didChangeStatus", lambda status: status["kind"] == "ready", after=mark)
+    assert taken(vscode) > before
+
+
+def taken(vscode):
+    """How many completions in Python were taken in part, of all servers that have ended."""
+    command = [sys.executable, "-m", "weft", "stats", "--json"]
+    done = subprocess.run(command, env=vscode.environment, capture_output=True, text=True, cwd=vscode.home)
+    return json.loads(done.stdout)["partlyAccepted"].get("python", 0)
+
+
+def test_turned_off_for_a_language_it_is_silent_and_answers_who_asks(shop, vscode):
+    begin(shop, "off.py")
+    shop.command("Weft: Turn Completions On or Off")
+    shop.click(".quick-input-widget .monaco-list-row", "in python files")
+    shop.wait(".notification-toast", "turned off in python files")
+    mark = vscode.wire.now()
+    shop.type(TYPED)
+    shop.command("Trigger Inline Suggestion")
+    shop.shows(GHOST)
+    kinds = {
+        note["message"]["params"]["context"]["triggerKind"]
+        for note in vscode.wire.said("textDocument/inlineCompletion", after=mark, sender="editor")
+    }
+    assert kinds == {1}, "only the one that was asked for, none for a key"
+    shop.command("Weft: Turn Completions On or Off")
+    shop.click(".quick-input-widget .monaco-list-row", "in python files")
+    shop.wait(".notification-toast", "turned on in python files")
+
+
+def test_windows_line_ends_and_wide_characters_leave_no_mark(shop):
+    text = BEGUN.format(name="crlf").replace("    total = ", "    '🦩🦩'; total = ").replace("\n", "\r\n")
+    shop.write("crlf.py", text)
+    shop.go(6, 1)
+    shop.press("End")
+    shop.type(TYPED)
+    shop.command("Trigger Inline Suggestion")
+    shop.shows(GHOST)
+    shop.press("Tab")
+    assert shop.save("crlf.py") == text + TYPED + GHOST
+
+
+def test_a_folder_that_is_added_is_indexed_and_used(shop, vscode):
+    second = shop.folder.parent / "harbour"
+    second.mkdir()
+    for number in range(6):
+        (second / f"ship_{number}.py").write_text(
+            f"def sail_{number}(ship):\n    return hoist_anchor(ship, 'slowly')\n"
+        )
+    mark = vscode.wire.now()
+    workspace = shop.folder.parent / "work.code-workspace"
+    workspace.write_text(json.dumps({"folders": [{"path": "shop"}, {"path": "harbour"}]}))
+    added = vscode.wire.wait("workspace/didChangeWorkspaceFolders", after=mark)["message"]["params"]["event"]["added"]
+    assert [folder["name"] for folder in added] == ["harbour"]
+    vscode.wire.wait("weft/didChangeStatus", lambda s: s["kind"] == "ready" and len(s["folders"]) == 2, after=mark)
+    (second / "tug.py").write_text("def pull(ship):\n    return ")
+    shop.open("../harbour/tug.py")
+    shop.go(2, 12)
+    shop.type("hoi")
+    shop.shows("st_anchor(ship, 'slowly')")
+    # Without it, it is the shop alone again.
+    mark = vscode.wire.now()
+    workspace.write_text(json.dumps({"folders": [{"path": "shop"}]}))
+    vscode.wire.wait("weft/didChangeStatus", lambda s: s["kind"] == "ready" and len(s["folders"]) == 1, after=mark)
