@@ -27,7 +27,6 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
     vscode.languages.registerDocumentLinkProvider({ scheme: SCHEME }, this),
     vscode.commands.registerCommand("weft.openPlace", openPlace),
-    vscode.workspace.onDidCloseTextDocument(({ uri }) => this.pages.delete(uri.toString())),
   ];
 
   constructor(private readonly server: Server) {}
