@@ -1,6 +1,7 @@
 """One server for several editor windows: real processes, from the first window to the last one out."""
 
 import asyncio
+import gc
 import os
 import random
 import signal
@@ -8,14 +9,18 @@ import socket
 import stat
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
 from lsprotocol import types
 from weft.server import relay as relaying
 from weft.server import shared_place as placing
+from weft.server.lsp.serve import converse
+from weft.server.lsp.server import WeftServer
 from weft.server.shared_control import log_file
 from weft.server.shared_place import NotShared, SharedPlace, connect, shared_place
+from weft.server.workspaces import Workspaces
 
 SHOP = "\n".join(
     f"""
@@ -438,3 +443,25 @@ logging.getLogger("weft").warning("the last")
 def test_the_log_is_kept_with_the_cache(monkeypatch, tmp_path, place):
     monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path))
     assert log_file(place) == tmp_path / "log" / "shared-test.log"
+
+
+def test_a_conversation_that_has_ended_is_not_kept():
+    class Nowhere:
+        def write(self, data):
+            pass
+
+        def close(self):
+            pass
+
+    async def converse_once():
+        server = WeftServer(Workspaces())
+        server.protocol.set_writer(Nowhere())
+        messages = asyncio.StreamReader()
+        for body in (b'{"id": 1, "method": "initialize", "params": {"capabilities": {}}}', b'{"method": "exit"}'):
+            messages.feed_data(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+        await converse(server, messages)
+        return weakref.ref(server)
+
+    gone = asyncio.run(converse_once())
+    gc.collect()
+    assert gone() is None
