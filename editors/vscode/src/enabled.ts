@@ -9,6 +9,8 @@ export function isEnabled(document: vscode.TextDocument): boolean {
 }
 
 interface Choice extends vscode.QuickPickItem {
+  readonly where: string;
+  readonly turnsOn: boolean;
   readonly turn: () => Thenable<void>;
 }
 
@@ -21,22 +23,24 @@ export async function toggle(): Promise<void> {
   });
   if (picked === undefined) return;
   await picked.turn();
-  const after = document === undefined ? "" : ` In this file they are ${isEnabled(document) ? "on" : "off"} now.`;
-  void vscode.window.showInformationMessage(`Weft: completions are turned ${picked.label.toLowerCase().replace(/^turn /, "")}.${after}`);
+  const state = (isOn: boolean) => (isOn ? "on" : "off");
+  const stays = document !== undefined && isEnabled(document) !== picked.turnsOn;
+  const exception = stays ? ` In this file they stay ${state(!picked.turnsOn)}: a closer setting says so.` : "";
+  void vscode.window.showInformationMessage(`Weft: completions are turned ${state(picked.turnsOn)} ${picked.where}.${exception}`);
 }
 
 function choices(document: vscode.TextDocument | undefined): Choice[] {
   const everywhere = vscode.workspace.getConfiguration("weft", null);
   const isOnEverywhere = everywhere.inspect<boolean>("enabled")?.globalValue ?? true;
   const found = [
-    choice(isOnEverywhere, "everywhere", "$(globe)", (on) => everywhere.update("enabled", on, vscode.ConfigurationTarget.Global)),
+    choice(isOnEverywhere, "everywhere", "globe", (on) => everywhere.update("enabled", on, vscode.ConfigurationTarget.Global)),
   ];
   if (document === undefined) return found;
   const { languageId } = document;
   const inLanguage = vscode.workspace.getConfiguration("weft", { languageId });
   const isOnInLanguage = inLanguage.inspect<boolean>("enabled")?.globalLanguageValue ?? isOnEverywhere;
   found.push(
-    choice(isOnInLanguage, `in ${languageId} files`, "$(code)", (on) =>
+    choice(isOnInLanguage, `in ${languageId} files`, "code", (on) =>
       inLanguage.update("enabled", on, vscode.ConfigurationTarget.Global, true),
     ),
   );
@@ -44,7 +48,7 @@ function choices(document: vscode.TextDocument | undefined): Choice[] {
   if (folder !== undefined) {
     const inFolder = vscode.workspace.getConfiguration("weft", folder.uri);
     found.push(
-      choice(inFolder.get<boolean>("enabled", true), `in the folder ${folder.name}`, "$(folder)", (on) =>
+      choice(inFolder.get<boolean>("enabled", true), `in the folder ${folder.name}`, "folder", (on) =>
         inFolder.update("enabled", on, vscode.ConfigurationTarget.WorkspaceFolder),
       ),
     );
@@ -54,9 +58,11 @@ function choices(document: vscode.TextDocument | undefined): Choice[] {
 
 function choice(isOn: boolean, where: string, icon: string, turn: (on: boolean) => Thenable<void>): Choice {
   return {
+    where,
+    turnsOn: !isOn,
     label: `Turn ${isOn ? "off" : "on"} ${where}`,
     description: isOn ? "on now" : "off now",
-    iconPath: new vscode.ThemeIcon(icon.slice(2, -1)),
+    iconPath: new vscode.ThemeIcon(icon),
     turn: () => turn(!isOn),
   };
 }

@@ -67,7 +67,7 @@ function commands(context: vscode.ExtensionContext, { server, inline, status, pa
     "weft.restart": () => server.restart(),
     "weft.install": (proposed?: string) => install(context, server, proposed),
     "weft.choose": choose,
-    "weft.guide": () => vscode.commands.executeCommand("workbench.action.openWalkthrough", `${context.extension.id}#weft.start`),
+    "weft.guide": () => vscode.commands.executeCommand("workbench.action.openWalkthrough", `${context.extension.id}#start`),
     "weft.openSettings": (query?: string) =>
       vscode.commands.executeCommand("workbench.action.openSettings", query ?? `@ext:${context.extension.id}`),
   };

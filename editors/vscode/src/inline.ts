@@ -104,18 +104,18 @@ export class Inline implements vscode.Disposable {
 
   /** Remember what is given, and tell the server that it is seen, where it is. */
   private give(document: vscode.TextDocument, place: Place, items: vscode.InlineCompletionItem[]): vscode.InlineCompletionItem[] {
-    const [first] = items;
+    const [first, ...others] = items;
+    const known = this.given?.uri === place.uri ? this.given : undefined;
+    const rest = first && known?.offer.restOf(textOf(first));
+    if (known !== undefined && others.length === 0 && (rest !== undefined || known.offer.staysShown)) {
+      // The rest of what is shown already is the same completion: it was seen once and is taken once.
+      const about = first?.command?.arguments?.[0] as About | undefined;
+      if (first?.command !== undefined && rest !== undefined) first.command.arguments = [{ ...about, id: rest.id }];
+      this.given = { ...known, ...place };
+      return items;
+    }
     if (first === undefined) {
       this.given = undefined;
-      return [];
-    }
-    const known = this.given?.uri === place.uri ? this.given : undefined;
-    const rest = items.length === 1 ? known?.offer.restOf(textOf(first)) : undefined;
-    if (known !== undefined && rest !== undefined) {
-      // The rest of what is shown already is the same completion: it was seen once and is taken once.
-      const about = first.command?.arguments?.[0] as About | undefined;
-      if (first.command !== undefined) first.command.arguments = [{ ...about, id: rest.id }];
-      this.given = { ...known, ...place };
       return items;
     }
     const offered = items.map((item) => ({ id: idOf(item), text: textOf(item) }));

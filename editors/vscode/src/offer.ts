@@ -20,6 +20,7 @@ const PAIRS = new Set(["()", "[]", "{}", "<>", '""', "''", "``"]);
 
 export class Offer {
   private length = 0;
+  private isPartlyTaken = false;
   private current: readonly OfferedItem[];
 
   constructor(items: readonly OfferedItem[]) {
@@ -37,11 +38,16 @@ export class Offer {
    */
   changed(sinceStart: string, inserted: string): Taken | undefined {
     const written = withLineFeeds(sinceStart);
-    const isPiece = isTakenAtOnce(withLineFeeds(inserted)) && written.length > this.length;
+    this.isPartlyTaken = isTakenAtOnce(withLineFeeds(inserted)) && written.length > this.length;
     this.current = this.current.filter(({ text }) => text.length > written.length && text.startsWith(written));
     this.length = written.length;
     const first = this.current[0];
-    return isPiece && first !== undefined ? { id: first.id, acceptedLength: written.length } : undefined;
+    return this.isPartlyTaken && first !== undefined ? { id: first.id, acceptedLength: written.length } : undefined;
+  }
+
+  /** Who takes a piece goes on seeing the rest, whatever else is offered there meanwhile. */
+  get staysShown(): boolean {
+    return this.isOpen && this.isPartlyTaken;
   }
 
   /** The item that `text` is the rest of. */

@@ -53,3 +53,12 @@ test("of several candidates the one that is taken is told", () => {
   const shown = offer("price_of(basket)", "print(basket)");
   assert.deepEqual(shown.changed("print", "print"), { id: "1", acceptedLength: 5 });
 });
+
+test("who takes a piece keeps seeing the rest, who types sees what comes", () => {
+  const shown = offer("total = price_of(basket)");
+  assert.equal(shown.staysShown, false);
+  shown.changed("total", "total");
+  assert.equal(shown.staysShown, true);
+  shown.changed("total ", " ");
+  assert.equal(shown.staysShown, false);
+});
