@@ -19,7 +19,7 @@ local WELL_AFTER_MS = 60000
 local listeners = {}
 local unanswered = {}
 local waiting = {}
-local life = { wanted = false, failure = nil, n_ends = 0, started_at = 0, restarting = nil }
+local life = { wanted = false, failure = nil, n_running = 0, n_ends = 0, started_at = 0, restarting = nil }
 
 --- Attaches to every buffer there is and will be. Says once what is missing.
 function M.enable()
@@ -50,6 +50,7 @@ function M.disable()
   for _, client in ipairs(compat.clients(NAME)) do
     compat.call(client, 'stop')
   end
+  M._answer_all("Weft's server was ended before it answered.")
 end
 
 --- A new server, for whatever reason, with another chance for one that was given up.
@@ -59,7 +60,7 @@ function M.restart()
   life.n_ends = 0
   -- The old one may still be saying goodbye.
   local function when_gone(n_tries)
-    if #compat.clients(NAME) == 0 or n_tries == 0 then
+    if life.n_running == 0 or n_tries == 0 then
       return M.enable()
     end
     vim.defer_fn(function()
@@ -165,6 +166,9 @@ function M._config(command)
     init_options = settings,
     settings = { weft = settings },
     handlers = M._handlers(),
+    before_init = function()
+      life.n_running = life.n_running + 1
+    end,
     on_init = M._ready,
     on_attach = function(client, bufnr)
       M._tell('attach', client, bufnr)
@@ -326,21 +330,30 @@ function M._answer(entry, err, result)
   entry.handler(err, result)
 end
 
+function M._answer_all(message)
+  local left = unanswered
+  unanswered, waiting = {}, {}
+  for entry in pairs(left) do
+    M._answer(entry, { code = -32001, message = message })
+  end
+end
+
 --- The process is gone: whoever waits is told, and it is started again unless it was meant to end.
 M._ended = vim.schedule_wrap(function(code, signal)
   -- Neovim itself is going.
   if vim.v.exiting ~= vim.NIL then
     return
   end
+  life.n_running = life.n_running - 1
   local how = signal ~= 0 and 'signal ' .. signal or 'exit status ' .. code
   log.add(life.wanted and 1 or 3, 'The server ended: ' .. how .. '.')
-  local left = unanswered
-  unanswered, waiting = {}, {}
-  for entry in pairs(left) do
-    M._answer(entry, { code = -32001, message = "Weft's server ended (" .. how .. ') before it answered.' })
+  -- One that was slow to end, and its successor runs.
+  if life.n_running > 0 then
+    return
   end
+  M._answer_all("Weft's server ended (" .. how .. ') before it answered.')
   M._tell('ended')
-  if life.wanted and #compat.clients(NAME) == 0 then
+  if life.wanted then
     M._start_again(how)
   end
 end)
@@ -376,11 +389,7 @@ function M._fail(message)
   life.failure = message
   log.add(1, message)
   notice.warn_once(message)
-  local left = unanswered
-  unanswered, waiting = {}, {}
-  for entry in pairs(left) do
-    M._answer(entry, { code = -32001, message = message })
-  end
+  M._answer_all(message)
   M._tell('failed', message)
 end
 
