@@ -16,7 +16,8 @@ const MODEL = {
   tooltip: "Questions are answered from this repository alone, as @weft does.",
   maxInputTokens: 8000,
   maxOutputTokens: 2000,
-  capabilities: {},
+  // It calls no tools. But VS Code offers its agent mode, which the chat opens in, only models that say they do.
+  capabilities: { toolCalling: true },
 };
 
 // Newer than the oldest VS Code that Weft runs in, so they are looked for.

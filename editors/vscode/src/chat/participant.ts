@@ -36,12 +36,14 @@ export function registerParticipant(context: vscode.ExtensionContext, server: Se
     }
     return { metadata: { conversationId: answer.conversationId } };
   });
-  participant.iconPath = vscode.Uri.joinPath(context.extensionUri, "media", "icon.svg");
+  participant.iconPath = vscode.Uri.joinPath(context.extensionUri, "media", "icon.png");
   return participant;
 }
 
 function questionOf(request: vscode.ChatRequest): string {
-  return request.command ? `/${request.command} ${request.prompt}`.trim() : request.prompt;
+  // The name stays in the box for the next question; who types it again means no more than once.
+  const prompt = request.prompt.replace(/^@weft\b\s*/, "");
+  return request.command ? `/${request.command} ${prompt}`.trim() : prompt;
 }
 
 /** Lines that the person added to the question. */
@@ -93,8 +95,7 @@ class AnswerInChat {
     this.show(this.fences.end());
     this.conversationId = result.conversationId;
     for (const note of result.notes) {
-      this.stream.markdown("\n\n");
-      this.stream.markdown(new vscode.MarkdownString().appendText(note));
+      this.stream.markdown(`\n\n${asPlainText(note)}`);
     }
     for (const citation of result.citations) {
       const location = locationOf(citation);
@@ -113,6 +114,11 @@ class AnswerInChat {
       else this.stream.markdown(piece.text);
     }
   }
+}
+
+/** Names of files and models hold marks of Markdown. */
+function asPlainText(text: string): string {
+  return text.replace(/[\\`*_[\]#<>~|!&]/g, "\\$&");
 }
 
 function locationOf(citation: Citation | undefined): vscode.Location | undefined {

@@ -26,7 +26,9 @@ export interface Turn {
   evidence: readonly Evidence[];
   notes: readonly string[];
   model: string;
-  /** What the server says while nothing is written yet. */
+  /** The question as it was taken, where that is another: with the name that "it" stands for put in. */
+  takenAs: string;
+  /** What the server says of its work. */
   progress: string;
   /** Why there is no answer, and the next step. */
   error: string;
@@ -76,7 +78,7 @@ export function reduce(chat: Chat, event: ChatEvent): Chat {
       return writing(chat, () => ({ answer: "", citations: [] }));
     case "answered":
       // Nothing is kept of a conversation that was forgotten, or with history switched off: then the next one is new.
-      return { ...writing(chat, () => answered(event.result)), conversationId: event.result.conversationId };
+      return { ...writing(chat, (turn) => answered(turn.question, event.result)), conversationId: event.result.conversationId };
     case "stopped":
       return writing(chat, () => ({ state: "stopped", progress: "" }));
     case "failed": {
@@ -117,12 +119,13 @@ function newTurn(question: string, attachment: Attachment | null): Turn {
     evidence: [],
     notes: [],
     model: "",
+    takenAs: "",
     progress: "",
     error: "",
   };
 }
 
-function answered(result: AskResult): Partial<Turn> {
+function answered(question: string, result: AskResult): Partial<Turn> {
   return {
     state: "answered",
     answer: result.text,
@@ -131,6 +134,7 @@ function answered(result: AskResult): Partial<Turn> {
     evidence: result.exhibits,
     notes: result.notes,
     model: result.model,
+    takenAs: question.startsWith("/") || result.question === question ? "" : result.question,
     progress: "",
   };
 }

@@ -22,6 +22,9 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   private readonly session: Session;
   private readonly listening: vscode.Disposable;
   private view: vscode.WebviewView | undefined;
+  /** The page listens; one that is hidden is gone and begins anew. */
+  private isReady = false;
+  private wantsFocus = false;
   /** From the history, until the server is there to ask for it. */
   private toReopen: string;
   private searched = "";
@@ -52,13 +55,18 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     const roots = ["dist", "media"].map((folder) => vscode.Uri.joinPath(this.context.extensionUri, folder));
     view.webview.options = { enableScripts: true, localResourceRoots: roots };
     view.webview.onDidReceiveMessage((message: ToExtension) => this.handle(message));
-    view.onDidDispose(() => (this.view = undefined));
+    view.onDidChangeVisibility(() => (this.isReady &&= view.visible));
+    view.onDidDispose(() => {
+      this.view = undefined;
+      this.isReady = false;
+    });
     view.webview.html = this.page(view.webview);
   }
 
   async focus(): Promise<void> {
+    this.wantsFocus = true;
     await vscode.commands.executeCommand(`${VIEW}.focus`);
-    this.post({ type: "focus" });
+    this.focusPage();
   }
 
   async beginAnew(): Promise<void> {
@@ -81,8 +89,10 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   private async handle(message: ToExtension): Promise<void> {
     switch (message.type) {
       case "ready":
+        this.isReady = true;
         this.post({ type: "chat", chat: this.session.chat });
         this.post({ type: "commands", commands: this.server.slashCommands });
+        this.focusPage();
         return this.reopen();
       case "ask":
         this.toReopen = "";
@@ -116,6 +126,12 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       case "log":
         return vscode.commands.executeCommand("weft.log");
     }
+  }
+
+  private focusPage(): void {
+    if (!this.isReady || !this.wantsFocus) return;
+    this.wantsFocus = false;
+    this.post({ type: "focus" });
   }
 
   /** Goes on where the window was closed, as soon as a server is there. */

@@ -38,7 +38,7 @@ const historyButton = button("History", () => (past.isOpen ? closeHistory() : op
   "aria-controls": "history",
 });
 const newButton = button("New", () => begin(), { id: "new", class: "secondary", "aria-label": "New conversation" });
-const bar = element("header", {}, element("h1", {}, "Weft"), historyButton, newButton);
+const bar = element("header", {}, element("h1", { class: "unseen" }, "Weft"), historyButton, newButton);
 
 const turns = new TurnList(log, announcer, {
   openPlace: (turn, list, index) => tell({ type: "openPlace", turn, list, index }),

@@ -60,8 +60,8 @@ export class TurnList {
 class TurnView {
   readonly root: HTMLElement;
   private readonly blocks: BlockList;
-  private readonly answer: HTMLElement;
-  private readonly foot: HTMLElement;
+  private readonly head = element("p", { class: "about" });
+  private readonly foot = element("div", { class: "foot" });
   private readonly sentences = new Sentences();
   private shown: Turn | undefined;
   private wasLast = false;
@@ -73,16 +73,15 @@ class TurnView {
   ) {
     const id = `question-${number}`;
     const about = turn.attachment ? [element("p", { class: "about" }, `About ${turn.attachment.label}`)] : [];
-    this.answer = element("div", { class: "answer" });
-    this.foot = element("div", { class: "foot" });
+    const answer = element("div", { class: "answer" });
     const question = element("h2", { id, class: "question" }, turn.question);
-    this.root = element("article", { "aria-labelledby": id }, question, ...about, this.answer, this.foot);
+    this.root = element("article", { "aria-labelledby": id }, question, ...about, this.head, answer, this.foot);
     const openCitation = (index: number): void => {
       const nCitations = this.shown?.citations.length ?? 0;
       if (index < nCitations) actions.openPlace(number, "citations", index);
       else actions.openPlace(number, "evidence", index - nCitations);
     };
-    this.blocks = new BlockList(this.answer, { openCitation, copy: actions.copy });
+    this.blocks = new BlockList(answer, { openCitation, copy: actions.copy });
   }
 
   /** What has to be said of this turn to somebody who does not see it. */
@@ -91,11 +90,12 @@ class TurnView {
     const isChanged = turn !== this.shown;
     this.wasLast = isLast;
     this.shown = turn;
-    this.root.dataset["state"] = turn.state;
+    this.root.dataset["state"] = turn.isFound ? turn.state : "not-found";
     this.root.setAttribute("aria-busy", String(turn.state === "writing"));
     const blocks = parse(turn.answer);
     // An answer that cites nothing names places of its evidence.
     this.blocks.show(withPlaces(blocks, [...turn.citations, ...turn.evidence]));
+    this.head.textContent = headOf(turn);
     this.foot.replaceChildren(...this.footOf(turn, isLast));
     if (!isChanged) return "";
     const isWhole = turn.state !== "writing";
@@ -104,13 +104,9 @@ class TurnView {
   }
 
   private footOf(turn: Turn, isLast: boolean): Node[] {
-    if (turn.state === "writing") {
-      return turn.answer && !turn.progress ? [] : [element("p", { class: "progress" }, turn.progress || NOT_YET)];
-    }
     const parts: Node[] = [];
     if (turn.state === "stopped") parts.push(element("p", { class: "stopped" }, "Stopped here."));
     if (turn.state === "failed") parts.push(this.failed(turn, isLast));
-    if (!turn.isFound) this.root.dataset["state"] = "not-found";
     if (turn.notes.length) {
       const notes = turn.notes.map((note) => element("li", {}, note));
       parts.push(element("ul", { class: "notes", "aria-label": "Notes" }, ...notes));
@@ -142,6 +138,11 @@ class TurnView {
     const summary = element("summary", {}, `Evidence: ${all.length} ${all.length === 1 ? "place" : "places"}, best first`);
     return element("details", { class: "evidence" }, summary, element("ol", {}, ...items));
   }
+}
+
+function headOf(turn: Turn): string {
+  if (turn.state !== "writing") return turn.takenAs && `Asked as: ${turn.takenAs}`;
+  return turn.progress || (turn.answer ? "" : NOT_YET);
 }
 
 function endOf(turn: Turn): string {
