@@ -46,12 +46,12 @@ def test_ghost_text_from_the_workspace_appears_and_tab_takes_it(shop):
     shop.keys("<Tab>")
     shop.has(BEGUN + TYPED + GHOST)
     shop.keys("<Esc>:write<CR>")
-    shop.wait(lambda: (shop.folder / "taken.py").exists(), "the file")
-    assert (shop.folder / "taken.py").read_text() == BEGUN + TYPED + GHOST + "\n"
+    path = shop.folder / "taken.py"
+    shop.wait(lambda: path.exists() and path.read_text() == BEGUN + TYPED + GHOST + "\n", "the saved file")
     shown = shop.wire.wait("weft/didShow", after=mark)["message"]["params"]["id"]
     accepted = shop.wire.wait("workspace/executeCommand", after=mark, sender="editor")["message"]["params"]
     assert accepted["command"] == "weft.didAccept" and accepted["arguments"][0]["id"] == shown
-    (shop.folder / "taken.py").unlink()
+    path.unlink()
 
 
 def test_a_server_that_answers_blanks_is_noticed(shop):
@@ -74,7 +74,6 @@ def test_tab_without_ghost_text_is_a_tab(shop):
 def test_a_block_of_several_lines_is_shown_and_taken(shop):
     text = BEGUN + "price_of(basket)\n    with open_ledger(basket) as ledger:\n        "
     begin(shop, "block.py", text)
-    shop.keys(" <BS>")
     shop.shows(BLOCK)
     plug(shop, "accept")
     shop.has(text + BLOCK)
@@ -84,7 +83,6 @@ def test_a_block_of_several_lines_is_shown_and_taken(shop):
 def test_a_line_of_several_can_be_taken_and_the_rest_stays(shop):
     text = BEGUN + "price_of(basket)\n    with open_ledger(basket) as ledger:\n        "
     begin(shop, "lines.py", text)
-    shop.keys(" <BS>")
     shop.shows(BLOCK)
     first, _, second = BLOCK.partition("\n")
     plug(shop, "accept-line")
@@ -126,6 +124,28 @@ def test_the_screen_shows_the_line_as_it_will_be(shop, line, column, text, n_rep
     assert rows[1 + len(screen)].startswith("~")
     shop.lua("require('weft.draw').clear(0)")
     assert shop.screen()[1:3] == [line.replace("\t", " " * 8), "~"]
+
+
+def test_what_is_replaced_goes_when_the_whole_is_taken(shop):
+    begin(shop, "replaced.py", BEGUN + "f(old, x)")
+    shop.keys("<Left>" * len("old, x)"))
+    shop.wait(lambda: shop.nv.current.window.cursor[1] == len("    total = f("), "the cursor")
+    # Neovim's own display shows nothing before it has asked once.
+    plug(shop, "trigger")
+    shop.wait(lambda: shop.notices() or shop.ghost(), "an answer")
+    shop.lua(
+        """
+        local row, col, line = require('weft.ghost').cursor()
+        local range = { start = { line = row, character = col }, ['end'] = { line = row, character = col + 3 } }
+        local item = { insertText = 'new, z', range = range }
+        local suggestion = require('weft.suggestion').from_item(item, 'utf-8', row, col, line)
+        require('weft.accept').display().show({ suggestion }, 1)
+        """
+    )
+    plug(shop, "accept-word")
+    shop.has(BEGUN + "f(newold, x)")
+    plug(shop, "accept")
+    shop.has(BEGUN + "f(new, z, x)")
 
 
 def test_what_is_typed_along_keeps_the_rest_without_an_answer(shop):
@@ -226,8 +246,7 @@ def test_files_with_carriage_returns_keep_them(shop):
     path.write_text(text, newline="")
     shop.edit("dos.py")
     assert shop.nv.eval("&fileformat") == "dos"
-    shop.append(" ")
-    shop.keys("<BS>")
+    shop.append()
     shop.shows(BLOCK)
     plug(shop, "accept")
     shop.keys("<Esc>:write<CR>")
@@ -262,6 +281,19 @@ def test_a_late_answer_is_not_shown(shop):
     assert "LATE" not in (shop.ghost() or "")
     assert shop.lua("return require('weft').accept()") in (True, False)
     assert "LATE" not in shop.text()
+
+
+def test_a_function_of_the_settings_that_fails_is_told_once(shop):
+    shop.lua("require('weft.config').options.ghost.when = function() error('mine') end")
+    begin(shop, "fails.py")
+    shop.keys(TYPED)
+    shop.shows(GHOST)
+    (notice,) = shop.notices()
+    assert '"ghost.when" in setup failed' in notice and "mine" in notice
+    shop.lua("require('weft.config').options.ghost.when = function() return false end")
+    shop.keys("c")
+    shop.wait(lambda: not shop.lua("return require('weft').is_visible()"), "no ghost text")
+    shop.lua("require('weft.config').options.ghost.when = nil")
 
 
 @pytest.mark.parametrize("keys", ["qq", ":setlocal buftype=nofile<CR>", ":setlocal nomodifiable<CR>"])

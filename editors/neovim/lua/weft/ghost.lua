@@ -28,7 +28,11 @@ function M.enable(group)
     vim.api.nvim_create_autocmd(events, { group = group, callback = fn })
   end
   timer = timer or compat.uv.new_timer()
-  on({ 'InsertEnter', 'TextChangedI', 'CursorMovedI', 'TextChangedP' }, M.update)
+  on({ 'TextChangedI', 'CursorMovedI', 'TextChangedP' }, M.update)
+  -- These come just before insert mode, or the menu's end.
+  on({ 'InsertEnter', 'CompleteDone' }, function()
+    vim.schedule(M.update)
+  end)
   on({ 'InsertLeave', 'BufLeave', 'CmdlineEnter' }, M.clear)
 end
 

@@ -4,6 +4,7 @@
 -- Knows no server.
 
 local config = require('weft.config')
+local notice = require('weft.notice')
 
 local M = {}
 
@@ -23,7 +24,7 @@ function M.is_enabled(bufnr)
   end
   local enabled = config.options.enabled
   if type(enabled) == 'function' then
-    return enabled(bufnr) ~= false
+    return M._says(enabled, 'enabled', bufnr)
   end
   return enabled
 end
@@ -56,10 +57,19 @@ function M.may_show(invoked)
   if vim.fn.pumvisible() == 1 and not options.popup_menu then
     return false
   end
-  if options.when and options.when(bufnr) == false then
+  if options.when and not M._says(options.when, 'ghost.when', bufnr) then
     return false
   end
   return invoked or (options.auto and M.is_enabled(bufnr))
+end
+
+--- What a person's own function says; one that fails says yes, and the failure is told once.
+function M._says(fn, setting, bufnr)
+  local ok, said = pcall(fn, bufnr)
+  if not ok then
+    notice.warn_once('"' .. setting .. '" in setup failed: ' .. tostring(said))
+  end
+  return not ok or said ~= false
 end
 
 return M
