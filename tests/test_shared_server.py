@@ -244,6 +244,12 @@ def test_a_window_whose_settings_change_goes_its_own_way_and_comes_back(windows,
             await until(lambda: windows.server().workspaces == n_workspaces)  # noqa: B023
             item = await second.complete("new.py", LINE, COLUMN)
             assert (item is not None) == (n_workspaces == 1)
+        for enabled in (False, True, False, True):  # without waiting for what comes of it
+            change = types.DidChangeConfigurationParams({"completion": {"enabled": enabled}})
+            second.settings = {"completion": {"enabled": enabled}}
+            second.client.workspace_did_change_configuration(change)
+        await until(lambda: windows.server().workspaces == 1)
+        assert (await second.complete("new.py", LINE, COLUMN)).insert_text == GHOST
         # The file of the workspace holds for both: they stay together.
         (folder / "weft.toml").write_text('[completion]\nexclude = ["newer.py"]\n')
         event = types.FileEvent((folder / "weft.toml").as_uri(), types.FileChangeType.Created)

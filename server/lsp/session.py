@@ -91,6 +91,7 @@ class Session:
         self._examinations = ThreadPoolExecutor(1, "weft-doctor")
         self._opened: asyncio.Future[None] | None = None  # done when requests need not wait for a workspace any more
         self._share: Share | None = None
+        self._changing = asyncio.Lock()  # settings and folders, one after the other
         self._folders: list[Path] = []
         self._running: dict[tuple[str, str], _Running] = {}
         self._numbers = count()
@@ -137,7 +138,7 @@ class Session:
             return
         self._take(share)
         self._opened.set_result(None)
-        await self._bring_up_to_date(share)
+        await self._bring_up_to_date()
 
     def opened(self, document: Document) -> None:
         """The client shows a document."""
@@ -178,11 +179,15 @@ class Session:
         self._folders = [folder for folder in self._folders if folder not in removed]
         self._folders += [folder for folder in added if folder not in self._folders]
         await self._when_open()
-        share = self._share
-        if share is None:
-            return
-        if not await self._chore(self._workspaces.took_folders, share, self.existing_folders()):
-            await self._change_workspace(share)
+        async with self._changing:
+            share = self._share
+            if share is None:
+                return
+            in_place = await self._chore(self._workspaces.took_folders, share, self.existing_folders())
+            if not in_place:
+                await self._change_workspace(share)
+        if not in_place:
+            await self._bring_up_to_date()
             return
         for folder in removed:
             await self._chore(share.workspace.remove_folder, folder)
@@ -196,9 +201,12 @@ class Session:
             self.settings = _section(pushed)
         await self._pull_settings()
         await self._when_open()
-        share = self._share
-        if share is not None and not await self._chore(self._workspaces.reconfigured, share):
+        async with self._changing:
+            share = self._share
+            if share is None or await self._chore(self._workspaces.reconfigured, share):
+                return
             await self._change_workspace(share)
+        await self._bring_up_to_date()
 
     # What the client asks.
 
@@ -367,7 +375,10 @@ class Session:
         if self._push is not None:
             self._server.on_loop(self._push.changed)
 
-    async def _bring_up_to_date(self, share: Share) -> None:
+    async def _bring_up_to_date(self) -> None:
+        share = self._share
+        if share is None:  # stopped meanwhile
+            return
         if not self.client.watches_files:
             await self._chore(share.workspace.watch)
         await self._index("Indexing", share.first_index)
@@ -381,13 +392,12 @@ class Session:
 
     async def _change_workspace(self, old: Share) -> None:
         """Settings or folders are others now than those of whom this session shared a workspace with."""
-        share = await self._chore(self._join_workspace)
-        if self._share is not old:  # stopped, or changed once more meanwhile
-            await self._chore(self._workspaces.leave, share)
-            return
-        self._take(share)
-        await self._chore(self._workspaces.leave, old)
-        await self._bring_up_to_date(share)
+        share, unused = await self._chore(self._join_workspace), old
+        if self._share is old:
+            self._take(share)
+        else:  # stopped meanwhile
+            unused = share
+        await self._chore(self._workspaces.leave, unused)
 
     async def _chore(self, call: Callable[..., T], *arguments: Any) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._chores, call, *arguments)
