@@ -31,6 +31,8 @@ log = logging.getLogger("weft.lsp")
 ALONE_FOR_S = 5.0
 """How long the server waits for another window after the last: an editor that reloads comes back sooner."""
 
+TRY_AGAIN_AFTER_S = 1.0
+
 WORD_WITHIN_S = 5.0
 """A connection that says nothing for so long is closed."""
 
@@ -80,7 +82,12 @@ class _Host:
     async def _accept(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
-            connection, _ = await loop.sock_accept(self._listener)
+            try:
+                connection, _ = await loop.sock_accept(self._listener)
+            except OSError as error:
+                log.error("No window can come: %s", error)  # too many open files, as a rule; some will be closed
+                await asyncio.sleep(TRY_AGAIN_AFTER_S)
+                continue
             task = asyncio.ensure_future(self._attend(connection))
             self._attending.add(task)
             task.add_done_callback(self._left)
@@ -114,6 +121,8 @@ class _Host:
         server = WeftServer(self._workspaces)
         server.protocol.set_writer(writer)
         self._servers.add(server)
+        if self._ended.is_set():  # it came in the moment in which we were told to end
+            server.leave(1)
         watching = asyncio.ensure_future(_when_closed(connection, lambda: server.leave(1)))
         try:
             await converse(server, reader)
