@@ -30,6 +30,9 @@ ANSWER = ["`total_price` multiplies", " by a rate (shop/", "price.py:4-6)", ". I
 CHECKED = "`total_price` multiplies by a rate (shop/price.py:4-6). It swims.\n"
 STARTED = 30
 
+served = pytest.mark.parametrize("editing", [(), ("--shared",)], ids=["stdio", "shared"], indirect=True)
+"""The story is told to a server of its own, and to one that editor windows share."""
+
 
 def saying(*pieces: str) -> Any:
     def answer(reply: Any, say: Any) -> None:
@@ -59,6 +62,7 @@ async def until_said(editor: Any, token: str) -> None:
     await editor.message(types.PROGRESS, lambda params: params.token == token and "text" in params.value)
 
 
+@served
 def test_an_answer_is_streamed_and_its_citations_are_places_in_utf_16(editing, replaying, chat_routes):
     server = replaying(chat_routes(saying(*ANSWER)))
 
@@ -165,6 +169,7 @@ def test_an_answer_holds_up_no_completion_and_no_edit_ends_it(editing, replaying
     editing(FILES, story, **settings(server.url))
 
 
+@served
 def test_shutdown_during_an_answer_answers_it(editing, replaying, chat_routes):
     def answer(reply: Any, say: Any) -> None:
         say("`total_price` multiplies (shop/price.py:4-6). ")
