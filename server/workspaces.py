@@ -19,7 +19,6 @@ from .folder import IndexReport, Progress
 from .shared_texts import SharedTexts
 from .workspace import BACKGROUND_NICENESS, Workspace
 
-
 COLLECTED_AFTER_S = 2.0
 """By then nobody holds a workspace any more that was closed."""
 
