@@ -195,14 +195,16 @@ def test_a_stopped_answer_stays_and_the_model_is_told(neovim, model):
     chat.is_done()
     (question,) = asked(nv)
     assert question["conversationId"]
-    # It is deleted after a question, which Neovim puts only where somebody looks.
-    nv.nv.ui_attach(100, 30)
-    for answer, left in (("k", QUESTION), ("d", "No conversation")):
-        nv.nv.command("Weft history")
-        nv.wait(lambda: nv.nv.current.buffer.name.endswith("weft://history"), "the history")
-        nv.keys(f"dd{answer}")
-        nv.wait(lambda left=left: left in nv.nv.current.buffer[0], left)
-        nv.keys("q")
+    # It is deleted when dd is typed twice at it.
+    nv.nv.command("Weft history")
+    nv.wait(lambda: nv.nv.current.buffer.name.endswith("weft://history"), "the history")
+    for asked_to in (True, False, True):
+        nv.keys("dd" if asked_to else "l")  # moving on takes it back
+        nv.wait(lambda asked_to=asked_to: ("dd again" in "".join(nv.screen())) == asked_to, "the question")
+    assert QUESTION in nv.nv.current.line and QUESTION in chat.text()
+    nv.keys("dd")
+    nv.wait(lambda: "No conversation" in nv.nv.current.line, "the end of the conversation")
+    assert chat.text() == "## You\n"
 
 
 def test_a_server_that_dies_in_an_answer_leaves_the_question_to_be_asked_again(neovim, model):

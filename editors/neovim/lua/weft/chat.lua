@@ -68,17 +68,20 @@ end
 
 --- Begins a new conversation.
 function M.new()
+  M.forget()
+  M.open()
+end
+
+--- Leaves the conversation, shown or not.
+function M.forget()
   M.stop()
   M._ensure()
   M._begin()
-  M.open()
 end
 
 --- Goes on with a conversation: its id and its turns as the server has them.
 function M.resume(id, turns)
-  M.stop()
-  M._ensure()
-  M._begin()
+  M.forget()
   chat.id = id
   for _, turn in ipairs(turns) do
     local has_answer = turn.answer and turn.answer ~= vim.NIL

@@ -10,11 +10,13 @@ local window = require('weft.window')
 
 local M = {}
 
-local HELP = '<CR> opens   dd deletes   n begins a new one   r looks again   q closes'
+local HELP = '<CR> opens  dd deletes  n new  r again  q closes'
+local QUESTION = 'dd again deletes it from this machine'
 local NS = vim.api.nvim_create_namespace('weft.history')
+local DOOMED = vim.api.nvim_create_namespace('weft.doomed')
 
--- The conversations by their row, and the words that were looked for.
-local shown, wanted = {}, ''
+-- The conversations by their row, the words that were looked for, and the conversation that dd was typed at.
+local shown, wanted, doomed = {}, '', nil
 
 --- Lists the conversations, the last first; those with these words, where some are given.
 function M.open(text)
@@ -39,21 +41,32 @@ function M._resume()
   end)
 end
 
+--- Deletes what was asked to be deleted just before: no prompt holds up an editor.
 function M._delete()
   local conversation = M._under_cursor()
   if not conversation then
     return
   end
-  local question = 'Delete "' .. M._title(conversation) .. '" from this machine?'
-  if vim.fn.confirm(question, '&Delete\n&Keep', 2, 'Question') ~= 1 then
+  if conversation.id ~= doomed then
+    M._doom(conversation.id)
     return
   end
   M._request({ action = 'delete', id = conversation.id }, function()
     if chat.conversation() == conversation.id then
-      chat.new()
+      chat.forget()
     end
     M.open(wanted)
   end)
+end
+
+--- Asks below the line whether this conversation is to go; nil takes the question back.
+function M._doom(id)
+  doomed = id
+  vim.api.nvim_buf_clear_namespace(0, DOOMED, 0, -1)
+  if id then
+    local row = vim.api.nvim_win_get_cursor(0)[1] - 1
+    vim.api.nvim_buf_set_extmark(0, DOOMED, row, 0, { virt_lines = { { { QUESTION, 'WarningMsg' } } } })
+  end
 end
 
 function M._request(params, use)
@@ -114,6 +127,12 @@ function M._buffer()
       M.open(wanted)
     end, 'look again')
     map('q', window.close, 'close the list')
+    vim.api.nvim_create_autocmd({ 'CursorMoved', 'BufLeave' }, {
+      buffer = bufnr,
+      callback = function()
+        M._doom(nil)
+      end,
+    })
     vim.bo[bufnr].filetype = 'wefthistory'
   end
   return bufnr
