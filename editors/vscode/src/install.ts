@@ -89,7 +89,7 @@ async function fill(context: vscode.ExtensionContext, what: string, options: Run
   const commands =
     uv !== undefined
       ? [[uv, "venv", environment], [uv, "pip", "install", "--python", python, what]]
-      : [[system ?? "", "-m", "venv", environment], [python, "-m", "pip", "install", "--disable-pip-version-check", what]];
+      : [[system ?? "", "-m", "venv", environment], [python, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off", what]];
   for (const command of commands) {
     const { code, stderr, stdout } = await run(command, options);
     if (code === 0) continue;

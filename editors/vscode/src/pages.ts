@@ -112,7 +112,7 @@ async function linesOf(ask: Ask): Promise<readonly PageLine[]> {
     return await ask();
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return [{ text: message }, { text: "`Weft: Show Log` says more; `Weft: Restart Server` starts the server again." }];
+    return [{ text: message }, { text: "`Weft: Show Menu` has what helps." }];
   }
 }
 

@@ -23,6 +23,8 @@ import type { SlashCommand, StatusResult } from "./protocol";
 import { explicitSettings, serverKeys } from "./settings";
 import { surroundings } from "./surroundings";
 
+/** How long a server may take to answer its first message; it answers before it reads any file. */
+const START_WITHIN_MS = 60_000;
 const STOP_WITHIN_MS = 3_000;
 
 export class Server implements vscode.Disposable {
@@ -66,7 +68,7 @@ export class Server implements vscode.Disposable {
     for (const { source, reason } of located.refused) this.log.info(`Not started: ${source}. ${reason}`);
     const { found } = located;
     if (found === undefined) {
-      this.tell(ownStatus("error", "No Weft server was found."));
+      this.tell(ownStatus("error", "No Weft server was found. Install one, or choose one that is there."));
       this.missingEmitter.fire(located);
       return;
     }
@@ -75,10 +77,13 @@ export class Server implements vscode.Disposable {
     const client = this.connect(found.command);
     this.client = client;
     this.backoff.started(Date.now());
+    const tooLate = setTimeout(() => this.client === client && this.process?.kill("SIGKILL"), START_WITHIN_MS);
     try {
       await client.start();
     } catch (error) {
       this.ended(client, `The Weft server did not start: ${messageOf(error)}`);
+    } finally {
+      clearTimeout(tooLate);
     }
   }
 
@@ -216,7 +221,7 @@ function started(command: string, args: readonly string[], cwd: string): Promise
 
 /** The status while there is no server to ask. */
 function ownStatus(kind: "starting" | "error", text: string): StatusResult {
-  const actions = kind === "error" ? [{ title: "Restart", action: "restart" as const }, { title: "Show Log", action: "log" as const }] : [];
+  const actions = kind === "error" ? [{ title: "Restart the server", action: "restart" as const }, { title: "Show the log", action: "log" as const }] : [];
   return {
     state: kind,
     kind,

@@ -59,10 +59,11 @@ export class StatusItem implements vscode.Disposable {
   /** What helps now first, then everything else. */
   async menu(): Promise<void> {
     const { text, actions, kind } = this.server.status;
-    const helps: Entry[] = actions.map(({ title, action }) => ({ label: title, run: RUNS[action] }));
-    if (this.server.client === undefined && kind === "error") {
-      helps.push(entry("Install the server", "weft.install"), entry("Choose the server", "weft.choose"));
-    }
+    const isMissing = this.server.client === undefined && kind === "error";
+    const helps: Entry[] = [
+      ...(isMissing ? [entry("Install the server", "weft.install"), entry("Choose the server", "weft.choose")] : []),
+      ...actions.map(({ title, action }) => ({ label: title, run: RUNS[action] })),
+    ];
     const known = new Set(helps.map(({ run }) => run?.command));
     const others = [
       entry("Turn completions on or off", "weft.toggle"),
@@ -73,9 +74,9 @@ export class StatusItem implements vscode.Disposable {
       SEPARATOR,
       entry("Status", "weft.status"),
       entry("Doctor", "weft.doctor"),
-      entry("Show log", "weft.log"),
-      entry("Restart server", "weft.restart"),
-      entry("Settings", "weft.openSettings"),
+      entry("Show the log", "weft.log"),
+      entry("Restart the server", "weft.restart"),
+      entry("Open the settings", "weft.openSettings"),
     ].filter(({ run }) => run === undefined || !known.has(run.command));
     const entries = helps.length > 0 ? [...helps, SEPARATOR, ...others] : others;
     const picked = await vscode.window.showQuickPick(entries, { title: "Weft", placeHolder: text });
