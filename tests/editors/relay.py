@@ -114,4 +114,5 @@ if __name__ == "__main__":
     arguments = [sys.executable, "-m", "weft", *sys.argv[2:]]
     if "serve" not in arguments:  # a question about the version, which a person's terminal would see as well
         os.execv(sys.executable, arguments)
-    sys.exit(Relay(Path(sys.argv[1]), arguments).run())
+    # At once: a thread that still reads stdin would make Python abort at a usual end.
+    os._exit(Relay(Path(sys.argv[1]), arguments).run())

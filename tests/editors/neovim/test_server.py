@@ -98,25 +98,38 @@ def test_a_missing_server_is_said_once_with_the_next_step(neovim):
     assert "was not found" in answer(nv)[0]
 
 
+@pytest.mark.parametrize("opened", ["before setup", "after setup"])
 @pytest.mark.parametrize("way", ["on the PATH", "by a link", "by a relative path"])
-def test_a_server_inside_the_workspace_is_not_run(neovim, tmp_path, way):
+def test_a_server_inside_the_workspace_is_not_run(neovim, tmp_path, way, opened):
     """Although it is the first on the PATH, be it there itself or by a link that leads there, or named from here."""
     script = '#!/bin/sh\ntouch "$(dirname "$(realpath "$0")")/was-run"\n'
     nv = neovim({"bin/weft": script, "a.py": ""}, setup="nil")
     inside = nv.folder / "bin" / "weft"
     inside.chmod(0o755)
-    folder = tmp_path if way == "by a link" else inside.parent
-    if way == "by a link":
-        (tmp_path / "weft").symlink_to(inside)
-    nv.lua("vim.env.PATH = ... .. ':' .. vim.env.PATH", str(folder))
-    nv.nv.command("edit a.py")
-    nv.lua(
-        "require('weft').setup(...)",
-        {"cmd": ["bin/weft", "serve"]} if way == "by a relative path" else {"shared": False},
-    )
+    (tmp_path / "weft").symlink_to(inside)
+    nv.lua("vim.env.PATH = ... .. ':' .. vim.env.PATH", str(tmp_path if way == "by a link" else inside.parent))
+    if way != "by a relative path":
+        nv.nv.command("cd /")
+    setup = {"cmd": ["bin/weft", "serve"]} if way == "by a relative path" else {"shared": False}
+    if opened == "after setup":
+        nv.lua("require('weft').setup(...)", setup)
+    nv.nv.command(f"edit {nv.folder}/a.py | setfiletype python")
+    if opened == "before setup":
+        nv.lua("require('weft').setup(...)", setup)
     nv.wait(nv.notices, "a notice")
-    assert "is not run from there" in nv.notices()[0]
+    assert "is not run from there" in nv.notices()[0] and len(nv.notices()) == 1
     assert not (inside.parent / "was-run").exists()
+
+
+def test_a_server_that_somebody_switched_off_stays_off(neovim):
+    nv = neovim({"a.py": ""})
+    nv.edit("a.py")
+    nv.ready()
+    nv.lua("vim.lsp.stop_client(require('weft.client').get(0).id)")
+    nv.wait(lambda: line(nv) == "weft: error", "the end in the status line")
+    assert not ours(nv) and len(nv.wire.said("started")) == 1
+    nv.nv.command("Weft restart")
+    nv.ready()
 
 
 def test_nothing_of_the_workspace_is_imported_by_the_server(neovim):

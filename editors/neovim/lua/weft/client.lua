@@ -19,6 +19,8 @@ local WELL_AFTER_MS = 60000
 local listeners = {}
 local unanswered = {}
 local waiting = {}
+-- Workspace folders that a client was told of, by its id and their uri.
+local told = {}
 local life = { wanted = false, failure = nil, n_running = 0, n_ends = 0, started_at = 0, restarting = nil }
 
 --- Attaches to every buffer there is and will be. Says once what is missing.
@@ -182,7 +184,7 @@ function M._config(command)
   started.filetypes = config.options.filetypes
   started.reuse_client = M._reuse
   started.root_dir = function(bufnr, on_root)
-    if M._may_start() and M._is_served(bufnr) then
+    if M._is_served(bufnr) and M._may_start() then
       on_root(locate.root(bufnr))
     end
   end
@@ -216,14 +218,16 @@ function M._add_folder(client, root)
     return
   end
   local folder = { uri = vim.uri_from_fname(root), name = root }
-  client.workspace_folders = client.workspace_folders or {}
-  for _, known in ipairs(client.workspace_folders) do
-    if known.uri == folder.uri then
-      return
-    end
+  for _, known in ipairs(client.workspace_folders or {}) do
+    told[client.id .. known.uri] = true
   end
-  table.insert(client.workspace_folders, folder)
+  if told[client.id .. folder.uri] then
+    return
+  end
+  told[client.id .. folder.uri] = true
   local function tell()
+    client.workspace_folders = client.workspace_folders or {}
+    table.insert(client.workspace_folders, folder)
     compat.call(client, 'notify', 'workspace/didChangeWorkspaceFolders', {
       event = { added = { folder }, removed = {} },
     })
@@ -241,7 +245,7 @@ function M._attach_by_autocommand(command)
     local filetypes = config.options.filetypes
     local wanted = vim.bo[bufnr].filetype ~= ''
       and (not filetypes or vim.tbl_contains(filetypes, vim.bo[bufnr].filetype))
-    if wanted and M._may_start() and M._is_served(bufnr) then
+    if wanted and M._is_served(bufnr) and M._may_start() then
       local started = vim.tbl_extend('force', M._config(command), { root_dir = locate.root(bufnr) })
       M._note_start(compat.start(started, bufnr, M._reuse))
     end
@@ -279,9 +283,19 @@ function M._note_start(id)
   end
 end
 
---- Not while it rests between two tries, nor after it was given up.
+--- Not while it rests between two tries, nor after it was given up, nor when the folder that was just opened holds it.
 function M._may_start()
-  return life.wanted and not life.failure and not life.restarting
+  if not life.wanted or life.failure or life.restarting then
+    return false
+  end
+  if #compat.clients(NAME) > 0 then
+    return true
+  end
+  local command, problem = locate.command()
+  if not command then
+    M._fail(problem)
+  end
+  return command ~= nil
 end
 
 --- Texts of files, by their name on disk: no terminal, no list of files, nothing that a plugin shows.
@@ -346,14 +360,15 @@ M._ended = vim.schedule_wrap(function(code, signal)
   end
   life.n_running = life.n_running - 1
   local how = signal ~= 0 and 'signal ' .. signal or 'exit status ' .. code
-  log.add(life.wanted and 1 or 3, 'The server ended: ' .. how .. '.')
+  log.add(code == 0 and signal == 0 and 3 or 1, 'The server ended: ' .. how .. '.')
   -- One that was slow to end, and its successor runs.
   if life.n_running > 0 then
     return
   end
   M._answer_all("Weft's server ended (" .. how .. ') before it answered.')
   M._tell('ended')
-  if life.wanted then
+  -- With status 0 it was asked to, by us or by somebody's vim.lsp.enable('weft', false).
+  if life.wanted and (code ~= 0 or signal ~= 0) then
     M._start_again(how)
   end
 end)
