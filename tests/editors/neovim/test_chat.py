@@ -177,6 +177,10 @@ def test_a_stopped_answer_stays_and_the_model_is_told(neovim, model):
     chat.shows("and then", times=2)
     nv.nv.command("bdelete")
     assert model.was_cut.wait(STARTED)
+    nv.nv.command("Weft chat")
+    nv.wait(lambda: nv.text() == "## You\n", "an empty chat")
+    nv.nv.command("edit")
+    nv.wait(lambda: not nv.nv.current.buffer.name.endswith("weft://chat"), "no chat that was read from nowhere")
     # The history has both, and the conversation goes on in a new Neovim.
     nv.stop()
     model.go_on.set()
@@ -305,6 +309,18 @@ def test_citations_open_the_right_lines_and_fill_the_quickfix_list(without_model
     nv.lua("vim.fn.search('^- shop/basket of goods.py:4-5', 'b')")
     nv.keys("gf")
     nv.wait(lambda: any("is not there any more" in notice for notice in nv.notices()), "the notice")
+
+
+def test_a_place_is_not_found_within_a_longer_one(without_model):
+    find = """
+    local line, found = ..., {}
+    for first, last in require('weft.transcript').places(line, 'a b/c.py:4-6') do
+      table.insert(found, line:sub(first, last + 1))
+    end
+    return found
+    """
+    line = "xa b/c.py:4-6 (a b/c.py:4-6), /a b/c.py:4-6, a b/c.py:4-60; [a b/c.py:4-6]"
+    assert without_model.lua(find, line) == ["a b/c.py:4-6)", "a b/c.py:4-6]"]
 
 
 def test_a_place_in_a_second_folder_opens_there(without_model, tmp_path):

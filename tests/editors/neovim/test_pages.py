@@ -69,6 +69,8 @@ def test_status_and_doctor_are_the_servers_own_words(shop):
         lines = page(shop, name)
         told = shop.wire.wait(method, after=mark, sender="server")["message"]["result"]["page"]
         assert lines == [line["text"] for line in told] and any("shop" in line for line in lines)
+        shop.nv.command(f"bdelete | Weft {name}")
+        page(shop, name)
         shop.keys("q")
         shop.wait(lambda: len(shop.nv.windows) == 1, "the page closed")
 

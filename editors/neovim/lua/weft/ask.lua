@@ -18,28 +18,27 @@ local n_asked = 0
 --- `follow` has text(piece), restart(), citation(citation), conversation(id), note(sentence), and
 --- finished(outcome) with one of { result =, error =, stopped = } set. The returned function stops the answer.
 function M.start(question, conversation_id, about, follow)
-  local params, bufnr, problem = M._params(question, conversation_id, about)
-  local stop, token
+  n_asked = n_asked + 1
+  local token, work_token = PREFIX .. n_asked, PREFIX .. n_asked .. '-work'
   local function finish(outcome)
-    streams[token], streams[token .. '-work'] = nil, nil
+    streams[token], streams[work_token] = nil, nil
     follow.finished(outcome)
   end
-  n_asked = n_asked + 1
-  token = PREFIX .. n_asked
+  local params, bufnr, problem = M._params(question, conversation_id, about)
   if problem then
     finish({ error = problem })
     return function() end
   end
-  params.partialResultToken, params.workDoneToken = token, token .. '-work'
+  params.partialResultToken, params.workDoneToken = token, work_token
   streams[token] = function(value)
     M._tell(follow, value)
   end
-  streams[token .. '-work'] = function(value)
+  streams[work_token] = function(value)
     if value.kind == 'report' and value.message then
       follow.note(value.message)
     end
   end
-  stop = client.request('weft/ask', params, function(err, result)
+  local cancel = client.request('weft/ask', params, function(err, result)
     if err then
       finish({ error = err.message })
     elseif not result or result == vim.NIL then
@@ -50,7 +49,7 @@ function M.start(question, conversation_id, about, follow)
   end, bufnr)
   return function()
     if streams[token] then
-      stop()
+      cancel()
       finish({ stopped = true })
     end
   end

@@ -16,8 +16,8 @@ local M = {}
 -- The server ends what it keeps of such an answer with the same words.
 local STOPPED = '(The answer was stopped here.)'
 
--- `bufnr` is the buffer and `text` its transcript, `id` the conversation that the next question goes on with, `stop` ends the answer that is
--- being written, `last` is the question, the citations and the evidence of the last answer.
+-- `bufnr` is the buffer and `text` its transcript, `id` the conversation that the next question goes on with, `stop`
+-- ends the answer that is being written, `last` is the question, the citations and the evidence of the last answer.
 local chat = {}
 
 --- Shows the chat and goes to where a question is typed.
@@ -40,7 +40,7 @@ function M.ask(question, range)
     return
   end
   M._start(question, about)
-  if #vim.fn.win_findbuf(chat.bufnr) == 0 then
+  if vim.fn.bufwinid(chat.bufnr) == -1 then
     local before = vim.api.nvim_get_current_win()
     M.open()
     vim.api.nvim_set_current_win(before)
@@ -85,7 +85,7 @@ function M.resume(id, turns)
   chat.id = id
   for _, turn in ipairs(turns) do
     local has_answer = turn.answer and turn.answer ~= vim.NIL
-    chat.text:ask(turn.question, nil, M._encoding())
+    chat.text:ask(turn.question)
     chat.text:finish(has_answer and turn.answer or '', turn.citations, has_answer and {} or { 'No answer was written.' })
     chat.last = { question = turn.question, citations = turn.citations, exhibits = {} }
   end
@@ -111,7 +111,7 @@ function M.citations()
   local found, seen = {}, {}
   for _, group in ipairs({ last.citations, last.exhibits }) do
     for _, place in ipairs(group) do
-      local link = transcript.link(place, M._encoding())
+      local link = transcript.link(place)
       if link and not seen[link.uri .. link.place] then
         seen[link.uri .. link.place] = true
         local line = vim.trim(vim.split(vim.trim(place.text), '\n')[1])
@@ -148,8 +148,7 @@ function M._is_free()
 end
 
 function M._start(question, about)
-  local place = about and M._place(about)
-  chat.text:ask(question, place, M._encoding())
+  chat.text:ask(question, about and M._place(about))
   chat.text:set_busy('is asked ...  <C-c> stops')
   -- An error may come before `start` returns.
   local is_over = false
@@ -193,7 +192,7 @@ function M._finish(question, outcome)
   else
     chat.last = { question = question, citations = chat.text.citations, exhibits = {} }
     if outcome.stopped then
-      return chat.text:finish(vim.trim(vim.trim(chat.text:answer()) .. '\n\n' .. STOPPED), nil, {})
+      return chat.text:finish(chat.text:answer():gsub('%s+$', '') .. '\n\n' .. STOPPED, nil, {})
     end
     chat.text:finish(nil, nil, { outcome.error })
     if chat.text:typed() == '' then
@@ -219,7 +218,6 @@ function M._place(about)
   return {
     uri = vim.uri_from_bufnr(about.bufnr),
     range = { start = { line = about.first - 1, character = 0 }, ['end'] = { line = about.last - 1, character = 0 } },
-    encoding = 'utf-8',
     place = string.format('%s:%d-%d', name, about.first, about.last),
     text = 'selected',
   }
@@ -229,11 +227,6 @@ function M._commands()
   local server = client.get()
   local experimental = server and server.server_capabilities.experimental
   return experimental and experimental.weft and experimental.weft.slashCommands or {}
-end
-
-function M._encoding()
-  local server = client.get()
-  return server and server.offset_encoding or 'utf-16'
 end
 
 --- The buffer, with its keys, and a conversation in it.
@@ -272,7 +265,7 @@ function M._prepare(bufnr)
   end
   -- What was said stays as it was said: only the question can be changed.
   on({ 'CursorMoved', 'CursorMovedI', 'BufEnter', 'WinEnter' }, function()
-    vim.bo[bufnr].modifiable = chat.text:is_input(vim.api.nvim_win_get_cursor(0)[1] - 1)
+    vim.bo[bufnr].modifiable = chat.text ~= nil and chat.text:is_input(vim.api.nvim_win_get_cursor(0)[1] - 1)
   end)
   on({ 'BufUnload', 'BufWipeout' }, function()
     local stop = chat.stop
@@ -280,6 +273,10 @@ function M._prepare(bufnr)
     if stop then
       stop()
     end
+    -- `:bdelete` and `:edit` leave a buffer that is no chat.
+    vim.schedule(function()
+      pcall(vim.api.nvim_buf_delete, bufnr, { force = true })
+    end)
   end)
   vim.bo[bufnr].filetype = 'weftchat'
   vim.bo[bufnr].syntax = 'markdown'

@@ -1,8 +1,9 @@
 -- Places named in a text that lead to lines of files: shown as links, followed with gf, listed in the quickfix window.
 --
--- Owns the links of Weft's buffers and how one is followed. Guesses nothing: a link is { uri, range, encoding, text },
--- where the range came from the server in the client's encoding and the text says what is there.
+-- Owns the links of Weft's buffers and how one is followed. Guesses nothing: a link is { uri, range, text } as the
+-- server gave it, and the text says what is there.
 
+local client = require('weft.client')
 local compat = require('weft.compat')
 local notice = require('weft.notice')
 local window = require('weft.window')
@@ -186,10 +187,17 @@ function M._select(bufnr, link)
   local first = math.min(link.range.start.line, n_lines - 1)
   local last = math.min(link.range['end'].line, n_lines - 1)
   local line = vim.api.nvim_buf_get_lines(bufnr, first, first + 1, false)[1]
-  vim.api.nvim_win_set_cursor(0, { first + 1, compat.byte_of(line, link.range.start.character, link.encoding) })
+  local server = client.get()
+  local encoding = server and server.offset_encoding or 'utf-16'
+  vim.api.nvim_win_set_cursor(0, { first + 1, compat.byte_of(line, link.range.start.character, encoding) })
   vim.cmd('normal! zvzz')
   for row = first, last do
-    vim.api.nvim_buf_set_extmark(bufnr, ARRIVED, row, 0, { end_row = row + 1, hl_group = 'Visual', hl_eol = true, strict = false })
+    vim.api.nvim_buf_set_extmark(bufnr, ARRIVED, row, 0, {
+      end_row = row + 1,
+      hl_group = 'Visual',
+      hl_eol = true,
+      strict = false,
+    })
   end
   -- The move to this place is still to be told when this runs.
   vim.schedule(function()

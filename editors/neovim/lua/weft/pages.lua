@@ -83,7 +83,6 @@ function M._prepare(bufnr)
 end
 
 function M._write(bufnr, page)
-  local server = client.get()
   local lines, linked = {}, {}
   for _, entry in ipairs(page) do
     for n, text in ipairs(vim.split(entry.text, '\r?\n')) do
@@ -98,7 +97,6 @@ function M._write(bufnr, page)
   vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
   vim.bo[bufnr].modifiable = false
   for row, link in pairs(linked) do
-    link.encoding = server and server.offset_encoding or 'utf-16'
     jump.add(bufnr, row - 1, lines[row]:find('%S') - 1, #lines[row], link)
   end
 end

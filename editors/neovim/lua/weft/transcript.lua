@@ -24,7 +24,7 @@ Transcript.__index = Transcript
 
 --- An empty conversation in a buffer.
 function M.new(bufnr)
-  local self = setmetatable({ bufnr = bufnr, answers = {} }, Transcript)
+  local self = setmetatable({ bufnr = bufnr, citations = {} }, Transcript)
   self:_edit(function()
     jump.clear(bufnr, 0, -1)
     vim.api.nvim_buf_clear_namespace(bufnr, NS, 0, -1)
@@ -53,7 +53,7 @@ function Transcript:set_typed(text)
 end
 
 --- A question above the input, and room for its answer. `about` is a link with a `place`, or nil.
-function Transcript:ask(question, about, encoding)
+function Transcript:ask(question, about)
   local lines = { YOU }
   vim.list_extend(lines, vim.split(question, '\n'))
   if about then
@@ -61,7 +61,7 @@ function Transcript:ask(question, about, encoding)
   end
   local n_question = #lines
   vim.list_extend(lines, { '', WEFT, '', '' })
-  self.encoding, self.citations = encoding, {}
+  self.citations = {}
   self:_edit(function()
     local row = self:_row(self.input)
     vim.api.nvim_buf_set_lines(self.bufnr, row, row, false, lines)
@@ -103,7 +103,7 @@ end
 --- The answer is whole: `text` as the server has it, its citations, and sentences to read below it.
 function Transcript:finish(text, citations, notes)
   local written = self:answer()
-  text = vim.trim(text or written)
+  text = (text or written):gsub('^%s*\n', ''):gsub('%s+$', '')
   if text ~= written then
     self:_replace(vim.split(text, '\n'))
   end
@@ -145,14 +145,17 @@ function Transcript:_link(first)
   for number, line in ipairs(vim.api.nvim_buf_get_lines(self.bufnr, first, last + 1, false)) do
     for _, citation in ipairs(self.citations) do
       for from, to in M.places(line, citation.place) do
-        jump.add(self.bufnr, first + number - 1, from - 1, to, M.link(citation, self.encoding))
+        local link = M.link(citation)
+        if link then
+          jump.add(self.bufnr, first + number - 1, from - 1, to, link)
+        end
       end
     end
   end
 end
 
 --- A citation or a piece of evidence of the server as a link; nil where no file is behind it.
-function M.link(place, encoding)
+function M.link(place)
   if not place.uri or place.uri == vim.NIL then
     return nil
   end
@@ -161,7 +164,7 @@ function M.link(place, encoding)
       start = { line = place.startLine, character = 0 },
       ['end'] = { line = math.max(place.startLine, place.endLine - 1), character = 0 },
     }
-  return { uri = place.uri, range = range, encoding = encoding, text = place.text, place = place.place }
+  return { uri = place.uri, range = range, text = place.text, place = place.place }
 end
 
 --- Iterates over the bytes, from 1, where a line names a place: not as the end or the beginning of a longer one.
