@@ -13,6 +13,7 @@ export class ServerAsker implements Asker {
   constructor(private readonly server: Server) {}
 
   async ask(params: AskParams, listening: Listening, signal: AbortSignal): Promise<AskResult | null> {
+    await this.started(listening, signal);
     const partialResultToken = `weft-answer-${++nAsked}`;
     const workDoneToken = `weft-work-${nAsked}`;
     await open(params.textDocument?.uri);
@@ -39,6 +40,25 @@ export class ServerAsker implements Asker {
 
   conversations(params: ConversationsParams): Promise<ConversationsResult> {
     return this.server.request<ConversationsResult>("weft/conversations", params);
+  }
+
+  /** A server that is being started is waited for, and what it waits for is told. */
+  private started(listening: Listening, signal: AbortSignal): Promise<void> {
+    const { server } = this;
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (server.client === undefined && server.status.kind === "starting" && !signal.aborted) {
+          listening.note(server.status.text);
+        } else {
+          heard.dispose();
+          signal.removeEventListener("abort", look);
+          resolve();
+        }
+      };
+      const heard = server.onStatus(look);
+      signal.addEventListener("abort", look);
+      look();
+    });
   }
 }
 

@@ -129,7 +129,8 @@ class TurnView {
 
   private evidence(all: readonly Evidence[]): HTMLElement {
     const items = all.map((each, index) => {
-      const place = each.folder ? `${each.folder}: ${each.place}` : each.place;
+      const folder = each.folder.split(/[\\/]/).pop();
+      const place = folder ? `${folder}: ${each.place}` : each.place;
       const open = (): void => this.actions.openPlace(this.number, "evidence", index);
       const head = each.uri ? placeLink(place, open) : element("span", { class: "place" }, place);
       const why = [each.why, ...(each.way?.length ? [`reached by ${each.way.join("; ")}`] : [])].filter(Boolean);

@@ -1,0 +1,381 @@
+"""Questions in the real VS Code: in the side bar with and without a model, and by @weft in VS Code's own chat."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+CHAT = "#composer"
+"""Something in the chat's frame, by which the frame is found."""
+
+WAIT_S = 30
+QUESTION = "What does handle_3 write?"
+PIECES = (
+    "`handle_3` takes the price",
+    " (part_3.py:5-6). ",
+    "It writes the total with `ledger.write(total)`",
+    " (part_3.py:8-8).\n",
+)
+SAID = "handle_3 takes the price (part_3.py:5-6). It writes the total with ledger.write(total) (part_3.py:8-8)."
+
+
+@pytest.fixture
+def remote_model(vscode, waiting):
+    """`remote_model(url)`: the server's model is behind this address from now on; without one, none that chats is."""
+
+    def use(url=None):
+        model = {"backend": "openai", "url": url, "fim": "none"}
+        vscode.set(machine={"weft.model": [model] if url else None})
+
+        def is_told():
+            *_, last = vscode.wire.said("weft/didChangeStatus")
+            return any(each["backend"] == "openai" for each in last["message"]["params"]["models"]) == bool(url)
+
+        waiting(is_told, "the model in the status")
+
+    yield use
+    use()
+
+
+@pytest.fixture
+def model(remote_model, replaying):
+    """`model(answer)`: a server of OpenAI's protocol, set as the editor's model; `answer(reply, say)` says pieces."""
+
+    def begin(answer):
+        def chat(reply):
+            def say(text):
+                reply.event({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": text}}]})
+
+            if not reply.body.get("stream"):  # it is only found out whether the model chats
+                message = {"role": "assistant", "content": "hi"}
+                reply.json({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+                return
+            reply.start()
+            if any("Question:" in message["content"] for message in reply.body["messages"]):
+                answer(reply, say)
+            else:
+                say("hi")
+            reply.event("data: [DONE]")
+            reply.write(b"")
+
+        server = replaying(
+            {
+                "GET /v1/models": {"data": [{"id": "org/chat", "object": "model", "max_model_len": 4096}]},
+                "POST /v1/chat/completions": chat,
+                "POST /v1/completions": {"choices": [{"text": "x"}]},
+            }
+        )
+        remote_model(server.url)
+
+    return begin
+
+
+@pytest.fixture
+def chat(shop):
+    """The view with a new conversation, and the cursor in its box."""
+    shop.command("Weft: New Conversation")
+    shop.wait("#question:focus", frame=CHAT)
+    shop.gone("article", frame=CHAT)
+    return shop
+
+
+def ask(window, question):
+    window.wait("#question:focus", frame=CHAT)
+    window.type(question)
+    window.press("Enter")
+
+
+def answer_of(window, question=QUESTION, state="answered"):
+    """The last answer, as soon as it is one to this question and in this state."""
+    turn = f"article[data-state={state}]:last-child"
+    window.wait(turn, question, frame=CHAT)
+    return window.wait(f"{turn} .answer", frame=CHAT)
+
+
+def asked(vscode, mark):
+    return [note["message"]["params"] for note in vscode.wire.said("weft/ask", after=mark, sender="editor")]
+
+
+def test_an_answer_is_streamed_and_its_citations_open_the_lines(chat, vscode, model, picture):
+    go_on = threading.Event()
+
+    def answer(reply, say):
+        for piece in PIECES[:2]:
+            say(piece)
+        say("It ")
+        assert go_on.wait(WAIT_S)
+        for piece in PIECES[2:]:
+            say(piece.removeprefix("It "))
+
+    model(answer)
+    ask(chat, QUESTION)
+    # What came is there, with its link, while the rest is still being written.
+    chat.wait("article[data-state=writing] a.place", "part_3.py:5-6", frame=CHAT)
+    assert answer_of(chat, state="writing") in SAID
+    assert chat.wait("#send", frame=CHAT) == "Stop"
+    go_on.set()
+    assert answer_of(chat) == SAID
+    assert chat.wait(".model", frame=CHAT) == "Written by org/chat"
+    picture(chat, "chat")
+
+    chat.click("a.place", "part_3.py:5-6", frame=CHAT)
+    chat.wait("#status\\.editor\\.selection", "Ln 6, Col 29 (50 selected)")
+    chat.wait(".tab.active", "part_3.py")
+    # By keys alone: from the box back to the last citation.
+    chat.click("#question", frame=CHAT)
+    chat.press("Shift+Tab", "Shift+Tab")
+    assert chat.do("evaluate", frame=CHAT, script="document.activeElement.textContent") == "part_3.py:8-8"
+    chat.press("Enter")
+    chat.wait("#status\\.editor\\.selection", "Ln 8, Col 28")
+    # Each sentence is read out once, in whole.
+    heard = " ".join(
+        chat.do("evaluate", frame=CHAT, script="[...document.querySelectorAll('[role=log] p')].map(p => p.textContent)")
+    )
+    assert SAID in heard and "End of the answer, 2 citations." in heard
+
+
+def test_stop_ends_the_model_and_keeps_what_was_written(chat, vscode, model, remote_model):
+    was_cut = threading.Event()
+
+    def answer(reply, say):
+        for piece in PIECES[:2]:
+            say(piece)
+        say("And ")
+        if reply.was_cut():
+            was_cut.set()
+
+    model(answer)
+    mark = vscode.wire.now()
+    ask(chat, QUESTION)
+    chat.wait("article[data-state=writing] a.place", frame=CHAT)
+    # A second question waits in the box, and the person is told why.
+    chat.type("And then?")
+    chat.press("Enter")
+    chat.wait(".hint", "An answer is being written", frame=CHAT)
+    chat.press("Escape")
+    assert "(part_3.py:5-6)" in answer_of(chat, state="stopped")
+    chat.wait(".stopped", "Stopped here.", frame=CHAT)
+    assert was_cut.wait(WAIT_S)
+    assert chat.do("evaluate", frame=CHAT, script="document.querySelector('#question').value") == "And then?"
+    remote_model()
+    chat.press("Enter")
+    assert "part_3.py" in answer_of(chat, "And then?")
+    first, second = asked(vscode, mark)
+    assert "conversationId" not in first and second["question"] == "And then?" and second["conversationId"]
+
+
+def test_an_answer_of_somebody_else_is_text_and_does_nothing(chat, model):
+    hostile = "`handle_3` <img src=x onerror=alert(1)> ![x](http://x/p.png) [y](command:weft.restart) (part_3.py:5-10)."
+    model(lambda reply, say: say(hostile))
+    ask(chat, QUESTION)
+    assert answer_of(chat) == hostile.replace("`", "")
+    made = chat.do("evaluate", frame=CHAT, script="[...document.querySelectorAll('.answer *')].map(e => e.localName)")
+    assert set(made) == {"p", "code", "a"}
+    assert chat.texts(".answer a", frame=CHAT) == ["part_3.py:5-10"]
+
+
+def test_without_a_model_lines_answer_and_what_is_not_there_is_said(chat, vscode):
+    ask(chat, QUESTION)
+    assert "No model wrote this answer" in answer_of(chat)
+    assert chat.texts(".listing .number", frame=CHAT) == ["5", "6", "7", "8", "9", "10"]
+    chat.click(".evidence summary", frame=CHAT)
+    chat.wait(".evidence .why", "defines handle_3".replace("handle_3", "`handle_3`"), frame=CHAT)
+    ask_from_box(chat, "How are penguins fed?")
+    chat.wait("article[data-state=not-found] .answer", "Not found in this repository", frame=CHAT)
+    # The arrow brings questions back; what is half typed is not overwritten.
+    chat.press("ArrowUp", "ArrowUp")
+    assert chat.do("evaluate", frame=CHAT, script="document.querySelector('#question').value") == QUESTION
+    chat.press("ArrowDown", "ArrowDown")
+    # Commands are offered while the slash is typed.
+    chat.type("/w")
+    assert chat.texts("#commands [aria-selected=true] .name", frame=CHAT) == ["/where NAME"]
+    mark = vscode.wire.now()
+    chat.press("Enter")
+    chat.type("price_of")
+    chat.press("Enter")
+    vscode.wire.wait(
+        "weft/ask", lambda result: "price_of" in (result or {}).get("text", ""), after=mark, sender="server"
+    )
+    assert asked(vscode, mark)[0]["question"] == "/where price_of"
+
+
+def ask_from_box(window, question):
+    window.click("#question", frame=CHAT)
+    ask(window, question)
+
+
+def test_a_selection_goes_along_and_can_be_taken_away(chat, vscode):
+    chat.open("part_1.py")
+    chat.go(6, 1)
+    chat.press("Shift+ArrowDown", "Shift+ArrowDown")
+    chat.command("Weft: Ask About the Selection")
+    chat.wait(".chip", "part_1.py:6-7", frame=CHAT)
+    chat.click(".chip", "Remove", frame=CHAT)
+    chat.gone(".chip", frame=CHAT)
+    chat.click("#attach", frame=CHAT)
+    chat.wait(".chip", "part_1.py:6-7", frame=CHAT)
+    mark = vscode.wire.now()
+    ask_from_box(chat, "/explain")
+    assert "part_1.py:6-7" in answer_of(chat, "/explain")
+    (params,) = asked(vscode, mark)
+    assert params["textDocument"]["uri"].endswith("/part_1.py")
+    assert params["selection"] == {"start": {"line": 5, "character": 0}, "end": {"line": 7, "character": 0}}
+    chat.wait(".about", "About part_1.py:6-7", frame=CHAT)
+    chat.gone(".chip", frame=CHAT)
+
+
+def test_a_server_killed_in_an_answer_leaves_the_question_and_the_next_step(chat, vscode, model):
+    def answer(reply, say):
+        for piece in PIECES[:2]:
+            say(piece)
+        say("And ")
+        reply.was_cut()
+
+    model(answer)
+    mark = vscode.wire.now()
+    ask(chat, QUESTION)
+    chat.wait("article[data-state=writing] a.place", frame=CHAT)
+    vscode.set()
+    vscode.wire.kill(vscode.wire.wait("weft/ask", after=mark)["server"])
+    chat.wait(".error", "started again by itself", frame=CHAT)
+    assert chat.wait("article .question", frame=CHAT) == QUESTION
+    # At once: a server that is being started is waited for.
+    chat.click(".error button", "Ask again", frame=CHAT)
+    assert "part_3.py:5-10" in answer_of(chat)
+    assert len(chat.texts("article", frame=CHAT)) == 2
+
+
+def test_history_goes_on_after_a_reload_and_is_searched_and_deleted(chat, vscode, picture):
+    ask(chat, "/where handle_4")
+    assert "part_4.py" in answer_of(chat, "/where handle_4")
+    chat.command("Weft: New Conversation")
+    ask(chat, "/where handle_5")
+    assert "part_5.py" in answer_of(chat, "/where handle_5")
+    chat.type("half a question")
+    chat.command("View: Show Explorer")
+    chat.gone("iframe.webview")
+    chat.command("Weft: Ask About This Repository")
+    assert "part_5.py" in answer_of(chat, "/where handle_5")
+    assert chat.do("evaluate", frame=CHAT, script="document.querySelector('#question').value") == "half a question"
+
+    mark = vscode.wire.now()
+    chat.reload()
+    vscode.wire.wait("weft/didChangeStatus", lambda status: status["kind"] == "ready", after=mark)
+    chat.command("Weft: Ask About This Repository")
+    assert "part_5.py" in answer_of(chat, "/where handle_5")
+    chat.click("a.place", "part_5.py:5-10", frame=CHAT)
+    chat.wait("#status\\.editor\\.selection", "Ln 10, Col 17")
+
+    search(chat, "handle_4")
+    chat.press("ArrowDown", "Enter")
+    assert "part_4.py" in answer_of(chat, "/where handle_4")
+    mark = vscode.wire.now()
+    ask_from_box(chat, "/where handle_0")
+    assert "part_0.py" in answer_of(chat, "/where handle_0")
+    assert asked(vscode, mark)[0]["conversationId"]
+    search(chat, "handle_4")
+    picture(chat, "chat-history")
+    chat.press("ArrowDown", "Delete")
+    chat.click(".monaco-dialog-box .monaco-button", "Delete")
+    chat.gone(".conversation", "/where handle_4", frame=CHAT)
+    chat.press("Escape")
+    chat.gone("article", frame=CHAT)
+
+
+def search(window, text):
+    """The history, with the conversation that began with `/where TEXT` on top."""
+    window.click("#show-history", frame=CHAT)
+    window.wait("#search:focus", frame=CHAT)
+    window.type(text)
+    window.wait("li:first-child .conversation", f"/where {text}", frame=CHAT)
+
+
+CONTRAST = """() => {
+  const rgb = (colour) => {
+    const made = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
+    made.fillStyle = colour;
+    made.fillRect(0, 0, 1, 1);
+    return [...made.getImageData(0, 0, 1, 1).data];
+  };
+  const linear = (v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  const light = (colour) => [0.2126, 0.7152, 0.0722].reduce((sum, of, n) => sum + of * linear(colour[n] / 255), 0);
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = rgb(getComputedStyle(at).backgroundColor);
+      if (colour[3] > 200) return colour;
+    }
+    return rgb(getComputedStyle(document.documentElement).getPropertyValue("--vscode-sideBar-background"));
+  };
+  const said = [".question", ".answer p", ".answer code", "a.place", ".notes li", "summary"];
+  return [...said, "#attach", "#send", "#question"].map((selector) => {
+    const element = document.querySelector(selector);
+    const [a, b] = [light(rgb(getComputedStyle(element).color)), light(behind(element))];
+    return [selector, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)];
+  });
+}"""
+
+
+def test_it_can_be_read_in_every_theme_and_by_who_cannot_see(chat, picture):
+    ask(chat, QUESTION)
+    answer_of(chat)
+    tree = chat.accessibility("body", frame=CHAT)
+    for part in (
+        '- main "Conversation"',
+        f'- article "{QUESTION}"',
+        '- link "part_3.py:5-10"',
+        '- list "Notes"',
+        '- combobox "Question"',
+        '- button "Ask"',
+        '- button "History"',
+        '- button "New conversation"',
+        '- log "New in the answer"',
+    ):
+        assert part in tree, tree
+    for theme, kind in (
+        ("Light Modern", "vscode-light"),
+        ("Dark High Contrast", "vscode-high-contrast"),
+        ("Light High Contrast", "vscode-high-contrast-light"),
+        ("Dark Modern", "vscode-dark"),
+    ):
+        chat.command("Preferences: Color Theme")
+        chat.fill(".quick-input-widget input.input", theme)
+        chat.wait(".quick-input-widget .monaco-list-row.focused", theme)
+        chat.press("Enter")
+        chat.do("wait", selector=f"body.{kind}", frame=CHAT)
+        picture(chat, f"chat-{kind}")
+        weak = [
+            (name, ratio) for name, ratio in chat.do("evaluate", frame=CHAT, script=f"({CONTRAST})()") if ratio < 4.5
+        ]
+        assert not weak, theme
+    # As narrow as a side bar can be: nothing is cut off.
+    chat.do("evaluate", frame=CHAT, script="document.documentElement.style.width = '170px'")
+    picture(chat, "chat-narrow")
+    inside = (
+        "[...document.querySelectorAll('button, p, h2, summary')].every((e) => e.getBoundingClientRect().right <= 171)"
+    )
+    assert chat.do("evaluate", frame=CHAT, script=inside)
+    chat.do("evaluate", frame=CHAT, script="document.documentElement.style.width = ''")
+
+
+def test_weft_answers_in_the_own_chat_of_vs_code(shop, vscode, picture):
+    mark = vscode.wire.now()
+    shop.press("Control+Alt+i")
+    shop.wait(".interactive-input-part .monaco-editor")
+    shop.click(".interactive-input-part .monaco-editor .view-lines")
+    # In one piece: what the box proposes while somebody types is its own matter.
+    shop.do("insert", text=f"@weft {QUESTION}")
+    shop.press("Enter")
+    shop.wait(".interactive-response", "No model wrote this answer")
+    picture(shop, "chat-participant")
+    shop.click(".interactive-response .chat-inline-anchor-widget", "part_3.py")
+    shop.wait("#status\\.editor\\.selection", "Ln 10, Col 17")
+    shop.click(".interactive-input-part .monaco-editor .view-lines")
+    shop.do("insert", text="/where handle_2")
+    shop.press("Enter")
+    shop.wait(".interactive-response", "is defined in 1 place")
+    first, second = asked(vscode, mark)
+    assert first["question"] == QUESTION
+    assert second["question"] == "/where handle_2" and second["conversationId"]
+    shop.press("Control+Alt+b")
+    shop.gone(".interactive-input-part")
