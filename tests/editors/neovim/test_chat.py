@@ -344,7 +344,7 @@ def test_slash_commands_are_completed_from_what_the_server_says(without_model):
     nv.nv.command("Weft chat")
     nv.keys("i/wh<C-x><C-o><C-y>")
     nv.wait(lambda: nv.nv.current.line == "/where", "the command")
-    offered = nv.lua("return require('weft.chat').complete(0, '/')")
+    offered = nv.lua("return require('weft.slash').complete(0, '/')")
     assert {"/explain", "/where", "/help"} <= {command["word"] for command in offered}
     nv.keys("<Esc>cc/explain<C-s>")
     chat = Chat(nv)

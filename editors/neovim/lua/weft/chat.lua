@@ -4,7 +4,6 @@
 -- The text is `transcript.lua`'s, the stream is `ask.lua`'s, old conversations are found in `history.lua`.
 
 local ask = require('weft.ask')
-local client = require('weft.client')
 local config = require('weft.config')
 local jump = require('weft.jump')
 local notice = require('weft.notice')
@@ -123,22 +122,6 @@ function M.citations()
   jump.to_quickfix(last.question or 'citations', found)
 end
 
---- Completes slash commands, as 'omnifunc' does.
-function M.complete(find_start, base)
-  if find_start == 1 then
-    local before = vim.api.nvim_get_current_line():sub(1, vim.fn.col('.') - 1)
-    return before:match('^%s*/%a*$') and before:find('/') - 1 or -3
-  end
-  local found = {}
-  for _, command in ipairs(M._commands()) do
-    local word = '/' .. command.name
-    if word:sub(1, #base) == base then
-      table.insert(found, { word = word, menu = command.argument, info = command.meaning })
-    end
-  end
-  return found
-end
-
 --- One answer at a time: the next question may lean on this one.
 function M._is_free()
   if chat.stop then
@@ -194,10 +177,12 @@ function M._finish(question, outcome)
     if outcome.stopped then
       return chat.text:finish(chat.text:answer():gsub('%s+$', '') .. '\n\n' .. STOPPED, nil, {})
     end
-    chat.text:finish(nil, nil, { outcome.error })
+    local notes = { outcome.error }
     if chat.text:typed() == '' then
       chat.text:set_typed(question)
+      table.insert(notes, 'The question stands below, to be asked again.')
     end
+    chat.text:finish(nil, nil, notes)
   end
 end
 
@@ -223,12 +208,6 @@ function M._place(about)
   }
 end
 
-function M._commands()
-  local server = client.get()
-  local experimental = server and server.server_capabilities.experimental
-  return experimental and experimental.weft and experimental.weft.slashCommands or {}
-end
-
 --- The buffer, with its keys, and a conversation in it.
 function M._ensure()
   local bufnr, is_new = window.scratch('weft://chat')
@@ -246,7 +225,7 @@ end
 function M._prepare(bufnr)
   vim.bo[bufnr].bufhidden = 'hide'
   vim.bo[bufnr].buftype = 'nofile'
-  vim.bo[bufnr].omnifunc = "v:lua.require'weft.chat'.complete"
+  vim.bo[bufnr].omnifunc = "v:lua.require'weft.slash'.complete"
   jump.attach(bufnr)
   local function map(mode, keys, fn, description)
     vim.keymap.set(mode, keys, fn, { buffer = bufnr, desc = 'Weft: ' .. description })
