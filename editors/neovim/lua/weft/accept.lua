@@ -13,6 +13,8 @@ local M = {}
 
 -- The candidates for one place, and which of them is shown.
 local cycling = nil
+-- Ends the request for them.
+local cancel = nil
 
 --- What shows ghost text here: `ghost` or `builtin`, which both have visible, show, clear and trigger.
 function M.display()
@@ -98,16 +100,20 @@ function M._ask_for_candidates(display, step)
   if not server then
     return
   end
-  local params = compat.position_params(server.offset_encoding)
+  local params, asked = compat.position_params(server.offset_encoding), ghost.now()
   params.candidates = config.options.ghost.candidates
-  client.request('weft/complete', params, function(err, result)
+  if cancel then
+    cancel()
+  end
+  cancel = client.request('weft/complete', params, function(err, result)
+    cancel = nil
     local suggestion, rest = display.visible()
     local row, col, line = ghost.cursor()
-    if err or not suggestion or params.position.character ~= compat.character_of(line, col, server.offset_encoding) then
+    if err or not suggestion or not vim.deep_equal(asked, ghost.now()) then
       return
     end
     local list, known = { suggestion }, { [rest] = true }
-    for _, item in ipairs(result and result ~= vim.NIL and result.items or {}) do
+    for _, item in ipairs(result and result.items or {}) do
       local about = { { id = item.id } }
       local other = suggestions.from_item({
         insertText = item.text,

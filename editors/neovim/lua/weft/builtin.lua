@@ -33,7 +33,7 @@ function M.attach(server, bufnr)
     between[server.id] = true
     local request = server.request
     server.request = function(self, method, params, handler, number)
-      -- Ours come without a handler of Neovim's: they are told apart by the formatting options.
+      -- Ours say how the text is indented, Neovim's do not.
       if method == METHOD and not params.formattingOptions then
         return M._asked_by_neovim(self, handler, number)
       end
@@ -78,7 +78,11 @@ function M.clear()
   end
 end
 
-M.dismiss = M.clear
+--- Takes it off the screen until something is typed.
+function M.dismiss()
+  M.clear()
+  states[vim.api.nvim_get_current_buf()].refused = ghost.now()
+end
 
 --- Neovim lets go of its item, and then `take` edits the text. False when it has none.
 function M.taking(take)
@@ -115,8 +119,9 @@ function M._asked_by_neovim(server, handler, bufnr)
   end
   local suggestion, on_empty = M.visible(), pending[bufnr]
   pending[bufnr] = nil
-  if bufnr ~= vim.api.nvim_get_current_buf() or not when.may_show((suggestion or on_empty) ~= nil) then
-    M.clear()
+  local refused = vim.deep_equal(state.refused, ghost.now()) and not on_empty
+  if bufnr ~= vim.api.nvim_get_current_buf() or refused or not when.may_show((suggestion or on_empty) ~= nil) then
+    state.give({})
   elseif on_empty then
     M._request(state, INVOKED, on_empty)
   elseif suggestion and suggestion.chosen then

@@ -1,26 +1,25 @@
--- The server's life: one process for this Neovim, all its workspace folders, started again when it ends by itself.
+-- The server's life: one process for this Neovim, started again when it ends by itself; and talking to it.
 --
--- Owns the LSP client, requests on their way, who listens to the server, and the waiting between two starts.
--- Neovim 0.11 starts it by vim.lsp.config and vim.lsp.enable, older ones by an autocommand of ours.
--- Knows nothing of what is asked, nor of what is shown.
+-- Owns requests on their way, who listens to the server, and the waiting between two starts. How a server is started
+-- is `launch.lua`'s. Knows nothing of what is asked, nor of what is shown.
 
 local compat = require('weft.compat')
 local config = require('weft.config')
+local launch = require('weft.launch')
 local locate = require('weft.locate')
 local log = require('weft.log')
 local notice = require('weft.notice')
 
 local M = {}
 
-local NAME = 'weft'
+-- What a request is answered with when there is no server to answer it.
+local NO_SERVER = -32001
 -- A server that ran this long is well; the next end counts as the first.
 local WELL_AFTER_MS = 60000
 
 local listeners = {}
 local unanswered = {}
 local waiting = {}
--- Workspace folders that a client was told of, by its id and their uri.
-local told = {}
 local life = { wanted = false, failure = nil, n_running = 0, n_ends = 0, started_at = 0, restarting = nil }
 
 --- Attaches to every buffer there is and will be. Says once what is missing.
@@ -30,13 +29,7 @@ function M.enable()
   if not command then
     return M._fail(problem)
   end
-  if compat.has_lsp_config then
-    -- The whole table at once: a call would mix it with that of an earlier setup.
-    vim.lsp.config[NAME] = M._config(command)
-    vim.lsp.enable(NAME)
-  else
-    M._attach_by_autocommand(command)
-  end
+  launch.enable(command, M._hooks())
 end
 
 --- Ends the server, and leaves it ended.
@@ -44,14 +37,10 @@ function M.disable()
   life.wanted = false
   if life.restarting then
     life.restarting:stop()
+    life.restarting:close()
     life.restarting = nil
   end
-  if compat.has_lsp_config then
-    vim.lsp.enable(NAME, false)
-  end
-  for _, client in ipairs(compat.clients(NAME)) do
-    compat.call(client, 'stop')
-  end
+  launch.disable()
   M._answer_all("Weft's server was ended before it answered.")
 end
 
@@ -74,7 +63,7 @@ end
 
 --- The client that serves `bufnr`, or the one there is when no buffer is given; nil while there is none.
 function M.get(bufnr)
-  for _, client in ipairs(compat.clients(NAME)) do
+  for _, client in ipairs(launch.clients()) do
     if client.initialized and (not bufnr or vim.lsp.buf_is_attached(M._number(bufnr), client.id)) then
       return client
     end
@@ -93,7 +82,7 @@ function M.request(method, params, handler, bufnr)
       M._answer(entry, err, result)
     end, bufnr and M._number(bufnr) or nil)
     if not ok then
-      return M._answer(entry, { code = -32001, message = M.why_not() })
+      return M._answer(entry, { code = NO_SERVER, message = M.why_not() })
     end
     entry.client, entry.id = client, id
   end
@@ -103,11 +92,13 @@ function M.request(method, params, handler, bufnr)
     send(client)
   elseif life.failure or not life.wanted then
     vim.schedule(function()
-      M._answer(entry, { code = -32001, message = M.why_not() })
+      M._answer(entry, { code = NO_SERVER, message = M.why_not() })
     end)
   else
     table.insert(waiting, send)
-    M._start_without_buffer()
+    if #launch.clients() == 0 and M._may_start() then
+      launch.start_without_buffer(locate.command(), M._hooks())
+    end
   end
   return function()
     local was_open = not entry.done
@@ -151,160 +142,7 @@ function M.why_not()
   return "Weft's server is not running yet."
 end
 
-function M._config(command)
-  local capabilities = vim.lsp.protocol.make_client_capabilities()
-  capabilities.textDocument.inlineCompletion = { dynamicRegistration = false }
-  capabilities.experimental = vim.tbl_extend('force', capabilities.experimental or {}, { weft = { status = true } })
-  -- An empty table would be sent as a list.
-  local settings = next(config.options.settings) and config.options.settings or vim.empty_dict()
-  local started = {
-    name = NAME,
-    cmd = command,
-    -- Not the workspace: `python -m weft` would import from there.
-    cmd_cwd = vim.fn.fnamemodify(command[1], ':h'),
-    cmd_env = config.options.cmd_env,
-    capabilities = capabilities,
-    -- Only what was set: defaults sent along would hide the workspace's weft.toml.
-    init_options = settings,
-    settings = { weft = settings },
-    handlers = M._handlers(),
-    before_init = function()
-      life.n_running = life.n_running + 1
-    end,
-    on_init = M._ready,
-    on_attach = function(client, bufnr)
-      M._tell('attach', client, bufnr)
-    end,
-  }
-  if not compat.has_lsp_config then
-    started.on_exit = M._ended
-    return started
-  end
-  started.cmd = M._spawning(started)
-  started.filetypes = config.options.filetypes
-  started.reuse_client = M._reuse
-  started.root_dir = function(bufnr, on_root)
-    if M._is_served(bufnr) and M._may_start() then
-      on_root(locate.root(bufnr))
-    end
-  end
-  return started
-end
-
---- Starts the process by ourselves, so that its end is ours to tell: Neovim would warn at every try to start it again.
-function M._spawning(started)
-  local command, spawn = started.cmd, { cwd = started.cmd_cwd, env = started.cmd_env }
-  return function(dispatchers)
-    local on_exit = dispatchers.on_exit
-    dispatchers.on_exit = function(code, signal)
-      on_exit(0, 0)
-      M._ended(code, signal)
-    end
-    return vim.lsp.rpc.start(command, dispatchers, spawn)
-  end
-end
-
---- Neovim asks for each running client whether it also serves this root: ours serves all, one folder after another.
-function M._reuse(client, started)
-  if client.name ~= NAME or compat.call(client, 'is_stopped') then
-    return false
-  end
-  M._add_folder(client, started.root_dir)
-  return true
-end
-
-function M._add_folder(client, root)
-  if not root then
-    return
-  end
-  local folder = { uri = vim.uri_from_fname(root), name = root }
-  for _, known in ipairs(client.workspace_folders or {}) do
-    told[client.id .. known.uri] = true
-  end
-  if told[client.id .. folder.uri] then
-    return
-  end
-  told[client.id .. folder.uri] = true
-  local function tell()
-    client.workspace_folders = client.workspace_folders or {}
-    table.insert(client.workspace_folders, folder)
-    compat.call(client, 'notify', 'workspace/didChangeWorkspaceFolders', {
-      event = { added = { folder }, removed = {} },
-    })
-  end
-  if client.initialized then
-    tell()
-  else
-    table.insert(waiting, tell)
-  end
-end
-
---- Below 0.11: what vim.lsp.enable does.
-function M._attach_by_autocommand(command)
-  local function attach(bufnr)
-    local filetypes = config.options.filetypes
-    local wanted = vim.bo[bufnr].filetype ~= ''
-      and (not filetypes or vim.tbl_contains(filetypes, vim.bo[bufnr].filetype))
-    if wanted and M._is_served(bufnr) and M._may_start() then
-      local started = vim.tbl_extend('force', M._config(command), { root_dir = locate.root(bufnr) })
-      M._note_start(compat.start(started, bufnr, M._reuse))
-    end
-  end
-  local group = vim.api.nvim_create_augroup('weft.client', { clear = true })
-  vim.api.nvim_create_autocmd('FileType', {
-    group = group,
-    callback = function(event)
-      attach(event.buf)
-    end,
-  })
-  for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
-    if vim.api.nvim_buf_is_loaded(bufnr) then
-      attach(bufnr)
-    end
-  end
-end
-
---- For who asks before any file is open.
-function M._start_without_buffer()
-  if #compat.clients(NAME) > 0 or life.restarting then
-    return
-  end
-  local command, problem = locate.command()
-  if not command then
-    return M._fail(problem)
-  end
-  local started = vim.tbl_extend('force', M._config(command), { root_dir = locate.root(0) })
-  M._note_start(compat.start(started, nil, M._reuse))
-end
-
-function M._note_start(id)
-  if not id then
-    M._fail("Weft's server could not be started. See :Weft log, then :Weft restart.")
-  end
-end
-
---- Not while it rests between two tries, nor after it was given up, nor when the folder that was just opened holds it.
-function M._may_start()
-  if not life.wanted or life.failure or life.restarting then
-    return false
-  end
-  if #compat.clients(NAME) > 0 then
-    return true
-  end
-  local command, problem = locate.command()
-  if not command then
-    M._fail(problem)
-  end
-  return command ~= nil
-end
-
---- Texts of files, by their name on disk: no terminal, no list of files, nothing that a plugin shows.
-function M._is_served(bufnr)
-  local name = vim.api.nvim_buf_get_name(bufnr)
-  return vim.bo[bufnr].buftype == '' and name ~= '' and not name:match('^%a[%w+.-]+://')
-end
-
-function M._handlers()
+function M._hooks()
   local function telling(method)
     local own = vim.lsp.handlers[method]
     return function(err, params, context, ...)
@@ -314,12 +152,39 @@ function M._handlers()
     end
   end
   return {
-    ['$/progress'] = telling('$/progress'),
-    ['weft/didChangeStatus'] = telling('weft/didChangeStatus'),
-    ['window/logMessage'] = function(_, params)
-      log.add(params.type, params.message)
+    handlers = {
+      ['$/progress'] = telling('$/progress'),
+      ['weft/didChangeStatus'] = telling('weft/didChangeStatus'),
+      ['window/logMessage'] = function(_, params)
+        log.add(params.type, params.message)
+      end,
+    },
+    before = function()
+      life.n_running = life.n_running + 1
     end,
+    ready = M._ready,
+    attached = function(client, bufnr)
+      M._tell('attach', client, bufnr)
+    end,
+    ended = M._ended,
+    failed = vim.schedule_wrap(M._fail),
+    may_start = M._may_start,
   }
+end
+
+--- Not while it rests between two tries, nor after it was given up, nor when the folder that was just opened holds it.
+function M._may_start()
+  if not life.wanted or life.failure or life.restarting then
+    return false
+  end
+  if #launch.clients() > 0 then
+    return true
+  end
+  local command, problem = locate.command()
+  if not command then
+    M._fail(problem)
+  end
+  return command ~= nil
 end
 
 function M._ready(client)
@@ -348,7 +213,7 @@ function M._answer_all(message)
   local left = unanswered
   unanswered, waiting = {}, {}
   for entry in pairs(left) do
-    M._answer(entry, { code = -32001, message = message })
+    M._answer(entry, { code = NO_SERVER, message = message })
   end
 end
 
@@ -387,17 +252,12 @@ function M._start_again(how)
     notice.warn('the server ended (' .. how .. ') and is started again. :Weft log says more.')
   end
   local delay_ms = math.min(options.first_ms * 2 ^ (life.n_ends - 1), options.longest_ms)
-  life.restarting = compat.uv.new_timer()
-  life.restarting:start(
-    math.floor(delay_ms),
-    0,
-    vim.schedule_wrap(function()
-      life.restarting = nil
-      if life.wanted then
-        M.enable()
-      end
-    end)
-  )
+  life.restarting = vim.defer_fn(function()
+    life.restarting = nil
+    if life.wanted then
+      M.enable()
+    end
+  end, math.floor(delay_ms))
 end
 
 function M._fail(message)

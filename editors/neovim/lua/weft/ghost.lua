@@ -63,7 +63,7 @@ end
 --- Takes it off the screen until something is typed.
 function M.dismiss()
   M.clear()
-  seen = M._now()
+  seen = M.now()
 end
 
 --- Runs `take`, which edits the text; a little later where a mapping with `expr` forbids that now.
@@ -93,7 +93,7 @@ function M.update()
   if not when.may_show(shown ~= nil) then
     return M.clear()
   end
-  local now = M._now()
+  local now = M.now()
   if vim.deep_equal(now, seen) then
     return
   end
@@ -113,7 +113,7 @@ function M.update()
     config.options.ghost.debounce_ms,
     0,
     vim.schedule_wrap(function()
-      if vim.deep_equal(now, M._now()) and when.may_show(false) then
+      if vim.deep_equal(now, M.now()) and when.may_show(false) then
         M._request(AUTOMATIC)
       end
     end)
@@ -123,7 +123,7 @@ end
 --- Asks the server at the cursor for what `display` may show. `show(suggestion or nil)` is called if buffer, text and
 --- cursor are then as they are now. Returns a function that cancels.
 function M.request(display, server, kind, show)
-  local asked = M._now()
+  local asked = M.now()
   local params = vim.tbl_extend('error', compat.position_params(server.offset_encoding), {
     context = { triggerKind = kind },
     formattingOptions = { tabSize = vim.fn.shiftwidth(), insertSpaces = vim.bo.expandtab },
@@ -132,7 +132,7 @@ function M.request(display, server, kind, show)
     if err then
       return log.add(2, 'Inline completion: ' .. tostring(err.message))
     end
-    if not vim.deep_equal(asked, M._now()) or not when.may_show(kind == INVOKED) then
+    if not vim.deep_equal(asked, M.now()) or not when.may_show(kind == INVOKED) then
       return
     end
     local item = type(result) == 'table' and (result.items or result)[1]
@@ -183,7 +183,7 @@ function M._draw(suggestion, hint)
   local row, col, line = M.cursor()
   draw.show(bufnr, row, col, suggestions.rest(suggestion, row, col, line), suggestion.n_replaced, hint)
   shown = { bufnr = bufnr, suggestion = suggestion, hint = hint }
-  seen = M._now()
+  seen = M.now()
 end
 
 function M._forget_request()
@@ -196,8 +196,8 @@ function M._forget_request()
   end
 end
 
---- What an answer must still find.
-function M._now()
+--- Buffer, text and cursor: what an answer must still find.
+function M.now()
   local bufnr = vim.api.nvim_get_current_buf()
   return { bufnr, vim.api.nvim_buf_get_changedtick(bufnr), vim.api.nvim_win_get_cursor(0) }
 end

@@ -1,0 +1,177 @@
+-- How the server is started and handed to Neovim's LSP client, in each Neovim.
+--
+-- From 0.11 on by vim.lsp.config and vim.lsp.enable, before by an autocommand. One client serves all workspace folders.
+-- Owns which folders a client was told of. When there may be a server, and what its end means, is `client.lua`'s: it
+-- hands over `hooks` (before, ready, attached, ended, failed, may_start, handlers).
+
+local compat = require('weft.compat')
+local config = require('weft.config')
+local locate = require('weft.locate')
+
+local M = {}
+
+local NAME = 'weft'
+
+-- By a client's id and a folder's uri: it knows. By a client's id: folders for when it is ready.
+local told, to_tell = {}, {}
+
+--- Attaches to every buffer there is and will be.
+function M.enable(command, hooks)
+  if compat.has_lsp_config then
+    -- The whole table at once: a call would mix it with that of an earlier setup.
+    vim.lsp.config[NAME] = M._config(command, hooks)
+    vim.lsp.enable(NAME)
+  else
+    M._attach_by_autocommand(command, hooks)
+  end
+end
+
+function M.disable()
+  if compat.has_lsp_config then
+    vim.lsp.enable(NAME, false)
+  end
+  for _, client in ipairs(M.clients()) do
+    compat.call(client, 'stop')
+  end
+end
+
+--- For who asks before any file is open.
+function M.start_without_buffer(command, hooks)
+  local started = vim.tbl_extend('force', M._config(command, hooks), { root_dir = locate.root(0) })
+  M._start(started, nil, hooks)
+end
+
+--- Our clients that have not ended, those that are starting too.
+function M.clients()
+  return compat.clients(NAME)
+end
+
+function M._config(command, hooks)
+  local capabilities = vim.lsp.protocol.make_client_capabilities()
+  capabilities.textDocument.inlineCompletion = { dynamicRegistration = false }
+  capabilities.experimental = vim.tbl_extend('force', capabilities.experimental or {}, { weft = { status = true } })
+  -- An empty table would be sent as a list.
+  local settings = next(config.options.settings) and config.options.settings or vim.empty_dict()
+  local started = {
+    name = NAME,
+    cmd = command,
+    -- Not the workspace: `python -m weft` would import from there.
+    cmd_cwd = vim.fn.fnamemodify(command[1], ':h'),
+    cmd_env = config.options.cmd_env,
+    capabilities = capabilities,
+    -- Only what was set: defaults sent along would hide the workspace's weft.toml.
+    init_options = settings,
+    settings = { weft = settings },
+    handlers = hooks.handlers,
+    before_init = hooks.before,
+    on_init = function(client)
+      M._tell_folders(client)
+      hooks.ready(client)
+    end,
+    on_attach = hooks.attached,
+  }
+  if not compat.has_lsp_config then
+    started.on_exit = hooks.ended
+    return started
+  end
+  started.cmd = M._spawning(started, hooks)
+  started.filetypes = config.options.filetypes
+  started.reuse_client = M._reuse
+  started.root_dir = function(bufnr, on_root)
+    if M._is_served(bufnr) and hooks.may_start() then
+      on_root(locate.root(bufnr))
+    end
+  end
+  return started
+end
+
+--- Starts the process by ourselves, so that its end is ours to tell: Neovim would warn at every try to start it again.
+function M._spawning(started, hooks)
+  local command, spawn = started.cmd, { cwd = started.cmd_cwd, env = started.cmd_env }
+  return function(dispatchers)
+    local on_exit = dispatchers.on_exit
+    dispatchers.on_exit = function(code, signal)
+      on_exit(0, 0)
+      hooks.ended(code, signal)
+    end
+    local ok, rpc = pcall(vim.lsp.rpc.start, command, dispatchers, spawn)
+    if not ok then
+      hooks.failed("Weft's server could not be started: " .. tostring(rpc))
+      error(rpc, 0)
+    end
+    return rpc
+  end
+end
+
+--- Below 0.11: what vim.lsp.enable does.
+function M._attach_by_autocommand(command, hooks)
+  local function attach(bufnr)
+    local filetype, filetypes = vim.bo[bufnr].filetype, config.options.filetypes
+    local wanted = filetype ~= '' and (not filetypes or vim.tbl_contains(filetypes, filetype))
+    if wanted and M._is_served(bufnr) and hooks.may_start() then
+      M._start(vim.tbl_extend('force', M._config(command, hooks), { root_dir = locate.root(bufnr) }), bufnr, hooks)
+    end
+  end
+  vim.api.nvim_create_autocmd('FileType', {
+    group = vim.api.nvim_create_augroup('weft.client', { clear = true }),
+    callback = function(event)
+      attach(event.buf)
+    end,
+  })
+  for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_is_loaded(bufnr) then
+      attach(bufnr)
+    end
+  end
+end
+
+function M._start(started, bufnr, hooks)
+  if not compat.start(started, bufnr, M._reuse) then
+    hooks.failed("Weft's server could not be started. See :Weft log, then :Weft restart.")
+  end
+end
+
+--- Neovim asks for each client whether it also serves this root: ours serves all, one folder after another.
+function M._reuse(client, started)
+  if client.name ~= NAME or compat.call(client, 'is_stopped') then
+    return false
+  end
+  if started.root_dir then
+    M._add_folder(client, started.root_dir)
+  end
+  return true
+end
+
+function M._add_folder(client, root)
+  local folder = { uri = vim.uri_from_fname(root), name = root }
+  for _, known in ipairs(client.workspace_folders or {}) do
+    told[client.id .. known.uri] = true
+  end
+  if told[client.id .. folder.uri] then
+    return
+  end
+  told[client.id .. folder.uri] = true
+  to_tell[client.id] = to_tell[client.id] or {}
+  table.insert(to_tell[client.id], folder)
+  if client.initialized then
+    M._tell_folders(client)
+  end
+end
+
+function M._tell_folders(client)
+  local folders = to_tell[client.id]
+  to_tell[client.id] = nil
+  if folders then
+    client.workspace_folders = vim.list_extend(client.workspace_folders or {}, folders)
+    local event = { added = folders, removed = {} }
+    compat.call(client, 'notify', 'workspace/didChangeWorkspaceFolders', { event = event })
+  end
+end
+
+--- Texts of files, by their name on disk: no terminal, no list of files, nothing that a plugin shows.
+function M._is_served(bufnr)
+  local name = vim.api.nvim_buf_get_name(bufnr)
+  return vim.bo[bufnr].buftype == '' and name ~= '' and not name:match('^%a[%w+.-]+://')
+end
+
+return M
