@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import threading
+from pathlib import Path
 
 import pytest
+from weft.server.chat.commands import COMMANDS
 
 CHAT = "#composer"
 """Something in the chat's frame, by which the frame is found."""
 
+ANSWERED = "article[data-state=answered]:last-child"
 WAIT_S = 30
 QUESTION = "What does handle_3 write?"
 PIECES = (
@@ -88,7 +92,7 @@ def ask(window, question):
 
 def answer_of(window, question=QUESTION, state="answered"):
     """The last answer, as soon as it is one to this question and in this state."""
-    turn = f"article[data-state={state}]:last-child"
+    turn = ANSWERED.replace("answered", state)
     window.wait(turn, question, frame=CHAT)
     return window.wait(f"{turn} .answer", frame=CHAT)
 
@@ -173,6 +177,14 @@ def test_an_answer_of_somebody_else_is_text_and_does_nothing(chat, model):
     made = chat.do("evaluate", frame=CHAT, script="[...document.querySelectorAll('.answer *')].map(e => e.localName)")
     assert set(made) == {"p", "code", "a"}
     assert chat.texts(".answer a", frame=CHAT) == ["part_3.py:5-10"]
+
+
+def test_an_answer_that_does_not_come_is_said(chat, vscode):
+    vscode.wire.order(blank=["weft/ask"])
+    ask(chat, QUESTION)
+    chat.wait(".error", "The server stopped before it answered. Ask again.", frame=CHAT)
+    with pytest.raises(AssertionError, match="does not appear"):
+        chat.do("wait", selector=ANSWERED, frame=CHAT, waitMs=500)
 
 
 def test_without_a_model_lines_answer_and_what_is_not_there_is_said(chat, vscode):
@@ -379,3 +391,10 @@ def test_weft_answers_in_the_own_chat_of_vs_code(shop, vscode, picture):
     assert second["question"] == "/where handle_2" and second["conversationId"]
     shop.press("Control+Alt+b")
     shop.gone(".interactive-input-part")
+
+
+def test_the_commands_of_weft_in_the_own_chat_are_those_of_the_server():
+    manifest = Path(__file__).parents[3] / "editors" / "vscode" / "package.json"
+    (participant,) = json.loads(manifest.read_text(encoding="utf-8"))["contributes"]["chatParticipants"]
+    meant = {name: about.meaning[0].upper() + about.meaning[1:] for name, about in COMMANDS.items()}
+    assert {each["name"]: each["description"] for each in participant["commands"]} == meant

@@ -5,6 +5,7 @@
 
 import { randomBytes } from "node:crypto";
 import * as vscode from "vscode";
+import type { SlashCommand } from "../protocol";
 import type { Server } from "../server";
 import { ServerAsker } from "./asker";
 import { describe } from "./errors";
@@ -28,6 +29,8 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
   /** From the history, until the server is there to ask for it. */
   private toReopen: string;
   private searched = "";
+  /** As the page knows them. */
+  private commands: readonly SlashCommand[] = [];
 
   constructor(
     private readonly context: vscode.ExtensionContext,
@@ -40,7 +43,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     });
     this.toReopen = context.workspaceState.get<string>(KEPT_CONVERSATION, "");
     this.listening = server.onStatus(() => {
-      this.post({ type: "commands", commands: server.slashCommands });
+      if (server.slashCommands !== this.commands) this.tellCommands();
       void this.reopen();
     });
   }
@@ -91,7 +94,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       case "ready":
         this.isReady = true;
         this.post({ type: "chat", chat: this.session.chat });
-        this.post({ type: "commands", commands: this.server.slashCommands });
+        this.tellCommands();
         this.focusPage();
         return this.reopen();
       case "ask":
@@ -126,6 +129,11 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
       case "log":
         return vscode.commands.executeCommand("weft.log");
     }
+  }
+
+  private tellCommands(): void {
+    this.commands = this.server.slashCommands;
+    this.post({ type: "commands", commands: this.commands });
   }
 
   private focusPage(): void {

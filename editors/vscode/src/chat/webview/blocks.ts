@@ -70,7 +70,7 @@ function codeOf(text: string, content: Node[], handlers: Handlers, kind = ""): H
     copy.addEventListener("blur", () => (copy.textContent = "Copy"), { once: true });
   }, { class: "copy", "aria-label": "Copy code" });
   // Code that is wider than the view is scrolled, by keys as well.
-  const pre = element("pre", { tabindex: "0", role: "region", "aria-label": "Code", class: kind }, ...content);
+  const pre = element("pre", { tabindex: "0", role: "group", "aria-label": "Code", class: kind }, ...content);
   return element("div", { class: "block" }, pre, copy);
 }
 

@@ -48,7 +48,10 @@ const turns = new TurnList(log, announcer, {
   showLog: () => tell({ type: "log" }),
 });
 const composer = new Composer({
-  ask: (question) => tell({ type: "ask", question }),
+  ask: (question) => {
+    closeHistory();
+    tell({ type: "ask", question });
+  },
   stop: () => tell({ type: "stop" }),
   attach: () => tell({ type: "attach" }),
   detach: () => tell({ type: "detach" }),
