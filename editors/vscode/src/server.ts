@@ -4,20 +4,20 @@
 // a pause that grows; after several times a person is asked. Knows no completion, no chat and no page: they ask
 // through `request`.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import * as vscode from "vscode";
 import {
   type CancellationToken,
   CloseAction,
   ErrorAction,
-  LanguageClient,
+  type LanguageClient,
   type LanguageClientOptions,
   type Middleware,
   ProgressType,
   RevealOutputChannelOn,
-  type StaticFeature,
 } from "vscode-languageclient/node";
 import { Backoff } from "./backoff";
+import { Client, started } from "./client";
 import { type Located, locate } from "./locate";
 import type { SlashCommand, StatusResult } from "./protocol";
 import { explicitSettings, serverKeys } from "./settings";
@@ -26,6 +26,7 @@ import { surroundings } from "./surroundings";
 /** How long a server may take to answer its first message; it answers before it reads any file. */
 const START_WITHIN_MS = 60_000;
 const STOP_WITHIN_MS = 3_000;
+const LAST_WORDS_WITHIN_MS = 1_000;
 
 export class Server implements vscode.Disposable {
   /** What stands between the editor and the server; set before the first start. */
@@ -45,6 +46,9 @@ export class Server implements vscode.Disposable {
 
   private readonly backoff = new Backoff();
   private process: ChildProcess | undefined;
+  private processEnd: Promise<unknown> = Promise.resolve();
+  private lastWords = "";
+  private isUp = false;
   private pendingRestart: NodeJS.Timeout | undefined;
   // Every stop and start by hand makes what an older start still does void.
   private attempt = 0;
@@ -80,8 +84,10 @@ export class Server implements vscode.Disposable {
     const tooLate = setTimeout(() => this.client === client && this.process?.kill("SIGKILL"), START_WITHIN_MS);
     try {
       await client.start();
+      this.isUp = true;
     } catch (error) {
-      this.ended(client, `The Weft server did not start: ${messageOf(error)}`);
+      this.log.error(`The server did not start: ${error}`);
+      void this.ended(client);
     } finally {
       clearTimeout(tooLate);
     }
@@ -98,7 +104,7 @@ export class Server implements vscode.Disposable {
       await client.dispose(STOP_WITHIN_MS);
     } catch (error) {
       // It hangs, or has not answered its first message yet.
-      this.log.warn(`The server is ended by force: ${messageOf(error)}`);
+      this.log.warn(`The server is ended by force: ${error}`);
       process?.stdin?.destroy();
       process?.kill("SIGKILL");
     }
@@ -151,7 +157,7 @@ export class Server implements vscode.Disposable {
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: () => {
-          this.ended(client, "The Weft server ended.");
+          void this.ended(client);
           return { action: CloseAction.DoNotRestart, handled: true };
         },
       },
@@ -166,12 +172,20 @@ export class Server implements vscode.Disposable {
     const serve = [...args, "serve", ...(isShared ? ["--shared"] : [])];
     // Not in a workspace: Python would look for its modules there.
     const cwd = this.context.globalStorageUri.fsPath;
-    const client = new LanguageClient("weft", "Weft", async () => (this.process = await started(command, serve, cwd)), options);
-    client.registerFeature(CAPABILITIES);
+    const client = new Client(() => this.run(command, serve, cwd), options);
     client.onNotification("weft/didChangeStatus", (status: StatusResult) => {
       if (this.client === client) this.tell(status);
     });
     return client;
+  }
+
+  private async run(command: string, args: readonly string[], cwd: string): Promise<ChildProcess> {
+    [this.isUp, this.lastWords, this.process] = [false, "", undefined];
+    const child = await started(command, args, cwd);
+    child.stderr?.on("data", (more: Buffer) => (this.lastWords = more.toString().trim().split("\n").at(-1) ?? ""));
+    this.processEnd = new Promise((resolve) => child.once("close", resolve));
+    this.process = child;
+    return child;
   }
 
   private settings(): Record<string, unknown> {
@@ -182,9 +196,15 @@ export class Server implements vscode.Disposable {
     return explicitSettings(keys, (key) => configuration.inspect(key));
   }
 
-  private ended(client: LanguageClient, why: string): void {
+  private async ended(client: LanguageClient): Promise<void> {
     if (this.client !== client) return; // It was told already, or the end was wanted.
     this.client = undefined;
+    const { attempt, isUp } = this;
+    this.tell(ownStatus("starting", "The Weft server ended."));
+    // What it said last may still be on its way.
+    await Promise.race([this.processEnd, new Promise((resolve) => setTimeout(resolve, LAST_WORDS_WITHIN_MS))]);
+    if (attempt !== this.attempt) return; // A person asked for a start meanwhile.
+    const why = isUp ? "The Weft server ended." : `The Weft server did not start: ${this.lastWords || "it said nothing"}.`;
     const delayMs = this.backoff.failed(Date.now());
     if (delayMs === undefined) {
       this.log.error(`${why} It ended too often and is not started again.`);
@@ -196,27 +216,6 @@ export class Server implements vscode.Disposable {
     this.tell(ownStatus("starting", `${why} It is started again in ${delayMs / 1000} s.`));
     this.pendingRestart = setTimeout(() => void this.start(), delayMs);
   }
-}
-
-/** What the client says of itself beyond its library: it wants to be told the status, and shows it by itself. */
-const CAPABILITIES: StaticFeature = {
-  fillClientCapabilities(capabilities) {
-    capabilities.experimental = { ...capabilities.experimental, weft: { status: true } };
-    // The status item shows the indexing; a second bar beside it would say the same.
-    capabilities.window = { ...capabilities.window, workDoneProgress: false };
-  },
-  initialize() {},
-  getState: () => ({ kind: "static" }),
-  clear() {},
-};
-
-/** The program, once it runs. */
-function started(command: string, args: readonly string[], cwd: string): Promise<ChildProcess> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, windowsHide: true });
-    child.once("spawn", () => resolve(child));
-    child.once("error", reject);
-  });
 }
 
 /** The status while there is no server to ask. */
@@ -239,8 +238,4 @@ function ownStatus(kind: "starting" | "error", text: string): StatusResult {
     notes: [],
     memoryMb: 0,
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
