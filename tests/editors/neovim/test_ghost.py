@@ -109,6 +109,7 @@ def test_in_the_middle_of_a_line_the_rest_stands_behind_it(shop):
         ("f(old, x)", 2, "new", 3, ["f(new, x)"]),
         ("f(a, x)", 2, "longer", 1, ["f(longer, x)"]),
         ("\tx = f()", 7, "g(\n\t\ty\n\t)", 0, ["        x = f(g(", "                y", "        ))"]),
+        ("f()", 2, "a,\n", 0, ["f(a,", ")"]),
         ("f(😀)", 2, "'ä', ", 0, ["f('ä', 😀)"]),
     ],
 )
@@ -185,6 +186,27 @@ def test_a_word_can_be_taken_and_is_counted(shop):
     shop.shows("(basket)")
     shop.keys("<F5>")
     shop.shows("basket)")
+
+
+@pytest.mark.parametrize(
+    ("rest", "word", "line"),
+    [
+        ("ce_of(basket)", "ce_of", "ce_of(basket)"),
+        ("(a, b)", "(", "(a, b)"),
+        (" = größe + 1", " =", " = größe + 1"),
+        ("größe2 + 1\nx", "größe2", "größe2 + 1"),
+        ("\n\n    return x\n", "\n\n    return", "\n\n    return x"),
+        ("  ", "  ", "  "),
+    ],
+)
+def test_what_a_word_and_a_line_are(shop, rest, word, line):
+    assert shop.lua("return require('weft.suggestion').word(...)", rest) == word
+    assert shop.lua("return require('weft.suggestion').line(...)", rest) == line
+
+
+def test_what_was_taken_is_counted_in_utf_16_units(shop):
+    length = "return require('weft.suggestion').accepted_length({ whole = 'a😀ä b' }, ' b')"
+    assert shop.lua(length) == 4
 
 
 def test_accepting_is_one_step_to_undo(shop):

@@ -126,7 +126,7 @@ def test_a_server_that_somebody_switched_off_stays_off(neovim):
     nv.edit("a.py")
     nv.ready()
     nv.lua("vim.lsp.stop_client(require('weft.client').get(0).id)")
-    nv.wait(lambda: line(nv) == "weft: error", "the end in the status line")
+    nv.wait(lambda: line(nv) == "weft: off", "the end in the status line")
     assert not ours(nv) and len(nv.wire.said("started")) == 1
     nv.nv.command("Weft restart")
     nv.ready()

@@ -119,8 +119,8 @@ function M.notify(method, params)
 end
 
 --- Calls `fn(params)` for each of the server's notifications of this kind, before Neovim's own handler, which
---- is left out when `fn` returns true. Four are ours: `attach` (client, bufnr), `ready` (client), `ended`, and
---- `failed` (why) when there will be no server. Returns a function that ends it.
+--- is left out when `fn` returns true. Four are ours: `attach` (client, bufnr), `ready` (client), `ended`
+--- (how, whether it was asked to), and `failed` (why) when there will be no server. Returns a function that ends it.
 function M.on(method, fn)
   listeners[method] = listeners[method] or {}
   table.insert(listeners[method], fn)
@@ -231,9 +231,10 @@ M._ended = vim.schedule_wrap(function(code, signal)
     return
   end
   M._answer_all("Weft's server ended (" .. how .. ') before it answered.')
-  M._tell('ended')
   -- With status 0 it was asked to, by us or by somebody's vim.lsp.enable('weft', false).
-  if life.wanted and (code ~= 0 or signal ~= 0) then
+  local was_asked = code == 0 and signal == 0
+  M._tell('ended', how, was_asked)
+  if life.wanted and not was_asked then
     M._start_again(how)
   end
 end)

@@ -43,7 +43,8 @@ function M.show(bufnr, row, col, text, n_replaced, hint)
     mark.virt_lines = {}
     for i = 2, #lines do
       -- An empty line is drawn only when it holds something.
-      mark.virt_lines[i - 1] = { { lines[i] == '' and ' ' or M._spaced(lines[i], 0), GROUPS.ghost } }
+      local is_empty = lines[i] == '' and (i < #lines or kept == '')
+      mark.virt_lines[i - 1] = { { is_empty and ' ' or M._spaced(lines[i], 0), GROUPS.ghost } }
     end
     local last = mark.virt_lines[#mark.virt_lines]
     table.insert(last, { M._spaced(kept, vim.fn.strdisplaywidth(last[1][1])), 'Normal' })

@@ -9,6 +9,7 @@ local compat = require('weft.compat')
 local config = require('weft.config')
 local draw = require('weft.draw')
 local log = require('weft.log')
+local notice = require('weft.notice')
 local suggestions = require('weft.suggestion')
 local when = require('weft.when')
 
@@ -16,10 +17,14 @@ local M = {}
 
 local AUTOMATIC, INVOKED = 2, 1
 
+-- The suggestion on the screen: `bufnr`, `suggestion`, `hint`.
 local shown = nil
+-- The request on its way: ends it. And the wait for the next key.
 local cancel = nil
-local seen = nil
 local timer = nil
+-- What `update` has dealt with, as `now` says it.
+local seen = nil
+-- The last suggestion that the server knows to be seen.
 local told_id = nil
 
 --- Follows what a person types, by autocommands in `group`.
@@ -130,7 +135,9 @@ function M.request(display, server, kind, show)
   })
   return client.request('textDocument/inlineCompletion', params, function(err, result)
     if err then
-      return log.add(2, 'Inline completion: ' .. tostring(err.message))
+      log.add(2, 'Inline completion: ' .. tostring(err.message))
+      -- Somebody who types is not told with every key.
+      return kind == INVOKED and notice.warn(tostring(err.message))
     end
     if not vim.deep_equal(asked, M.now()) or not when.may_show(kind == INVOKED) then
       return
@@ -160,6 +167,12 @@ function M.cursor()
   return at[1] - 1, at[2], vim.api.nvim_get_current_line()
 end
 
+--- Buffer, text and cursor: what an answer must still find.
+function M.now()
+  local bufnr = vim.api.nvim_get_current_buf()
+  return { bufnr, vim.api.nvim_buf_get_changedtick(bufnr), vim.api.nvim_win_get_cursor(0) }
+end
+
 function M._request(kind, on_empty)
   local server = client.get(0)
   if not server then
@@ -169,7 +182,7 @@ function M._request(kind, on_empty)
     cancel = nil
     if suggestion then
       M._draw(suggestion)
-    elseif not suggestion then
+    else
       M.dismiss()
       if on_empty then
         on_empty()
@@ -194,12 +207,6 @@ function M._forget_request()
     cancel()
     cancel = nil
   end
-end
-
---- Buffer, text and cursor: what an answer must still find.
-function M.now()
-  local bufnr = vim.api.nvim_get_current_buf()
-  return { bufnr, vim.api.nvim_buf_get_changedtick(bufnr), vim.api.nvim_win_get_cursor(0) }
 end
 
 return M

@@ -24,8 +24,12 @@ function M.enable()
     M._set('starting', 'The server starts.')
     M.refresh()
   end)
-  client.on('ended', function()
-    M._set('error', "The server ended.")
+  client.on('ended', function(how, was_asked)
+    if was_asked then
+      M._set('off', 'The server was ended. :Weft restart starts it.')
+    else
+      M._set('error', 'The server ended (' .. how .. ').')
+    end
   end)
   client.on('failed', function(message)
     M._set('error', message)

@@ -87,9 +87,9 @@ function M.word(rest)
   return rest:match('^%s*[%w_\128-\255]+') or rest:match('^%s*[^%w_%s\128-\255]+') or rest
 end
 
---- `rest` up to the end of its first line; the line below as well where it begins with a line break.
+--- `rest` up to the end of its first line; where it begins with line breaks, of the line below them.
 function M.line(rest)
-  return rest:match('^\n?[^\n]+') or rest
+  return rest:match('^\n*[^\n]+') or rest
 end
 
 return M
