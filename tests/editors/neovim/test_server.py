@@ -276,7 +276,10 @@ def test_the_help_file_has_its_tags(shop, tmp_path):
     for page in (PLUGIN / "doc").glob("*.txt"):
         (tmp_path / "doc" / page.name).write_bytes(page.read_bytes())
     shop.nv.command(f"helptags {tmp_path}/doc")
-    tags = {line.split("\t")[0] for line in (tmp_path / "doc" / "tags").read_text().splitlines()}
+    lines = (tmp_path / "doc" / "tags").read_text().splitlines()
+    # It is part of the repository, so that :help finds them without a plugin manager.
+    assert (PLUGIN / "doc" / "tags").read_text().splitlines() == lines, "run :helptags editors/neovim/doc"
+    tags = {line.split("\t")[0] for line in lines}
     assert {"weft", "weft-setup", "weft-settings", ":Weft", "weft-tab"} <= tags
     for name in shop.lua("return vim.tbl_keys(require('weft.commands')._commands)"):
         assert f":Weft-{name}" in tags
