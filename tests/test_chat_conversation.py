@@ -307,6 +307,19 @@ def test_of_two_folders_each_citation_names_its_own(tmp_path, scripted_chat):
         assert desk.path_of(citation.folder, citation.path) == (tmp_path / "two" / "a.py").resolve()
 
 
+def test_the_same_lines_in_two_folders_are_two_places(tmp_path):
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "a.py").write_text("def swim():\n    return 1\n")
+    with Workspace(folders, Config(), cache=False) as desk:
+        desk.index()
+        reply = desk.ask("/where swim")
+        named = [(str(folder.resolve()), "a.py:1-2") for folder in folders]
+        assert [(each.folder, each.place) for each in reply.citations] == named
+        assert [(each.folder, each.place) for each in reply.case.exhibits] == named
+
+
 # What a question leans on.
 
 

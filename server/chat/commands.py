@@ -244,7 +244,7 @@ def _finding(text: str, shown: Sequence[Exhibit]) -> Finding:
 
 
 def _case(question: str, made: Sequence[Finding], names: tuple[str, ...]) -> Case:
-    exhibits = {exhibit.place: exhibit for finding in made for exhibit in finding.exhibits}
+    exhibits = {(exhibit.folder, exhibit.place): exhibit for finding in made for exhibit in finding.exhibits}
     return Case(question, tuple(exhibits.values()), 1.0 if made else 0.0, names, tuple(made), looked_for=names)
 
 

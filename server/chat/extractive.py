@@ -36,8 +36,8 @@ def extractive(case: Case, found_above: float = FOUND_ABOVE) -> Reply:
     if not of_the_repository or case.confidence < found_above:
         return _not_found(case, of_the_repository)
     blocks = [_finding(finding) for finding in case.findings]
-    stood = {exhibit.place for finding in case.findings for exhibit in finding.exhibits}
-    others = [exhibit for exhibit in of_the_repository if exhibit.place not in stood]
+    stood = {(exhibit.folder, exhibit.place) for finding in case.findings for exhibit in finding.exhibits}
+    others = [exhibit for exhibit in of_the_repository if (exhibit.folder, exhibit.place) not in stood]
     best = others[0].score if others else 0.0
     others = [exhibit for exhibit in others if exhibit.score >= SHARE_OF_BEST * best][: N_BESIDE if stood else N_SHOWN]
     words = _words(case)

@@ -70,7 +70,7 @@ function blocksOf(lines: readonly string[], depth: number): Block[] {
   const blocks: Block[] = [];
   let paragraph: string[] = [];
   const endParagraph = (): void => {
-    if (paragraph.length) blocks.push({ kind: "paragraph", children: inlineOf(paragraph.join("\n")) });
+    if (paragraph.length) blocks.push({ kind: "paragraph", children: parseInline(paragraph.join("\n")) });
     paragraph = [];
   };
   let at = 0;
@@ -98,7 +98,7 @@ function blockAt(lines: readonly string[], at: number, depth: number): { block: 
   if (fence) return fenced(lines, at, fence[1]!, fence[2]!);
   const heading = HEADING.exec(line);
   if (heading) {
-    return { block: { kind: "heading", level: heading[1]!.length, children: inlineOf(heading[2]!) }, end: at + 1 };
+    return { block: { kind: "heading", level: heading[1]!.length, children: parseInline(heading[2]!) }, end: at + 1 };
   }
   if (RULE.test(line)) return { block: { kind: "rule" }, end: at + 1 };
   if (LISTING.test(line)) {
@@ -182,7 +182,7 @@ function leadingBlanks(line: string): number {
 }
 
 /** Code in backticks, bold, line breaks. A mark that is not closed is text. */
-function inlineOf(text: string): Inline[] {
+export function parseInline(text: string): Inline[] {
   const children: Inline[] = [];
   let plain = "";
   const push = (child: Inline): void => {
@@ -202,7 +202,7 @@ function inlineOf(text: string): Inline[] {
     }
     const bold = !ticks && text.startsWith("**", at) && /\S/.test(text[at + 2] ?? " ") ? text.indexOf("**", at + 3) : -1;
     if (bold > 0 && /\S/.test(text[bold - 1]!)) {
-      push({ kind: "strong", children: inlineOf(text.slice(at + 2, bold)) });
+      push({ kind: "strong", children: parseInline(text.slice(at + 2, bold)) });
       at = bold + 2;
       continue;
     }

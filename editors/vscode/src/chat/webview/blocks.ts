@@ -3,7 +3,7 @@
 // Owns how each kind of block looks to eye and ear. An answer grows at its end, so blocks that did not change keep
 // their elements: focus and selection stay. Knows no conversation.
 
-import type { Block, Inline } from "../markdown";
+import { type Block, type Inline, parseInline } from "../markdown";
 import { button, element } from "./dom";
 
 export interface Handlers {
@@ -89,6 +89,11 @@ function inlineOf(children: readonly Inline[], handlers: Handlers): Node[] {
         return placeLink(child.text, () => handlers.openCitation(child.citation));
     }
   });
+}
+
+/** A sentence of the server's, with its code as code. */
+export function sentence(text: string): Node[] {
+  return inlineOf(parseInline(text), { openCitation() {}, copy() {} });
 }
 
 /** A link that opens lines in the editor. It leads to no address, so it is none to the browser. */

@@ -7,7 +7,7 @@ import { withPlaces } from "../citations";
 import { parse, plainText } from "../markdown";
 import { Sentences } from "../sentences";
 import type { Evidence, Turn } from "../state";
-import { BlockList, placeLink } from "./blocks";
+import { BlockList, placeLink, sentence } from "./blocks";
 import { button, element } from "./dom";
 
 export interface Actions {
@@ -95,7 +95,7 @@ class TurnView {
     const blocks = parse(turn.answer);
     // An answer that cites nothing names places of its evidence.
     this.blocks.show(withPlaces(blocks, [...turn.citations, ...turn.evidence]));
-    this.head.textContent = headOf(turn);
+    this.head.replaceChildren(...sentence(headOf(turn)));
     this.foot.replaceChildren(...this.footOf(turn, isLast));
     if (!isChanged) return "";
     const isWhole = turn.state !== "writing";
@@ -108,7 +108,7 @@ class TurnView {
     if (turn.state === "stopped") parts.push(element("p", { class: "stopped" }, "Stopped here."));
     if (turn.state === "failed") parts.push(this.failed(turn, isLast));
     if (turn.notes.length) {
-      const notes = turn.notes.map((note) => element("li", {}, note));
+      const notes = turn.notes.map((note) => element("li", {}, ...sentence(note)));
       parts.push(element("ul", { class: "notes", "aria-label": "Notes" }, ...notes));
     }
     if (turn.model) parts.push(element("p", { class: "model" }, `Written by ${turn.model}`));
@@ -134,7 +134,7 @@ class TurnView {
       const open = (): void => this.actions.openPlace(this.number, "evidence", index);
       const head = each.uri ? placeLink(place, open) : element("span", { class: "place" }, place);
       const why = [each.why, ...(each.way?.length ? [`reached by ${each.way.join("; ")}`] : [])].filter(Boolean);
-      return element("li", {}, head, ...why.map((text) => element("p", { class: "why" }, text)));
+      return element("li", {}, head, ...why.map((text) => element("p", { class: "why" }, ...sentence(text))));
     });
     const summary = element("summary", {}, `Evidence: ${all.length} ${all.length === 1 ? "place" : "places"}, best first`);
     return element("details", { class: "evidence" }, summary, element("ol", {}, ...items));
