@@ -190,6 +190,10 @@ def test_a_broken_model_is_named_with_its_cause(neovim):
     assert "127.0.0.1:9" in nv.status()["text"] and line(nv) == "weft: degraded"
     # The workspace model answers meanwhile.
     shows_ghost(nv)
+    nv.keys("<Esc>")
+    nv.nv.command("checkhealth weft")
+    warning = nv.text().partition("WARNING")[2]
+    assert "127.0.0.1:9" in warning and "ADVICE" in warning
 
 
 def test_paused_it_is_silent_and_resumed_it_shows(shop):
@@ -266,7 +270,7 @@ def test_checkhealth_says_what_works(shop):
     shop.nv.command("checkhealth weft")
     page = shop.text()
     assert "ERROR" not in page
-    for words in ("Neovim 0.", "serves", "Workspace folder: " + str(shop.folder), "Status", "Doctor"):
+    for words in ("Neovim 0.", "serves", "Workspace folder: " + str(shop.folder), "files indexed", "python: "):
         assert words in page
     shop.nv.command("bwipeout!")
 

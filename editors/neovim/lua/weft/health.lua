@@ -24,8 +24,8 @@ function M.check()
   M._neovim()
   start("Weft's server")
   if M._server() then
-    M._page('weft/status', 'Status')
-    M._page('weft/doctor', 'Doctor')
+    M._status()
+    M._doctor()
   end
 end
 
@@ -74,8 +74,31 @@ function M._server()
   return true
 end
 
-function M._page(method, title)
-  start(title)
+function M._status()
+  start('Status')
+  local status = M._answer('weft/status')
+  for _, line in ipairs(status and status.page or {}) do
+    if line.text ~= '' then
+      info(line.text)
+    end
+  end
+end
+
+function M._doctor()
+  start('Doctor')
+  local found = M._answer('weft/doctor')
+  for _, finding in ipairs(found and found.findings or {}) do
+    local text = finding.what .. ': ' .. finding.found
+    if finding.nextStep == '' then
+      ok(text)
+    else
+      warn(text, { finding.nextStep })
+    end
+  end
+end
+
+--- The server's answer, or nil when that is said to be missing.
+function M._answer(method)
   local answer, problem
   client.request(method, vim.NIL, function(err, result)
     answer, problem = result or {}, err
@@ -83,13 +106,11 @@ function M._page(method, title)
   vim.wait(WAIT_MS, function()
     return answer ~= nil
   end, 20)
-  if problem or not answer or type(answer.page) ~= 'table' then
-    local why = problem and problem.message or 'the server does not answer.'
-    return report_error(why, { ':Weft restart', ':Weft log' })
+  if problem or not answer then
+    report_error(problem and problem.message or 'The server does not answer.', { ':Weft restart', ':Weft log' })
+    return nil
   end
-  for _, line in ipairs(answer.page) do
-    info(line.text)
-  end
+  return answer
 end
 
 return M
