@@ -189,6 +189,22 @@ def test_a_word_can_be_taken_and_is_counted(shop):
 
 
 @pytest.mark.parametrize(
+    "burst", ["<F5>", "c<F5>", "ce<F5>", "ce_<BS><F5>", "<Left><F5>", "<BS><F5>", "x<BS><F5>", "c<F5><F5>"]
+)
+def test_keys_in_a_burst_never_put_text_in_the_wrong_place(shop, burst):
+    """Accepted before Neovim or the server has followed: the whole at its place, or nothing."""
+    begin(shop, "burst.py")
+    shop.lua("vim.keymap.set('i', '<F5>', '<Plug>(weft-accept)', { remap = true })")
+    shop.keys(TYPED)
+    shop.shows(GHOST)
+    shop.keys(burst + "<Esc>")
+    shop.wait(lambda: shop.mode() == "n", "normal mode")
+    last = shop.text().removeprefix(BEGUN)
+    typed = {"c": "pric", "ce": "price", "<BS>": "pr"}.get(burst.partition("<F5>")[0].replace("_<BS>", ""), TYPED)
+    assert last in (TYPED + GHOST, typed)
+
+
+@pytest.mark.parametrize(
     ("rest", "word", "line"),
     [
         ("ce_of(basket)", "ce_of", "ce_of(basket)"),
