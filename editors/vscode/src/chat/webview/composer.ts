@@ -61,10 +61,6 @@ export class Composer {
     this.box.focus();
   }
 
-  get draft(): string {
-    return this.box.value;
-  }
-
   write(text: string): void {
     this.box.value = text;
     this.fit();
