@@ -136,7 +136,8 @@ class Folder:
         known = self._snapshot.records
         todo = [file for file in found if not _same_stamp(known.get(file.path), file)]
         names = {file.path for file in found}
-        gone = [path for path in known if path not in names]
+        # A kept index may hold texts that were only in an editor: they have no record of a file.
+        gone = [path for path in self._snapshot.index.texts if path not in names]
         hot = set(first)
         if hot:
             todo.sort(key=lambda file: os.path.dirname(file.path) not in hot)

@@ -283,6 +283,18 @@ def test_unsaved_text_is_not_kept(folder):
         assert holds(workspace, folder, "total_price")
 
 
+def test_a_file_that_was_open_and_is_gone_is_not_found_at_the_next_start(folder):
+    with opened(folder, cache=True) as workspace:
+        write(folder, {"new.py": ""})
+        workspace.open_buffer(folder / "new.py", "never_saved_name = 1\n")
+        workspace.flush()
+    (folder / "new.py").unlink()
+    with Workspace([folder], Config()) as workspace:
+        report = workspace.index()
+        assert report.warm and report.n_files == 2
+        assert not holds(workspace, folder, "never_saved_name")
+
+
 def test_a_buffer_that_is_open_before_the_kept_index_comes_stays_on_top(folder):
     age(folder)
     with opened(folder, cache=True):
