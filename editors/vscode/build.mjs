@@ -14,7 +14,14 @@ import { build } from "esbuild";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const LARGEST_PACKAGE_BYTES = 500_000;
-const COMMON = { bundle: true, minify: true, sourcemap: false, metafile: true, logLevel: "warning", absWorkingDir: HERE };
+const COMMON = {
+  bundle: true,
+  minify: true,
+  sourcemap: false,
+  metafile: true,
+  logLevel: "warning",
+  absWorkingDir: HERE,
+};
 
 process.chdir(HERE);
 const [task = "bundle"] = process.argv.slice(2);
@@ -56,7 +63,9 @@ async function bundle() {
 
 // The licences of what was bundled want to travel with it.
 function notices(inputs) {
-  const packages = new Set(inputs.map((input) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1]).filter(Boolean));
+  const packages = new Set(
+    inputs.map((input) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1]).filter(Boolean),
+  );
   return [...packages]
     .sort()
     .map((name) => {
@@ -70,7 +79,15 @@ function notices(inputs) {
 }
 
 function pack() {
-  run("@vscode/vsce/vsce", "package", "--no-dependencies", "--skip-license", "--allow-missing-repository", "--out", "weft.vsix");
+  run(
+    "@vscode/vsce/vsce",
+    "package",
+    "--no-dependencies",
+    "--skip-license",
+    "--allow-missing-repository",
+    "--out",
+    "weft.vsix",
+  );
   const bytes = statSync("weft.vsix").size;
   if (bytes > LARGEST_PACKAGE_BYTES) {
     throw new Error(`weft.vsix has ${bytes} bytes, more than ${LARGEST_PACKAGE_BYTES}. Bundle less.`);
@@ -80,7 +97,9 @@ function pack() {
 async function bundleTests() {
   rmSync("out", { recursive: true, force: true });
   await build({
-    entryPoints: readdirSync("test", { recursive: true }).filter((file) => file.endsWith(".test.ts")).map((file) => join("test", file)),
+    entryPoints: readdirSync("test", { recursive: true })
+      .filter((file) => file.endsWith(".test.ts"))
+      .map((file) => join("test", file)),
     outdir: "out",
     bundle: true,
     platform: "node",

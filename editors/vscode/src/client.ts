@@ -3,7 +3,12 @@
 // Owns what differs from the library. Knows nothing of when a server is started.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { LanguageClient, type LanguageClientOptions, type ServerOptions, type StaticFeature } from "vscode-languageclient/node";
+import {
+  LanguageClient,
+  type LanguageClientOptions,
+  type ServerOptions,
+  type StaticFeature,
+} from "vscode-languageclient/node";
 
 export class Client extends LanguageClient {
   constructor(server: ServerOptions, options: LanguageClientOptions) {

@@ -26,14 +26,18 @@ export async function toggle(): Promise<void> {
   const state = (isOn: boolean) => (isOn ? "on" : "off");
   const stays = document !== undefined && isEnabled(document) !== picked.turnsOn;
   const exception = stays ? ` In this file they stay ${state(!picked.turnsOn)}: a closer setting says so.` : "";
-  void vscode.window.showInformationMessage(`Weft: completions are turned ${state(picked.turnsOn)} ${picked.where}.${exception}`);
+  void vscode.window.showInformationMessage(
+    `Weft: completions are turned ${state(picked.turnsOn)} ${picked.where}.${exception}`,
+  );
 }
 
 function choices(document: vscode.TextDocument | undefined): Choice[] {
   const everywhere = vscode.workspace.getConfiguration("weft", null);
   const isOnEverywhere = everywhere.inspect<boolean>("enabled")?.globalValue ?? true;
   const found = [
-    choice(isOnEverywhere, "everywhere", "globe", (on) => everywhere.update("enabled", on, vscode.ConfigurationTarget.Global)),
+    choice(isOnEverywhere, "everywhere", "globe", (on) =>
+      everywhere.update("enabled", on, vscode.ConfigurationTarget.Global),
+    ),
   ];
   if (document === undefined) return found;
   const { languageId } = document;

@@ -37,7 +37,8 @@ export function activate(context: vscode.ExtensionContext): void {
       if (isOther || isMore) void server.restart();
     }),
   );
-  const tellRunning = () => void vscode.commands.executeCommand("setContext", "weft.running", server.client?.isRunning() ?? false);
+  const tellRunning = () =>
+    void vscode.commands.executeCommand("setContext", "weft.running", server.client?.isRunning() ?? false);
   context.subscriptions.push(server.onStatus(tellRunning));
   void server.start();
 }
@@ -67,7 +68,8 @@ function commands(context: vscode.ExtensionContext, { server, inline, status, pa
     "weft.restart": () => server.restart(),
     "weft.install": (proposed?: string) => install(context, server, proposed),
     "weft.choose": choose,
-    "weft.guide": () => vscode.commands.executeCommand("workbench.action.openWalkthrough", `${context.extension.id}#start`),
+    "weft.guide": () =>
+      vscode.commands.executeCommand("workbench.action.openWalkthrough", `${context.extension.id}#start`),
     "weft.openSettings": (query?: string) =>
       vscode.commands.executeCommand("workbench.action.openSettings", query ?? `@ext:${context.extension.id}`),
   };
@@ -85,7 +87,11 @@ async function pause(server: Server): Promise<void> {
 }
 
 async function tellGaveUp(server: Server, why: string): Promise<void> {
-  const picked = await vscode.window.showErrorMessage(`Weft: ${why} It ended several times and is not started again by itself.`, "Restart", "Show Log");
+  const picked = await vscode.window.showErrorMessage(
+    `Weft: ${why} It ended several times and is not started again by itself.`,
+    "Restart",
+    "Show Log",
+  );
   if (picked === "Restart") await server.restart();
   if (picked === "Show Log") server.log.show();
 }

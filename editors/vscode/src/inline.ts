@@ -56,7 +56,11 @@ export class Inline implements vscode.Disposable {
     },
     sendRequest: (type, params, token, next) => {
       const method = typeof type === "string" ? type : type.method;
-      return next(type, method === "textDocument/inlineCompletion" ? { ...params, ...formatting() } as typeof params : params, token);
+      return next(
+        type,
+        method === "textDocument/inlineCompletion" ? ({ ...params, ...formatting() } as typeof params) : params,
+        token,
+      );
     },
   };
 
@@ -98,12 +102,20 @@ export class Inline implements vscode.Disposable {
     if (found.length === 0 && why) vscode.window.setStatusBarMessage(`Weft: ${why}`, 5_000);
     return found.map(({ id, text, range: { start, end } }) => {
       const replaced = new vscode.Range(start.line, start.character, end.line, end.character);
-      return new vscode.InlineCompletionItem(text, replaced, { title: "", command: "weft.didAccept", arguments: [{ id }] });
+      return new vscode.InlineCompletionItem(text, replaced, {
+        title: "",
+        command: "weft.didAccept",
+        arguments: [{ id }],
+      });
     });
   }
 
   /** Remember what is given, and tell the server that it is seen, where it is. */
-  private give(document: vscode.TextDocument, place: Place, items: vscode.InlineCompletionItem[]): vscode.InlineCompletionItem[] {
+  private give(
+    document: vscode.TextDocument,
+    place: Place,
+    items: vscode.InlineCompletionItem[],
+  ): vscode.InlineCompletionItem[] {
     const [first, ...others] = items;
     const known = this.given?.uri === place.uri ? this.given : undefined;
     const rest = first && known?.offer.restOf(textOf(first));
@@ -174,5 +186,7 @@ function idOf(item: vscode.InlineCompletionItem): string {
 /** How the person's editor indents, so that a completion does too. */
 function formatting(): object {
   const options = vscode.window.activeTextEditor?.options;
-  return options === undefined ? {} : { formattingOptions: { tabSize: options.tabSize, insertSpaces: options.insertSpaces } };
+  return options === undefined
+    ? {}
+    : { formattingOptions: { tabSize: options.tabSize, insertSpaces: options.insertSpaces } };
 }

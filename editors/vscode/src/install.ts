@@ -17,7 +17,12 @@ const INSTALLED_WITHIN_MS = 20 * 60_000;
 export async function tellMissing({ refused }: Located): Promise<void> {
   const [first] = refused;
   const tried = first === undefined ? "" : ` ${first.source}: ${first.reason}`;
-  const picked = await vscode.window.showWarningMessage(`Weft: no server was found.${tried}`, "Install", "Choose", "Guide");
+  const picked = await vscode.window.showWarningMessage(
+    `Weft: no server was found.${tried}`,
+    "Install",
+    "Choose",
+    "Guide",
+  );
   if (picked === "Install") await vscode.commands.executeCommand("weft.install");
   if (picked === "Choose") await vscode.commands.executeCommand("weft.choose");
   if (picked === "Guide") await vscode.commands.executeCommand("weft.guide");
@@ -28,7 +33,9 @@ export async function choose(): Promise<void> {
   const [file] = (await vscode.window.showOpenDialog({ title: "The program weft", openLabel: "Use" })) ?? [];
   if (file === undefined) return;
   // The new setting starts it.
-  await vscode.workspace.getConfiguration("weft").update("server.command", [file.fsPath], vscode.ConfigurationTarget.Global);
+  await vscode.workspace
+    .getConfiguration("weft")
+    .update("server.command", [file.fsPath], vscode.ConfigurationTarget.Global);
 }
 
 /** Make an environment of our own, and put the server in it. */
@@ -84,17 +91,26 @@ async function fill(context: vscode.ExtensionContext, what: string, options: Run
   const python = path.join(environment, ...(here.isWindows ? ["Scripts", "python.exe"] : ["bin", "python"]));
   const uv = findProgram(here, "uv");
   const system = findProgram(here, "python3", "python");
-  if (uv === undefined && system === undefined) return "Neither uv nor Python was found. Install Python 3.10 or newer, then try again.";
+  if (uv === undefined && system === undefined)
+    return "Neither uv nor Python was found. Install Python 3.10 or newer, then try again.";
   await rm(environment, { recursive: true, force: true });
   const commands =
     uv !== undefined
-      ? [[uv, "venv", environment], [uv, "pip", "install", "--python", python, what]]
-      : [[system ?? "", "-m", "venv", environment], [python, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off", what]];
+      ? [
+          [uv, "venv", environment],
+          [uv, "pip", "install", "--python", python, what],
+        ]
+      : [
+          [system ?? "", "-m", "venv", environment],
+          [python, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off", what],
+        ];
   for (const command of commands) {
     const { code, stderr, stdout } = await run(command, options);
     if (code === 0) continue;
     const said = (stderr.trim() || stdout.trim()).split("\n").at(-1) ?? "";
-    return code === null && said === "" ? "It took too long. Look at the log." : `${said} Look at the log, and at weft.server.package.`;
+    return code === null && said === ""
+      ? "It took too long. Look at the log."
+      : `${said} Look at the log, and at weft.server.package.`;
   }
   return undefined;
 }

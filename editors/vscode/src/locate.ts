@@ -103,7 +103,8 @@ function candidates(here: Surroundings): Candidate[] {
   const local = (source: string, ...command: string[]): Candidate => ({ source, command, withinMs: ANSWER_WITHIN_MS });
   const installed = (directory: string) => path.join(directory, here.isWindows ? "weft.exe" : "weft");
   const found: Candidate[] = [];
-  if (here.interpreter !== undefined) found.push(local("the active Python environment", here.interpreter, "-m", "weft"));
+  if (here.interpreter !== undefined)
+    found.push(local("the active Python environment", here.interpreter, "-m", "weft"));
   const places = [...searchFolders(here), path.join(here.home, ".local", "bin")];
   for (const place of new Set(places)) {
     if (here.isProgram(installed(place))) found.push(local(installed(place), installed(place)));
@@ -153,7 +154,9 @@ function isBelow(folder: string, file: string): boolean {
 function whatWentWrong({ code, stdout, stderr }: Answer): string {
   if (code === null) return "It did not answer in time.";
   const said = (stderr.trim() || stdout.trim()).split("\n").at(-1)?.trim() ?? "";
-  return said === "" ? `It is not Weft (exit status ${code}).` : `It did not answer as Weft does, but: ${said.slice(0, 200)}`;
+  return said === ""
+    ? `It is not Weft (exit status ${code}).`
+    : `It did not answer as Weft does, but: ${said.slice(0, 200)}`;
 }
 
 function isOlder(version: string, than: string): boolean {

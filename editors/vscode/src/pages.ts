@@ -42,7 +42,11 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
     const params = { textDocument: { uri: editor.document.uri.toString() }, position: editor.selection.active };
     await this.open("Why this completion", async () => {
       const answer = await this.server.request<ExplainResult | null>("weft/explain", params);
-      return answer?.page ?? [{ text: "Weft does not know this document. It knows files on disk that are open in the editor." }];
+      return (
+        answer?.page ?? [
+          { text: "Weft does not know this document. It knows files on disk that are open in the editor." },
+        ]
+      );
     });
   }
 
@@ -67,7 +71,9 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string {
-    const lines = this.pages.get(uri.toString())?.lines ?? [{ text: "This page is from an earlier session. Ask for it again." }];
+    const lines = this.pages.get(uri.toString())?.lines ?? [
+      { text: "This page is from an earlier session. Ask for it again." },
+    ];
     return lines.map(({ text }) => text).join("\n");
   }
 
@@ -75,7 +81,9 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
     const lines = this.pages.get(document.uri.toString())?.lines ?? [];
     return lines.flatMap(({ text, uri, range }, number) => {
       if (!uri) return [];
-      const where = document.lineAt(number).range.with(new vscode.Position(number, text.length - text.trimStart().length));
+      const where = document
+        .lineAt(number)
+        .range.with(new vscode.Position(number, text.length - text.trimStart().length));
       const args = encodeURIComponent(JSON.stringify([uri, range ?? null]));
       const link = new vscode.DocumentLink(where, vscode.Uri.parse(`command:weft.openPlace?${args}`));
       link.tooltip = "Open these lines";
@@ -90,7 +98,10 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
 
   private async open(title: string, ask: Ask): Promise<void> {
     const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${title}` });
-    const lines = await vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title: `Weft: ${title}` }, () => linesOf(ask));
+    const lines = await vscode.window.withProgress(
+      { location: vscode.ProgressLocation.Window, title: `Weft: ${title}` },
+      () => linesOf(ask),
+    );
     this.pages.set(uri.toString(), { ask, lines });
     const isShown = vscode.workspace.textDocuments.some((document) => document.uri.toString() === uri.toString());
     if (isShown) this.changeEmitter.fire(uri);
@@ -121,12 +132,17 @@ async function openPlace(uri: string, range: PageLine["range"] | null): Promise<
   const file = vscode.Uri.parse(uri);
   if (file.scheme !== "file") return;
   const page = vscode.window.activeTextEditor?.viewColumn;
-  const other = vscode.window.visibleTextEditors.find(({ viewColumn, document }) => viewColumn !== page && document.uri.scheme !== SCHEME);
-  const selection = range && new vscode.Range(range.start.line, range.start.character, range.end.line, range.end.character);
+  const other = vscode.window.visibleTextEditors.find(
+    ({ viewColumn, document }) => viewColumn !== page && document.uri.scheme !== SCHEME,
+  );
+  const selection =
+    range && new vscode.Range(range.start.line, range.start.character, range.end.line, range.end.character);
   const options = { viewColumn: other?.viewColumn ?? vscode.ViewColumn.Beside, ...(selection && { selection }) };
   try {
     await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(file), options);
   } catch {
-    void vscode.window.showWarningMessage(`Weft: ${file.fsPath} can't be opened. It may be gone since; refresh the page.`);
+    void vscode.window.showWarningMessage(
+      `Weft: ${file.fsPath} can't be opened. It may be gone since; refresh the page.`,
+    );
   }
 }

@@ -165,7 +165,8 @@ export class Server implements vscode.Disposable {
         ...this.middleware,
         workspace: {
           configuration: (params) => params.items.map((item) => (item.section === "weft" ? settings() : null)),
-          didChangeConfiguration: () => client.sendNotification("workspace/didChangeConfiguration", { settings: { weft: settings() } }),
+          didChangeConfiguration: () =>
+            client.sendNotification("workspace/didChangeConfiguration", { settings: { weft: settings() } }),
         },
       },
     };
@@ -192,7 +193,10 @@ export class Server implements vscode.Disposable {
     const sections: { properties?: object }[] = [this.context.extension.packageJSON.contributes.configuration].flat();
     const keys = serverKeys(sections.flatMap((section) => Object.keys(section.properties ?? {})));
     // As with `weft.toml`, the first folder speaks for all.
-    const configuration = vscode.workspace.getConfiguration("weft", vscode.workspace.workspaceFolders?.[0]?.uri ?? null);
+    const configuration = vscode.workspace.getConfiguration(
+      "weft",
+      vscode.workspace.workspaceFolders?.[0]?.uri ?? null,
+    );
     return explicitSettings(keys, (key) => configuration.inspect(key));
   }
 
@@ -204,7 +208,9 @@ export class Server implements vscode.Disposable {
     // What it said last may still be on its way.
     await Promise.race([this.processEnd, new Promise((resolve) => setTimeout(resolve, LAST_WORDS_WITHIN_MS))]);
     if (attempt !== this.attempt) return; // A person asked for a start meanwhile.
-    const why = isUp ? "The Weft server ended." : `The Weft server did not start: ${this.lastWords || "it said nothing"}.`;
+    const why = isUp
+      ? "The Weft server ended."
+      : `The Weft server did not start: ${this.lastWords || "it said nothing"}.`;
     const delayMs = this.backoff.failed(Date.now());
     if (delayMs === undefined) {
       this.log.error(`${why} It ended too often and is not started again.`);
@@ -220,7 +226,13 @@ export class Server implements vscode.Disposable {
 
 /** The status while there is no server to ask. */
 function ownStatus(kind: "starting" | "error", text: string): StatusResult {
-  const actions = kind === "error" ? [{ title: "Restart the server", action: "restart" as const }, { title: "Show the log", action: "log" as const }] : [];
+  const actions =
+    kind === "error"
+      ? [
+          { title: "Restart the server", action: "restart" as const },
+          { title: "Show the log", action: "log" as const },
+        ]
+      : [];
   return {
     state: kind,
     kind,

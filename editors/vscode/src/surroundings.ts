@@ -56,9 +56,9 @@ function isProgram(file: string): boolean {
 interface PythonExtension {
   readonly environments?: {
     getActiveEnvironmentPath(resource?: vscode.Uri): { readonly path: string };
-    resolveEnvironment(environment: { readonly path: string }): Promise<
-      { readonly executable: { readonly uri?: vscode.Uri } } | undefined
-    >;
+    resolveEnvironment(environment: {
+      readonly path: string;
+    }): Promise<{ readonly executable: { readonly uri?: vscode.Uri } } | undefined>;
   };
 }
 

@@ -5,7 +5,12 @@ import { appearance } from "../src/appearance";
 const status = { kind: "ready" as const, text: "Ready.", percent: null, model: "workspace model" };
 
 test("percent and cause are to be seen while it indexes", () => {
-  const { text, tooltip } = appearance({ ...status, kind: "indexing", percent: 35.4, text: "Indexing: 120 of 340 files" });
+  const { text, tooltip } = appearance({
+    ...status,
+    kind: "indexing",
+    percent: 35.4,
+    text: "Indexing: 120 of 340 files",
+  });
   assert.equal(text, "$(sync~spin) Weft indexing 35%");
   assert.match(tooltip, /^Indexing: 120 of 340 files\nModel: workspace model\n/);
 });
@@ -16,7 +21,9 @@ test("a completion that is being written spins, and hides no trouble", () => {
 });
 
 test("trouble has a colour", () => {
-  const severities = (["ready", "paused", "off", "slow", "degraded", "error"] as const).map((kind) => appearance({ ...status, kind }).severity);
+  const severities = (["ready", "paused", "off", "slow", "degraded", "error"] as const).map(
+    (kind) => appearance({ ...status, kind }).severity,
+  );
   assert.deepEqual(severities, ["none", "none", "none", "warning", "warning", "error"]);
 });
 

@@ -67,12 +67,19 @@ test("tools that fetch are used only when it is set what they fetch", async () =
   assert.deepEqual(asked, []);
   const wheel = "/home/me/weft.whl";
   assert.equal(await commandOf({ ...here, package: wheel }), `/usr/bin/uvx --from ${wheel} weft`);
-  assert.equal(await commandOf(machine({ "/usr/bin/pipx": WEFT }, { package: wheel }).here), `/usr/bin/pipx run --spec ${wheel} weft`);
+  assert.equal(
+    await commandOf(machine({ "/usr/bin/pipx": WEFT }, { package: wheel }).here),
+    `/usr/bin/pipx run --spec ${wheel} weft`,
+  );
 });
 
 test("another program of this name, an old one and a silent one are refused with the reason", async () => {
-  const reasonFor = async (answer: Answer) => (await locate(machine({ "/usr/bin/weft": answer }).here)).refused[0]?.reason;
-  assert.match((await reasonFor({ code: 0, stdout: "Weft Loom 3.1\n", stderr: "" })) ?? "", /did not answer as Weft does, but: Weft Loom/);
+  const reasonFor = async (answer: Answer) =>
+    (await locate(machine({ "/usr/bin/weft": answer }).here)).refused[0]?.reason;
+  assert.match(
+    (await reasonFor({ code: 0, stdout: "Weft Loom 3.1\n", stderr: "" })) ?? "",
+    /did not answer as Weft does, but: Weft Loom/,
+  );
   assert.match((await reasonFor({ code: 0, stdout: "weft 0.0.9\n", stderr: "" })) ?? "", /Weft 0\.0\.9; .* or newer/);
   assert.equal(await reasonFor({ code: null, stdout: "", stderr: "" }), "It did not answer in time.");
 });
@@ -84,7 +91,12 @@ test("nothing inside a workspace that is not trusted is run", async () => {
     searchPath: `${inside}:.:node_modules/.bin`,
     realPath: (file: string) => (file === "/home/me/.local/bin/weft" ? `${inside}/weft` : file),
   };
-  const programs = Object.fromEntries([`${inside}/python`, `${inside}/weft`, `${inside}/uv`, "/home/me/.local/bin/weft", "weft"].map((name) => [name, WEFT]));
+  const programs = Object.fromEntries(
+    [`${inside}/python`, `${inside}/weft`, `${inside}/uv`, "/home/me/.local/bin/weft", "weft"].map((name) => [
+      name,
+      WEFT,
+    ]),
+  );
   const { here, asked } = machine(programs, { ...everything, isTrusted: false });
   assert.equal(await commandOf(here), undefined);
   assert.equal(await commandOf({ ...here, command: ["/usr/bin/env", `${inside}/weft`] }), undefined);

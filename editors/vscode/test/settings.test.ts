@@ -3,7 +3,14 @@ import { test } from "node:test";
 import { explicitSettings, type Inspected, serverKeys } from "../src/settings";
 
 test("the extension's own settings do not go to the server", () => {
-  const declared = ["weft.enabled", "weft.server.command", "weft.trace.server", "weft.log_level", "weft.completion.enabled", "other.key"];
+  const declared = [
+    "weft.enabled",
+    "weft.server.command",
+    "weft.trace.server",
+    "weft.log_level",
+    "weft.completion.enabled",
+    "other.key",
+  ];
   assert.deepEqual(serverKeys(declared), ["log_level", "completion.enabled"]);
 });
 
