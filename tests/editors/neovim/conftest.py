@@ -48,7 +48,7 @@ _G.notices = {{}}
 vim.notify = function(message, level)
   table.insert(_G.notices, message)
 end
--- Without setup, and so that a test sees what every version shows.
+-- Indentation as it is typed, in every version alike.
 vim.cmd('filetype plugin indent off')
 local options = {setup}
 if options then
@@ -88,6 +88,7 @@ class Neovim:
     def __init__(self, nv: Any, folder: Path, wire: Any, waiting: Callable[..., Any]) -> None:
         self.nv, self.folder, self.wire, self._waiting = nv, folder, wire, waiting
         self.pid: int = nv.call("getpid")
+        self._is_stopped = False
         self._is_stopped = False
 
     def lua(self, code: str, *arguments: Any) -> Any:
@@ -180,11 +181,13 @@ class Neovim:
         # It closes the channel before it can answer.
         with contextlib.suppress(OSError, EOFError):
             self.nv.command("qa!")
-        with contextlib.suppress(AssertionError):
+        try:
             self.wait(self._has_ended, "Neovim to end", within_s=10)
-        with contextlib.suppress(ProcessLookupError):
+        except AssertionError:
             os.kill(self.pid, signal.SIGKILL)
-        self.nv.close()
+            raise
+        finally:
+            self.nv.close()
 
     def _has_ended(self) -> bool:
         try:
@@ -210,7 +213,7 @@ def nvim_binary(editors_prefix: Path, missing: Callable[[str], None]) -> str:
 def starting(
     nvim_binary: str,
     marked_environment: dict[str, str],
-    wires: Callable[[], Any],
+    wires: Callable[..., Any],
     waiting: Callable[..., Any],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[..., Neovim]]:
@@ -236,7 +239,11 @@ def starting(
         wire = wires()
         init = home / "init.lua"
         init.write_text(
-            INIT.format(plugin=json.dumps(str(PLUGIN)), setup=setup, command=_lua_list([*wire.command, "serve"])),
+            INIT.format(
+                plugin=json.dumps(str(PLUGIN), ensure_ascii=False),
+                setup=setup,
+                command=_lua_list([*wire.command, "serve"]),
+            ),
             encoding="utf-8",
         )
         names = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
@@ -287,4 +294,4 @@ def shop(_shop: Neovim) -> Iterator[Neovim]:
 
 
 def _lua_list(words: list[str]) -> str:
-    return "{" + ", ".join(json.dumps(word) for word in words) + "}"
+    return "{" + ", ".join(json.dumps(word, ensure_ascii=False) for word in words) + "}"

@@ -54,7 +54,7 @@ end
 
 --- Absolute path of a program, or nil.
 function M._program(name)
-  local found = vim.fn.exepath(name)
+  local found = vim.fn.exepath(name:match('^~') and vim.fn.expand(name) or name)
   if found == '' and name == 'weft' then
     -- Where pipx and uv put programs, which a Neovim started from a desktop may not have on its PATH.
     found = vim.fn.exepath(vim.fn.expand('~/.local/bin/weft'))
