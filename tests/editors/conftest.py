@@ -41,7 +41,9 @@ class Wire:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.iterdir():
+            old.unlink()
         self.command = [sys.executable, str(HERE / "relay.py"), str(folder)]
         """Starts a server that is listened to; for the setting that names the server's command."""
         self._orders: dict[str, Any] = {}
@@ -99,7 +101,7 @@ class Wire:
         os.kill(server, signal.SIGKILL)
 
 
-def _ours() -> dict[int, str]:
+def ours() -> dict[int, str]:
     """Processes of this test run, and how each was started. Where there is no /proc, nobody is found."""
     found = {}
     for folder in Path("/proc").glob("[0-9]*"):
@@ -122,11 +124,17 @@ def marked_environment() -> Iterator[dict[str, str]]:
     yield {**os.environ, name: value}
     signal.signal(signal.SIGTERM, before)
     end = time.monotonic() + 10
-    while (left := _ours()) and time.monotonic() < end:
+    while (left := ours()) and time.monotonic() < end:
         time.sleep(0.05)
     for pid in left:
         os.kill(pid, signal.SIGKILL)
     assert not left, f"left behind: {left}"
+
+
+@pytest.fixture(scope="session")
+def running() -> Callable[[], dict[int, str]]:
+    """`running()`: the processes of this test run, and how each was started."""
+    return ours
 
 
 @pytest.fixture(scope="session")
@@ -156,9 +164,9 @@ def artefacts() -> Path:
 
 
 @pytest.fixture(scope="session")
-def wires(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Wire]:
-    """`wires()`: a new relay."""
-    return lambda: Wire(tmp_path_factory.mktemp("wire") / "notes")
+def wires(artefacts: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Wire]:
+    """`wires(kept="name")`: a new relay; with a name its notes stay after the run."""
+    return lambda kept="": Wire(artefacts / "wires" / kept if kept else tmp_path_factory.mktemp("wire"))
 
 
 @pytest.fixture(scope="session")

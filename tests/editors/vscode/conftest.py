@@ -62,6 +62,13 @@ def handle_{number}(basket):
 """
     for number in range(6)
 }
+BEGUN = """\
+from ledger import open_ledger
+from price import price_of
+
+
+def checkout(basket):
+    """
 
 
 class Driver:
@@ -162,6 +169,13 @@ class Window:
         """A new file on disk, opened."""
         (self.folder / name).write_bytes(text.encode())
         self.open(name)
+
+    def begin(self, name: str, statement: str = "total = ", line_end: str = "\n") -> str:
+        """A new file of the shop with the cursor at its end, where `price_of(basket)` is due; its text."""
+        text = (BEGUN + statement).replace("\n", line_end)
+        self.write(name, text)
+        self.press("Control+End")
+        return text
 
     def go(self, line: int, column: int) -> None:
         """Put the cursor there; both from 1."""
@@ -322,7 +336,7 @@ def vscode(
     marked_environment: dict[str, str],
     request: pytest.FixtureRequest,
     artefacts: Path,
-    wires: Callable[[], Any],
+    wires: Callable[..., Any],
     waiting: Callable[..., Any],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[VSCode]:
@@ -378,7 +392,7 @@ def vscode(
             {**environment, "PLAYWRIGHT": str(playwright), "CHROMIUM": str(chromium)},
             logs / "driver.log",
         )
-        yield VSCode(url, driver, home, environment, wires(), waiting)
+        yield VSCode(url, driver, home, environment, wires(kept="vscode"), waiting)
     finally:
         if driver is not None:
             driver.stop()

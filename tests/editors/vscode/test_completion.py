@@ -8,29 +8,16 @@ import sys
 
 import pytest
 
-BEGUN = """\
-from ledger import open_ledger
-from price import price_of
-
-
-def {name}(basket):
-    total = """
+# But for the last space of its indentation.
+BEFORE_BLOCK = "total = price_of(basket)\n    with open_ledger(basket) as ledger:\n       "
 TYPED = "pri"
 GHOST = "ce_of(basket)"
 BLOCK = "ledger.write(total)\n        ledger.close_day()"
 
 
-def begin(window, name):
-    """A new file with the cursor where `price_of(basket)` is due."""
-    text = BEGUN.format(name=name.removesuffix(".py"))
-    window.write(name, text)
-    window.go(6, 13)
-    return text
-
-
 def test_grey_text_from_the_workspace_appears_and_tab_takes_it(shop, vscode, picture):
     mark = vscode.wire.now()
-    text = begin(shop, "taken.py")
+    text = shop.begin("taken.py")
     shop.type(TYPED)
     shop.shows(GHOST)
     picture(shop, "ghost")
@@ -44,7 +31,7 @@ def test_grey_text_from_the_workspace_appears_and_tab_takes_it(shop, vscode, pic
 
 def test_a_server_that_answers_blanks_is_noticed(shop, vscode):
     vscode.wire.order(blank=["textDocument/inlineCompletion"])
-    begin(shop, "blank.py")
+    shop.begin("blank.py")
     mark = vscode.wire.now()
     shop.type(TYPED)
     vscode.wire.wait("textDocument/inlineCompletion", after=mark, sender="server")
@@ -52,17 +39,8 @@ def test_a_server_that_answers_blanks_is_noticed(shop, vscode):
         shop.shows(GHOST, within_s=1)
 
 
-def begin_block(window, name):
-    """A new file with the cursor where two lines are due, but for the last space of their indentation."""
-    text = BEGUN.format(name=name.removesuffix(".py"))
-    text += "price_of(basket)\n    with open_ledger(basket) as ledger:\n       "
-    window.write(name, text)
-    window.go(8, 8)
-    return text + " "
-
-
 def test_a_block_of_several_lines_is_shown_and_taken(shop, picture):
-    text = begin_block(shop, "block.py")
+    text = shop.begin("block.py", BEFORE_BLOCK) + " "
     shop.type(" ")
     shop.shows(BLOCK)
     picture(shop, "block")
@@ -71,7 +49,7 @@ def test_a_block_of_several_lines_is_shown_and_taken(shop, picture):
 
 
 def test_typing_along_keeps_the_rest_and_escape_puts_it_away(shop, vscode):
-    text = begin(shop, "along.py")
+    text = shop.begin("along.py")
     shop.type(TYPED)
     shop.shows(GHOST)
     for end in range(1, 4):
@@ -84,7 +62,7 @@ def test_typing_along_keeps_the_rest_and_escape_puts_it_away(shop, vscode):
 
 def test_a_word_can_be_taken(shop, vscode):
     mark = vscode.wire.now()
-    text = begin(shop, "word.py")
+    text = shop.begin("word.py")
     shop.type(TYPED)
     shop.shows(GHOST)
     shop.press("Control+ArrowRight")
@@ -96,7 +74,7 @@ def test_a_word_can_be_taken(shop, vscode):
 
 def test_a_line_can_be_taken(shop, vscode):
     mark = vscode.wire.now()
-    text = begin_block(shop, "line.py")
+    text = shop.begin("line.py", BEFORE_BLOCK) + " "
     shop.type(" ")
     shop.shows(BLOCK)
     shop.press("Control+Alt+l")
@@ -110,7 +88,7 @@ def test_a_line_can_be_taken(shop, vscode):
 def test_what_was_taken_stands_in_the_statistics(shop, vscode):
     """The server writes them when it ends, which a restart makes it do."""
     mark = vscode.wire.now()
-    begin(shop, "counted.py")
+    shop.begin("counted.py")
     shop.type(TYPED)
     shop.shows(GHOST)
     before = taken(vscode)
@@ -130,7 +108,7 @@ def taken(vscode):
 
 
 def test_turned_off_for_a_language_it_is_silent_and_answers_who_asks(shop, vscode):
-    begin(shop, "off.py")
+    shop.begin("off.py")
     shop.command("Weft: Turn Completions On or Off")
     shop.click(".quick-input-widget .monaco-list-row", "in python files")
     shop.wait(".notification-toast", "turned off in python files")
@@ -149,15 +127,12 @@ def test_turned_off_for_a_language_it_is_silent_and_answers_who_asks(shop, vscod
 
 
 def test_windows_line_ends_and_wide_characters_leave_no_mark(shop):
-    text = BEGUN.format(name="crlf").replace("    total = ", "    '🦩🦩'; total = ").replace("\n", "\r\n")
-    shop.write("crlf.py", text)
-    shop.go(6, 1)
-    shop.press("End")
+    text = shop.begin("windows.py", "'🦩🦩'; total = ", "\r\n")
     shop.type(TYPED)
     shop.command("Trigger Inline Suggestion")
     shop.shows(GHOST)
     shop.press("Tab")
-    assert shop.save("crlf.py") == text + TYPED + GHOST
+    assert shop.save("windows.py") == text + TYPED + GHOST
 
 
 def test_a_folder_that_is_added_is_indexed_and_used(shop, vscode):

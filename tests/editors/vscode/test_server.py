@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-BEGUN = "from price import price_of\n\n\ndef checkout(basket):\n    total = "
 GHOST = "ce_of(basket)"
 STATUS = ".statusbar-item[id^='weft.weft']"
 
@@ -14,8 +13,7 @@ def ready(vscode, mark):
 
 
 def test_a_server_killed_in_the_middle_of_a_request_comes_back_and_completes(shop, vscode):
-    shop.write("killed.py", BEGUN)
-    shop.go(5, 13)
+    shop.begin("killed.py")
     vscode.wire.order(hold=["textDocument/inlineCompletion"])
     mark = vscode.wire.now()
     shop.type("pri")
@@ -63,8 +61,7 @@ def test_a_broken_model_is_named_with_its_cause_and_what_helps(shop, vscode, pic
     picture(shop, "broken-model")
     shop.press("Escape")
     # The workspace model answers meanwhile.
-    shop.write("degraded.py", BEGUN)
-    shop.go(5, 13)
+    shop.begin("degraded.py")
     shop.type("pri")
     shop.shows(GHOST)
     mark = vscode.wire.now()
@@ -74,8 +71,7 @@ def test_a_broken_model_is_named_with_its_cause_and_what_helps(shop, vscode, pic
 
 
 def test_paused_it_is_silent_and_resumed_it_knows_what_changed(shop, vscode, picture):
-    shop.write("paused.py", BEGUN)
-    shop.go(5, 13)
+    shop.begin("paused.py")
     shop.command("Weft: Pause or Resume")
     shop.wait(STATUS, "paused")
     picture(shop, "paused")
@@ -103,8 +99,7 @@ def test_without_a_server_there_is_one_notice_with_a_way_out(shop, vscode, pictu
     mark = vscode.wire.now()
     vscode.set({"weft.server.command": ["/nowhere/weft"]})
     shop.wait(".notification-toast", "no server was found")
-    shop.write("none.py", BEGUN)
-    shop.go(5, 13)
+    shop.begin("none.py")
     shop.type("pri")
     assert len(shop.notices()) == 1
     assert "/nowhere/weft" in shop.notices()[0]
@@ -119,8 +114,7 @@ def test_without_a_server_there_is_one_notice_with_a_way_out(shop, vscode, pictu
 
 
 def test_the_why_page_opens_and_its_link_opens_the_fragment(shop, vscode, picture):
-    shop.write("why.py", BEGUN)
-    shop.go(5, 13)
+    shop.begin("why.py")
     mark = vscode.wire.now()
     shop.command("Weft: Why This Completion")
     page = vscode.wire.wait("weft/explain", after=mark, sender="server")["message"]["result"]["page"]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-BEGUN = "from price import price_of\n\n\ndef checkout(basket):\n    total = "
 
-
-def test_two_windows_use_one_server_that_ends_with_the_last(vscode, shop, shop_workspace, running, waiting, picture):
+def test_two_windows_use_one_server_that_ends_with_the_last(vscode, shop, shop_workspace, running, waiting):
     def shared():
         return [pid for pid, command in running().items() if "--listener" in command]
 
@@ -15,10 +13,12 @@ def test_two_windows_use_one_server_that_ends_with_the_last(vscode, shop, shop_w
     second = vscode.open(shop_workspace)
     second.folder = shop.folder
     for window, name in ((shop, "first.py"), (second, "second.py")):
-        window.write(name, BEGUN)
-        window.go(5, 13)
+        window.begin(name)
         window.type("pri")
         window.shows("ce_of(basket)")
+        window.close_editors()
+        # A file that ends here would be an example for the next.
+        (window.folder / name).unlink()
     (server,) = shared()
     mark = vscode.wire.now()
     second.command("Weft: Doctor")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-# Each would leave a mark: as a program on the search path, as an environment, as a module, as a setting.
+# Each would leave a mark: as a program where people install them, as an environment, as a module, as a setting.
 PROGRAM = "#!/bin/sh\ntouch {mark}\necho weft 99.0.0\n"
-PROGRAMS = ("bin/weft", "bin/uvx", "bin/pipx", ".venv/bin/python", ".venv/bin/weft", "weft")
+PROGRAMS = ("weft", ".venv/bin/weft", ".venv/bin/python", "venv/bin/python")
 MODULE = "open({mark!r}, 'w').close()\n"
 MODULES = ("weft.py", "sitecustomize.py", "usercustomize.py", "pygls/__init__.py", "json.py")
 PART = "from price import price_of\n\n\ndef handle_{number}(basket):\n    total = price_of(basket)\n    return total\n"
@@ -30,26 +30,19 @@ def write_strange(folder, mark):
 
 
 def test_nothing_of_an_untrusted_workspace_is_run(vscode, tmp_path, picture):
-    mark = tmp_path / "was-run"
-    write_strange(vscode.strange, mark)
-    # The other windows are trusted, and would take what stands on the search path.
+    folder, mark = tmp_path / "strange", tmp_path / "was-run"
+    write_strange(folder, mark)
+    place = vscode.home / ".local" / "bin"
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "weft").symlink_to(folder / "weft")
+    # The other windows are trusted, and would follow the link.
     for window in list(vscode.windows):
         vscode.close(window)
     vscode.set({"weft.server.command": None}, **RESTRICTED)
-    window = vscode.open(vscode.strange, "new.py", ready=False)
+    window = vscode.open(folder, "new.py", ready=False)
     try:
         window.wait(".statusbar-item", "Restricted Mode")
         # Of all that is found there, nothing is taken.
-        import subprocess
-
-        print(
-            subprocess.run(
-                "for p in /proc/[0-9]*; do tr '\\0' '\\n' < $p/environ 2>/dev/null | grep ^PATH= | grep strange; done",
-                shell=True,
-                capture_output=True,
-                text=True,
-            ).stdout
-        )
         assert "not trusted" in window.wait(".notification-toast", "no server was found")
         picture(window, "restricted")
         # The server that the user named works there, with the workspace as data.
@@ -61,5 +54,6 @@ def test_nothing_of_an_untrusted_workspace_is_run(vscode, tmp_path, picture):
         window.shows("ce_of(basket)")
         assert not mark.exists()
     finally:
+        (place / "weft").unlink()
         vscode.close(window)
         vscode.set()
