@@ -265,7 +265,7 @@ class CitedLines(TypedDict):
 
     place: Annotated[str, "`path:first-last`, as it stands in the text."]
     path: Annotated[str, "Relative to its folder, with forward slashes."]
-    folder: Annotated[str, "The workspace folder; empty where there is one."]
+    folder: Annotated[str, "The path of the workspace folder; may be empty where there is only one."]
     startLine: Annotated[int, "0-based."]
     endLine: Annotated[int, "The line after the last one."]
     text: Annotated[str, "The lines."]
@@ -284,7 +284,7 @@ class ShownLines(TypedDict):
     kind: Annotated[Literal["code", "definition", "document", "turn"], "What it is; a `turn` is of this conversation."]
     place: Annotated[str, "`path:first-last`, as a person reads it."]
     path: Annotated[str, "Relative to its folder, with forward slashes."]
-    folder: Annotated[str, "The workspace folder; empty where there is one."]
+    folder: Annotated[str, "The path of the workspace folder; may be empty where there is only one."]
     startLine: Annotated[int, "0-based."]
     endLine: Annotated[int, "The line after the last one."]
     symbol: Annotated[str, "The qualified name of what is defined there."]
@@ -361,7 +361,7 @@ class KeptExhibit(TypedDict):
     """What is kept of the evidence of an answer."""
 
     kind: Annotated[Literal["code", "definition", "document", "turn"], "What it is; a `turn` is of this conversation."]
-    folder: Annotated[str, "The workspace folder; empty where there is one."]
+    folder: Annotated[str, "The path of the workspace folder; may be empty where there is only one."]
     place: Annotated[str, "`path:first-last`, as a person reads it."]
     symbol: Annotated[str, "The qualified name of what is defined there."]
     why: Annotated[str, "Why it was chosen."]

@@ -134,6 +134,15 @@ def test_a_folder_is_named_where_there_are_several(zoo):
     assert extractive(case).text.startswith("zoo: zoo/kangaroo.py:1-6 ")
 
 
+def test_a_folder_goes_by_its_name_unless_two_have_the_same():
+    def text(*folders):
+        exhibits = [Exhibit("code", "a.py", 0, 1, "best", 1.0, folder=folder) for folder in folders]
+        return extractive(Case("?", tuple(exhibits), 1.0)).text
+
+    assert text("/one/shop", "/two/zoo").startswith("shop: a.py:1-1")
+    assert "/two/shop: a.py:1-1" in text("/one/shop", "/two/shop")
+
+
 WORDS = st.sampled_from(
     ["kangaroo", "hay", "noon", "What calls", "feed_kangaroo", "water_rose", "reach", "return", "🦘"]
 )

@@ -6,8 +6,10 @@ Owns the wording. Knows the case alone: no index, no model.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import PurePath
 
 from .certainty import FOUND_ABOVE
 from .values import Case, Citation, Exhibit, Finding, Reply
@@ -35,13 +37,14 @@ def extractive(case: Case, found_above: float = FOUND_ABOVE) -> Reply:
     of_the_repository = [exhibit for exhibit in case.exhibits if exhibit.kind != "turn"]
     if not of_the_repository or case.confidence < found_above:
         return _not_found(case, of_the_repository)
-    blocks = [_finding(finding) for finding in case.findings]
+    names = _folder_names(case)
+    blocks = [_finding(finding, names) for finding in case.findings]
     stood = {(exhibit.folder, exhibit.place) for finding in case.findings for exhibit in finding.exhibits}
     others = [exhibit for exhibit in of_the_repository if (exhibit.folder, exhibit.place) not in stood]
     best = others[0].score if others else 0.0
     others = [exhibit for exhibit in others if exhibit.score >= SHARE_OF_BEST * best][: N_BESIDE if stood else N_SHOWN]
     words = _words(case)
-    blocks += [_exhibit(exhibit, words) for exhibit in others]
+    blocks += [_exhibit(exhibit, words, names) for exhibit in others]
     shown = [exhibit for finding in case.findings for exhibit in finding.exhibits] + others
     return Reply("\n\n".join((*blocks, NO_MODEL)), _citations(shown), case)
 
@@ -54,14 +57,15 @@ def _not_found(case: Case, evidence: Sequence[Exhibit]) -> Reply:
         lines.append("No file says " + " or ".join(f"“{word}”" for word in case.missing[:5]) + ".")
     near = evidence[:N_NEAREST]
     if near:
-        lines += ["Nearest:", *(f"- {_head(exhibit)}" for exhibit in near)]
+        names = _folder_names(case)
+        lines += ["Nearest:", *(f"- {_head(exhibit, names)}" for exhibit in near)]
     return Reply("\n".join(lines), _citations(near), case, found=False)
 
 
-def _finding(finding: Finding) -> str:
+def _finding(finding: Finding, names: Mapping[str, str]) -> str:
     lines = [finding.text]
     for exhibit in finding.exhibits:
-        lines.append(f"- {_place(exhibit)}: {exhibit.why}")
+        lines.append(f"- {_place(exhibit, names)}: {exhibit.why}")
         most = LINES_OF_DEFINITION if exhibit.kind == "definition" else LINES_OF_SITE
         lines += _numbered(exhibit, exhibit.text.split("\n"), range(min(most, exhibit.end_line - exhibit.start_line)))
     if not finding.complete and finding.exhibits:
@@ -69,19 +73,27 @@ def _finding(finding: Finding) -> str:
     return "\n".join(lines)
 
 
-def _exhibit(exhibit: Exhibit, words: Sequence[re.Pattern[str]]) -> str:
+def _exhibit(exhibit: Exhibit, words: Sequence[re.Pattern[str]], names: Mapping[str, str]) -> str:
     lines = exhibit.text.split("\n")
     way = [f"    reached by {'; '.join(exhibit.way)}"] if exhibit.way else []
-    return "\n".join((_head(exhibit), *_numbered(exhibit, lines, _best_lines(lines, words)), *way))
+    return "\n".join((_head(exhibit, names), *_numbered(exhibit, lines, _best_lines(lines, words)), *way))
 
 
-def _head(exhibit: Exhibit) -> str:
+def _head(exhibit: Exhibit, names: Mapping[str, str]) -> str:
     symbol = f" `{exhibit.symbol}`" if exhibit.symbol else ""
-    return f"{_place(exhibit)}{symbol}" + (f" ({exhibit.why})" if exhibit.why else "")
+    return f"{_place(exhibit, names)}{symbol}" + (f" ({exhibit.why})" if exhibit.why else "")
 
 
-def _place(exhibit: Exhibit) -> str:
-    return f"{exhibit.folder}: {exhibit.place}" if exhibit.folder else exhibit.place
+def _place(exhibit: Exhibit, names: Mapping[str, str]) -> str:
+    return f"{names[exhibit.folder]}: {exhibit.place}" if exhibit.folder else exhibit.place
+
+
+def _folder_names(case: Case) -> dict[str, str]:
+    """What people call the workspace folders of the evidence: the whole path only where two have the same name."""
+    exhibits = [*case.exhibits, *(exhibit for finding in case.findings for exhibit in finding.exhibits)]
+    names = {exhibit.folder: PurePath(exhibit.folder).name for exhibit in exhibits if exhibit.folder}
+    n_folders = Counter(names.values())
+    return {folder: name if n_folders[name] == 1 else folder for folder, name in names.items()}
 
 
 def _numbered(exhibit: Exhibit, lines: Sequence[str], chosen: Sequence[int]) -> list[str]:

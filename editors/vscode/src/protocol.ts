@@ -309,7 +309,7 @@ export interface Citation {
   place: string;
   /** Relative to its folder, with forward slashes. */
   path: string;
-  /** The workspace folder; empty where there is one. */
+  /** The path of the workspace folder; may be empty where there is only one. */
   folder: string;
   /** 0-based. */
   startLine: number;
@@ -331,7 +331,7 @@ export interface Exhibit {
   place: string;
   /** Relative to its folder, with forward slashes. */
   path: string;
-  /** The workspace folder; empty where there is one. */
+  /** The path of the workspace folder; may be empty where there is only one. */
   folder: string;
   /** 0-based. */
   startLine: number;
@@ -417,7 +417,7 @@ export interface Conversation {
 export interface KeptExhibit {
   /** What it is; a `turn` is of this conversation. */
   kind: "code" | "definition" | "document" | "turn";
-  /** The workspace folder; empty where there is one. */
+  /** The path of the workspace folder; may be empty where there is only one. */
   folder: string;
   /** `path:first-last`, as a person reads it. */
   place: string;

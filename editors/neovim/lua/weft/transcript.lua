@@ -146,12 +146,30 @@ function Transcript:_link(first)
     for _, citation in ipairs(self.citations) do
       for from, to in M.places(line, citation.place) do
         local link = M.link(citation)
-        if link then
+        if link and M.meant(self.citations, citation.place, line:sub(1, from - 1)) == citation then
           jump.add(self.bufnr, first + number - 1, from - 1, to, link)
         end
       end
     end
   end
+end
+
+--- The citation that a place means: in several folders the same path may be there twice, and then the folder's name,
+--- or its whole path, stands before it.
+function M.meant(citations, place, before)
+  local first, named
+  for _, citation in ipairs(citations) do
+    if citation.place == place and M.link(citation) then
+      first = first or citation
+      local folder = citation.folder or ''
+      if folder ~= '' and vim.endswith(before, folder .. ': ') then
+        return citation
+      elseif folder ~= '' and vim.endswith(before, vim.fn.fnamemodify(folder, ':t') .. ': ') then
+        named = named or citation
+      end
+    end
+  end
+  return named or first
 end
 
 --- A citation or a piece of evidence of the server as a link; nil where no file is behind it.

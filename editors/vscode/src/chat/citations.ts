@@ -60,7 +60,10 @@ function linked(child: Inline, citations: readonly Cited[]): Inline[] {
 /** In several folders the same path may be there twice; then the folder's name stands before it. */
 function citationOf(place: string, before: string, citations: readonly Cited[]): number {
   const fits = (each: Cited): boolean => each.place === place && each.uri != null;
-  const named = citations.findIndex((each) => fits(each) && each.folder !== "" && before.endsWith(`${each.folder}: `));
+  const follows = (name: string | undefined): boolean => Boolean(name) && before.endsWith(`${name}: `);
+  const whole = citations.findIndex((each) => fits(each) && follows(each.folder));
+  if (whole >= 0) return whole;
+  const named = citations.findIndex((each) => fits(each) && follows(each.folder.split(/[\\/]/).pop()));
   return named >= 0 ? named : citations.findIndex(fits);
 }
 

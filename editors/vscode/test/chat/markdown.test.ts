@@ -93,8 +93,10 @@ test("places become links, the longest first, in code as well, never in part", (
   assert.deepEqual(withPlaces(parse("See a/b.py:1-2, `b.py:1-2` (b.py:1-23, c/b.py:1-2, gone.py:1-1)."), citations), [
     paragraph(text("See "), link("a/b.py:1-2", 1), text(", "), link("b.py:1-2", 0), text(" (b.py:1-23, c/b.py:1-2, gone.py:1-1).")),
   ]);
-  const folders = [cited("b.py:1-2", "one"), cited("b.py:1-2", "two")];
-  assert.deepEqual(withPlaces(parse("two: b.py:1-2"), folders), [paragraph(text("two: "), link("b.py:1-2", 1))]);
+  const folders = [cited("b.py:1-2", "/shop/one"), cited("b.py:1-2", "/shop/two")];
+  for (const name of ["two: ", "/shop/two: "]) {
+    assert.deepEqual(withPlaces(parse(`${name}b.py:1-2`), folders), [paragraph(text(name), link("b.py:1-2", 1))]);
+  }
   assert.deepEqual(withPlaces(parse("- **b.py:1-2**"), citations), [
     { kind: "list", start: null, items: [[paragraph({ kind: "strong", children: [link("b.py:1-2", 0)] })]] },
   ]);
