@@ -389,7 +389,10 @@ class Reply:
         """Whether the client ends the connection; waits for it."""
         self._handler.connection.settimeout(WAIT_S)
         self._handler.close_connection = True
-        return self._handler.connection.recv(1) == b""
+        try:
+            return self._handler.connection.recv(1) == b""
+        except OSError:  # the answer was written to its end
+            return False
 
     def _head(self, status: int, headers: dict[str, str]) -> None:
         self._handler.send_response(status)

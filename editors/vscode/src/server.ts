@@ -148,7 +148,8 @@ export class Server implements vscode.Disposable {
     const isShared = vscode.workspace.getConfiguration("weft").get<boolean>("server.shared", false);
     const settings = () => this.settings();
     const options: LanguageClientOptions = {
-      documentSelector: [{ scheme: "file" }],
+      // Not what only shows the past or another place, as the schemes of git and of comparisons do.
+      documentSelector: ["file", "untitled", "vscode-notebook-cell"].map((scheme) => ({ scheme })),
       outputChannel: this.log,
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationOptions: settings,
