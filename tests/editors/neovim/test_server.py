@@ -270,7 +270,7 @@ def test_checkhealth_says_what_works(shop):
     shop.nv.command("checkhealth weft")
     page = shop.text()
     assert "ERROR" not in page
-    for words in ("Neovim 0.", "serves", "Workspace folder: " + str(shop.folder), "files indexed", "python: "):
+    for words in ("Neovim 0.", "It runs", "Workspace folder: " + str(shop.folder), "files indexed", "python: "):
         assert words in page
     shop.nv.command("bwipeout!")
 

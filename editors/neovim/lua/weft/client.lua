@@ -247,7 +247,8 @@ function M._start_again(how)
   life.started_at = 0
   life.n_ends = life.n_ends + 1
   if life.n_ends > options.tries then
-    return M._fail(string.format("Weft's server ended %d times (%s). See :Weft log, then :Weft restart.", life.n_ends, how))
+    local message = "Weft's server ended %d times (%s). See :Weft log, then :Weft restart."
+    return M._fail(string.format(message, life.n_ends, how))
   end
   if life.n_ends == 1 then
     notice.warn('the server ended (' .. how .. ') and is started again. :Weft log says more.')

@@ -21,7 +21,8 @@ function M.run(call)
     return notice.error('there is no command :Weft ' .. word .. '.' .. hint .. ' See :help :Weft.')
   end
   if not require('weft').is_set_up() and word ~= 'restart' and word ~= 'log' then
-    return notice.warn("Weft is not set up. Put require('weft').setup{} into your init.lua; :Weft restart starts it now.")
+    local next_step = "Put require('weft').setup{} into your init.lua; :Weft restart starts it now."
+    return notice.warn('Weft is not set up. ' .. next_step)
   end
   command.run(rest, call)
 end

@@ -48,7 +48,8 @@ function M.clients(name)
   end, known)
 end
 
---- Starts a client unless `reuse(client, config)` is true of one there is, and attaches `bufnr` if given; its id, or nil.
+--- Starts a client unless `reuse(client, config)` is true of one there is, and attaches `bufnr` if given.
+--- Its id, or nil.
 function M.start(config, bufnr, reuse)
   if has('0.11') then
     return vim.lsp.start(config, { bufnr = bufnr, attach = bufnr ~= nil, reuse_client = reuse })

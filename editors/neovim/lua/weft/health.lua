@@ -32,10 +32,8 @@ end
 function M._neovim()
   local version = compat.version()
   if not compat.has_lsp_config then
-    warn(
-      string.format('Neovim %s: ghost text, chat and pages work; 0.11 is the oldest that is tested with every change.', version),
-      { 'Update Neovim to 0.11 or newer.' }
-    )
+    local what = 'Neovim %s: ghost text, chat and pages work; 0.11 is the oldest that is tested with every change.'
+    warn(string.format(what, version), { 'Update Neovim to 0.11 or newer.' })
   else
     ok('Neovim ' .. version)
   end
@@ -66,8 +64,8 @@ function M._server()
     report_error(client.why_not(), { ':Weft restart', ':Weft log' })
     return false
   end
-  local n_buffers = vim.tbl_count(vim.lsp.get_buffers_by_client_id(server.id))
-  ok(string.format('It runs, serves %d buffer%s, and counts columns in %s.', n_buffers, n_buffers == 1 and '' or 's', server.offset_encoding))
+  local n_buffers = #vim.lsp.get_buffers_by_client_id(server.id)
+  ok(string.format('It runs; buffers that it serves: %d; columns are counted in %s.', n_buffers, server.offset_encoding))
   for _, folder in ipairs(server.workspace_folders or {}) do
     info('Workspace folder: ' .. folder.name)
   end

@@ -6,8 +6,8 @@ local compat = require('weft.compat')
 
 local M = {}
 
---- The suggestion that `item` (of textDocument/inlineCompletion) makes at a cursor in `line`; `row` and `col` count from
---- 0, `col` in bytes. Nil when it does not fit there.
+--- The suggestion that `item` (of textDocument/inlineCompletion) makes at a cursor in `line`; `row` and `col` count
+--- from 0, `col` in bytes. Nil when it does not fit there.
 function M.from_item(item, encoding, row, col, line)
   local text = type(item.insertText) == 'table' and item.insertText.value or item.insertText
   if type(text) ~= 'string' or text == '' then

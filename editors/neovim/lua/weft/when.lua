@@ -44,7 +44,7 @@ function M.toggle(scope, bufnr)
   return string.format('Weft is %s %s.', on and 'on' or 'off', where)
 end
 
---- Whether ghost text may be shown in the current buffer now. Asked for by hand, it also comes where it is switched off.
+--- Whether ghost text may be shown in the current buffer now. `invoked`, by hand, also where it is switched off.
 function M.may_show(invoked)
   local bufnr, mode = vim.api.nvim_get_current_buf(), vim.api.nvim_get_mode().mode
   local options = config.options.ghost
