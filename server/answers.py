@@ -250,7 +250,7 @@ class StatsResult(TypedDict):
     empty: Annotated[dict[str, int], "Answers without, by reason."]
     shown: Annotated[dict[str, int], "Seen by a person, by language."]
     accepted: Annotated[dict[str, int], "Taken whole, by language."]
-    partlyAccepted: Annotated[dict[str, int], "Taken in part, by language."]
+    partlyAccepted: Annotated[dict[str, int], "Taken in part and not whole, by language."]
     rejected: Annotated[dict[str, int], "Refused, by language."]
     charactersTaken: Annotated[dict[str, int], "By model."]
     acceptedShare: Annotated[float | None, "Of what was shown; null when nothing was."]

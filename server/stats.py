@@ -124,6 +124,8 @@ class Stats:
                 item.ended = True
                 day = self._today()
                 day.n_accepted[item.language] += 1
+                if item.n_taken:  # no longer a part: it counts once
+                    day.n_partly[item.language] -= 1
                 day.n_characters[item.model] += len(item.text) - item.n_taken
 
     def partially_accepted(self, item_id: str, n_characters: int) -> None:

@@ -57,7 +57,8 @@ def test_what_is_shown_and_taken_is_counted(editing):
         tell(editor, "weft/didAccept", id=item_id)
         told = await editor.request("weft/stats")
         assert told.asked.invoked == 1 and told.offered.model == 1
-        assert told.shown.python == told.accepted.python == told.partlyAccepted.python == 1
+        assert told.shown.python == told.accepted.python == told.acceptedShare == 1
+        assert not told.partlyAccepted.python  # it was taken whole in the end
         assert told.charactersTaken.workspace == len(GHOST)
 
     editing(FILES, story)

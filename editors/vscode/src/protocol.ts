@@ -497,7 +497,7 @@ export interface StatsResult {
   shown: Record<string, number>;
   /** Taken whole, by language. */
   accepted: Record<string, number>;
-  /** Taken in part, by language. */
+  /** Taken in part and not whole, by language. */
   partlyAccepted: Record<string, number>;
   /** Refused, by language. */
   rejected: Record<string, number>;

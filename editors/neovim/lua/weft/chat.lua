@@ -85,7 +85,8 @@ function M.resume(id, turns)
   for _, turn in ipairs(turns) do
     local has_answer = turn.answer and turn.answer ~= vim.NIL
     chat.text:ask(turn.question)
-    chat.text:finish(has_answer and turn.answer or '', turn.citations, has_answer and {} or { 'No answer was written.' })
+    local notes = has_answer and {} or { 'No answer was written.' }
+    chat.text:finish(has_answer and turn.answer or '', turn.citations, notes)
     chat.last = { question = turn.question, citations = turn.citations, exhibits = {} }
   end
   M.open()
