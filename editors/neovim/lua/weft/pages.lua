@@ -1,7 +1,7 @@
 -- Pages that the server writes for a person: why this completion, the status, what the doctor found.
 --
 -- Owns how a page is shown: as it is, in a buffer of its own that can't be changed, with its places as links.
--- A page is a list of { text, uri?, range? }. Words and order are the server's.
+-- A page is a list of { text, uri?, range? }. Words and order are the server's; what helps is told as commands here.
 
 local client = require('weft.client')
 local compat = require('weft.compat')
@@ -11,6 +11,9 @@ local notice = require('weft.notice')
 local window = require('weft.window')
 
 local M = {}
+
+-- Actions of a status that are no word of `:Weft`.
+local HELP = { settings = ':help weft-settings', models = ':help weft-settings' }
 
 local refreshes = {}
 
@@ -55,11 +58,21 @@ function M._report(name, method, params, bufnr)
       elseif not result or not result.page then
         notice.warn('the server has nothing to say of this yet. Try again when it is ready: :Weft status.')
       else
-        M.open(name, result.page, ask)
+        M.open(name, vim.list_extend(result.page, M._helps(result.actions)), ask)
       end
     end, bufnr)
   end
   ask()
+end
+
+--- What helps, as the commands that do it; nothing for a page without actions.
+function M._helps(actions)
+  local lines = {}
+  for _, each in ipairs(actions or {}) do
+    local command = HELP[each.action] or ':Weft ' .. each.action
+    table.insert(lines, { text = string.format('  %s: %s', each.title, command) })
+  end
+  return #lines > 0 and vim.list_extend({ { text = '' }, { text = 'What helps' } }, lines) or {}
 end
 
 function M._prepare(bufnr)
