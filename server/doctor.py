@@ -138,7 +138,7 @@ def _watches(folder: Path) -> Finding:
     step = ""
     if n_folders > limit:
         step = f"Raise the limit: sudo sysctl fs.inotify.max_user_watches={2 * n_folders}"
-    return Finding("watching", f"{n_folders:,} folders, {limit:,} allowed", step)
+    return Finding("watching", f"{n_folders:,} folder{'' if n_folders == 1 else 's'}, {limit:,} allowed", step)
 
 
 def _models(config: Config) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ const INSTALLED_WITHIN_MS = 20 * 60_000;
 /** One notice for a server that is not there, with the ways out of it. */
 export async function tellMissing({ refused }: Located): Promise<void> {
   const [first] = refused;
-  const tried = first === undefined ? "" : ` ${first.source}: ${first.reason}`;
+  const tried = first === undefined ? "" : ` Tried ${first.source}: ${first.reason}`;
   const picked = await vscode.window.showWarningMessage(
     `Weft: no server was found.${tried}`,
     "Install",
