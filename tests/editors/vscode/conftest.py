@@ -271,9 +271,17 @@ class VSCode:
     """code-server with the extension installed, and the windows on it."""
 
     def __init__(
-        self, url: str, driver: Driver, home: Path, environment: dict[str, str], wire: Any, until: Callable[..., Any]
+        self,
+        url: str,
+        driver: Driver,
+        home: Path,
+        logs: Path,
+        environment: dict[str, str],
+        wire: Any,
+        until: Callable[..., Any],
     ) -> None:
         self.home, self.environment, self.wire = home, environment, wire
+        self.logs = logs
         self.windows: list[Window] = []
         self.kept: Window | None = None
         """The window that tests share."""
@@ -352,7 +360,8 @@ def vscode(
 
     home = tmp_path_factory.mktemp("vscode")
     logs = artefacts / "vscode"
-    logs.mkdir(exist_ok=True)
+    shutil.rmtree(logs, ignore_errors=True)
+    logs.mkdir()
     homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "WEFT_CACHE_DIR", "WEFT_DATA_DIR")
     environment = {**marked_environment, **dict.fromkeys(homes, str(home))}
     environment["PATH"] = f"{editors_prefix / 'bin'}:{environment['PATH']}"
@@ -392,7 +401,7 @@ def vscode(
             {**environment, "PLAYWRIGHT": str(playwright), "CHROMIUM": str(chromium)},
             logs / "driver.log",
         )
-        yield VSCode(url, driver, home, environment, wires(kept="vscode"), waiting)
+        yield VSCode(url, driver, home, logs, environment, wires(kept="vscode"), waiting)
     finally:
         if driver is not None:
             driver.stop()
@@ -440,7 +449,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
     vscode = getattr(item, "funcargs", {}).get("vscode")
     if report.when == "call" and report.failed and isinstance(vscode, VSCode):
         for number, window in enumerate(vscode.windows):
-            window.screenshot(ROOT / "tests/editors/artefacts/vscode/failed" / f"{item.name}-{number}.png")
+            window.screenshot(vscode.logs / "failed" / f"{item.name}-{number}.png")
     return report
 
 
