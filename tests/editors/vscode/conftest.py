@@ -186,7 +186,8 @@ class Window:
         self.wait(".monaco-editor.focused")
 
     def save(self, name: str) -> str:
-        """Save, and what is on disk then."""
+        """Save what was changed, and what is on disk then."""
+        self.wait(".tab.active.dirty")
         self.press("Control+s")
         self.gone(".tab.active.dirty")
         return (self.folder / name).read_bytes().decode()
@@ -299,7 +300,12 @@ class VSCode:
         for scope, settings in (("Machine", given), ("User", {**SETTINGS, **user})):
             file = self.home / "user" / scope / "settings.json"
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps({name: value for name, value in settings.items() if value is not None}))
+            text = json.dumps({name: value for name, value in settings.items() if value is not None})
+            if not file.exists() or file.read_text() != text:
+                # At once: half a file would be read as other settings, and the server started anew for them.
+                new = file.with_suffix(".new")
+                new.write_text(text)
+                new.replace(file)
 
     def open(self, place: Path, file: str | None = None, *, ready: bool = True, **options: Any) -> Window:
         """A window on a folder or a `.code-workspace` file, with a file opened and, if `ready`, indexed."""

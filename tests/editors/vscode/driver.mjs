@@ -32,8 +32,6 @@ const actions = {
   async open(_, { url, width = 1280, height = 800 }) {
     const page = await context.newPage();
     await page.setViewportSize({ width, height });
-    page.console = [];
-    page.on('console', (message) => page.console.push(message.text()));
     page.on('dialog', (dialog) => dialog.accept()); // "leave the page?" of a window with unsaved files
     await page.goto(url);
     return windows.push(page) - 1;
@@ -77,7 +75,6 @@ const actions = {
     return (await first(page, { selector, frame })).ariaSnapshot();
   },
   screenshot: (page, { path }) => page.screenshot({ path }),
-  console: (page) => page.console,
 };
 
 /** Lines of the grey text of the focused editor: what goes on at the cursor, then the lines below; null without. */
