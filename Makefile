@@ -10,7 +10,8 @@ demo: .venv/base
 	$(BIN)/weft complete docs/demo.py:9
 
 test: .venv/dev
-	$(BIN)/python -m pytest -c tests/pytest.ini tests -m "not slow and not local and not servers"
+	$(BIN)/python -m pytest -c tests/pytest.ini tests -n 2 --dist loadfile -m "not slow and not local and not servers and not vscode"
+	$(BIN)/python -m pytest -c tests/pytest.ini tests -m vscode
 
 test-slow: .venv/dev
 	$(BIN)/python -m pytest -c tests/pytest.ini tests -m slow
@@ -58,7 +59,7 @@ editors-demo: editors
 	editors/demo.sh $(BIN)/python $(EDITORS_PREFIX)
 
 fuzz: .venv/dev
-	WEFT_FUZZ=1 $(BIN)/python -m pytest -c tests/pytest.ini tests -m "not slow and not local and not servers"
+	WEFT_FUZZ=1 $(BIN)/python -m pytest -c tests/pytest.ini tests -n 2 --dist loadfile -m "not slow and not local and not servers and not vscode"
 
 check: .venv/dev
 	$(BIN)/ruff check .

@@ -391,6 +391,8 @@ class Reply:
         self._handler.close_connection = True
         try:
             return self._handler.connection.recv(1) == b""
+        except ConnectionError:
+            return True
         except OSError:  # the answer was written to its end
             return False
 

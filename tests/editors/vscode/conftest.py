@@ -333,6 +333,12 @@ class VSCode:
         window.close()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker("vscode")
+
+
 @pytest.fixture(scope="session")
 def vsix(editors_prefix: Path) -> Path:
     """The extension as it is installed, built anew where a source is newer than it."""
@@ -370,7 +376,9 @@ def vscode(
     logs.mkdir()
     homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "WEFT_CACHE_DIR", "WEFT_DATA_DIR")
     environment = {**marked_environment, **dict.fromkeys(homes, str(home))}
-    environment["PATH"] = f"{editors_prefix / 'bin'}:{environment['PATH']}"
+    # No server but the one that a test names is found.
+    others = [folder for folder in environment["PATH"].split(os.pathsep) if not Path(folder, "weft").exists()]
+    environment["PATH"] = os.pathsep.join([str(editors_prefix / "bin"), *others])
     (home / "config.yaml").write_text("")
     places = {
         "--config": home / "config.yaml",
