@@ -11,7 +11,7 @@ demo: .venv/base
 
 test: .venv/dev
 	$(BIN)/python -m pytest -c tests/pytest.ini tests -n 2 --dist loadfile -m "not slow and not local and not servers and not vscode"
-	$(BIN)/python -m pytest -c tests/pytest.ini tests -m vscode
+	$(BIN)/python -m pytest -c tests/pytest.ini tests/editors/vscode
 
 test-slow: .venv/dev
 	$(BIN)/python -m pytest -c tests/pytest.ini tests -m slow
