@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-# As Tabby's latencyTracker does it, but by the time that the user wants instead of by fixed seconds.
+# Measured by the time that the user wants: fixed seconds would suit one machine.
 WINDOW = 10
 FEWEST = 3
 """Fewer answers say nothing: the first one reads a prompt that later ones have read."""

