@@ -159,3 +159,14 @@ def test_a_folder_that_is_added_is_indexed_and_used(shop, vscode):
     mark = vscode.wire.now()
     workspace.write_text(json.dumps({"folders": [{"path": "shop"}]}))
     vscode.wire.wait("weft/didChangeStatus", lambda s: s["kind"] == "ready" and len(s["folders"]) == 1, after=mark)
+
+
+def test_a_text_that_was_never_saved_is_completed(shop, vscode):
+    mark = vscode.wire.now()
+    shop.command("File: New Untitled Text File")
+    opened = vscode.wire.wait(
+        "textDocument/didOpen", lambda told: told["textDocument"]["uri"].startswith("untitled:"), after=mark
+    )
+    assert opened["message"]["params"]["textDocument"]["text"] == ""
+    shop.type("total = " + TYPED)
+    shop.shows(GHOST)
