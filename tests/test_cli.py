@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from weft.server.cli import _model_settings, main, project_folder
@@ -10,21 +11,8 @@ from weft.server.model_spelling import spelled_model
 from weft.server.terminal import plain
 
 FILES = (
-    "\n".join(
-        f"""
-#- part_{i}.py
-from price import price_of
-
-def handle_{i}(basket):
-    total = price_of(basket)
-    return total
-"""
-        for i in range(6)
-    )
-    + """
-#- price.py
-def price_of(basket):
-    return sum(item.price for item in basket)
+    (Path(__file__).parent / "data" / "shop.txt").read_text(encoding="utf-8")
+    + """\
 #- new.py
 from price import price_of
 

@@ -10,20 +10,9 @@ HOMES = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "WEFT_CAC
 
 
 def test_the_example_client_completes_and_asks(project, tmp_path):
-    handlers = "".join(
-        f"""
-#- part_{i}.py
-from price import price_of
-
-def handle_{i}(basket):
-    total = price_of(basket)
-    return total
-"""
-        for i in range(6)
-    )
-    price = "\n#- price.py\ndef price_of(basket):\n    return sum(item.price for item in basket)\n"
+    shop = (Path(__file__).parent / "data" / "shop.txt").read_text(encoding="utf-8")
     new = "\n#- new.py\nfrom price import price_of\n\ndef checkout(basket):\n    total = pri\n"
-    folder = project(handlers + price + new)
+    folder = project(shop + new)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     ran = subprocess.run(
         [sys.executable, str(EXAMPLE), str(folder / "new.py:4:16"), "where is price_of defined?"],

@@ -5,6 +5,7 @@ import json
 import random
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from lsprotocol import types
@@ -12,25 +13,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.client import LanguageClient
 
 # The same call in many places: the workspace model is sure of how it goes on.
-SHOP = "\n".join(
-    f"""
-#- part_{i}.py
-from price import price_of
-
-def handle_{i}(basket):
-    total = price_of(basket)
-    return total
-"""
-    for i in range(6)
-)
-FILES = (
-    SHOP
-    + """
-#- price.py
-def price_of(basket):
-    return sum(item.price for item in basket)
-"""
-)
+FILES = (Path(__file__).parent / "data" / "shop.txt").read_text(encoding="utf-8")
 # Not saved yet: a copy on disk would end where this one does, and the model would think that right.
 NEW = """\
 from price import price_of

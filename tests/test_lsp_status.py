@@ -4,30 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
 
 # The same call in many places: the workspace model is sure of how it goes on.
-CALLS = "\n".join(
-    f"""
-#- part_{i}.py
-from price import price_of
-
-def handle_{i}(basket):
-    total = price_of(basket)
-    return total
-"""
-    for i in range(6)
-)
-FILES = (
-    CALLS
-    + """
-#- price.py
-def price_of(basket):
-    return sum(item.price for item in basket)
-"""
-)
+FILES = (Path(__file__).parent / "data" / "shop.txt").read_text(encoding="utf-8")
 NEW = """\
 from price import price_of
 

@@ -23,24 +23,7 @@ from weft.server.lsp.messages import OWN_MESSAGES
 PAGE = (Path(weft.__file__).resolve().parent / "docs" / "protocol.md").read_text("utf-8")
 WAIT_S = 30
 
-FILES = (
-    "\n".join(
-        f"""
-#- part_{i}.py
-from price import price_of
-
-def handle_{i}(basket):
-    total = price_of(basket)
-    return total
-"""
-        for i in range(6)
-    )
-    + """
-#- price.py
-def price_of(basket):
-    return sum(item.price for item in basket)
-"""
-)
+FILES = (Path(__file__).parent / "data" / "shop.txt").read_text(encoding="utf-8")
 NEW = "from price import price_of\n\ndef checkout(basket):\n    total = pri\n"
 
 

@@ -22,25 +22,7 @@ from weft.server.shared_control import log_file
 from weft.server.shared_place import NotShared, SharedPlace, connect, shared_place
 from weft.server.workspaces import Workspaces
 
-SHOP = "\n".join(
-    f"""
-#- part_{i}.py
-from price import price_of
-
-def handle_{i}(basket):
-    total = price_of(basket)
-    return total
-"""
-    for i in range(6)
-)
-FILES = (
-    SHOP
-    + """
-#- price.py
-def price_of(basket):
-    return sum(item.price for item in basket)
-"""
-)
+FILES = (Path(__file__).parent / "data" / "shop.txt").read_text(encoding="utf-8")
 NEW = """\
 from price import price_of
 

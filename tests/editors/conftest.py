@@ -24,6 +24,23 @@ WAIT_S = 30
 RUN = f"WEFT_EDITOR_TESTS={uuid.uuid4().hex}"
 """Stands in the environment of every process that a test run starts, so that none is overlooked at its end."""
 
+# The same few lines in many files: the workspace model is sure of how they go on, on one line and on two.
+SHOP = {
+    f"part_{number}.py": f"""\
+from ledger import open_ledger
+from price import price_of
+
+
+def handle_{number}(basket):
+    total = price_of(basket)
+    with open_ledger(basket) as ledger:
+        ledger.write(total)
+        ledger.close_day()
+    return total
+"""
+    for number in range(6)
+}
+
 T = TypeVar("T")
 
 
@@ -135,6 +152,12 @@ def marked_environment() -> Iterator[dict[str, str]]:
 def running() -> Callable[[], dict[int, str]]:
     """`running()`: the processes of this test run, and how each was started."""
     return ours
+
+
+@pytest.fixture(scope="session")
+def shop_files() -> dict[str, str]:
+    """The files of the workspace that tests of editors work in, by name."""
+    return SHOP
 
 
 @pytest.fixture(scope="session")

@@ -21,23 +21,6 @@ import pytest
 HERE = Path(__file__).resolve().parent
 PLUGIN = HERE.parent.parent.parent / "editors" / "neovim"
 
-# The same few lines in many files: the workspace model is sure of how they go on, on one line and on two.
-SHOP = {
-    f"part_{number}.py": f"""\
-from ledger import open_ledger
-from price import price_of
-
-
-def handle_{number}(basket):
-    total = price_of(basket)
-    with open_ledger(basket) as ledger:
-        ledger.write(total)
-        ledger.close_day()
-    return total
-"""
-    for number in range(6)
-}
-
 INIT = """\
 vim.opt.runtimepath:prepend({plugin})
 vim.o.swapfile = false
@@ -215,6 +198,7 @@ def starting(
     marked_environment: dict[str, str],
     wires: Callable[..., Any],
     waiting: Callable[..., Any],
+    shop_files: dict[str, str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[..., Neovim]]:
     """`starting(files, setup="{}", environment={})`: a Neovim in a new workspace, with homes of its own, or in those
@@ -233,7 +217,7 @@ def starting(
     ) -> Neovim:
         home = again.folder.parent if again else tmp_path_factory.mktemp("nvim")
         folder = home / "shop"
-        for name, text in {**(SHOP if files is None else files), "weft.toml": ""}.items():
+        for name, text in {**(shop_files if files is None else files), "weft.toml": ""}.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8", newline="")
         wire = wires()

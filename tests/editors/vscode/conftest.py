@@ -46,22 +46,6 @@ SETTINGS = {
 # VS Code has no key of its own for taking a line; a person gives it one.
 KEYS = [{"key": "ctrl+alt+l", "command": "editor.action.inlineSuggest.acceptNextLine"}]
 
-# The same few lines in many files: the workspace model is sure of how they go on, on one line and on two.
-SHOP = {
-    f"part_{number}.py": f"""\
-from ledger import open_ledger
-from price import price_of
-
-
-def handle_{number}(basket):
-    total = price_of(basket)
-    with open_ledger(basket) as ledger:
-        ledger.write(total)
-        ledger.close_day()
-    return total
-"""
-    for number in range(6)
-}
 BEGUN = """\
 from ledger import open_ledger
 from price import price_of
@@ -428,18 +412,18 @@ def vscode(
 
 
 @pytest.fixture(scope="session")
-def shop_workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shop_workspace(shop_files: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace file with one folder, `shop`."""
     place = tmp_path_factory.mktemp("work")
     (place / "shop").mkdir()
-    for name, text in SHOP.items():
+    for name, text in shop_files.items():
         (place / "shop" / name).write_text(text)
     (place / "work.code-workspace").write_text(json.dumps({"folders": [{"path": "shop"}]}))
     return place / "work.code-workspace"
 
 
 @pytest.fixture
-def shop(vscode: VSCode, shop_workspace: Path) -> Iterator[Window]:
+def shop(vscode: VSCode, shop_workspace: Path, shop_files: dict[str, str]) -> Iterator[Window]:
     """A window on the shop that tests share; each leaves no order, setting, editor, file or notice behind."""
     window = vscode.kept
     if window is None or window not in vscode.windows:
@@ -450,7 +434,7 @@ def shop(vscode: VSCode, shop_workspace: Path) -> Iterator[Window]:
     vscode.set()
     window.close_editors()
     for file in window.folder.iterdir():
-        if file.name not in SHOP:
+        if file.name not in shop_files:
             file.unlink()
     if window.notices():
         window.command("Notifications: Clear All Notifications")

@@ -43,33 +43,11 @@ def remote_model(vscode, waiting):
 
 
 @pytest.fixture
-def model(remote_model, replaying):
+def model(remote_model, replaying, chat_routes):
     """`model(answer)`: a server of OpenAI's protocol, set as the editor's model; `answer(reply, say)` says pieces."""
 
     def begin(answer):
-        def chat(reply):
-            def say(text):
-                reply.event({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": text}}]})
-
-            if not reply.body.get("stream"):  # it is only found out whether the model chats
-                message = {"role": "assistant", "content": "hi"}
-                reply.json({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
-                return
-            reply.start()
-            if any("Question:" in message["content"] for message in reply.body["messages"]):
-                answer(reply, say)
-            else:
-                say("hi")
-            reply.event("data: [DONE]")
-            reply.write(b"")
-
-        server = replaying(
-            {
-                "GET /v1/models": {"data": [{"id": "org/chat", "object": "model", "max_model_len": 4096}]},
-                "POST /v1/chat/completions": chat,
-                "POST /v1/completions": {"choices": [{"text": "x"}]},
-            }
-        )
+        server = replaying(chat_routes(answer))
         remote_model(server.url)
 
     return begin
