@@ -13,7 +13,7 @@ from weft.llm.prompts import build_prompt
 from weft.llm.protocol import CompletionRequest, PromptFragment
 from weft.llm.training.holes import Hole, choose_hole, choose_line_end
 from weft.llm.training.licences import has_restrictive_header, is_permissive, judge_licence
-from weft.llm.training.neighbours import LexicalNeighbours, practice_fragment
+from weft.llm.training.neighbours import LexicalNeighbours, practice_fragment, retrieval_named
 from weft.llm.training.samples import Sample, SampleMaker, SampleMix, pack_rows
 from weft.llm.training.sources import (
     Document,
@@ -358,3 +358,40 @@ def test_a_wheel_file_is_read_without_unpacking(tmp_path):
     corpus = gather(tmp_path / "wheels")
     assert [document.text for document in corpus.training] == [code("zipped")]
     assert licence_table(corpus).startswith("| package |")
+
+
+def test_a_line_at_the_end_has_its_indentation_and_nothing_behind_it():
+    mix = SampleMix(fill=1.0, retrieved=0.0, practice=0.0, at_end=1.0)
+    made = maker(mix)
+    spelled = [Letters().spell(made.sample(Random(seed)).tokens) for seed in range(40)]
+    assert all(f"{FORMAT.suffix}{FORMAT.middle}" in text for text in spelled)
+    middles = [text.split(FORMAT.middle)[1] for text in spelled]
+    assert sum(middle.startswith("    return first * ") for middle in middles) > 5
+
+
+def test_what_is_evaluated_on_is_not_learnt_from_under_another_name(tmp_path):
+    wheel(tmp_path / "wheels", "copier", "MIT", {"copier/a.py": code("cart"), "copier/b.py": code("price")})
+    wheel(tmp_path / "wheels", "diffusers", "MIT", {"diffusers/a.py": code("stock")})
+    (tmp_path / "tree").mkdir(exist_ok=True)
+    (tmp_path / "tree" / "own.py").write_text(code("cart") + "x = 1\n")
+    corpus = gather_sources(SourceOptions(folders=(tmp_path / "wheels",), unlike=(tmp_path / "tree",)))
+    assert [document.path for document in corpus.training] == ["copier/b.py"]
+    assert [(package.name, package.reason) for package in corpus.left_out] == [("diffusers", "excluded")]
+
+
+def test_a_model_learns_from_what_weft_would_show():
+    """The function that settles a price, and where it is used: related and alike, in other files only."""
+    far = Document("shop", "shop/far.py", "def settle_invoice(order):\n    return order\n")
+    foreign = Document("bank", "bank/far.py", "def settle_invoice(order):\n    return order\n")
+    before = "from shop.far import settle_invoice\n\n\ndef pay(order):\n    total = settle_invoice("
+    near = Document("shop", "shop/near.py", before + "order)\n")
+    retrieve = retrieval_named("weft.server.completion.teaching:ShownByWeft")([*DOCUMENTS, far, foreign, near])
+    shown = [fragment.paths for fragment in retrieve(near, before)]
+    assert shown[0] == ("shop/far.py",)
+    assert {path for paths in shown for path in paths} <= {"shop/far.py", *(document.path for document in DOCUMENTS)}
+
+
+@pytest.mark.parametrize("name", ["", "nothing", "weft.nothing:at_all", "weft.llm.training.neighbours:Nothing"])
+def test_a_retrieval_that_is_not_there_is_named(name):
+    with pytest.raises(ValueError, match="MODULE:NAME"):
+        retrieval_named(name)

@@ -74,6 +74,10 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--unique-tokens", type=int, help="to make rows of")
     parser.add_argument("--sources", type=Path, action="append", default=[], metavar="DIR", help="a folder of wheels")
     parser.add_argument("--held-out", action="append", default=[], metavar="PACKAGE", help="not trained on")
+    parser.add_argument(
+        "--unlike", type=Path, action="append", default=[], metavar="DIR", help="code that is evaluated on: no copies"
+    )
+    parser.add_argument("--retrieval", metavar="MODULE:NAME", help="what finds fragments; shared rare words if not set")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes that make rows")
     parser.add_argument("--seconds", type=float, default=0.0, help="train by the clock instead of by tokens")
     parser.add_argument("--batch-tokens", type=int, help="for each process")
@@ -96,7 +100,9 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         sources = replace(sources, folders=tuple(options.sources))
     if options.held_out:
         sources = replace(sources, held_out=frozenset(options.held_out))
-    names = ("preset", "tokens", "unique_tokens", "batch_tokens")
+    if options.unlike:
+        sources = replace(sources, unlike=tuple(options.unlike))
+    names = ("preset", "tokens", "unique_tokens", "batch_tokens", "retrieval")
     changes = {name: getattr(options, name) for name in names if getattr(options, name)}
     return replace(recipe, sources=sources, **changes)
 

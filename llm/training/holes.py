@@ -45,6 +45,12 @@ def choose_hole(text: str, random: Random) -> Hole | None:
     return _trimmed(text, start, min(end, start + MOST_CHARACTERS))
 
 
+def choose_line(text: str, random: Random) -> Hole | None:
+    """A line of code whole, with its indentation: what the completion benchmark asks for. None as above."""
+    at = random.randrange(len(text))
+    return _trimmed(text, text.rfind("\n", 0, at) + 1, min(_line_end(text, at), at + MOST_CHARACTERS))
+
+
 def choose_line_end(text: str, random: Random) -> Hole | None:
     """The end of a line of code from where a word begins, as evaluation asks for it; None as above, and for prose."""
     at = random.randrange(len(text))

@@ -1,7 +1,7 @@
 """Which pieces of a package's other files share rare words with the code before a cursor?
 
 Owns a plain lexical retrieval for training samples only, and practice fragments that hold what is asked for.
-`samples.py` takes any function of this shape, so that Weft's own retrieval can stand in its place.
+Any other retrieval can stand in its place by its name, Weft's own among them: this room does not know it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from random import Random
 
 from ..protocol import PromptFragment
@@ -25,6 +26,19 @@ MOST_FRAGMENTS = 6
 MOST_PRACTICE_LINES = 4  # before the hole, and behind it: longer ones don't fit into prompts of 256 tokens
 _COMMON = 40  # a word in more windows than this says little and costs much
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
+
+
+LEXICAL = f"{__name__}:LexicalNeighbours"
+
+
+def retrieval_named(name: str) -> Callable[[Sequence[Document]], Retrieve]:
+    """What makes a `Retrieve` of documents, by `MODULE:NAME`. Raises ValueError when there is no such thing."""
+    module, _, attribute = name.partition(":")
+    try:
+        found: Callable[[Sequence[Document]], Retrieve] = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"{name} can't be imported ({error}). Write MODULE:NAME, as in {LEXICAL}.") from error
+    return found
 
 
 class LexicalNeighbours:

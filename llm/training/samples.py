@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from ..prompts import CountTokens, build_prompt, file_block
 from ..protocol import CompletionRequest, PromptFragment
-from .holes import Hole, choose_hole, choose_line_end
-from .neighbours import LexicalNeighbours, Retrieve, practice_fragment
+from .holes import Hole, choose_hole, choose_line, choose_line_end
+from .neighbours import LEXICAL, Retrieve, practice_fragment, retrieval_named
 from .sources import Document, read_documents
 from .tokenizer import FORMAT, TrainingTokenizer
 
@@ -33,6 +33,7 @@ class SampleMix:
     fill: float = 0.8  # of all
     retrieved: float = 0.35  # of those: with fragments of other files
     practice: float = 0.25  # of those: with a fragment that holds the hole, see `practice_fragment`
+    at_end: float = 0.0  # of those: a whole line, or what else is filled, at the end of a file that is being written
     # How much more a token of the middle counts than one of the code around it: there are twenty times fewer.
     middle_weight: int = 4
 
@@ -66,12 +67,24 @@ class Rows:
 
 
 def write_rows(
-    documents: Path, tokenizer: Path, out: Path, context_tokens: int, n_rows: int, mix: SampleMix, seed: int, jobs: int
+    documents: Path,
+    tokenizer: Path,
+    out: Path,
+    context_tokens: int,
+    n_rows: int,
+    mix: SampleMix,
+    seed: int,
+    jobs: int,
+    retrieval: str = LEXICAL,
 ) -> Rows:
-    """At least `n_rows` rows in `out` (a folder), made by `jobs` processes; the same for any number of them."""
+    """At least `n_rows` rows in `out` (a folder), made by `jobs` processes; the same for any number of them.
+
+    `retrieval` is a name for `retrieval_named`.
+    """
     starts = range(0, n_rows, _SHARD_ROWS)
     shards = [
-        (str(documents), str(tokenizer), context_tokens, mix, f"{seed} {context_tokens} {start}") for start in starts
+        (str(documents), str(tokenizer), context_tokens, mix, retrieval, f"{seed} {context_tokens} {start}")
+        for start in starts
     ]
     if jobs > 1:
         with ProcessPoolExecutor(jobs) as pool:
@@ -127,6 +140,7 @@ class SampleMaker:
         mix: SampleMix,
         retrieve: Retrieve | None = None,
     ) -> None:
+        """Without `retrieve` fragments are those that share rare words."""
         self._documents = documents
         self._ends = list(accumulate(len(document.text) for document in documents))
         self._packages: dict[str, list[Document]] = {}
@@ -135,7 +149,7 @@ class SampleMaker:
         self._tokenizer = tokenizer
         self._context_tokens = context_tokens
         self._mix = mix
-        self._retrieve = retrieve or LexicalNeighbours(documents)
+        self._retrieve = retrieve or retrieval_named(LEXICAL)(documents)
         # Prompts are counted line by line, and many lines stand in many samples.
         self._count: CountTokens = lru_cache(maxsize=200_000)(tokenizer.count)
 
@@ -156,7 +170,8 @@ class SampleMaker:
         return HoleTask(prompt, middle)
 
     def _filled(self, random: Random) -> Sample:
-        document, hole = self._hole(random, choose_hole)
+        at_end = random.random() < self._mix.at_end
+        document, hole = self._hole(random, choose_line if at_end and random.random() < 0.7 else choose_hole)
         kind, fragments = random.random(), list[PromptFragment]()
         if kind < self._mix.practice:
             fragments = [self._practice(document, hole, random)]
@@ -164,14 +179,20 @@ class SampleMaker:
             fragments = list(self._retrieve(document, document.text[: hole.start]))
         # Not shorter: half of what is left beside the frame is for fragments, and must hold one.
         context_tokens = random.randrange(self._context_tokens // 2, self._context_tokens + 1)
-        prompt, middle, weights = self._prompt(document, hole, fragments, context_tokens)
+        prompt, middle, weights = self._prompt(document, hole, fragments, context_tokens, at_end=at_end)
         answer = [*self._tokenizer.encode(middle), self._tokenizer.end]
         weights += [self._mix.middle_weight] * len(answer)
         # A middle may take more tokens than its share; then the sample is too long for its row, and cut there.
         return Sample((prompt + answer)[: self._context_tokens], weights[: self._context_tokens])
 
     def _prompt(
-        self, document: Document, hole: Hole, fragments: Sequence[PromptFragment], context_tokens: int
+        self,
+        document: Document,
+        hole: Hole,
+        fragments: Sequence[PromptFragment],
+        context_tokens: int,
+        *,
+        at_end: bool = False,
     ) -> tuple[list[int], str, list[int]]:
         """The prompt's tokens, the middle, and the weight of each of the prompt's tokens."""
         middle = document.text[hole.start : hole.end]
@@ -179,7 +200,7 @@ class SampleMaker:
             path=document.path,
             language="python",
             prefix=document.text[: hole.start],
-            suffix=document.text[hole.end :],
+            suffix="" if at_end else document.text[hole.end :],
             fragments=tuple(fragments),
             repository=document.package,
             max_new_tokens=self._count(middle) + 1,
@@ -229,13 +250,16 @@ _MOST_TOKEN_CHARACTERS = 8  # more than a token of code has on average, so that 
 
 
 @lru_cache(maxsize=2)
-def _maker(documents: str, tokenizer: str, context_tokens: int, mix: SampleMix) -> SampleMaker:
+def _maker(documents: str, tokenizer: str, context_tokens: int, mix: SampleMix, retrieval: str) -> SampleMaker:
     """One for all shards of a process."""
-    return SampleMaker(read_documents(Path(documents)), TrainingTokenizer.load(Path(tokenizer)), context_tokens, mix)
+    read = read_documents(Path(documents))
+    return SampleMaker(
+        read, TrainingTokenizer.load(Path(tokenizer)), context_tokens, mix, retrieval_named(retrieval)(read)
+    )
 
 
-def _make_shard(arguments: tuple[str, str, int, SampleMix, str]) -> Rows:
-    documents, tokenizer, context_tokens, mix, seed = arguments
-    maker = _maker(documents, tokenizer, context_tokens, mix)
+def _make_shard(arguments: tuple[str, str, int, SampleMix, str, str]) -> Rows:
+    documents, tokenizer, context_tokens, mix, retrieval, seed = arguments
+    maker = _maker(documents, tokenizer, context_tokens, mix, retrieval)
     pad = TrainingTokenizer.load(Path(tokenizer)).pad
     return pack_rows(maker.samples(Random(seed)), _SHARD_ROWS, context_tokens, pad)

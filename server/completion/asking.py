@@ -101,12 +101,25 @@ def request_for(
         language=cursor.language,
         prefix=cursor.prefix,
         suffix=cursor.suffix,
-        fragments=_for_prompt(fragments, leaves_machine=not model.info.local),
+        fragments=for_prompt(fragments, leaves_machine=not model.info.local),
         repository=snapshot.index.name,
         max_new_tokens=max_new_tokens,
         single_line=single_line,
     )
     return replace(request, guess=partial(_guess, snapshot.model.with_threshold(0.0), request, cancel))
+
+
+def for_prompt(fragments: Iterable[RankedFragment], leaves_machine: bool) -> tuple[PromptFragment, ...]:
+    """Fragments as prompts show them; freed of secrets where they leave this machine."""
+    return tuple(
+        PromptFragment(
+            paths=tuple(place.path for place in ranked.fragment.places),
+            text=redact(ranked.fragment.text) if leaves_machine else ranked.fragment.text,
+            start_line=ranked.fragment.places[0].start_line,
+            score=ranked.score,
+        )
+        for ranked in fragments
+    )
 
 
 class StickyFragments:
@@ -167,15 +180,3 @@ def _guess(model: WorkspaceModel, request: CompletionRequest, cancel: Cancel, wr
     """The line that the repository would most likely go on with, however unlikely: whoever asks checks it."""
     further = replace(request, prefix=request.prefix + written, max_new_tokens=GUESSED_TOKENS)
     return "".join(piece.text for piece in model.stream(further, cancel))
-
-
-def _for_prompt(fragments: Iterable[RankedFragment], leaves_machine: bool) -> tuple[PromptFragment, ...]:
-    return tuple(
-        PromptFragment(
-            paths=tuple(place.path for place in ranked.fragment.places),
-            text=redact(ranked.fragment.text) if leaves_machine else ranked.fragment.text,
-            start_line=ranked.fragment.places[0].start_line,
-            score=ranked.score,
-        )
-        for ranked in fragments
-    )

@@ -1,0 +1,46 @@
+"""What would Weft show at this place of a package? The fragments of training samples for a model of our own.
+
+Owns a `Retrieve` of `llm/training` over the default retrieval, so that a model learns from what it will be shown.
+Used by name, `--retrieval weft.server.completion.teaching:ShownByWeft`; knows no token and no sample.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from ...llm import PromptFragment
+from ...llm.training.sources import Document
+from ...retrieval import RetrievalOptions
+from ..analysis import analyse
+from ..config import Config
+from ..settings import index_settings
+from ..snapshot import FolderSnapshot
+from ..text import TextLines
+from .asking import for_prompt, retrieve_at
+from .values import Cursor
+
+
+class ShownByWeft:
+    """Each package is a repository, indexed when it is first asked about. Of the file itself nothing is shown."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self._documents: dict[str, list[Document]] = defaultdict(list)
+        for document in documents:
+            self._documents[document.package].append(document)
+        self._snapshots: dict[str, FolderSnapshot] = {}
+
+    def __call__(self, document: Document, before: str) -> Sequence[PromptFragment]:
+        lines = TextLines(before)
+        cursor = Cursor(document.path, lines, *lines.position(len(before)))
+        found = retrieve_at(self._snapshot(document.package), cursor, RetrievalOptions())
+        others = (
+            each for each in found.fragments if all(place.path != document.path for place in each.fragment.places)
+        )
+        return for_prompt(others, leaves_machine=False)
+
+    def _snapshot(self, package: str) -> FolderSnapshot:
+        if package not in self._snapshots:
+            analyses = (analyse(document.path, document.text) for document in self._documents[package])
+            self._snapshots[package] = FolderSnapshot.empty(index_settings(Config(), package)).with_changes(analyses)
+        return self._snapshots[package]
