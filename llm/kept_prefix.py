@@ -14,15 +14,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from .engines import Arrays
 from .protocol import Cancel, ChatRequest, Message, ModelError, Piece
-from .slots import KeptSlot, count_equal
+from .slots import count_equal
 from .tensor_file import read_tensors, write_tensors
-
-if TYPE_CHECKING:
-    from .local_model import LocalModel
 
 VERSION = 1
 """1: messages.json, prefix.safetensors, manifest.json."""
@@ -67,10 +64,40 @@ class Identity:
     cache: str  # the engine's form of keys and values
 
 
+class Kept(Protocol):
+    """What a model keeps of tokens that it read, whatever its form: see `slots.KeptSlot`."""
+
+    @property
+    def is_held(self) -> bool:
+        """False after it was let go or lost."""
+        ...
+
+    def read_arrays(self, use: Callable[[Arrays], None], cancel: Cancel) -> bool:
+        """Call `use` with it as arrays, which are valid until that returns; False when cancelled, or not held."""
+        ...
+
+    def let_go(self) -> None: ...
+
+
+class Reading(Protocol):
+    """What `KeptPrefix` needs of the model that reads."""
+
+    @property
+    def identity(self) -> Identity: ...
+
+    def hold(self, tokens: Sequence[int], cancel: Cancel) -> Kept:
+        """Read `tokens` and keep them. Raises CannotKeep, and ModelError also when cancelled."""
+        ...
+
+    def conversation_tokens(self, messages: Sequence[Message]) -> Sequence[int]: ...
+
+    def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]: ...
+
+
 class KeptPrefix:
     """Messages that a model in this process has read. For several threads; questions are answered one at a time."""
 
-    def __init__(self, model: LocalModel, messages: Sequence[Message], tokens: Sequence[int], slot: KeptSlot) -> None:
+    def __init__(self, model: Reading, messages: Sequence[Message], tokens: Sequence[int], slot: Kept) -> None:
         self.messages = tuple(messages)
         self._model = model
         self._tokens = tokens

@@ -51,11 +51,7 @@ def open_transformers(
     """
     directory, name = find_directory(path_or_name, download=download)
     _check_files(directory, name)
-    try:
-        torch = import_module("torch")
-        transformers = import_module("transformers")
-    except ImportError as error:
-        raise ModelMissing(f"{error.name} is not installed. Run: pip install 'weft[local]'") from error
+    torch, transformers = _libraries()
     from .engines.torch_engine import TorchEngine
 
     tokenizer = HfTokenizer.open(directory)
@@ -81,6 +77,17 @@ def open_transformers(
     )
 
 
+def load_pretrained(directory: Path, name: str, *, device: str = "auto") -> Any:
+    """The model in a directory as transformers has it, on the device, in a precision that this is fast with.
+
+    Raises ModelMissing, and ModelError when there is no memory for the weights.
+    """
+    _check_files(directory, name)
+    torch, transformers = _libraries()
+    with _explained(directory, name):
+        return _load(torch, transformers, directory, _device(torch, device))
+
+
 def find_directory(path_or_name: str | Path, *, download: bool = False) -> tuple[Path, str]:
     """The directory of a model, and its name for a user. Raises ModelMissing, and FetchFailed with `download`."""
     text = str(path_or_name)
@@ -96,6 +103,13 @@ def find_directory(path_or_name: str | Path, *, download: bool = False) -> tuple
     raise ModelMissing(
         f"{text} is no directory, and not in the hub's cache on this machine. Run: weft models get {text}"
     )
+
+
+def _libraries() -> tuple[Any, Any]:
+    try:
+        return import_module("torch"), import_module("transformers")
+    except ImportError as error:
+        raise ModelMissing(f"{error.name} is not installed. Run: pip install 'weft[local]'") from error
 
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
