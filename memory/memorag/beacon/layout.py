@@ -1,0 +1,61 @@
+"""Where do raw tokens and memory tokens stand?
+
+Owns how a text is cut into windows, how memory tokens are interleaved with the raw tokens of a full window, and how
+many positions a text needs. Knows ratios and no model.
+The paper's code also has a placement of all memory tokens behind the window ("append"); nothing there uses it, and it
+is not built here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .ratios import WIDEST_RATIOS, RatioOf, TextTooLong, check_ratio, longest_text, smallest_ratio
+
+
+def windows(n_tokens: int, window: int) -> Iterator[tuple[int, int]]:
+    """Start and end of each window; the last one may be partly filled."""
+    for start in range(0, n_tokens, window):
+        yield start, min(start + window, n_tokens)
+
+
+def memory_places(window: int, ratio: int) -> list[int]:
+    """Where the memory tokens stand among the raw ones: one after each `ratio`. Raises BeaconError, see check_ratio."""
+    check_ratio(ratio, window)
+    return list(range(ratio, window + window // ratio, ratio + 1))
+
+
+def raw_places(window: int, ratio: int) -> list[int]:
+    """Where the raw tokens of a full window stand, in order."""
+    check_ratio(ratio, window)
+    return [place for place in range(window + window // ratio) if (place + 1) % (ratio + 1)]
+
+
+def positions_needed(n_memory: int, n_read: int, n_new: int, window: int, ratio_of: RatioOf) -> int:
+    """The most positions that are taken at a time while `n_new` tokens are read.
+
+    `n_read` tokens were read before; their full windows are `n_memory` memory tokens now.
+    """
+    number, end = n_read // window, n_read + n_new
+    most = n_memory
+    while (number + 1) * window <= end:
+        ratio = ratio_of(number)
+        check_ratio(ratio, window)
+        n_memory += window // ratio
+        most = n_memory + window
+        number += 1
+    return max(most, n_memory + end - number * window)
+
+
+def check_length(n_memory: int, n_read: int, n_new: int, *, window: int, max_positions: int, ratio_of: RatioOf) -> None:
+    """Raises TextTooLong, with the ratio that would be enough, when the positions of the base model are not."""
+    needed = positions_needed(n_memory, n_read, n_new, window, ratio_of)
+    if needed <= max_positions:
+        return
+    ratio, total = ratio_of(n_read // window), n_read + n_new
+    wider = smallest_ratio(total, [wide for wide in WIDEST_RATIOS if wide > ratio], window, max_positions)
+    step = f"Read it with ratio {wider}" if wider else "Shorten it, or take a model with more positions"
+    raise TextTooLong(
+        f"A text of {total} tokens needs {needed} positions with ratio {ratio}, and the model has {max_positions}: "
+        f"room for {longest_text(max_positions, window, ratio)} tokens. {step}."
+    )

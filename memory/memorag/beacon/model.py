@@ -1,0 +1,308 @@
+"""A beacon memory on a model of transformers: each full window of a text is kept as its memory tokens alone.
+
+Owns the memory tokens' embedding and projections, how they are put into the base model, and how windows follow each
+other. Everything else of the base model is shared and frozen. Knows no training loop, no file and no prompt.
+Source: MemoRAG, section 4.2 and its published code. Parameter names are those of the published checkpoints.
+"""
+
+# torch and transformers are not there when types are checked without the extra `local`.
+# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint as recompute
+from transformers import (
+    LlamaForCausalLM,
+    MistralForCausalLM,
+    PreTrainedModel,
+    Qwen2ForCausalLM,
+    Qwen3ForCausalLM,
+)
+from transformers.cache_utils import Cache
+
+from .cache import Memory, WindowLayer
+from .layout import check_length, memory_places, raw_places, windows
+from .ratios import BeaconError, RatioOf
+from .reading import Reading
+
+Kept = tuple[Tensor, ...]  # of each layer, (B, n_kv_heads, n, head_dim)
+
+_BASES = (LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM)
+_PROJECTIONS = ("q_proj", "k_proj", "v_proj")
+_CHANGING_ROPE = ("dynamic", "longrope")
+NO_LABEL = -100
+"""Of a token that no loss is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The loss of a text: mean nats over all labels, with gradients where they are on."""
+
+    loss: Tensor
+    window_losses: tuple[float, ...]  # of the tokens that each window predicts; nan where none has a label
+    n_labels: int
+
+
+@dataclass(slots=True)
+class _Placed:
+    """While one window with memory tokens runs: where they stand, and their keys as the layers make them."""
+
+    places: Tensor  # (n,)
+    keys: list[Tensor]
+
+
+class BeaconModel(nn.Module):
+    """The base model with its beacon memory. One text at a time: a batch is rows of the same length and ratios."""
+
+    def __init__(self, base: PreTrainedModel, window: int) -> None:
+        """Use `wrap`."""
+        super().__init__()
+        self.base: Any = base
+        self.window = window
+        self._placed: _Placed | None = None
+
+    @classmethod
+    def wrap(cls, model: Any, window: int = 2048) -> BeaconModel:
+        """Add the beacon parameters, as copies of the base's, and freeze all others. The model itself is changed.
+
+        Raises BeaconError for a model of another class, one with a beacon memory, and one whose rotary embedding
+        changes with the length of a text.
+        """
+        _check_base(model, window)
+        beacon = cls(model, window)
+        model.requires_grad_(False)
+        if model.is_gradient_checkpointing:
+            model.gradient_checkpointing_disable()  # it would drop the cache; `score` has its own, for windows
+        for layer in model.model.layers:
+            attention = layer.self_attn
+            for name in _PROJECTIONS:
+                projection = getattr(attention, name)
+                own = copy.deepcopy(projection).requires_grad_(True)
+                setattr(attention, f"beacon_{name}", own)
+                projection.register_forward_hook(beacon._projecting(own))
+            getattr(attention, "k_norm", attention.k_proj).register_forward_hook(beacon._collecting())
+        embedding = model.get_input_embeddings().weight.detach()
+        ends = model.config.eos_token_id
+        first = (ends[0] if isinstance(ends, list) else ends) or 0
+        model.model.beacon_embed_tokens = nn.Embedding.from_pretrained(embedding[first : first + 1].clone(), False)
+        return beacon
+
+    @property
+    def max_positions(self) -> int:
+        """Of the base model. A sliding window must hold all of memory and window, or the memory would slide out."""
+        config = self.base.config
+        return min(config.max_position_embeddings, getattr(config, "sliding_window", None) or sys.maxsize)
+
+    @property
+    def n_layers(self) -> int:
+        return int(self.base.config.num_hidden_layers)
+
+    def beacon_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
+        """Everything that is trained, by the names of published checkpoints."""
+        return ((name, weight) for name, weight in self.base.named_parameters() if "beacon" in name)
+
+    def empty(self, batch: int = 1) -> Memory:
+        """Of a text of which nothing was read."""
+        config, weight = self.base.config, self.base.get_input_embeddings().weight
+        head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        nothing = (weight.new_empty((batch, config.num_key_value_heads, 0, head_dim)),) * self.n_layers
+        tokens = torch.empty((batch, 0), dtype=torch.long, device=weight.device)
+        return Memory(0, nothing, nothing, tokens, nothing, nothing)
+
+    def check_length(self, memory: Memory, n_new: int, ratio_of: RatioOf) -> None:
+        """Raises TextTooLong when so many more tokens would need more positions than the base model has."""
+        check_length(
+            memory.n_memory,
+            memory.n_tokens,
+            n_new,
+            window=self.window,
+            max_positions=self.max_positions,
+            ratio_of=ratio_of,
+        )
+
+    @torch.no_grad()
+    def read(self, memory: Memory, tokens: Tensor, ratio_of: RatioOf) -> tuple[Tensor, Memory]:
+        """Read on: the logits of the last token (B, vocabulary), and the memory of it all.
+
+        `tokens` are (B, T), T at least 1. The same text in other pieces gives the same. Raises TextTooLong before
+        anything is computed.
+        """
+        self._check_read(memory, tokens)
+        self.check_length(memory, tokens.shape[1], ratio_of)
+        reading = Reading(self, memory, ratio_of)
+        hidden = reading.feed(tokens)
+        return self.base.lm_head(hidden), reading.memory()
+
+    @torch.no_grad()
+    def generate(
+        self,
+        memory: Memory,
+        tokens: Tensor,
+        max_new_tokens: int,
+        ends: Sequence[int],
+        ratio_of: RatioOf,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Iterator[int]:
+        """The likeliest tokens after memory and `tokens` (1, T), until one of `ends`, which is not given back.
+
+        The memory is not changed; a turned copy of it is held meanwhile. Raises TextTooLong before the first token.
+        """
+        self._check_read(memory, tokens)
+        self.check_length(memory, tokens.shape[1] + max_new_tokens, ratio_of)
+        reading = Reading(self, memory, ratio_of, grows=True)
+        for _ in range(max_new_tokens):
+            if stop():
+                return
+            token = self.base.lm_head(reading.feed(tokens)).argmax(-1)  # (1,)
+            if int(token) in ends:
+                return
+            yield int(token)
+            tokens = token[:, None]
+
+    def score(
+        self, tokens: Tensor, ratio_of: RatioOf, labels: Tensor | None = None, checkpoint: bool = False
+    ) -> Scores:
+        """Next-token loss over all windows (MemoRAG, equation 8); the last one gets no memory tokens.
+
+        `labels` (B, T) stand beside the tokens that are to be predicted, -100 where no loss is asked for; without
+        them every token counts. With `checkpoint` each window is computed again for its gradients, and only its
+        memory is held meanwhile. Raises TextTooLong.
+        """
+        labels = tokens if labels is None else labels
+        if labels.shape != tokens.shape:
+            raise BeaconError(f"Labels {tuple(labels.shape)} must have the shape of the tokens {tuple(tokens.shape)}.")
+        n_tokens = tokens.shape[1]
+        # Nothing follows the last window: it needs no memory tokens, and no room for them.
+        self.check_length(self.empty(), n_tokens - 1, ratio_of)
+        targets = functional.pad(labels[:, 1:], (0, 1), value=NO_LABEL)
+        read: Callable[..., tuple[Tensor, Kept, Kept]] = self._loss_of_window
+        if checkpoint:
+            read = partial(recompute, read, use_reentrant=False)
+        pieces = list[tuple[Kept, Kept]]()
+        sums, counts = list[Tensor](), list[int]()
+        for number, (start, end) in enumerate(windows(n_tokens, self.window)):
+            ratio = ratio_of(number) if end < n_tokens else None
+            wanted = targets[:, start:end]
+            loss, keys, values = read(tokens[:, start:end], wanted, tuple(pieces), ratio)
+            pieces.append((keys, values))
+            sums.append(loss)
+            counts.append(int((wanted != NO_LABEL).sum()))
+        n_labels = sum(counts)
+        if not n_labels:
+            raise BeaconError("No token of this text has a label. The first one can't have any: nothing predicts it.")
+        means = (
+            float(loss.detach()) / count if count else float("nan") for loss, count in zip(sums, counts, strict=True)
+        )
+        return Scores(torch.stack(sums).sum() / n_labels, tuple(means), n_labels)
+
+    def read_window(
+        self, tokens: Tensor, layers: Sequence[WindowLayer], ratio: int | None
+    ) -> tuple[Tensor, Kept, Kept]:
+        """Run one window behind what its layers hold: hidden states of the raw tokens (B, T, n_embd), and the memory.
+
+        With a ratio the tokens are a full window, read with its memory tokens; their keys, before rotary embedding,
+        and values come back. Without one nothing does, and the layers hold the tokens' own.
+        """
+        embedded = self.base.get_input_embeddings()(tokens)
+        if ratio is None:
+            return self._run(embedded, layers), (), ()
+        raw, places = (torch.tensor(of(self.window, ratio), device=tokens.device) for of in (raw_places, memory_places))
+        memory_token = self.base.model.beacon_embed_tokens.weight.to(embedded.dtype)
+        row = memory_token.expand(tokens.shape[0], len(raw) + len(places), -1).index_copy(1, raw, embedded)
+        n_before = layers[0].raw_values.shape[2]
+        self._placed = placed = _Placed(places, [])
+        try:
+            hidden = self._run(row, layers)
+        finally:
+            self._placed = None
+        values = tuple(layer.raw_values.index_select(2, n_before + places) for layer in layers)
+        return hidden.index_select(1, raw), tuple(placed.keys), values
+
+    def turn(self, keys: Tensor) -> Tensor:
+        """Memory keys (B, n_kv_heads, n, head_dim) at the positions 0 to n, by the base model's rotary embedding."""
+        trunk = self.base.model
+        module: Any = sys.modules[type(trunk.layers[0].self_attn).__module__]
+        positions = torch.arange(keys.shape[2], device=keys.device)[None]
+        cos, sin = trunk.rotary_emb(keys, positions)
+        turned: Tensor = module.apply_rotary_pos_emb(keys, keys[:, :0], cos, sin)[0]
+        return turned
+
+    def _run(self, embedded: Tensor, layers: Sequence[WindowLayer]) -> Tensor:
+        n_before, n_new = layers[0].get_seq_length(), embedded.shape[1]
+        positions = torch.arange(n_before, n_before + n_new, device=embedded.device)[None]
+        read = self.base.model(
+            inputs_embeds=embedded, position_ids=positions, past_key_values=Cache(layers=list(layers)), use_cache=True
+        )
+        hidden: Tensor = read.last_hidden_state
+        return hidden
+
+    def _loss_of_window(
+        self, tokens: Tensor, targets: Tensor, pieces: Sequence[tuple[Kept, Kept]], ratio: int | None
+    ) -> tuple[Tensor, Kept, Kept]:
+        """The sum of its losses, and the memory of this window alone; `pieces` are the memories of those before."""
+        nothing = self.empty(tokens.shape[0])
+        layers = [
+            WindowLayer(
+                torch.cat([before, *(keys[number] for keys, _ in pieces)], 2),
+                torch.cat([before, *(values[number] for _, values in pieces)], 2),
+                before,
+                before,
+                self.turn,
+            )
+            for number, before in enumerate(nothing.keys)
+        ]
+        hidden, keys, values = self.read_window(tokens, layers, ratio)
+        has_label = targets != NO_LABEL
+        logits = self.base.lm_head(hidden[has_label])  # (n_labels, vocabulary)
+        precise = torch.promote_types(logits.dtype, torch.float32)
+        return functional.cross_entropy(logits.to(precise), targets[has_label], reduction="sum"), keys, values
+
+    def _projecting(self, own: nn.Linear) -> Callable[..., Tensor | None]:
+        def at_memory_places(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor | None:
+            if self._placed is None:
+                return None
+            places = self._placed.places
+            projected = own(inputs[0].index_select(1, places).to(own.weight.dtype))
+            return output.index_copy(1, places, projected.to(output.dtype))
+
+        return at_memory_places
+
+    def _collecting(self) -> Callable[..., None]:
+        def keys_before_rotary(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+            if self._placed is not None:
+                keys = output.index_select(1, self._placed.places)
+                heads = keys.unflatten(2, (self.base.config.num_key_value_heads, -1)) if keys.dim() == 3 else keys
+                self._placed.keys.append(heads.transpose(1, 2))
+
+        return keys_before_rotary
+
+    def _check_read(self, memory: Memory, tokens: Tensor) -> None:
+        batch = memory.open_tokens.shape[0]
+        if tokens.dim() != 2 or not tokens.shape[1] or tokens.shape[0] != batch:
+            raise BeaconError(f"Tokens must be ({batch}, at least 1) for this memory, not {tuple(tokens.shape)}.")
+
+
+def _check_base(model: Any, window: int) -> None:
+    if not isinstance(model, _BASES):
+        known = ", ".join(base.__name__ for base in _BASES)
+        raise BeaconError(f"A {type(model).__name__} can't have a beacon memory. Choose one of {known}.")
+    if hasattr(model.model, "beacon_embed_tokens"):
+        raise BeaconError("This model has a beacon memory already. Load the base model anew to give it another one.")
+    if window < 1:
+        raise BeaconError(f"A window of {window} tokens is none. Choose one of at least 1.")
+    kind = model.config.rope_parameters["rope_type"]
+    if kind in _CHANGING_ROPE:
+        raise BeaconError(
+            f'The rotary embedding "{kind}" changes with the length of a text, so kept keys can\'t be turned alone. '
+            "Choose a base model with another."
+        )

@@ -1,0 +1,86 @@
+"""A text while it is being read: full windows become memory, the open one grows.
+
+Owns the order of windows; all computing is the model's. A window that becomes full is read again, with its memory
+tokens, so that the pieces in which a text comes make no difference.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from .cache import GrowingLayer, Memory, WindowLayer
+from .ratios import RatioOf
+
+if TYPE_CHECKING:
+    from .model import BeaconModel
+
+
+class Reading:
+    """Starts from a memory, which is not changed. Without gradients."""
+
+    def __init__(self, model: BeaconModel, memory: Memory, ratio_of: RatioOf, *, grows: bool = False) -> None:
+        """With `grows` the open window is held with room for all its tokens: for many short pieces."""
+        self._model = model
+        self._ratio_of = ratio_of
+        self._grows = grows
+        self._n_tokens = memory.n_tokens
+        self._keys, self._values = list(memory.keys), list(memory.values)
+        self._open_tokens = memory.open_tokens
+        # Made when the window is read on: most readings end with a full one, or go on with another question.
+        self._layers: list[WindowLayer] | None = None
+        self._open_keys, self._open_values = memory.open_keys, memory.open_values
+
+    def feed(self, tokens: Tensor) -> Tensor:
+        """Read (B, T) tokens, T at least 1. Gives the hidden state of the last one, (B, n_embd)."""
+        while True:
+            room = self._model.window - self._open_tokens.shape[1]
+            piece, tokens = tokens[:, :room], tokens[:, room:]
+            self._n_tokens += piece.shape[1]
+            self._open_tokens = torch.cat((self._open_tokens, piece), 1)
+            hidden = self._extend(piece) if piece.shape[1] < room else self._close()
+            if not tokens.shape[1]:
+                return hidden[:, -1]
+
+    def memory(self) -> Memory:
+        """All that was read until now. Reading on does not change it."""
+        return Memory(
+            n_tokens=self._n_tokens,
+            keys=tuple(self._keys),
+            values=tuple(self._values),
+            open_tokens=self._open_tokens,
+            open_keys=self._open_keys,
+            open_values=self._open_values,
+        )
+
+    def _extend(self, tokens: Tensor) -> Tensor:
+        if self._layers is None:
+            kept = zip(self._keys, self._values, self._open_keys, self._open_values, strict=True)
+            turn, window = self._model.turn, self._model.window
+            self._layers = [
+                GrowingLayer(*of_layer, turn, window) if self._grows else WindowLayer(*of_layer, turn)
+                for of_layer in kept
+            ]
+        hidden, _, _ = self._model.read_window(tokens, self._layers, None)
+        self._open_keys = tuple(layer.raw_keys for layer in self._layers)
+        self._open_values = tuple(layer.raw_values for layer in self._layers)
+        return hidden
+
+    def _close(self) -> Tensor:
+        """The open window is full: read it with its memory tokens, and drop everything else of it."""
+        nothing = self._model.empty(self._open_tokens.shape[0])
+        layers = [
+            WindowLayer(keys, values, none, none, self._model.turn)
+            for keys, values, none in zip(self._keys, self._values, nothing.keys, strict=True)
+        ]
+        ratio = self._ratio_of(self._n_tokens // self._model.window - 1)
+        hidden, keys, values = self._model.read_window(self._open_tokens, layers, ratio)
+        del layers
+        for number in range(self._model.n_layers):  # one by one: never two copies of the whole memory
+            self._keys[number] = torch.cat((self._keys[number], keys[number]), 2)
+            self._values[number] = torch.cat((self._values[number], values[number]), 2)
+        self._layers = None
+        self._open_tokens, self._open_keys, self._open_values = nothing.open_tokens, nothing.keys, nothing.values
+        return hidden
