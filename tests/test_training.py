@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -198,13 +199,12 @@ def test_a_compiled_run_learns_the_same(tmp_path):
 
 def test_rows_are_the_same_however_many_processes_make_them(written, tmp_path):
     made = []
-    for jobs in (1, 2):
-        out = tmp_path / str(jobs)
-        made.append(
-            write_rows(written / "training.jsonl", written / "tokenizer.json", out, 64, 300, SampleMix(), 0, jobs)
-        )
+    with ProcessPoolExecutor(2) as two:
+        for name, pool in (("one", None), ("two", two)):
+            files = (written / "training.jsonl", written / "tokenizer.json", tmp_path / name)
+            made.append(write_rows(*files, 64, 300, SampleMix(), 0, pool))
     assert np.array_equal(made[0].tokens, made[1].tokens) and np.array_equal(made[0].weights, made[1].weights)
-    assert read_rows(tmp_path / "1").context_tokens == 64
+    assert read_rows(tmp_path / "one").context_tokens == 64
 
 
 def test_the_exports_of_one_model_agree(written, tmp_path):

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -167,14 +169,20 @@ class Work:
     def make_rows(self, jobs: int) -> None:
         recipe = self.recipe
         total = sum(stage.share for stage in recipe.stages)
-        for stage in recipe.stages:
-            n_rows = max(1, round(recipe.unique_tokens * stage.share / total / stage.context_tokens))
-            out = self.rows_folder(stage.context_tokens)
-            args = (self.tokenizer_file, out, stage.context_tokens, n_rows, recipe.mix, recipe.seed, jobs)
-            write_rows(self.training, *args, recipe.retrieval)
         shortest = min(stage.context_tokens for stage in recipe.stages)
-        held_out = (self.tokenizer_file, self.folder / "held-out", shortest, 64, recipe.mix, recipe.seed + 1, jobs)
-        write_rows(self.held_out, *held_out, recipe.retrieval)
+
+        def write(documents: Path, name: str, context_tokens: int, n_rows: int, seed: int) -> None:
+            out = self.folder / name
+            write_rows(
+                documents, self.tokenizer_file, out, context_tokens, n_rows, recipe.mix, seed, pool, recipe.retrieval
+            )
+
+        with ProcessPoolExecutor(jobs) if jobs > 1 else nullcontext() as pool:
+            for stage in recipe.stages:
+                n_rows = max(1, round(recipe.unique_tokens * stage.share / total / stage.context_tokens))
+                name = self.rows_folder(stage.context_tokens).name
+                write(self.training, name, stage.context_tokens, n_rows, recipe.seed)
+            write(self.held_out, "held-out", shortest, 64, recipe.seed + 1)
 
     def held_out_tasks(self, *, practice: bool) -> list[HoleTask]:
         context_tokens = min(512, max(stage.context_tokens for stage in self.recipe.stages))

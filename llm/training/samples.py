@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -74,10 +74,10 @@ def write_rows(
     n_rows: int,
     mix: SampleMix,
     seed: int,
-    jobs: int,
+    pool: Executor | None = None,
     retrieval: str = LEXICAL,
 ) -> Rows:
-    """At least `n_rows` rows in `out` (a folder), made by `jobs` processes; the same for any number of them.
+    """At least `n_rows` rows in `out` (a folder), made in this process or in those of `pool`; the same with any.
 
     `retrieval` is a name for `retrieval_named`.
     """
@@ -86,11 +86,7 @@ def write_rows(
         (str(documents), str(tokenizer), context_tokens, mix, retrieval, f"{seed} {context_tokens} {start}")
         for start in starts
     ]
-    if jobs > 1:
-        with ProcessPoolExecutor(jobs) as pool:
-            parts = list(pool.map(_make_shard, shards))
-    else:
-        parts = list(map(_make_shard, shards))
+    parts = list((pool.map if pool else map)(_make_shard, shards))
     rows = Rows(np.concatenate([part.tokens for part in parts]), np.concatenate([part.weights for part in parts]))
     out.mkdir(parents=True, exist_ok=True)
     np.save(out / "tokens.npy", rows.tokens)
@@ -252,10 +248,15 @@ _MOST_TOKEN_CHARACTERS = 8  # more than a token of code has on average, so that 
 @lru_cache(maxsize=2)
 def _maker(documents: str, tokenizer: str, context_tokens: int, mix: SampleMix, retrieval: str) -> SampleMaker:
     """One for all shards of a process."""
+    read, retrieve = _read(documents, retrieval)
+    return SampleMaker(read, TrainingTokenizer.load(Path(tokenizer)), context_tokens, mix, retrieve)
+
+
+@lru_cache(maxsize=2)
+def _read(documents: str, retrieval: str) -> tuple[tuple[Document, ...], Retrieve]:
+    """One for rows of all lengths: an index of a hundred packages takes minutes."""
     read = read_documents(Path(documents))
-    return SampleMaker(
-        read, TrainingTokenizer.load(Path(tokenizer)), context_tokens, mix, retrieval_named(retrieval)(read)
-    )
+    return read, retrieval_named(retrieval)(read)
 
 
 def _make_shard(arguments: tuple[str, str, int, SampleMix, str, str]) -> Rows:
