@@ -81,8 +81,6 @@ class BeaconModel(nn.Module):
         _check_base(model, window)
         beacon = cls(model, window)
         model.requires_grad_(False)
-        if model.is_gradient_checkpointing:
-            model.gradient_checkpointing_disable()  # it would drop the cache; `score` has its own, for windows
         for layer in model.model.layers:
             attention = layer.self_attn
             for name in _PROJECTIONS:
@@ -101,7 +99,7 @@ class BeaconModel(nn.Module):
     def max_positions(self) -> int:
         """Of the base model. A sliding window must hold all of memory and window, or the memory would slide out."""
         config = self.base.config
-        return min(config.max_position_embeddings, getattr(config, "sliding_window", None) or sys.maxsize)
+        return int(min(config.max_position_embeddings, getattr(config, "sliding_window", None) or sys.maxsize))
 
     @property
     def n_layers(self) -> int:
@@ -300,7 +298,12 @@ def _check_base(model: Any, window: int) -> None:
         raise BeaconError("This model has a beacon memory already. Load the base model anew to give it another one.")
     if window < 1:
         raise BeaconError(f"A window of {window} tokens is none. Choose one of at least 1.")
-    kind = model.config.rope_parameters["rope_type"]
+    if any(getattr(part, "gradient_checkpointing", False) for part in model.modules()):
+        raise BeaconError(
+            "The base model's gradient checkpointing drops keys and values. Switch it off; `score` has its own."
+        )
+    config: Any = model.config
+    kind = config.rope_parameters["rope_type"]
     if kind in _CHANGING_ROPE:
         raise BeaconError(
             f'The rotary embedding "{kind}" changes with the length of a text, so kept keys can\'t be turned alone. '

@@ -1,0 +1,225 @@
+"""Beacon weights in files: our own folder beside a base model, and the published checkpoints that hold both.
+
+Owns the form of the folder, what a published configuration must say to be read as this memory, and that weights go
+only to the base model they were trained for. Knows no training. Only safetensors are read, and of a large checkpoint
+only the beacon's own tensors.
+"""
+
+# mypy: allow-untyped-calls
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ....llm.protocol import ModelMissing
+from .model import BeaconModel
+from .ratios import RATIOS, BeaconError
+
+VERSION = 1
+"""1: beacon.safetensors, beacon.json."""
+
+MANIFEST, TENSORS = "beacon.json", "beacon.safetensors"
+
+_SHAPING = (
+    "model_type",
+    "hidden_size",
+    "intermediate_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "num_key_value_heads",
+    "head_dim",
+    "rms_norm_eps",
+    "rope_parameters",
+    "vocab_size",
+)
+_SAMPLED = 64
+
+# What the published training can vary and this memory has in one form only (MemoRAG's training scripts).
+_ONLY_FORM = {
+    "beacon_attn": "full-coverage",
+    "beacon_attend_prev": True,
+    "beacon_pos": "interleave",
+    "beacon_sink_size": 0,
+    "beacon_parallel_window": 1,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What beacon weights belong to, and how they were trained."""
+
+    base: str  # its name, for a person
+    config: str  # stands for everything that shapes the base
+    sample: tuple[float, ...]  # some of the base's numbers: another model of that shape has others
+    window: int
+    ratios: tuple[int, ...]
+    version: int = VERSION
+
+
+def save_beacon(model: BeaconModel, folder: Path, ratios: Sequence[int] = RATIOS) -> None:
+    """Write the beacon weights, without the base; `ratios` are those they were trained with.
+
+    The manifest comes last: a folder without it is not whole.
+    """
+    save_file = import_module("safetensors.torch").save_file
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MANIFEST).unlink(missing_ok=True)
+    weights = {name: weight.detach().cpu().contiguous() for name, weight in model.beacon_parameters()}
+    save_file(weights, folder / f"{TENSORS}.part")
+    os.replace(folder / f"{TENSORS}.part", folder / TENSORS)
+    manifest = Manifest(
+        base=Path(model.base.config.name_or_path).name,
+        config=_config_hash(model.base),
+        sample=_sample(model.base),
+        window=model.window,
+        ratios=tuple(ratios),
+    )
+    (folder / f"{MANIFEST}.part").write_text(json.dumps(asdict(manifest), indent=1) + "\n", "utf-8")
+    os.replace(folder / f"{MANIFEST}.part", folder / MANIFEST)
+
+
+def load_beacon(base: Any, folder: Path) -> BeaconModel:
+    """Give a base model the beacon weights of a folder: our own, or a published checkpoint.
+
+    Weights keep the precision they are stored in where it is finer than the base's. Raises ModelMissing when there are
+    none, and BeaconError when they are another model's or not understood.
+    """
+    if (folder / MANIFEST).is_file():
+        manifest = read_manifest(folder)
+        _check_base(base, manifest, folder)
+        return load_published(base, dict(_beacon_tensors([folder / TENSORS])), manifest.window)
+    if not (folder / "config.json").is_file():
+        raise ModelMissing(
+            f"{folder} holds no beacon weights (no {MANIFEST}). Train them with "
+            "`python -m weft.memory.memorag.beacon.training`, or name the folder of a published checkpoint."
+        )
+    window = _published_window(folder)
+    return load_published(base, dict(_beacon_tensors(sorted(folder.glob("*.safetensors")))), window)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Raises BeaconError when it can't be read, or is of a later version."""
+    path = folder / MANIFEST
+    try:
+        stored = json.loads(path.read_text("utf-8"))
+        if stored["version"] > VERSION:
+            raise BeaconError(f"{path} is version {stored['version']}; this Weft reads up to {VERSION}. Upgrade Weft.")
+        return Manifest(**stored | {"sample": tuple(stored["sample"]), "ratios": tuple(stored["ratios"])})
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BeaconError(f"{path} can't be read: {error!r}. Train the weights again, or copy them again.") from error
+
+
+def load_published(base: Any, state: Mapping[str, Tensor], window: int = 2048) -> BeaconModel:
+    """Give a base model the beacon weights among those of a state dict; all others are passed over.
+
+    Names are those of the published checkpoints: model.layers.N.self_attn.beacon_{q,k,v}_proj.{weight,bias} and
+    model.beacon_embed_tokens.weight. A projection that no layer has stays the base's. Raises BeaconError for a beacon
+    name that this memory has not, one that is missing, and one of another shape; the base is unchanged then.
+    """
+    given = {name: weight for name, weight in state.items() if "beacon" in name}
+    _check_names(base, given)
+    model = BeaconModel.wrap(base, window)
+    for name, weight in model.beacon_parameters():
+        if (stored := given.get(name)) is not None:
+            weight.data = stored.to(weight.device, torch.promote_types(stored.dtype, weight.dtype))
+    return model
+
+
+def _check_names(base: Any, given: Mapping[str, Tensor]) -> None:
+    wanted = _wanted_shapes(base)
+    if unknown := sorted(given.keys() - wanted.keys()):
+        raise BeaconError(
+            f"The checkpoint has {unknown[0]}, which is not understood: this memory has q, k and v projections and one "
+            f"embedding, for the {base.config.num_hidden_layers} layers of its base. Take a checkpoint of this form, "
+            "and its own base model."
+        )
+    # A projection that was not trained is in no layer; one that is in some must be in all of them.
+    trained = {name.rpartition("self_attn.")[2] for name in given} | {_EMBEDDING}
+    if lacking := sorted(name for name in wanted if name.rpartition("self_attn.")[2] in trained and name not in given):
+        raise BeaconError(f"The checkpoint lacks {lacking[0]}. Download it again, or take one with a beacon memory.")
+    for name, weight in given.items():
+        if tuple(weight.shape) != wanted[name]:
+            raise BeaconError(
+                f"{name} has the shape {tuple(weight.shape)}, and this base model needs {wanted[name]}. "
+                "Take the base model that the checkpoint was trained for."
+            )
+
+
+_EMBEDDING = "model.beacon_embed_tokens.weight"
+
+
+def _wanted_shapes(base: Any) -> dict[str, tuple[int, ...]]:
+    """Of every beacon parameter that this base would get."""
+    shapes = {
+        f"model.layers.{number}.self_attn.beacon_{name}.{part}": tuple(weight.shape)
+        for number, layer in enumerate(base.model.layers)
+        for name in ("q_proj", "k_proj", "v_proj")
+        for part, weight in getattr(layer.self_attn, name).named_parameters()
+    }
+    return shapes | {_EMBEDDING: (1, base.config.hidden_size)}
+
+
+def _beacon_tensors(paths: Sequence[Path]) -> Iterator[tuple[str, Tensor]]:
+    """Of all the files together, read one by one. Raises ModelMissing when there are none, or one is not whole."""
+    safe_open: Any = import_module("safetensors").safe_open
+    if not paths:
+        raise ModelMissing(
+            "There are no .safetensors files in the checkpoint; pickles are not read. Take another form."
+        )
+    for path in paths:
+        try:
+            with safe_open(path, "pt") as file:
+                names = [name for name in file.keys() if "beacon" in name]  # noqa: SIM118, it is no mapping
+                yield from ((name, file.get_tensor(name)) for name in names)
+        except Exception as error:  # the library has an error of its own
+            raise ModelMissing(f"{path} can't be read: {error}. Copy or download it again.") from error
+
+
+def _published_window(folder: Path) -> int:
+    """The window of a published checkpoint. Raises BeaconError when its memory is of another form."""
+    path = folder / "config.json"
+    try:
+        config = json.loads(path.read_text("utf-8"))
+        window = int(config["beacon_window"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BeaconError(f"{path} says nothing of a beacon memory: {error!r}. Name another folder.") from error
+    for name, only in {**_ONLY_FORM, "beacon_stride": window}.items():
+        if config.get(name, only) != only:
+            raise BeaconError(f"{path} has {name} {config[name]!r}; this memory reads {only!r} only. Take another one.")
+    return window
+
+
+def _config_hash(base: Any) -> str:
+    config = base.config.to_dict()
+    text = json.dumps({name: config.get(name) for name in _SHAPING}, sort_keys=True)
+    return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _sample(base: Any) -> tuple[float, ...]:
+    """Numbers of the middle layer, evenly spread."""
+    layers = base.model.layers
+    weight = layers[len(layers) // 2].self_attn.o_proj.weight.detach().flatten()
+    places = torch.linspace(0, weight.numel() - 1, _SAMPLED, dtype=torch.float64).long()
+    return tuple(weight[places.to(weight.device)].double().tolist())
+
+
+def _check_base(base: Any, manifest: Manifest, folder: Path) -> None:
+    step = f"Load {manifest.base or 'the base model they were trained on'}, or train weights for this one."
+    if _config_hash(base) != manifest.config:
+        raise BeaconError(f"The beacon weights in {folder} are for a base model of another shape. {step}")
+    # 16-bit forms of one model differ by less than this; two models of one shape by far more.
+    apart = (
+        abs(one - other) > 0.01 * abs(one) + 1e-6 for one, other in zip(manifest.sample, _sample(base), strict=True)
+    )
+    if any(apart):
+        raise BeaconError(f"The beacon weights in {folder} are for other weights of this shape. {step}")
