@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ...llm.protocol import Cancel
+from ...llm.protocol import Cancel, ModelError
 from ..accountant import Accountant, Call, Unreadable
 from ..splitters import count_words
 from ..templates import fill
@@ -82,6 +82,31 @@ def write_samples(path: Path, samples: Iterable[Sample]) -> int:
             file.write(json.dumps(asdict(sample), ensure_ascii=True) + "\n")
             n += 1
     return n
+
+
+def read_samples(path: Path) -> Iterator[Sample]:
+    """The samples that `write_samples` wrote. Raises ModelError, naming the line, for what is none."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield _read_sample(line, f"{path}:{number}")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"{path} cannot be read: {error}. Name a file of samples.") from error
+
+
+def _read_sample(line: str, place: str) -> Sample:
+    try:
+        fields = json.loads(line)
+        context, question, answer = (str(fields[name]) for name in ("context", "question", "answer"))
+        clues = fields.get("clues", [])
+        if not isinstance(clues, list):
+            raise TypeError("clues are a list")
+        return Sample(context, question, answer, tuple(map(str, clues)))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelError(
+            f"{place} is no sample ({error!r}). It wants context, question, answer and clues; correct or remove it."
+        ) from error
 
 
 def _pairs(

@@ -1,0 +1,171 @@
+"""`python -m weft.memory.memorag.beacon.training stage1|sft-data|stage2`: the stages from a command line.
+
+Owns the options and the exit status: 0 done, 2 it cannot be done as it was given (the message says the next step).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from .....llm.choose import BACKENDS, ModelConfig, open_model
+from .....llm.protocol import Cancel, ModelError
+from .....llm.training.cpu_settings import restart_with_cpu_settings
+from ....accountant import Accountant
+from ....splitters import by_tokens
+from ....storage import MemoryStore
+from ....values import Item
+from ....window import room_beside
+from ...prompts import PROMPTS, language_of
+from ...sft_data import CLUE_TOKENS, PAIR_TOKENS, Counts, build_samples, write_samples
+from .data import read_documents
+from .recipe import STAGE_1, STAGE_2, Recipe
+from .texts import UnusableData
+
+CANNOT_BE_DONE = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parse(arguments)
+    try:
+        if options.step == "sft-data":
+            _write_samples(options)
+        else:
+            _train(options)
+    except ImportError as error:
+        print(f"{error.name} is not installed. Run: pip install 'weft[train]'", file=sys.stderr)
+        return CANNOT_BE_DONE
+    except (ModelError, OSError) as error:
+        print(error, file=sys.stderr)
+        return CANNOT_BE_DONE
+    return 0
+
+
+def _train(options: argparse.Namespace) -> None:
+    import torch
+
+    from .stages import Stage, conversations, rows
+    from .train import Every
+
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    make = rows if options.step == "stage1" else conversations
+    stage = Stage(make, _recipe(options), options.model, options.out, options.start, options.device)
+    stage.run(
+        options.data, options.held_out, Every(options.log_every, options.evaluate_every, options.checkpoint_every)
+    )
+
+
+def _recipe(options: argparse.Namespace) -> Recipe:
+    recipe: Recipe = STAGE_1 if options.step == "stage1" else STAGE_2
+    names = ("window", "epochs", "steps", "batch", "accumulate", "learning_rate", "seed")
+    changes: dict[str, Any] = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    changes |= {name: tuple(getattr(options, name)) for name in ("lengths", "ratios") if getattr(options, name)}
+    return replace(recipe, bf16=options.precision == "bf16", checkpointing=not options.keep_windows, **changes)
+
+
+def _write_samples(options: argparse.Namespace) -> None:
+    """Ask the model about the texts; a build that was stopped asks nothing twice, and begins its file anew."""
+    settings = {name: getattr(options, name) for name in ("path", "url", "name", "api_key_variable")}
+    config = ModelConfig(options.backend, context_tokens=options.context_tokens, **settings)
+    if (model := open_model(config)) is None:
+        raise UnusableData(f"The backend {config.backend} cannot be asked in words. Choose another.")
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    store = MemoryStore(options.out.with_suffix(".asked.db"), keep_conversations=False)
+    counts = Counts()
+    try:
+        accountant = Accountant(model, kept=store.kept)
+        accountant.prepare(Cancel())
+        contexts = _contexts(options.data, accountant, options.questions)
+        n = write_samples(options.out, build_samples(accountant, contexts, options.questions, counts))
+    finally:
+        store.close()
+        model.close()
+    print(asdict(counts), flush=True)
+    if not n:
+        raise UnusableData(
+            f"{config.backend} wrote no question, answer and clue that hold (see the counts). Take a stronger model, "
+            "or texts that say more."
+        )
+
+
+def _contexts(paths: Sequence[Path], accountant: Accountant, n_pairs: int) -> Iterator[str]:
+    """The documents, each in as many parts as the model's window wants."""
+    count, window = accountant.model.count_tokens, accountant.window_tokens
+    pair_tokens = PAIR_TOKENS * n_pairs
+    for text in read_documents(paths):
+        prompts = PROMPTS[language_of(text)]
+        room = min(
+            room_beside(window, count(prompts.pairs), pair_tokens),
+            room_beside(window, count(prompts.bridge) + pair_tokens, CLUE_TOKENS),
+        )
+        if not room:
+            raise UnusableData(f"Nothing of a text fits {window} tokens. Raise --context-tokens, or ask less.")
+        for segment in by_tokens(room, count, hard=True)(Item("document", text)):
+            yield segment.text
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m weft.memory.memorag.beacon.training", description="Train a beacon memory (MemoRAG)."
+    )
+    steps = parser.add_subparsers(dest="step", metavar="STEP", required=True)
+    stage1 = steps.add_parser("stage1", help="learn to remember: next tokens of long documents")
+    stage2 = steps.add_parser("stage2", help="learn to be asked: clues and answers about long texts")
+    for stage, recipe, data in (
+        (stage1, STAGE_1, "a text file, a .jsonl file with `text` in each line, or a folder of such"),
+        (stage2, STAGE_2, "a .jsonl file of samples, as sft-data writes it"),
+    ):
+        _add_training(stage, recipe, data)
+    samples = steps.add_parser("sft-data", help="have a model write questions, answers and clues: the data of stage2")
+    samples.add_argument(
+        "--data", type=Path, action="append", required=True, metavar="PATH", help="texts, as of stage1"
+    )
+    samples.add_argument("--out", type=Path, required=True, metavar="FILE", help="a .jsonl file")
+    samples.add_argument("--backend", choices=BACKENDS[1:-1], required=True, help="of the model that is asked")
+    samples.add_argument("--path", default="", metavar="DIR", help="of a model in this process")
+    samples.add_argument("--url", default="", help="of a server")
+    samples.add_argument("--name", default="", help="that the server knows the model by")
+    samples.add_argument("--api-key-variable", default="", metavar="NAME", help="of the environment, never the key")
+    samples.add_argument("--context-tokens", type=int, default=4096, metavar="N", help="of a text and what is asked")
+    samples.add_argument("--questions", type=int, default=3, metavar="N", help="about each text")
+    return parser.parse_args(arguments)
+
+
+def _add_training(stage: argparse.ArgumentParser, recipe: Recipe, data: str) -> None:
+    """Defaults are those of the recipe; where they are long the help says them."""
+    add = stage.add_argument
+    add("--model", type=Path, required=True, metavar="DIR", help="the base model: a directory of transformers")
+    add("--data", type=Path, action="append", required=True, metavar="PATH", help=data)
+    add("--held-out", type=Path, action="append", default=[], metavar="PATH", help="to evaluate on, not trained on")
+    add("--out", type=Path, required=True, metavar="DIR", help="for the weights; gone on from when it was stopped")
+    add("--start", type=Path, metavar="DIR", help="beacon weights to begin with; stage2 wants those of stage1")
+    add("--window", type=int, metavar="N", help=f"tokens that are read at once; {recipe.window}")
+    add("--lengths", type=int, nargs="+", metavar="N", help=f"of texts in tokens; {_listed(recipe.lengths)}")
+    add("--ratios", type=int, nargs="+", metavar="N", help=f"each window draws one; {_listed(recipe.ratios)}")
+    add("--learning-rate", type=float, metavar="R", help=f"goes down to 0 in a line; {recipe.learning_rate}")
+    add("--epochs", type=int, metavar="N", help=f"{recipe.epochs}")
+    add("--steps", type=int, metavar="N", help="so many instead of epochs")
+    add("--batch", type=int, metavar="N", help=f"texts that are read at once; {recipe.batch}")
+    add("--accumulate", type=int, metavar="N", help=f"batches for a step; {recipe.accumulate}")
+    add("--seed", type=int, metavar="N", help=f"{recipe.seed}")
+    add("--precision", choices=("bf16", "float32"), default="bf16")
+    add("--keep-windows", action="store_true", help="no gradient checkpointing: faster, and takes more memory")
+    add("--device", default="auto", help="cpu or cuda; auto takes what there is")
+    add("--threads", type=int, default=0, help="0 leaves it to torch")
+    add("--log-every", type=int, default=1, metavar="STEPS")
+    add("--evaluate-every", type=int, default=0, metavar="STEPS", help="0: at the end only")
+    add("--checkpoint-every", type=int, default=20, metavar="STEPS")
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return " ".join(map(str, numbers))
+
+
+if __name__ == "__main__":
+    restart_with_cpu_settings()
+    sys.exit(main())

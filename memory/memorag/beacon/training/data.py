@@ -1,0 +1,171 @@
+"""What the two stages learn from: documents in rows of fixed lengths, and conversations about long texts.
+
+Stage 1 (papers' spec 4.3) joins documents, each between the tokenizer's start and end, and cuts them into rows of
+4,096 to 65,536 tokens. Stage 2 makes of each sample of `sft_data.py` what `backends.py` asks a memory: which places
+help, and what the answer is; only the last turn, which the model has to write, is learnt. Knows no model and no files
+of texts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .....llm.chat_template import ChatTokens, read_conversations, template_in
+from .....llm.protocol import Message
+from .....llm.tokenizer import HfTokenizer
+from ....templates import fill
+from ...prompts import PROMPTS, language_of
+from ...sft_data import Sample
+from .texts import Text, UnusableData
+
+SUFFIXES = (".txt", ".md", ".rst", ".jsonl")
+"""Of the files that are read in a folder. A file that is named is read whatever its name."""
+
+
+class Reading:
+    """What a model directory says of words: its tokenizer, its end token and its conversations."""
+
+    def __init__(self, directory: Path) -> None:
+        """Raises ModelMissing without a tokenizer, UnusableData without an end token."""
+        self.directory = directory
+        self.tokenizer = HfTokenizer.open(directory)
+        template = template_in(directory)
+        self.chat_tokens, self._notes = read_conversations(tokenizer=self.tokenizer, **template)
+        end = self.tokenizer.special(template["end"])
+        if end is None:
+            end = min(self.tokenizer.ends, default=None)
+        if end is None:
+            raise UnusableData(f"{directory} names no end token. Set eos_token in its tokenizer_config.json.")
+        self.end = end
+
+    def conversations(self) -> tuple[ChatTokens, int]:
+        """The tokens of a conversation, and the one that ends a turn of the model. Raises UnusableData."""
+        if self.chat_tokens is None:
+            why = " ".join(self._notes) or "it has no chat template"
+            raise UnusableData(
+                f"{self.directory} cannot hold conversations: {why}. Stage 2 trains a chat model; take one, or put "
+                "its template into chat_template.jinja."
+            )
+        # The last end in a conversation that goes on after an answer is what the template writes behind answers.
+        probe = self.chat_tokens((Message("user", "a"), Message("assistant", "b")))
+        return self.chat_tokens, next((token for token in reversed(probe) if token in self.tokenizer.ends), self.end)
+
+
+@dataclass(slots=True)
+class Counts:
+    """What became of the data."""
+
+    read: int = 0  # documents or conversations
+    texts: int = 0
+    tokens: int = 0
+    dropped_tokens: int = 0  # stage 1: what is left at the end
+    too_short: int = 0  # stage 2: all in one window, where there is no memory
+    too_long: int = 0
+
+
+def read_documents(paths: Iterable[Path]) -> Iterator[str]:
+    """Texts of files and folders, those of a folder in the order of their names; a .jsonl has a `text` in each line.
+
+    Blank ones are left out. Raises UnusableData for what cannot be read, and where there is nothing.
+    """
+    n = 0
+    for path in paths:
+        files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES) if path.is_dir() else [path]
+        for file in files:
+            for text in _texts_of(file):
+                if text.strip():
+                    n += 1
+                    yield text
+    if not n:
+        named = ", ".join(map(str, paths))
+        raise UnusableData(f"There is no text in {named}. Name files, or a folder with {' or '.join(SUFFIXES)} files.")
+
+
+def rows_of_documents(
+    documents: Iterable[str], reading: Reading, lengths: Sequence[int], counts: Counts
+) -> Iterator[Text]:
+    """The documents one after the other, cut into rows; each length gets about the same share of the tokens.
+
+    A document that does not fit goes on in the next row. What is shorter than the shortest row at the end is dropped.
+    """
+    start = [] if reading.tokenizer.start is None else [reading.tokenizer.start]
+    lengths = sorted(set(lengths))
+    used, waiting = dict.fromkeys(lengths, 0), np.zeros(0, np.int32)
+
+    def rows(most: Callable[[], int | None]) -> Iterator[Text]:
+        nonlocal waiting
+        while (length := most()) is not None and len(waiting) >= length:
+            tokens, waiting = waiting[:length], waiting[length:]
+            used[length] += length
+            counts.texts += 1
+            counts.tokens += length
+            yield Text(tokens, np.arange(length) > 0)
+
+    for document in documents:
+        counts.read += 1
+        tokens = [*start, *reading.tokenizer.encode(document), reading.end]
+        waiting = np.concatenate([waiting, np.array(tokens, np.int32)])
+        yield from rows(lambda: min(lengths, key=used.__getitem__))
+    yield from rows(lambda: max((length for length in lengths if length <= len(waiting)), default=None))
+    counts.dropped_tokens = len(waiting)
+
+
+def texts_of_samples(
+    samples: Iterable[Sample], reading: Reading, window: int, most_tokens: int, counts: Counts
+) -> Iterator[Text]:
+    """Two conversations of each sample: the text, then a question for its clues, and one for its answer.
+
+    Those that fit one window have no memory to learn, and those longer than `most_tokens` are not cut: the clue may
+    stand anywhere. Both are left out and counted. Raises UnusableData when the model has no conversations.
+    """
+    chat_tokens, end = reading.conversations()
+    for sample in samples:
+        for messages, answer in conversations(sample):
+            counts.read += 1
+            asked = chat_tokens(messages)
+            written = [*reading.tokenizer.encode(answer), end]
+            tokens = np.array([*asked, *written], np.int32)
+            if len(tokens) <= window:
+                counts.too_short += 1
+            elif len(tokens) > most_tokens:
+                counts.too_long += 1
+            else:
+                counts.texts += 1
+                counts.tokens += len(tokens)
+                yield Text(tokens, np.arange(len(tokens)) >= len(asked))
+
+
+def conversations(sample: Sample) -> Iterator[tuple[tuple[Message, ...], str]]:
+    """What a memory is asked about the sample's text, each time with what it should say."""
+    prompts = PROMPTS[language_of(sample.context)]
+    read = (Message("user", fill(prompts.article, article=sample.context)), Message("assistant", prompts.reply))
+    if sample.clues:
+        yield (*read, Message("user", fill(prompts.spans, question=sample.question))), "\n".join(sample.clues)
+    yield (*read, Message("user", fill(prompts.answer, question=sample.question))), sample.answer
+
+
+def _texts_of(file: Path) -> Iterator[str]:
+    try:
+        if file.suffix != ".jsonl":
+            yield file.read_text("utf-8")
+            return
+        with file.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield _text_of(line, f"{file}:{number}")
+    except OSError as error:
+        raise UnusableData(f"{file} cannot be read: {error.strerror}. Name a file or a folder with texts.") from error
+    except UnicodeDecodeError as error:
+        raise UnusableData(f"{file} is not UTF-8. Convert it, or leave it out.") from error
+
+
+def _text_of(line: str, place: str) -> str:
+    try:
+        return str(json.loads(line)["text"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise UnusableData(f'{place} is no line like {{"text": "…"}} ({error!r}). Correct or remove it.') from error

@@ -1,0 +1,97 @@
+"""From files to beacon weights, stage by stage: what is read, made, trained and written.
+
+Owns the order of a stage and its files: the weights in `OUT`, what is made on the way in `OUT/work`. Texts are made
+again at each start; a run that was stopped goes on with them if they are the same.
+"""
+
+# mypy: allow-untyped-calls
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .....llm.transformers_model import load_pretrained
+from ...sft_data import read_samples
+from .data import Counts, Reading, read_documents, rows_of_documents, texts_of_samples
+from .recipe import Recipe
+from .texts import Text, Texts, UnusableData, write_texts
+
+if TYPE_CHECKING:
+    from ..model import BeaconModel
+    from .train import Every
+
+MakeTexts = Callable[[Sequence[Path], Reading, Recipe, Counts], Iterator[Text]]
+
+
+def rows(paths: Sequence[Path], reading: Reading, recipe: Recipe, counts: Counts) -> Iterator[Text]:
+    """The texts of stage 1."""
+    return rows_of_documents(read_documents(paths), reading, recipe.lengths, counts)
+
+
+def conversations(paths: Sequence[Path], reading: Reading, recipe: Recipe, counts: Counts) -> Iterator[Text]:
+    """The texts of stage 2."""
+    samples = (sample for path in paths for sample in read_samples(path))
+    return texts_of_samples(samples, reading, recipe.window, max(recipe.lengths), counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage on one machine."""
+
+    make: MakeTexts
+    recipe: Recipe
+    base: Path  # a model directory of transformers
+    out: Path
+    start: Path | None = None  # beacon weights to begin with, else copies of the base's projections
+    device: str = "auto"
+
+    def run(self, data: Sequence[Path], held_out: Sequence[Path], every: Every) -> Mapping[str, Any]:
+        """Train and save; the last line of the log. `held_out` is evaluated on, where there is any.
+
+        Raises ModelError with the next step.
+        """
+        from ..checkpoint import save_beacon
+        from .train import held_out_loss, train
+
+        reading = Reading(self.base)
+        texts = self._texts("texts", data, reading)
+        unseen = self._texts("held-out", held_out, reading) if held_out else None
+        model = self._model()
+
+        def evaluate(model: BeaconModel) -> Mapping[str, float]:
+            return held_out_loss(model, unseen, self.recipe.ratios, bf16=self.recipe.bf16) if unseen else {}
+
+        last = train(model, texts, self.recipe, self.out / "work", evaluate, every)
+        save_beacon(model, self.out, self.recipe.ratios)
+        return last
+
+    def _texts(self, name: str, paths: Sequence[Path], reading: Reading) -> Texts:
+        """Raises UnusableData when nothing can be learnt from them."""
+        counts, recipe = Counts(), self.recipe
+        texts = write_texts(self.out / "work" / name, self.make(paths, reading, recipe, counts))
+        print(json.dumps({"made": name, **asdict(counts)}), flush=True)
+        if not texts:
+            named = ", ".join(map(str, paths))
+            raise UnusableData(
+                f"Nothing can be learnt from {named}: {counts.read} documents or conversations, {counts.too_short} of "
+                f"them in one window of {recipe.window} tokens, {counts.too_long} longer than {max(recipe.lengths)}, "
+                f"{counts.dropped_tokens} tokens less than a row of {min(recipe.lengths)}. Give longer texts, other "
+                "lengths, or a shorter window."
+            )
+        return texts
+
+    def _model(self) -> BeaconModel:
+        """The base with its beacon parameters; in 32 bits where it is trained so, and instead of float16."""
+        import torch
+
+        from ..checkpoint import load_beacon
+        from ..model import BeaconModel
+
+        base = load_pretrained(self.base, self.base.name, device=self.device)
+        if not self.recipe.bf16 or base.dtype == torch.float16:
+            base = base.float()
+        return BeaconModel.wrap(base, self.recipe.window) if self.start is None else load_beacon(base, self.start)

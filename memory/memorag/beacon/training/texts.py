@@ -1,0 +1,129 @@
+"""Token rows of many lengths on disk, which of their tokens are learnt, and the batches that a run takes of them.
+
+Owns the files of a folder of texts, which are mapped, never read whole, and the order of a run. Knows no tokenizer and
+no model.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..ratios import BeaconError
+
+UNLEARNT = -100
+"""The label of a token that nothing is learnt from, as in transformers."""
+
+
+class UnusableData(BeaconError):
+    """Data that cannot be trained on. The message names it and the next step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One thing to read from beginning to end, with an empty memory before it."""
+
+    tokens: NDArray[np.int32]  # (T,)
+    learnt: NDArray[np.bool_]  # (T,), whether the model should write the token; the first one is never learnt
+
+
+class Texts:
+    """Texts of a folder, one after the other in two files."""
+
+    def __init__(self, tokens: NDArray[np.int32], learnt: NDArray[np.bool_], lengths: Sequence[int], key: int) -> None:
+        self._tokens = tokens
+        self._learnt = learnt
+        self._starts = [0, *np.cumsum(lengths).tolist()]
+        self.lengths = tuple(lengths)
+        self.key = key  # the same for the same texts
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, number: int) -> Text:
+        place = slice(self._starts[number], self._starts[number + 1])
+        return Text(self._tokens[place], self._learnt[place])
+
+    @property
+    def n_tokens(self) -> int:
+        return int(self._starts[-1])
+
+    def batch(self, numbers: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Tokens and labels of some texts, each (B, T); what is longer than a text is 0 and not learnt."""
+        longest = max(self.lengths[number] for number in numbers)
+        tokens = np.zeros((len(numbers), longest), np.int64)
+        labels = np.full((len(numbers), longest), UNLEARNT, np.int64)
+        for row, number in enumerate(numbers):
+            text, length = self[number], self.lengths[number]
+            tokens[row, :length] = text.tokens
+            labels[row, :length] = np.where(text.learnt, text.tokens, UNLEARNT)
+        return tokens, labels
+
+
+def write_texts(folder: Path, texts: Iterable[Text]) -> Texts:
+    """Write the texts as they come, and open them. What was in the folder is replaced."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lengths, key = list[int](), 0
+    with (folder / "tokens.bin").open("wb") as tokens, (folder / "learnt.bin").open("wb") as learnt:
+        for text in texts:
+            for file, array in ((tokens, text.tokens.astype("<i4")), (learnt, text.learnt.astype("|b1"))):
+                content = array.tobytes()
+                key = zlib.crc32(content, key)
+                file.write(content)
+            lengths.append(len(text.tokens))
+    if not lengths:
+        return Texts(np.zeros(0, np.int32), np.zeros(0, np.bool_), (), key)
+    return Texts(
+        np.memmap(folder / "tokens.bin", "<i4", "r"), np.memmap(folder / "learnt.bin", "|b1", "r"), lengths, key
+    )
+
+
+def n_windows(n_tokens: int, window: int) -> int:
+    """How many windows a text has; the last one may be shorter, and has no memory tokens in training."""
+    return -(-n_tokens // window)
+
+
+def group_strictly(
+    lengths: Sequence[int], window: int, n_of_batch: int, random: np.random.Generator
+) -> list[list[int]]:
+    """Numbers of texts in batches, each of as many windows as the others of its batch, in random order.
+
+    What is left of a number of windows makes a smaller batch; the paper's code drops it.
+    """
+    by_windows: dict[int, list[int]] = {}
+    for number in random.permutation(len(lengths)).tolist():
+        by_windows.setdefault(n_windows(lengths[number], window), []).append(number)
+    batches = [
+        numbers[start : start + n_of_batch]
+        for _, numbers in sorted(by_windows.items())
+        for start in range(0, len(numbers), n_of_batch)
+    ]
+    return [batches[place] for place in random.permutation(len(batches)).tolist()]
+
+
+class Course:
+    """An endless way through texts in batches, each epoch in an order of its own. The same for the same seed."""
+
+    def __init__(self, lengths: Sequence[int], window: int, n_of_batch: int, seed: int) -> None:
+        self._lengths = lengths
+        self._window = window
+        self._n_of_batch = n_of_batch
+        self._seed = seed
+        self._epoch, self._batches = 0, self._order(0)
+        self.batches_of_epoch = len(self._batches)
+
+    def batch(self, number: int) -> list[int]:
+        """The numbers of the texts in the `number`-th batch."""
+        epoch, place = divmod(number, self.batches_of_epoch)
+        if epoch != self._epoch:
+            self._epoch, self._batches = epoch, self._order(epoch)
+        return self._batches[place]
+
+    def _order(self, epoch: int) -> list[list[int]]:
+        random = np.random.default_rng((self._seed, epoch))
+        return group_strictly(self._lengths, self._window, self._n_of_batch, random)

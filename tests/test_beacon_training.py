@@ -1,0 +1,441 @@
+"""The two stages of a beacon memory: what they learn from, what changes, and that a run goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+for _name in ("torch", "transformers", "tokenizers", "safetensors"):
+    pytest.importorskip(_name, reason=f"training needs {_name}: pip install 'weft[train]'")
+
+import torch  # noqa: E402
+from weft.llm.protocol import ModelError  # noqa: E402
+from weft.llm.training.export import export_transformers, padded_shape  # noqa: E402
+from weft.llm.training.model import PRESETS, SmallLlama  # noqa: E402
+from weft.llm.training.tokenizer import TrainingTokenizer, train_tokenizer  # noqa: E402
+from weft.memory.memorag.beacon.model import BeaconModel  # noqa: E402
+from weft.memory.memorag.beacon.training.__main__ import main  # noqa: E402
+from weft.memory.memorag.beacon.training.data import (  # noqa: E402
+    Counts,
+    Reading,
+    read_documents,
+    rows_of_documents,
+    texts_of_samples,
+)
+from weft.memory.memorag.beacon.training.recipe import STAGE_1, STAGE_2  # noqa: E402
+from weft.memory.memorag.beacon.training.stages import Stage, conversations, rows  # noqa: E402
+from weft.memory.memorag.beacon.training.texts import (  # noqa: E402
+    UNLEARNT,
+    Course,
+    Text,
+    Texts,
+    group_strictly,
+    write_texts,
+)
+from weft.memory.memorag.beacon.training.train import Every, held_out_loss, train  # noqa: E402
+from weft.memory.memorag.sft_data import Sample, write_samples  # noqa: E402
+
+pytestmark = pytest.mark.local
+
+WINDOW = 16
+RECIPE = replace(
+    STAGE_1, window=WINDOW, lengths=(40, 64), ratios=(2, 4), learning_rate=1e-2, accumulate=2, bf16=False, steps=6
+)
+TEMPLATE = (
+    "{% for message in messages %}{{ message.role }}: {{ message.content }}"
+    "{% if message.role == 'assistant' %}{{ eos_token }}{% endif %}{{ '\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}assistant: {% endif %}"
+)
+STORY = "The boat of Ines lay behind the church. Nobody knew why. " * 8
+SAMPLE = Sample(STORY, "Where did the boat lie?", "Behind the church", ("boat of Ines", "behind the church"))
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a tiny random model that chats."""
+    folder: Path = tmp_path_factory.mktemp("beacon")
+    train_tokenizer([STORY, "Copy them from the text word for word."], 400).save(folder / "tokenizer.json")
+    tokenizer = TrainingTokenizer.load(folder / "tokenizer.json")
+    torch.manual_seed(0)
+    model = SmallLlama(padded_shape(PRESETS["micro"], tokenizer))
+    for weight in model.parameters():
+        weight.data.mul_(4)  # spread out, so that attention chooses
+    export_transformers(model, folder / "tokenizer.json", folder / "model")
+    (folder / "model" / "chat_template.jinja").write_text(TEMPLATE, encoding="utf-8")
+    return folder / "model"
+
+
+@pytest.fixture
+def reading(base: Path) -> Reading:
+    return Reading(base)
+
+
+def wrapped(base: Path) -> BeaconModel:
+    from transformers import AutoModelForCausalLM
+
+    return BeaconModel.wrap(AutoModelForCausalLM.from_pretrained(base), WINDOW)
+
+
+def some_texts(folder: Path, lengths: Sequence[int] = (40, 64, 64, 40)) -> Texts:
+    random = np.random.default_rng(0)
+    made = (Text(random.integers(20, 60, n).astype(np.int32), np.arange(n) > 0) for n in lengths)
+    return write_texts(folder, made)
+
+
+def log_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+
+
+def weights_of(model: BeaconModel) -> dict[str, torch.Tensor]:
+    return {name: weight.detach().clone() for name, weight in model.base.named_parameters()}
+
+
+# What is learnt from
+
+
+def test_documents_come_from_files_lines_and_folders_in_order(tmp_path: Path):
+    (tmp_path / "b.txt").write_text("two", encoding="utf-8")
+    (tmp_path / "a.jsonl").write_text('{"text": "one"}\n\n{"text": " "}\n', encoding="utf-8")
+    (tmp_path / "picture.png").write_bytes(b"\xff\xfe")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "c.md").write_text("three", encoding="utf-8")
+    assert list(read_documents([tmp_path, tmp_path / "b.txt"])) == ["one", "two", "three", "two"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("none.txt", None, "cannot be read"),
+        ("latin.txt", b"caf\xe9", "not UTF-8"),
+        ("lines.jsonl", b'{"text": "a"}\n{"words": "b"}', "lines.jsonl:2 is no line"),
+        ("lines.jsonl", b"[", "lines.jsonl:1 is no line"),
+        ("blank.txt", b" \n", "There is no text"),
+    ],
+)
+def test_what_holds_no_text_is_named(tmp_path: Path, name: str, content: bytes | None, says: str):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(ModelError, match=says):
+        list(read_documents([tmp_path / name]))
+
+
+def test_rows_hold_every_token_of_the_documents_between_start_and_end(reading: Reading):
+    documents, counts = [STORY, "Nobody knew.", STORY * 2], Counts()
+    texts = list(rows_of_documents(documents, reading, (64, 40), counts))
+    stream = [token for document in documents for token in [*reading.tokenizer.encode(document), reading.end]]
+    joined = [token for text in texts for token in text.tokens.tolist()]
+    assert joined == stream[: len(joined)] and len(stream) - len(joined) == counts.dropped_tokens < 40
+    assert {len(text.tokens) for text in texts} == {40, 64}
+    assert all(text.learnt[1:].all() and not text.learnt[0] for text in texts)
+    assert (counts.read, counts.texts, counts.tokens) == (3, len(texts), len(joined))
+
+
+def test_each_length_gets_its_share_of_the_tokens(reading: Reading):
+    lengths = [len(text.tokens) for text in rows_of_documents([STORY] * 40, reading, (20, 80), Counts())]
+    assert 0.4 < 80 * lengths.count(80) / sum(lengths) < 0.6
+
+
+def test_a_text_shorter_than_a_row_is_dropped_and_counted(reading: Reading):
+    counts = Counts()
+    assert list(rows_of_documents(["boat"], reading, (40,), counts)) == []
+    assert counts.dropped_tokens == len(reading.tokenizer.encode("boat")) + 1
+
+
+def test_a_sample_is_asked_for_its_clues_and_its_answer_and_only_those_are_learnt(reading: Reading):
+    counts = Counts()
+    clues, answer = texts_of_samples([SAMPLE], reading, WINDOW, 4096, counts)
+    assert counts.texts == counts.read == 2
+    for text, written in ((clues, "boat of Ines\nbehind the church"), (answer, "Behind the church")):
+        learnt = text.tokens[text.learnt].tolist()
+        assert reading.tokenizer.decode(learnt) == written and learnt[-1] == reading.end
+        asked = reading.tokenizer.decode(text.tokens[~text.learnt].tolist())
+        assert asked.startswith("user: A long text follows.") and asked.endswith("Where did the boat lie?\nassistant: ")
+        assert STORY in asked and "assistant: I have read the whole text. What is the first task?\n" in asked
+
+
+def test_a_sample_without_clues_is_asked_for_its_answer_alone(reading: Reading):
+    assert len(list(texts_of_samples([replace(SAMPLE, clues=())], reading, WINDOW, 4096, Counts()))) == 1
+
+
+def test_samples_without_a_memory_to_learn_or_too_long_are_counted(reading: Reading):
+    counts = Counts()
+    assert list(texts_of_samples([SAMPLE], reading, 4096, 65536, counts)) == []
+    assert list(texts_of_samples([SAMPLE], reading, WINDOW, 64, counts)) == []
+    assert (counts.too_short, counts.too_long, counts.texts) == (2, 2, 0)
+
+
+def test_a_model_that_does_not_chat_cannot_be_asked(base: Path, tmp_path: Path):
+    for file in base.iterdir():
+        if file.suffix != ".jinja":
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    with pytest.raises(ModelError, match=r"cannot hold conversations.*chat_template\.jinja"):
+        Reading(tmp_path).conversations()
+
+
+# Batches
+
+
+def test_all_texts_of_a_batch_have_as_many_windows_and_none_is_lost():
+    lengths = [17, 32, 33, 48, 20, 64, 31, 18, 40]
+    batches = group_strictly(lengths, WINDOW, 2, np.random.default_rng(0))
+    assert sorted(number for batch in batches for number in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert len(batch) <= 2 and len({-(-lengths[number] // WINDOW) for number in batch}) == 1
+
+
+def test_a_course_takes_every_text_once_an_epoch_in_another_order():
+    course = Course([20] * 12, WINDOW, 1, 0)
+    first, second = ([course.batch(n)[0] for n in range(start, start + 12)] for start in (0, 12))
+    assert sorted(first) == sorted(second) == list(range(12)) and first != second
+    assert course.batch(3)[0] == first[3]
+
+
+def test_a_batch_is_filled_up_with_what_is_not_learnt(tmp_path: Path):
+    texts = some_texts(tmp_path, (40, 44))
+    tokens, labels = texts.batch([0, 1])
+    assert tokens.shape == labels.shape == (2, 44)
+    assert (labels[0, 40:] == UNLEARNT).all() and (labels[:, 0] == UNLEARNT).all()
+    assert (labels[0, 1:40] == tokens[0, 1:40]).all() and (tokens[1] == texts[1].tokens).all()
+
+
+def test_filling_up_changes_no_loss(base: Path, tmp_path: Path):
+    model, texts = wrapped(base).eval(), some_texts(tmp_path, (40, 44))
+    losses, counts = [], []
+    for numbers in ([0], [1], [0, 1]):
+        tokens, labels = (torch.from_numpy(part) for part in texts.batch(numbers))
+        scores = model.score(tokens, lambda _: 4, labels)
+        losses.append(float(scores.loss))
+        counts.append(scores.n_labels)
+    assert counts == [39, 43, 82]
+    assert losses[2] == pytest.approx((39 * losses[0] + 43 * losses[1]) / 82, abs=1e-5)
+
+
+# Training
+
+
+def test_the_loss_goes_down_and_only_the_memory_changes(base: Path, tmp_path: Path):
+    model = wrapped(base)
+    before = weights_of(model)
+    texts = some_texts(tmp_path / "texts", (64, 64))
+    untrained = held_out_loss(model, texts, (4,), bf16=False)["loss_at_4"]
+    train(model, texts, replace(RECIPE, steps=16), tmp_path)
+    losses = [line["loss"] for line in log_of(tmp_path) if "loss" in line]
+    assert np.mean(losses[-4:]) < np.mean(losses[:4]) - 0.02
+    assert held_out_loss(model, texts, (4,), bf16=False)["loss_at_4"] < untrained - 0.02
+    changed = {name for name, weight in weights_of(model).items() if not torch.equal(weight, before[name])}
+    # What memory tokens ask for in the last layer is read by nobody.
+    unread = "model.layers.1.self_attn.beacon_q_proj.weight"
+    assert changed == {name for name, _ in model.beacon_parameters()} - {unread}
+
+
+def test_a_run_that_was_stopped_ends_with_the_weights_it_would_have_had(base: Path, tmp_path: Path):
+    texts = some_texts(tmp_path / "texts")
+    whole = wrapped(base)
+    train(whole, texts, RECIPE, tmp_path / "whole")
+
+    def stop(model: BeaconModel) -> dict[str, float]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(wrapped(base), texts, RECIPE, tmp_path / "stopped", stop, Every(checkpoint=2, evaluate=3))
+    assert log_of(tmp_path / "stopped")[-1]["step"] == 3  # and step 2 is kept
+    resumed = wrapped(base)
+    last = train(resumed, texts, RECIPE, tmp_path / "stopped")
+    assert last["step"] == 6 and last["tokens"] == log_of(tmp_path / "whole")[-1]["tokens"]
+    expected = dict(whole.beacon_parameters())
+    for name, weight in resumed.beacon_parameters():
+        assert torch.equal(weight, expected[name]), name
+
+
+def test_an_epoch_reads_every_text_once_and_the_rate_goes_down_to_nothing(base: Path, tmp_path: Path):
+    texts = some_texts(tmp_path / "texts", (40, 40, 64))
+    last = train(wrapped(base), texts, replace(RECIPE, steps=0, epochs=2, accumulate=4), tmp_path)
+    assert (last["step"], last["tokens"]) == (2, 2 * (40 + 40 + 64))
+    assert [line["rate"] for line in log_of(tmp_path) if "rate" in line] == [0.01, 0.005]
+
+
+def test_a_text_is_read_the_same_with_and_without_its_windows_kept(base: Path, tmp_path: Path):
+    texts, models = some_texts(tmp_path / "texts"), []
+    for checkpointing in (True, False):
+        models.append(wrapped(base))
+        recipe = replace(RECIPE, checkpointing=checkpointing, steps=2)
+        train(models[-1], texts, recipe, tmp_path / str(checkpointing))
+    for (name, one), (_, other) in zip(models[0].beacon_parameters(), models[1].beacon_parameters(), strict=True):
+        torch.testing.assert_close(one, other, msg=name)
+
+
+def test_in_bf16_the_weights_stay_in_32_bits(base: Path, tmp_path: Path):
+    model = wrapped(base)
+    model.base.to(torch.bfloat16)
+    train(model, some_texts(tmp_path / "texts"), replace(RECIPE, bf16=True, steps=2), tmp_path)
+    assert {weight.dtype for _, weight in model.beacon_parameters()} == {torch.float32}
+    assert model.base.lm_head.weight.dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("learning_rate", 1e-3), ("ratios", (2,)), ("steps", 7), ("seed", 1), ("lengths", (99,))]
+)
+def test_a_checkpoint_of_another_recipe_is_refused(base: Path, tmp_path: Path, name: str, value: Any):
+    texts, recipe = some_texts(tmp_path / "texts"), replace(RECIPE, steps=1)
+    train(wrapped(base), texts, recipe, tmp_path)
+    with pytest.raises(ModelError, match=f"with other {name}"):
+        train(wrapped(base), texts, replace(recipe, **{name: value}), tmp_path)
+
+
+def test_a_checkpoint_of_other_texts_is_refused(base: Path, tmp_path: Path):
+    recipe = replace(RECIPE, steps=1)
+    train(wrapped(base), some_texts(tmp_path / "texts"), recipe, tmp_path)
+    with pytest.raises(ModelError, match="with other texts"):
+        train(wrapped(base), some_texts(tmp_path / "others", (64, 40)), recipe, tmp_path)
+
+
+def test_a_checkpoint_of_another_base_is_refused(base: Path, tmp_path: Path):
+    texts, recipe, other = some_texts(tmp_path / "texts"), replace(RECIPE, steps=1), wrapped(base)
+    train(wrapped(base), texts, recipe, tmp_path)
+    with torch.no_grad():
+        other.base.model.layers[-1].self_attn.o_proj.weight.mul_(1.01)
+    with pytest.raises(ModelError, match="with other base"):
+        train(other, texts, recipe, tmp_path)
+
+
+def test_a_memory_of_another_window_is_refused(base: Path, tmp_path: Path):
+    with pytest.raises(ModelError, match="windows of 16 tokens"):
+        train(wrapped(base), some_texts(tmp_path / "texts"), replace(RECIPE, window=8), tmp_path)
+
+
+def test_a_gradient_that_is_no_number_ends_the_run_and_spoils_nothing(base: Path, tmp_path: Path):
+    model = wrapped(base)
+    with torch.no_grad():
+        model.base.model.norm.weight.fill_(float("nan"))
+    before = {name: weight.clone() for name, weight in model.beacon_parameters()}
+    with pytest.raises(ModelError, match="step 1 is no number"):
+        train(model, some_texts(tmp_path / "texts"), RECIPE, tmp_path)
+    assert all(torch.equal(weight, before[name]) for name, weight in model.beacon_parameters())
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"window": 2048, "lengths": (2048,)}, "nothing to remember"),
+        ({"ratios": (3,)}, "ratio 3"),
+        ({"accumulate": 0}, "above 0"),
+        ({"epochs": 0}, "no run"),
+    ],
+)
+def test_a_recipe_that_cannot_be_is_refused(change: dict[str, Any], says: str):
+    with pytest.raises(ModelError, match=says):
+        replace(RECIPE, **change)
+
+
+def test_the_defaults_are_the_papers():
+    assert (STAGE_1.ratios, STAGE_1.learning_rate) == ((2, 4, 8, 16, 32), 5e-5)
+    assert (STAGE_2.ratios, STAGE_2.learning_rate) == ((2, 4, 8), 1e-5)
+    for recipe in (STAGE_1, STAGE_2):
+        assert (recipe.window, recipe.epochs, recipe.batch, recipe.accumulate) == (2048, 1, 1, 8)
+        assert (min(recipe.lengths), max(recipe.lengths), recipe.bf16, recipe.checkpointing) == (
+            4096,
+            65536,
+            True,
+            True,
+        )
+
+
+# Both stages
+
+
+def test_stage_2_begins_with_the_weights_of_stage_1_and_saves_its_own(base: Path, tmp_path: Path):
+    (tmp_path / "story.txt").write_text(STORY * 4, encoding="utf-8")
+    write_samples(tmp_path / "samples.jsonl", [SAMPLE])
+    first = Stage(rows, replace(RECIPE, window=64, lengths=(80, 120), steps=2), base, tmp_path / "one", device="cpu")
+    first.run([tmp_path / "story.txt"], [tmp_path / "story.txt"], Every())
+    assert {"loss_at_2", "loss_at_4"} <= log_of(tmp_path / "one" / "work")[-1].keys()
+    recipe = replace(STAGE_2, window=64, accumulate=1, steps=1, bf16=False)
+    Stage(conversations, recipe, base, tmp_path / "two", tmp_path / "one", "cpu").run(
+        [tmp_path / "samples.jsonl"], [], Every()
+    )
+    from weft.memory.memorag.beacon.checkpoint import load_beacon
+
+    one, two, none = (
+        dict((load_beacon(wrapped_base(base), folder) if folder else wrapped(base)).beacon_parameters())
+        for folder in (tmp_path / "one", tmp_path / "two", None)
+    )
+    for name in one.keys() - {"model.layers.1.self_attn.beacon_q_proj.weight"}:
+        weight, distance = one[name], float((one[name] - none[name]).abs().max())
+        assert 0 < float((weight - two[name]).abs().max()) < distance, name  # a small step from stage 1, not anew
+
+
+def wrapped_base(base: Path) -> Any:
+    from transformers import AutoModelForCausalLM
+
+    return AutoModelForCausalLM.from_pretrained(base)
+
+
+def test_too_little_text_says_what_was_found_and_what_to_do(base: Path, tmp_path: Path):
+    (tmp_path / "short.txt").write_text("boat", encoding="utf-8")
+    with pytest.raises(ModelError, match=r"Nothing can be learnt.*1 documents.*less than a row of 40.*longer texts"):
+        Stage(rows, RECIPE, base, tmp_path / "out").run([tmp_path / "short.txt"], [], Every())
+
+
+# The command line
+
+
+def test_errors_are_one_line_and_a_status(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    out = ["--out", str(tmp_path / "out")]
+    (tmp_path / "short.txt").write_text("boat", encoding="utf-8")
+    data = ["--data", str(tmp_path / "short.txt")]
+    commands = {
+        "Nothing can be learnt": ["stage1", "--model", str(base), *data, *out],
+        "cannot be read": ["stage1", "--model", str(base), "--data", str(tmp_path / "none"), *out],
+        "no sample": ["stage2", "--model", str(base), *data, *out],
+        "nothing to remember": ["stage1", "--model", str(base), *data, "--lengths", "100", *out],
+        "tokenizer": ["stage1", "--model", str(tmp_path), *data, *out],
+        "is not there": ["sft-data", "--backend", "transformers", "--path", str(tmp_path / "none"), *data, *out],
+    }
+    for says, command in commands.items():
+        assert main(command) == 2
+        said = capsys.readouterr().err
+        assert says in said and "Traceback" not in said, said
+
+
+def test_a_model_behind_a_server_writes_the_samples_and_is_asked_once(
+    replaying: Any, chat_routes: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    pair = {"question": "Where did the boat of Ines lie?", "answer": "Behind the church"}
+    routes = chat_routes(lambda reply, say: say("boat of Ines lay\nlay behind the church"))
+    ask = routes["POST /v1/chat/completions"]
+    questions = {"n": 0}
+
+    def chat(reply: Any) -> None:
+        if "Write 3 questions" in reply.body["messages"][-1]["content"]:
+            questions["n"] += 1
+            reply.start()
+            choice = {"index": 0, "delta": {"content": json.dumps([pair])}}
+            reply.event({"object": "chat.completion.chunk", "choices": [choice]})
+            reply.event("data: [DONE]")
+            reply.write(b"")
+        else:
+            ask(reply)
+
+    server = replaying({**routes, "POST /v1/chat/completions": chat})
+    (tmp_path / "story.txt").write_text(STORY, encoding="utf-8")
+    command = ["sft-data", "--backend", "openai", "--url", server.url, "--name", "org/chat"]
+    command += ["--data", str(tmp_path / "story.txt"), "--out", str(tmp_path / "samples.jsonl")]
+    for _ in range(2):
+        assert main(command) == 0, capsys.readouterr().err
+        (line,) = (tmp_path / "samples.jsonl").read_text("utf-8").splitlines()
+        assert json.loads(line)["clues"] == ["boat of Ines lay", "lay behind the church"]
+    assert questions["n"] == 1
