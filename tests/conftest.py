@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -885,6 +886,35 @@ def _turns(answer: str | Exception | list[str | Exception]) -> list[str | Except
 def scripted_chat() -> type[ScriptedChat]:
     """`scripted_chat([("Which entities", "[]"), …])`: a model that chats as a script says."""
     return ScriptedChat
+
+
+@pytest.fixture(scope="session")
+def beacon_base() -> Callable[..., Any]:
+    """`beacon_base("qwen2", seed=1, hidden_size=16)`: a tiny random model of transformers in float64, for a memory."""
+    return _beacon_base
+
+
+def _beacon_base(kind: str = "llama", seed: int = 0, **changes: Any) -> Any:
+    torch, transformers = import_module("torch"), import_module("transformers")
+    name = {"llama": "Llama", "mistral": "Mistral", "qwen2": "Qwen2", "qwen3": "Qwen3"}[kind]
+    shape = {
+        "vocab_size": 40,
+        "hidden_size": 32,
+        "intermediate_size": 24,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 8,
+        "max_position_embeddings": 128,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "initializer_range": 0.3,  # wide, so that attention is not flat
+    }
+    torch.manual_seed(seed)
+    model = getattr(transformers, f"{name}ForCausalLM")(getattr(transformers, f"{name}Config")(**shape | changes))
+    for parameter in model.parameters():  # norms and biases say nothing when they are all 1 and all 0
+        parameter.data += 0.1 * torch.randn_like(parameter)
+    return model.double().eval()
 
 
 @pytest.fixture(scope="session")

@@ -31,14 +31,17 @@ def raw_places(window: int, ratio: int) -> list[int]:
     return [place for place in range(window + window // ratio) if (place + 1) % (ratio + 1)]
 
 
-def positions_needed(n_memory: int, n_read: int, n_new: int, window: int, ratio_of: RatioOf) -> int:
+def positions_needed(
+    n_memory: int, n_read: int, n_new: int, *, window: int, ratio_of: RatioOf, last_stays_open: bool = False
+) -> int:
     """The most positions that are taken at a time while `n_new` tokens are read.
 
-    `n_read` tokens were read before; their full windows are `n_memory` memory tokens now.
+    `n_read` tokens were read before; their full windows are `n_memory` memory tokens now. With `last_stays_open` the
+    last window gets no memory tokens although it is full.
     """
     number, end = n_read // window, n_read + n_new
     most = n_memory
-    while (number + 1) * window <= end:
+    while (number + 1) * window <= end - last_stays_open:
         ratio = ratio_of(number)
         check_ratio(ratio, window)
         n_memory += window // ratio
@@ -47,13 +50,26 @@ def positions_needed(n_memory: int, n_read: int, n_new: int, window: int, ratio_
     return max(most, n_memory + end - number * window)
 
 
-def check_length(n_memory: int, n_read: int, n_new: int, *, window: int, max_positions: int, ratio_of: RatioOf) -> None:
+def check_length(
+    n_memory: int,
+    n_read: int,
+    n_new: int,
+    *,
+    window: int,
+    max_positions: int,
+    ratio_of: RatioOf,
+    last_stays_open: bool = False,
+) -> None:
     """Raises TextTooLong, with the ratio that would be enough, when the positions of the base model are not."""
-    needed = positions_needed(n_memory, n_read, n_new, window, ratio_of)
+    needed = positions_needed(
+        n_memory, n_read, n_new, window=window, ratio_of=ratio_of, last_stays_open=last_stays_open
+    )
     if needed <= max_positions:
         return
     ratio, total = ratio_of(n_read // window), n_read + n_new
-    wider = smallest_ratio(total, [wide for wide in WIDEST_RATIOS if wide > ratio], window, max_positions)
+    wider = smallest_ratio(
+        total, [wide for wide in WIDEST_RATIOS if wide > ratio and not window % wide], window, max_positions
+    )
     step = f"Read it with ratio {wider}" if wider else "Shorten it, or take a model with more positions"
     raise TextTooLong(
         f"A text of {total} tokens needs {needed} positions with ratio {ratio}, and the model has {max_positions}: "

@@ -138,8 +138,8 @@ class BeaconModel(nn.Module):
         self._check_read(memory, tokens)
         self.check_length(memory, tokens.shape[1], ratio_of)
         reading = Reading(self, memory, ratio_of)
-        hidden = reading.feed(tokens)
-        return self.base.lm_head(hidden), reading.memory()
+        logits = self.base.lm_head(reading.feed(tokens))  # (B, 1, vocabulary)
+        return logits[:, 0], reading.memory()
 
     @torch.no_grad()
     def generate(
@@ -150,10 +150,12 @@ class BeaconModel(nn.Module):
         ends: Sequence[int],
         ratio_of: RatioOf,
         stop: Callable[[], bool] = lambda: False,
+        choose: Callable[[Tensor], int] = lambda logits: int(logits.argmax()),
     ) -> Iterator[int]:
-        """The likeliest tokens after memory and `tokens` (1, T), until one of `ends`, which is not given back.
+        """The tokens after memory and `tokens` (1, T), until one of `ends`, which is not given back.
 
-        The memory is not changed; a turned copy of it is held meanwhile. Raises TextTooLong before the first token.
+        `choose` takes one by its logits (vocabulary,); without it the likeliest comes. The memory is not changed; a
+        turned copy of it is held meanwhile. Raises TextTooLong before the first token.
         """
         self._check_read(memory, tokens)
         self.check_length(memory, tokens.shape[1] + max_new_tokens, ratio_of)
@@ -161,11 +163,11 @@ class BeaconModel(nn.Module):
         for _ in range(max_new_tokens):
             if stop():
                 return
-            token = self.base.lm_head(reading.feed(tokens)).argmax(-1)  # (1,)
-            if int(token) in ends:
+            token = choose(self.base.lm_head(reading.feed(tokens))[0])
+            if token in ends:
                 return
-            yield int(token)
-            tokens = token[:, None]
+            yield token
+            tokens = tokens.new_tensor([[token]])
 
     def score(
         self, tokens: Tensor, ratio_of: RatioOf, labels: Tensor | None = None, checkpoint: bool = False
@@ -180,8 +182,15 @@ class BeaconModel(nn.Module):
         if labels.shape != tokens.shape:
             raise BeaconError(f"Labels {tuple(labels.shape)} must have the shape of the tokens {tuple(tokens.shape)}.")
         n_tokens = tokens.shape[1]
-        # Nothing follows the last window: it needs no memory tokens, and no room for them.
-        self.check_length(self.empty(), n_tokens - 1, ratio_of)
+        check_length(
+            0,
+            0,
+            n_tokens,
+            window=self.window,
+            max_positions=self.max_positions,
+            ratio_of=ratio_of,
+            last_stays_open=True,
+        )
         targets = functional.pad(labels[:, 1:], (0, 1), value=NO_LABEL)
         read: Callable[..., tuple[Tensor, Kept, Kept]] = self._loss_of_window
         if checkpoint:

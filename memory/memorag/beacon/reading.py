@@ -34,7 +34,7 @@ class Reading:
         self._open_keys, self._open_values = memory.open_keys, memory.open_values
 
     def feed(self, tokens: Tensor) -> Tensor:
-        """Read (B, T) tokens, T at least 1. Gives the hidden state of the last one, (B, n_embd)."""
+        """Read (B, T) tokens, T at least 1. Gives the hidden state of the last one, (B, 1, n_embd)."""
         while True:
             room = self._model.window - self._open_tokens.shape[1]
             piece, tokens = tokens[:, :room], tokens[:, room:]
@@ -42,7 +42,7 @@ class Reading:
             self._open_tokens = torch.cat((self._open_tokens, piece), 1)
             hidden = self._extend(piece) if piece.shape[1] < room else self._close()
             if not tokens.shape[1]:
-                return hidden[:, -1]
+                return hidden[:, -1:]
 
     def memory(self) -> Memory:
         """All that was read until now. Reading on does not change it."""
