@@ -86,7 +86,7 @@ def write_tokens(
             if draw is None:
                 best, probabilities = reader.best_after([*unread, *draft], len(draft) + 1)
             else:
-                drawn, probability = draw(reader.logits_after(unread), tokens)
+                drawn, probability = draw(reader.logits_after(unread)[0], tokens)
                 best, probabilities = [drawn], [probability]
             if len(unread) == 1:
                 times.measured(1 + len(draft), reader.last_s)
@@ -164,7 +164,7 @@ class Spellings:
 
 
 def write_text(
-    tokens: Iterable[tuple[int, float]], bytes_of: Callable[[int], bytes], n_skipped_bytes: int = 0
+    tokens: Iterable[tuple[int, float | None]], bytes_of: Callable[[int], bytes], n_skipped_bytes: int = 0
 ) -> Iterator[Piece]:
     """Pieces of whole characters, every line break "\\n", without the first `n_skipped_bytes`.
 

@@ -56,6 +56,7 @@ class Kit:
     embedder: Embedder = field(default_factory=HashingEmbedder)
     kept: Kept = field(default_factory=KeptHere)
     count_tokens: Callable[[str], int] = estimate_tokens
+    reader: Accountant | None = None  # of long texts, where it is another model than the one that answers (MemoRAG)
 
     def count(self, text: str) -> int:
         """Tokens of a text, as the model counts that will read it; by `count_tokens` where there is none."""

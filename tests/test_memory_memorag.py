@@ -509,8 +509,8 @@ def test_kv_needs_a_model_in_this_process(scripted_chat: Any):
 
 
 def test_an_unknown_memory_is_named(scripted_chat: Any):
-    with pytest.raises(ValueError, match="kv, lite, api_full, api_gist"):
-        memorag(scripted_chat(script()), MemoRAGSettings(backend="beacon")).recall(WHO, ALL)
+    with pytest.raises(ValueError, match="kv, lite, api_full, api_gist, beacon"):
+        memorag(scripted_chat(script()), MemoRAGSettings(backend="kvv")).recall(WHO, ALL)
 
 
 # On disk.
@@ -594,5 +594,5 @@ def test_a_folder_that_is_not_whole_is_refused(scripted_chat: Any, tmp_path: Pat
         MemoRAG(kit_of(scripted_chat(script())), SIZE).load(tmp_path)
 
 
-def test_every_memory_of_the_paper_but_the_trained_one_is_there():
-    assert set(KINDS) == {"kv", "lite", "api_full", "api_gist"}
+def test_every_memory_of_the_paper_is_there():
+    assert set(KINDS) == {"kv", "lite", "api_full", "api_gist", "beacon"}

@@ -1,7 +1,7 @@
 """The memory of one long text that a model is asked about: as it read it, or in a much shorter version.
 
-Owns the protocol of memories and the four that any model can have. Knows no index: what a memory says is searched for
-elsewhere.
+Owns the protocol of memories, the four that any model can have, and the one of a model that was trained to have it.
+Knows no index: what a memory says is searched for elsewhere.
 
 | name       | the model has                          | for                                        |
 |------------|----------------------------------------|--------------------------------------------|
@@ -9,6 +9,7 @@ elsewhere.
 | `lite`     | gists of its pieces, kept where it can | texts longer than the window               |
 | `api_full` | the text, sent first with each question | a server, which may keep what stands first |
 | `api_gist` | gists, sent with each question         | a server, and texts longer than its window |
+| `beacon`   | a few keys and values for many tokens  | a model with beacon weights, see `beacon`  |
 """
 
 from __future__ import annotations
@@ -38,6 +39,16 @@ ANSWER_TOKENS = 128
 
 FEWEST_NEW_TOKENS = 32
 """With less nothing is said; the accountant then says that the question is too long."""
+
+
+_SHORT = "lite, which reads a short version"
+_INSTEAD = {"kv": f"{_SHORT}, or api_full, which sends the text with each question", "beacon": _SHORT}
+"""Of a text that cannot be kept."""
+
+_FITTING = (
+    "Choose beacon for a model with beacon weights (memory.beacon_model, or open_beacon in Python), kv for any other "
+    "in this process."
+)
 
 
 class MemoryBackend(Protocol):
@@ -99,6 +110,7 @@ KINDS = {
     "lite": Kind(has_gists=True, keeps=True),
     "api_full": Kind(has_gists=False, keeps=False),
     "api_gist": Kind(has_gists=True, keeps=False),
+    "beacon": Kind(has_gists=False, keeps=True, must_keep=True),
 }
 
 
@@ -106,7 +118,9 @@ def choose_kind(accountant: Accountant, n_tokens: int, language: Language) -> st
     """The memory for a text of so many tokens: whole where it fits, kept where the model is in this process."""
     keeper = keeper_of(accountant.model)
     fits = n_tokens <= text_room(accountant, language)
-    return ("kv" if fits else "lite") if keeper is not None else ("api_full" if fits else "api_gist")
+    if keeper is None:
+        return "api_full" if fits else "api_gist"
+    return ("beacon" if is_beacon(accountant.model) else "kv") if fits else "lite"
 
 
 def text_room(accountant: Accountant, language: Language) -> int:
@@ -119,6 +133,11 @@ def keeper_of(model: CodeModel) -> Keeper | None:
     """The model in this process that can keep what it read, if there is one and it chats."""
     inner = getattr(model, "inner", model)
     return inner if isinstance(inner, Keeper) and model.info.chats else None
+
+
+def is_beacon(model: CodeModel) -> bool:
+    """Whether a model keeps texts by beacon weights: in a fraction of its keys and values."""
+    return model.info.backend == "beacon"
 
 
 class PromptedMemory:
@@ -226,6 +245,10 @@ class PromptedMemory:
                 f"{self._accountant.model.info.name} is not a chat model in this process, and the memory {self.name} "
                 "keeps what such a model read. Choose api_full or api_gist, or open a local model."
             )
+        if self._must_keep and (self.name == "beacon") != is_beacon(self._accountant.model):
+            raise ModelError(
+                f"The memory {self.name} is none that {self._accountant.model.info.name} can have. {_FITTING}"
+            )
         if self._kept is None:
             self._check_window(messages)
             if self.name == "kv":
@@ -245,10 +268,7 @@ class PromptedMemory:
             raise ModelError(f"{saved} holds the memory of another text. Memorise this one again.")
         except CannotKeep as error:
             if self._must_keep:
-                raise ModelError(
-                    f"{error} Or choose the memory lite, which reads a short version, or api_full, which sends the "
-                    "text with each question."
-                ) from error
+                raise ModelError(f"{error} Or choose the memory {_INSTEAD[self.name]}.") from error
             return None
 
     def _check_window(self, messages: Sequence[Message]) -> None:

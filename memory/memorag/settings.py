@@ -14,7 +14,7 @@ Task = Literal["memorag", "qa", "summarize"]
 
 @dataclass(frozen=True, slots=True)
 class MemoRAGSettings:
-    backend: str = ""  # kv, lite, api_full or api_gist; empty takes the one that fits model and text
+    backend: str = ""  # one of `backends.KINDS`; empty takes the one that fits model and text
     task: Task = "memorag"  # of questions that do not say their own
     spans: bool = True
     surrogates: bool = True

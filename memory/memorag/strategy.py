@@ -42,8 +42,8 @@ PROMPT_TOKENS = 512
 class MemoRAG:
     """MemoRAG as a strategy. The text is everything that is remembered, and is read when it is first asked about.
 
-    `generator` answers; without one the model with the memory does, which then does not see the text. `memory` is one
-    of another kind than the settings know.
+    The kit's reader has the memory, or its model where it has no reader. `generator` answers; without one the kit's
+    model does, which then does not see the text. `memory` is one of another kind than the settings know.
     """
 
     def __init__(
@@ -57,8 +57,9 @@ class MemoRAG:
         self._kit = kit
         self._settings = settings or MemoRAGSettings()
         self._score = score or indexer()
-        self._accountant = None if kit.accountant is None else kit.accountant.speaking_for(self.name)
-        self._generator = generator.speaking_for(self.name) if generator is not None else self._accountant
+        reads, answers = kit.reader or kit.accountant, generator or kit.accountant or kit.reader
+        self._accountant = None if reads is None else reads.speaking_for(self.name)
+        self._generator = None if answers is None else answers.speaking_for(self.name)
         self._given = memory
         self._memory = memory
         self._memorized = ""  # the key of the text that the memory has

@@ -163,7 +163,7 @@ class BeaconModel(nn.Module):
         for _ in range(max_new_tokens):
             if stop():
                 return
-            token = choose(self.base.lm_head(reading.feed(tokens))[0])
+            token = choose(self.base.lm_head(reading.feed(tokens))[0, 0])
             if token in ends:
                 return
             yield token
