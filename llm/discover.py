@@ -71,10 +71,15 @@ def usual_places(environment: Mapping[str, str] = os.environ, home: Path | None 
             Path(environment.get("LLAMA_CACHE") or cache / "llama.cpp"),
             home / ".lmstudio" / "models",
             home / ".cache" / "lm-studio" / "models",
-            home / "models",
+            models_folder(home),
         ),
         ollama_models=Path(environment.get("OLLAMA_MODELS") or home / ".ollama" / "models"),
     )
+
+
+def models_folder(home: Path | None = None) -> Path:
+    """Where a user keeps models by hand, and where Weft puts one that comes as a file."""
+    return (Path.home() if home is None else home) / "models"
 
 
 def discover(places: Places | None = None) -> tuple[FoundModel, ...]:

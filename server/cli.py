@@ -157,9 +157,12 @@ def _parser() -> argparse.ArgumentParser:
     models.add_argument("--json", action="store_true", help="print JSON for machines")
     models.set_defaults(run=_models("list_models"))
     actions = models.add_subparsers(metavar="ACTION")
-    get = actions.add_parser("get", help="fetch a model from the hub; what was interrupted goes on")
+    get = actions.add_parser("get", help="fetch a model from the hub, or install a release of Weft's own model")
     get.add_argument(
-        "name", metavar="NAME", help="of the catalogue, or OWNER/NAME for safetensors, OWNER/NAME:FILE.gguf"
+        "name",
+        metavar="NAME",
+        help="of the catalogue, OWNER/NAME for safetensors, OWNER/NAME:FILE.gguf, or a release on this machine: "
+        "FILE.zip",
     )
     test = actions.add_parser("test", help="whether a model fills the middle, and how fast it is here")
     test.add_argument("name", metavar="NAME", nargs="?", help="as `weft models` lists it; default: those configured")

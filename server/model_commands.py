@@ -17,8 +17,9 @@ from typing import Any
 
 from ..llm import Cancel, ModelConfig, ModelError
 from ..llm.catalogue import CATALOGUE, CatalogueModel, find_in_catalogue
-from ..llm.discover import FoundModel, discover
+from ..llm.discover import FoundModel, discover, models_folder
 from ..llm.fetch import fetch_model
+from ..llm.release_file import archive_hash, install_release
 from .config import load_config, user_config_file
 from .config_file import CannotEdit, prefer_model
 from .model_check import ModelCheck, check_model
@@ -45,6 +46,8 @@ def list_models(options: argparse.Namespace) -> int:
 
 
 def get_model(options: argparse.Namespace) -> int:
+    if options.name.endswith(".zip"):
+        return _install(options.name, options)
     repository, file = _repository(options.name)
     terminal = Terminal(quiet=options.json)
     try:
@@ -54,12 +57,30 @@ def get_model(options: argparse.Namespace) -> int:
             )
     except ModelError as error:
         raise UserError(str(error)) from error
-    name = path.stem if file else repository
+    _say_what_next(terminal, options, path.stem if file else repository, path)
+    return 0
+
+
+def _install(name: str, options: argparse.Namespace) -> int:
+    if "://" in name:
+        raise UserError("Weft downloads from the hub only. Download the file yourself, then: weft models get FILE.zip")
+    archive, terminal = Path(name).expanduser(), Terminal(quiet=options.json)
+    try:
+        folder = install_release(archive, models_folder())
+    except ModelError as error:
+        raise UserError(str(error)) from error
+    # Whoever made the file made its manifest, too: only this, compared with what the publisher says, proves it.
+    if not options.json:
+        terminal.say(f"SHA-256 of {archive.name}: {archive_hash(archive)}")
+    _say_what_next(terminal, options, folder.name, folder)
+    return 0
+
+
+def _say_what_next(terminal: Terminal, options: argparse.Namespace, name: str, path: Path) -> None:
     if options.json:
         terminal.json({"name": name, "path": str(path)})
     else:
         terminal.say(f"{path}", f"Try it: weft models test {name}", f"Choose it: weft models use {name}")
-    return 0
 
 
 def test_models(options: argparse.Namespace) -> int:

@@ -78,6 +78,7 @@ def write_counter(path: Path, *, kind: str = "float", shape: Any = (1, 1, "past"
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory as `make tiny-model` writes it, with random weights and a tokenizer over bytes."""
     torch = pytest.importorskip("torch", reason="the export needs torch")
+    from weft.llm.training.eight_bits import rounded
     from weft.llm.training.export import export_onnx
     from weft.llm.training.model import PRESETS, SmallLlama
     from weft.llm.training.tokenizer import train_tokenizer
@@ -85,7 +86,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("exported")
     train_tokenizer(["def ret(x): return x"], 300).save(folder / "letters.json")
     torch.manual_seed(3)
-    export_onnx(SmallLlama(PRESETS["micro"]), folder / "letters.json", folder / "model")
+    export_onnx(rounded(SmallLlama(PRESETS["micro"])), folder / "letters.json", folder / "model")
     return folder / "model"
 
 
@@ -192,15 +193,27 @@ def test_tuning_changes_no_logits(exported):
     check_same(cold(engine, tokens(50)), before)
 
 
-def test_weights_in_eight_bits_are_near(exported, engine):
+def test_weights_in_eight_bits_are_the_same_weights(exported, engine):
     small = OnnxEngine(exported / "model_int8.onnx", context_tokens=256, threads=1)
-    ours, exact = cold(small, tokens(50))[0], cold(engine, tokens(50))[0]
-    assert np.corrcoef(ours, exact)[0, 1] > 0.95
+    assert small.is_exact()
+    check_same(cold(small, tokens(50)), cold(engine, tokens(50)))
 
 
-def test_rounding_to_eight_bits_is_found_out_and_said(exported, engine):
+def test_an_export_says_only_what_it_is_asked(engine):
+    cache = engine.new_cache()
+    assert engine.read(cache, tokens(50), 3).logits().shape == (3, engine.n_vocabulary)
+    assert engine.read(engine.new_cache(), tokens(50), 50).logits().shape == (50, engine.n_vocabulary)
+
+
+def test_rounding_to_eight_bits_is_found_out_and_said(exported, engine, tmp_path):
+    """Exports of other tools round activations, with one scale for all tokens of a call."""
+    pytest.importorskip("onnxruntime.quantization", reason="rounding needs onnxruntime's own tools")
+    from onnxruntime.quantization import quantize_dynamic
+
     assert engine.is_exact()
-    rounded = open_onnx(exported / "model_int8.onnx", settings=LocalSettings(), threads=1)
+    copied(exported, tmp_path, **SMALL)
+    quantize_dynamic(exported / "model.onnx", tmp_path / "model_int8.onnx")
+    rounded = open_onnx(tmp_path / "model_int8.onnx", settings=LocalSettings(), threads=1)
     exact = open_onnx(exported / "model.onnx", settings=LocalSettings(), threads=1)
     assert ROUNDED in rounded.info.notes
     assert ROUNDED not in exact.info.notes

@@ -16,6 +16,7 @@ for _name in ("torch", "tokenizers"):
 
 import torch  # noqa: E402
 from weft.llm.training import check, export  # noqa: E402
+from weft.llm.training.eight_bits import BLOCK, rounded  # noqa: E402
 from weft.llm.training.model import PRESETS, SmallLlama, count_parameters  # noqa: E402
 from weft.llm.training.recipe import RECIPES, SMOKE, Work  # noqa: E402
 from weft.llm.training.samples import Rows, SampleMix, read_rows, write_rows  # noqa: E402
@@ -216,10 +217,53 @@ def test_the_exports_of_one_model_agree(written, tmp_path):
         weight.data.mul_(4)  # spread out, so that no two tokens are nearly as likely
     export.export_all(model, written / "tokenizer.json", tmp_path, "micro")
     prompts = [tokenizer.encode("def add_1(left, right):\n    total"), tokenizer.encode("return total_7 + 12")]
-    found, missing = check.check_exports(model, tokenizer, tmp_path, "micro", prompts)
-    assert len(found) + len(missing) == 6
-    assert [agreement for agreement in found if not agreement.agrees] == []
-    assert {agreement.name for agreement in found} >= {"transformers", "onnx", "onnx int8"}
+    checked = check.check_exports(model, tokenizer, tmp_path, "micro", prompts)
+    assert len(checked.found) + len(checked.missing) == 7
+    assert [agreement for agreement in checked.found if not agreement.agrees] == []
+    exact = {agreement.name for agreement in checked.found if agreement.exact}
+    assert exact >= {"transformers", "onnx", "onnx int8"}
+    whole, small = ((tmp_path / "onnx" / f"model{name}.onnx").stat().st_size for name in ("", "_int8"))
+    assert small < whole / 2
+
+
+def test_rounded_weights_are_near_and_rounding_them_again_changes_nothing():
+    model = micro()
+    once = rounded(model)
+    twice = rounded(once)
+    for name, weight in model.named_parameters():
+        near = once.get_parameter(name)
+        assert torch.equal(near, twice.get_parameter(name)), name
+        if weight.dim() == 1:
+            assert torch.equal(near, weight), name
+            continue
+        blocks = weight.detach().reshape(-1, BLOCK)
+        steps = blocks.abs().amax(-1, keepdim=True) / 127
+        # Half a step, and what the scale loses in 16 bits.
+        assert ((near.detach().reshape(-1, BLOCK) - blocks).abs() <= 0.57 * steps).all(), name
+        assert not torch.equal(near, weight), name
+
+
+def test_the_files_in_eight_bits_hold_the_numbers_of_the_others(written, tmp_path):
+    for name in ("onnx", "onnxruntime", "gguf"):
+        pytest.importorskip(name, reason=f"needs {name}: pip install 'weft[train]'")
+    import gguf
+
+    shape = export.padded_shape(MICRO, TrainingTokenizer.load(written / "tokenizer.json"))
+    model = rounded(SmallLlama(shape))
+    export.export_gguf(model, written / "tokenizer.json", tmp_path / "m.gguf", "q8_0", "m")
+    tensors = {tensor.name: tensor for tensor in gguf.GGUFReader(tmp_path / "m.gguf").tensors}
+    for ours, theirs in (("model.embed_tokens", "token_embd"), ("model.layers.1.mlp.down_proj", "blk.1.ffn_down")):
+        stored = tensors[f"{theirs}.weight"]
+        assert stored.tensor_type == gguf.GGMLQuantizationType.Q8_0
+        numbers = gguf.dequantize(stored.data, stored.tensor_type)
+        assert np.array_equal(numbers, model.get_parameter(f"{ours}.weight").detach().numpy())
+
+
+def test_a_model_that_is_not_rounded_is_not_stored_in_eight_bits(written, tmp_path):
+    pytest.importorskip("onnx", reason="needs onnx: pip install 'weft[train]'")
+    with pytest.raises(ValueError, match="not rounded"):
+        export.export_onnx(micro(), written / "tokenizer.json", tmp_path)
+    assert not (tmp_path / "model_int8.onnx").exists()
 
 
 def test_a_wrong_export_is_noticed(written, tmp_path):

@@ -1,6 +1,6 @@
 """`python -m weft.llm.training STEP --out FOLDER`: the steps of `recipe.py` from a command line.
 
-Owns the options, and the settings of memory and threads that a run on a CPU wants.
+Owns the options.
 """
 
 from __future__ import annotations
@@ -15,14 +15,21 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from ..release_file import BadRelease, archive_hash
+from .cpu_settings import restart_with_cpu_settings
 from .recipe import RECIPES, Recipe, Work
+from .release import keep_checks, make_release
+from .same_text import fixed_prompts, keep_texts, repeat_texts
 
-STEPS = ("sources", "tokenizer", "rows", "train", "export", "check", "all")
-N_CHECKED_PROMPTS = 8
+STEPS = ("sources", "tokenizer", "rows", "train", "export", "check", "all", "release", "repeat")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parse(arguments)
+    if options.step == "repeat":
+        return _repeat(options.out)
+    if options.step == "release":
+        return _release(options)
     work = Work(options.out, _recipe(options))
     work.folder.mkdir(parents=True, exist_ok=True)
     whole = options.step == "all"
@@ -44,30 +51,63 @@ def _check(work: Work, options: argparse.Namespace) -> int:
     from .train import load_model
 
     model = load_model(work.checkpoint).eval()
-    prompts = [task.prompt for task in work.held_out_tasks(practice=True)[:N_CHECKED_PROMPTS]]
-    found, missing = check_exports(model, work.tokenizer, work.out, work.recipe.preset, prompts)
-    table, right = agreement_table(found, missing), all(agreement.agrees for agreement in found)
+    prompts = fixed_prompts(work.tokenizer)
+    checked = check_exports(model, work.tokenizer, work.out, work.recipe.preset, prompts)
+    table, agrees = agreement_table(checked), {agreement.name: agreement.agrees for agreement in checked.found}
     if options.llama_server:
         gguf = work.out / f"{work.recipe.preset}-f32.gguf"
         share, alike = check_server(options.llama_server, model, work.tokenizer, gguf, prompts)
         table += (
             f"\nllama-server on the f32 file: same greedy text {share:.0%}, same tokens {'yes' if alike else 'NO'}.\n"
         )
-        right = right and alike and share == 1.0
+        agrees["llama-server"] = alike and share == 1.0
     print(table)
     command = shlex.join(["python", "-m", "weft.llm.training", *sys.argv[1:]])
     work.write_card(command, date.today().isoformat(), table)
-    if not right:
+    keep_texts(work.out, checked.texts)
+    keep_checks(work.out, agrees, checked.missing)
+    if not all(agrees.values()):
         print("The exports do not agree with the trained model: see the table.", file=sys.stderr)
-    return 0 if right else 1
+    return 0 if all(agrees.values()) else 1
+
+
+def _release(options: argparse.Namespace) -> int:
+    name = options.name or f"weft-code-{_recipe(options).preset}-{date.today():%Y.%m}"
+    try:
+        path = make_release(options.out, name)
+    except BadRelease as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB, SHA-256 {archive_hash(path)}")
+    return 0
+
+
+def _repeat(folder: Path) -> int:
+    try:
+        pairs = repeat_texts(folder)
+    except OSError as error:
+        print(f"{folder} is no folder of a release: {error}", file=sys.stderr)
+        return 1
+    for then, now in pairs:
+        if then != now:
+            print(f"It wrote {then!r}; here it writes {now!r}.")
+    same = sum(then == now for then, now in pairs)
+    print(f"{same} of {len(pairs)} texts are the same.")
+    return 0 if same == len(pairs) else 1
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m weft.llm.training", description="Train a small code model.")
-    parser.add_argument("step", choices=STEPS, help="`all` does what is missing, then trains, exports and checks")
+    parser.add_argument(
+        "step",
+        choices=STEPS,
+        help="`all` does what is missing, then trains, exports and checks; `release` packs one file for users; "
+        "`repeat` writes a release's texts again",
+    )
     parser.add_argument(
         "--out", type=Path, required=True, help="the model's folder; what is made on the way is in work/"
     )
+    parser.add_argument("--name", help="of the release; weft-code-PRESET-YEAR.MONTH if not set")
     parser.add_argument("--recipe", choices=sorted(RECIPES), default="tiny")
     parser.add_argument("--preset", help="another size than the recipe's, a name in model.py")
     parser.add_argument("--tokens", type=int, help="to train on, if not as many as the recipe says")
@@ -123,22 +163,6 @@ def _machine(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-# glibc gives the memory of big activations back after each step and takes it again: 2 to 5 times slower. Waiting
-# threads that spin take the cores from those that work. Both are read before the program starts.
-_CPU_SETTINGS = {
-    "MALLOC_MMAP_MAX_": "0",
-    "MALLOC_TRIM_THRESHOLD_": "100000000000",
-    "MALLOC_TOP_PAD_": "536870912",
-    "OMP_WAIT_POLICY": "PASSIVE",
-}
-
-
-def _restart_with_cpu_settings() -> None:
-    missing = {name: value for name, value in _CPU_SETTINGS.items() if name not in os.environ}
-    if missing and sys.platform == "linux":
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, **missing})
-
-
 if __name__ == "__main__":
-    _restart_with_cpu_settings()
+    restart_with_cpu_settings()
     sys.exit(main())

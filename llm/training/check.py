@@ -1,6 +1,7 @@
-"""Do the exports say the same? Logits, greedy text and token numbers of each, against the model that was trained.
+"""Do the exports say the same? Logits, greedy text and token numbers of each, against the model that was exported.
 
-Owns the comparison and its limits. Every export is read by the library that will serve it, at one thread.
+Owns the comparison and its limits. That model is the trained one with its weights rounded to 8 bits; what rounding
+did stands in the table's first line. Every export is read by the library that will serve it, at one thread.
 What is not installed is named in the table, not passed over.
 """
 
@@ -22,17 +23,15 @@ from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .eight_bits import rounded
 from .export import GGUF_KINDS
 from .model import SmallLlama
+from .same_text import N_GREEDY_TOKENS, Logits, greedy
 from .tokenizer import TrainingTokenizer
-
-Logits = NDArray[np.float32]  # (T, vocabulary)
 
 # Where the weights are the same 32 bits only the order of sums differs.
 MOST_DIFFERENCE = 5e-3
-N_GREEDY_TOKENS = 24
 
 # What tokenizers disagree about, if they do: white space, digits, other scripts, half characters, contractions.
 AWKWARD_TEXTS = (
@@ -59,14 +58,14 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How an export compares with the trained model."""
+    """How an export compares with the model that was exported."""
 
     name: str
     difference: float  # the largest of any logit
     same_best: float  # share of tokens after which both put the same one first
     same_text: float  # share of prompts that both continue alike
     same_tokens: bool
-    exact: bool  # the same weights in 32 bits, so that it must agree
+    exact: bool  # it computes in 32 bits, so it must agree
 
     @property
     def agrees(self) -> bool:
@@ -74,14 +73,24 @@ class Agreement:
         return self.same_tokens and (right or not self.exact)
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check found."""
+
+    found: tuple[Agreement, ...]  # one for each export that can be read here
+    missing: tuple[str, ...]  # a line for each that can't
+    texts: tuple[str, ...]  # what the exported model wrote after each prompt
+
+
 def check_exports(
-    model: SmallLlama, tokenizer: TrainingTokenizer, out: Path, name: str, prompts: Sequence[Sequence[int]]
-) -> tuple[list[Agreement], list[str]]:
-    """One agreement for each export in `out` that can be read here, and a line for each that can't."""
+    trained: SmallLlama, tokenizer: TrainingTokenizer, out: Path, name: str, prompts: Sequence[Sequence[int]]
+) -> Checked:
+    """Every export in `out` against `trained` with its weights in 8 bits, and that against `trained` itself."""
+    model = rounded(trained)
     found, missing = [], []
     ours = [_torch_logits(model, prompt) for prompt in prompts]
-    texts = [_greedy(partial(_torch_logits, model), prompt, tokenizer.ends) for prompt in prompts]
-    for title, open_reader, exact in _readers(out, name):
+    texts = [greedy(partial(_torch_logits, model), prompt, tokenizer.ends) for prompt in prompts]
+    for title, open_reader, exact in (_unrounded(trained, tokenizer), *_readers(out, name)):
         try:
             reader = open_reader()
         except ImportError as error:
@@ -89,7 +98,7 @@ def check_exports(
             continue
         theirs = [reader.logits(prompt)[:, : model.shape.n_vocabulary] for prompt in prompts]
         best = [mine.argmax(-1) == other.argmax(-1) for mine, other in zip(ours, theirs, strict=True)]
-        their_texts = [_greedy(reader.logits, prompt, tokenizer.ends) for prompt in prompts]
+        their_texts = [greedy(reader.logits, prompt, tokenizer.ends) for prompt in prompts]
         found.append(
             Agreement(
                 title,
@@ -100,46 +109,61 @@ def check_exports(
                 exact,
             )
         )
-    return found, missing
+    return Checked(tuple(found), tuple(missing), tuple(map(tokenizer.decode, texts)))
 
 
 def check_server(
-    binary: Path, model: SmallLlama, tokenizer: TrainingTokenizer, gguf: Path, prompts: Sequence[Sequence[int]]
+    binary: Path, trained: SmallLlama, tokenizer: TrainingTokenizer, gguf: Path, prompts: Sequence[Sequence[int]]
 ) -> tuple[float, bool]:
     """Of a real llama-server on `gguf`: the share of prompts it continues alike, and whether it tokenizes alike."""
-    same = 0
+    model, same = rounded(trained), 0
     with _server(binary, gguf, model.shape.context_tokens) as ask:
         for prompt in prompts:
             body = {"prompt": list(prompt), "n_predict": N_GREEDY_TOKENS, "temperature": 0, "return_tokens": True}
             theirs = [token for token in ask("/completion", body)["tokens"] if token not in tokenizer.ends]
-            same += theirs == _greedy(partial(_torch_logits, model), prompt, tokenizer.ends)
+            same += theirs == greedy(partial(_torch_logits, model), prompt, tokenizer.ends)
         tokens = [ask("/tokenize", {"content": text, "parse_special": False})["tokens"] for text in AWKWARD_TEXTS]
     alike = all(theirs == tokenizer.encode(text) for theirs, text in zip(tokens, AWKWARD_TEXTS, strict=True))
     return same / max(1, len(prompts)), alike
 
 
-def agreement_table(found: Sequence[Agreement], missing: Sequence[str]) -> str:
+def agreement_table(checked: Checked) -> str:
     lines = [
         "| export | largest difference of a logit | same best token | same greedy text | same tokens | agrees |",
         "|---|---|---|---|---|---|",
     ]
-    for a in found:
+    for a in checked.found:
         words = "yes" if a.agrees else "NO"
-        verdict = words if a.exact else "fewer bits"
+        verdict = words if a.exact else "rounds otherwise"
         tokens = "yes" if a.same_tokens else "NO"
         lines.append(
             f"| {a.name} | {a.difference:.2g} | {a.same_best:.1%} | {a.same_text:.0%} | {tokens} | {verdict} |"
         )
-    return "\n".join([*lines, "", *(f"- {line}" for line in missing)]).rstrip() + "\n"
+    return "\n".join([*lines, "", *(f"- {line}" for line in checked.missing)]).rstrip() + "\n"
 
 
-def _readers(out: Path, name: str) -> Iterator[tuple[str, Callable[[], Reader], bool]]:
+Opening = tuple[str, Callable[[], Reader], bool]  # of a reader: its title, how to get it, and whether it is exact
+
+
+def _unrounded(trained: SmallLlama, tokenizer: TrainingTokenizer) -> Opening:
+    return "trained, not rounded", partial(_TrainedReader, trained, tokenizer), False
+
+
+def _readers(out: Path, name: str) -> Iterator[Opening]:
     yield "transformers", partial(_TransformersReader, out / "transformers"), True
     yield "onnx", partial(_OnnxReader, out / "onnx" / "model.onnx"), True
-    yield "onnx int8", partial(_OnnxReader, out / "onnx" / "model_int8.onnx"), False
+    yield "onnx int8", partial(_OnnxReader, out / "onnx" / "model_int8.onnx"), True
     for kind in GGUF_KINDS:
         path = out / f"{name}-{kind}.gguf"
         yield f"gguf {kind} (llama-cpp-python)", partial(_LlamaReader, path), kind == "f32"
+
+
+class _TrainedReader:
+    """The model before its weights were rounded."""
+
+    def __init__(self, trained: SmallLlama, tokenizer: TrainingTokenizer) -> None:
+        self.encode = tokenizer.encode
+        self.logits = partial(_torch_logits, trained)
 
 
 class _TransformersReader:
@@ -184,6 +208,7 @@ class _OnnxReader:
                 "input_ids": np.array([tokens[start:end]], np.int64),
                 "attention_mask": np.ones((1, end), np.int64),
                 "position_ids": np.arange(start, end, dtype=np.int64)[None],
+                "num_logits_to_keep": np.array(end - start, np.int64),
             }
             logits, *present = self._session.run(None, {**inputs, **past})
             past = dict(zip(past, present, strict=True))
@@ -216,17 +241,6 @@ def _torch_logits(model: SmallLlama, tokens: Sequence[int]) -> Logits:
     with torch.inference_mode():
         logits: Logits = model(torch.tensor([list(tokens)]))[0].numpy()
     return logits
-
-
-def _greedy(read: Callable[[Sequence[int]], Logits], prompt: Sequence[int], ends: frozenset[int]) -> list[int]:
-    """The slow way, each token from the whole text: no cache of any engine has a part in it."""
-    written: list[int] = []
-    while len(written) < N_GREEDY_TOKENS:
-        best = int(read([*prompt, *written])[-1].argmax())
-        if best in ends:
-            break
-        written.append(best)
-    return written
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """One set of weights in the three forms that backends read: a transformers directory, GGUF files, ONNX.
 
+The weights are rounded to 8 bits first, so every form holds the same numbers, however many bits it stores them in.
 Owns the names, layouts and settings of each form. Knows no training. `check.py` holds that the three agree.
 """
 
@@ -16,6 +17,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from .eight_bits import rounded, write_eight_bit_onnx
 from .model import KeysAndValues, ModelShape, SmallLlama
 from .tokenizer import END, FORMAT, LLAMA_CPP_PRE, PAD, TrainingTokenizer
 
@@ -26,7 +28,7 @@ ONNX_OPSET = 17
 
 def export_all(model: SmallLlama, tokenizer_file: Path, out: Path, name: str) -> None:
     """`out/transformers`, `out/onnx` and `out/NAME-KIND.gguf`."""
-    model = model.float().cpu().eval()
+    model = rounded(model.float().cpu().eval())
     export_transformers(model, tokenizer_file, out / "transformers")
     export_onnx(model, tokenizer_file, out / "onnx")
     for kind in GGUF_KINDS:
@@ -44,9 +46,10 @@ def export_transformers(model: SmallLlama, tokenizer_file: Path, folder: Path) -
 def export_onnx(model: SmallLlama, tokenizer_file: Path, folder: Path) -> None:
     """`model.onnx` in float32 and `model_int8.onnx` with weights in 8 bits, both with keys and values as inputs.
 
-    Inputs are `input_ids` (1, T), `attention_mask` (1, past + T), `position_ids` (1, T), all int64, and for each
-    layer i `past_key_values.i.key` and `.value` (1, kv heads, past, head dim) in float32. Outputs are `logits`
-    (1, T, vocabulary) and `present.i.key`, `present.i.value`.
+    Inputs are `input_ids` (1, T), `attention_mask` (1, past + T), `position_ids` (1, T), `num_logits_to_keep` (), all
+    int64, and for each layer i `past_key_values.i.key` and `.value` (1, kv heads, past, head dim) in float32. Outputs
+    are `logits` (1, num_logits_to_keep, vocabulary) of the last tokens, and `present.i.key`, `present.i.value`.
+    The two files say the same when the weights are `rounded`.
     """
     _write_config(model.shape, tokenizer_file, folder)
     n_layers = model.shape.n_layers
@@ -58,6 +61,7 @@ def export_onnx(model: SmallLlama, tokenizer_file: Path, folder: Path) -> None:
         torch.tensor([[1, 2, 3]]),
         torch.ones(1, 5, dtype=torch.int64),
         torch.tensor([[2, 3, 4]]),
+        torch.tensor(3),
         *[past] * (2 * n_layers),
     )
     torch.onnx.export(
@@ -66,24 +70,18 @@ def export_onnx(model: SmallLlama, tokenizer_file: Path, folder: Path) -> None:
         str(folder / "model.onnx"),
         dynamo=False,
         opset_version=ONNX_OPSET,
-        input_names=["input_ids", "attention_mask", "position_ids", *past_names],
+        input_names=["input_ids", "attention_mask", "position_ids", "num_logits_to_keep", *past_names],
         output_names=["logits", *present_names],
         dynamic_axes={
             "input_ids": {1: "length"},
             "attention_mask": {1: "total"},
             "position_ids": {1: "length"},
-            "logits": {1: "length"},
+            "logits": {1: "scored"},
             **{name: {2: "past"} for name in past_names},
             **{name: {2: "total"} for name in present_names},
         },
     )
-    quantization = import_module("onnxruntime.quantization")
-    quantization.quantize_dynamic(
-        str(folder / "model.onnx"),
-        str(folder / "model_int8.onnx"),
-        weight_type=quantization.QuantType.QInt8,
-        per_channel=True,
-    )
+    write_eight_bit_onnx(folder / "model.onnx", folder / "model_int8.onnx")
 
 
 def export_gguf(model: SmallLlama, tokenizer_file: Path, path: Path, kind: GgufKind, name: str) -> None:
@@ -138,9 +136,11 @@ class _FlatInputs(nn.Module):  # type: ignore[misc,unused-ignore]
         super().__init__()
         self.model = model
 
-    def forward(self, tokens: Tensor, mask: Tensor, positions: Tensor, *past: Tensor) -> tuple[Tensor, ...]:
+    def forward(
+        self, tokens: Tensor, mask: Tensor, positions: Tensor, n_scored: Tensor, *past: Tensor
+    ) -> tuple[Tensor, ...]:
         pairs: list[KeysAndValues] = list(zip(past[::2], past[1::2], strict=True))
-        logits, present = self.model.read(tokens, positions, pairs, mask)
+        logits, present = self.model.read(tokens, positions, pairs, mask, n_scored)
         return (logits, *(part for pair in present for part in pair))
 
 

@@ -159,9 +159,15 @@ class SmallLlama(nn.Module):
         return self._logits(x)
 
     def read(
-        self, tokens: Tensor, positions: Tensor, past: list[KeysAndValues], seen: Tensor | None = None
+        self,
+        tokens: Tensor,
+        positions: Tensor,
+        past: list[KeysAndValues],
+        seen: Tensor | None = None,
+        n_scored: Tensor | None = None,
     ) -> tuple[Tensor, list[KeysAndValues]]:
-        """Logits (1, T, vocabulary) of `tokens` (1, T) after the `past` of each layer, and the longer past.
+        """Logits (1, n_scored, vocabulary) of the last of `tokens` (1, T) after the `past` of each layer, and the
+        longer past. Of all tokens without `n_scored`, a number.
 
         `positions` (1, T) are those of the tokens in the text; `seen` (1, n_past + T) is 0 where nothing may look.
         Its plain twin is `forward` of the whole text.
@@ -173,12 +179,17 @@ class SmallLlama(nn.Module):
         mask = columns <= rows[:, None]  # (T, n_past + T)
         if seen is not None:
             mask = mask & (seen[0] > 0)
+        # As what is added: for a mask of yes and no the exporter writes a search for rows that see nothing, a sixth of
+        # the time of a long prompt. Every token sees itself.
+        mask = torch.where(mask, 0.0, -torch.inf)
         cos, sin = self.cos[positions[0]], self.sin[positions[0]]
         x = self.model.embed_tokens(tokens)
         present = []
         for layer, before in zip(self.model.layers, past, strict=True):
             x, now = layer(x, cos, sin, before, mask)
             present.append(now)
+        if n_scored is not None:
+            x = x[:, length - n_scored :]
         return self._logits(x), present
 
     def empty_past(self) -> list[KeysAndValues]:
