@@ -299,9 +299,9 @@ class Reader:
         """Append `tokens`; the best among `allowed` after the last, and its probability among all."""
         return self._read(tokens, 1, lambda scores: scores.best_of(0, allowed))
 
-    def logits_after(self, tokens: Sequence[int]) -> FloatArray:
-        """Append `tokens`; the logits of what follows the last, (n_vocabulary,)."""
-        return self._read(tokens, 1, lambda scores: scores.logits()[0])
+    def logits_after(self, tokens: Sequence[int], n_scored: int = 1) -> FloatArray:
+        """Append `tokens`; the logits of what follows each of the last `n_scored`, (n_scored, n_vocabulary)."""
+        return self._read(tokens, n_scored, lambda scores: scores.logits()[-n_scored:])
 
     def crop(self, n_tokens: int) -> None:
         """Forget all but the first `n_tokens`; where the engine can't, everything: `n_tokens` says what is left."""

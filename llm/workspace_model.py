@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
@@ -27,7 +28,7 @@ from .names import Names
 from .places import Floats, Indexed, Layer, OpenFile, Source
 from .protocol import Cancel, ChatRequest, CompletionRequest, ModelError, ModelInfo, Piece, Speed
 
-__all__ = ["DocumentTokens", "WorkspaceModel", "tokenise_document"]
+__all__ = ["Candidate", "DocumentTokens", "WorkspaceModel", "tokenise_document"]
 
 # Measured on the 1600 line tasks of benchmarks/repoeval; benchmarks/results/completion-log.md has what was tried.
 DEFAULT_THRESHOLD = 0.3  # shows 41 % of the lines, 54 % of those exact
@@ -44,6 +45,15 @@ NEAR_CHARS = 65_536  # how much of the open file around the cursor is looked at
 
 # Layers grow by this factor, so an edit rewrites few tokens and a lookup visits few layers.
 _LAYER_GROWTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way in which a line may go on, for whoever has more to judge it by."""
+
+    text: str
+    adapted: float = 0.0  # the probability by the evidence for its tokens; 0.0 where the search did not come to it
+    copied: float = 0.0  # that of the copied line, `COPY_TRUST` in it; 0.0 for all others
 
 
 class WorkspaceModel:
@@ -144,6 +154,25 @@ class WorkspaceModel:
                 return
             line_start, block_indent = "", len(line) - len(line.lstrip())
 
+    def candidates(self, request: CompletionRequest, n: int, cancel: Cancel) -> list[Candidate]:
+        """Up to `n` ways to end the cursor's line, the likeliest first, however unlikely; none twice."""
+        cursor = _Cursor.of(request)
+        scene = self._scene(request, cursor)
+        start = Hypothesis(scene.names.open_file.context, cursor.unfinished)
+        most_tokens, rest = request.max_new_tokens, cursor.rest_of_line
+        copied = self._copied_line(scene, start, most_tokens, rest, LEAST_LIKELY, cancel)
+        lines = [*self._adapted_lines(scene, start, most_tokens, rest, LEAST_LIKELY, cancel, n)]
+        found: dict[str, Candidate] = {}
+        for line, is_copied in (*((line, False) for line in lines), *([(copied, True)] if copied else ())):
+            text = line.text[len(cursor.unfinished) :].rstrip(" \t")
+            text = _before_any(_up_to(text, rest), request.stop)
+            before = found.get(text, Candidate(text))
+            if is_copied:
+                found[text] = replace(before, copied=line.probability)
+            elif text.strip():
+                found[text] = replace(before, adapted=max(before.adapted, line.probability))
+        return sorted(found.values(), key=lambda each: -max(each.adapted, each.copied))[:n]
+
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         raise ModelError("The workspace model does not chat. Configure a model that does.")
 
@@ -160,9 +189,10 @@ class WorkspaceModel:
         unfinished, n_left = cursor.unfinished, request.max_new_tokens
         while start is not None and n_left > 0:
             # A copy is quick to find, and a beginning that is less likely need not be followed.
-            copied = self._copied_line(scene, start, n_left, cursor.rest_of_line, cancel)
-            least = max(self._threshold, LEAST_LIKELY, copied.probability if copied else 0.0)
-            line = self._adapted_line(scene, start, n_left, cursor.rest_of_line, least, cancel) or copied
+            least = max(self._threshold, LEAST_LIKELY)
+            copied = self._copied_line(scene, start, n_left, cursor.rest_of_line, least, cancel)
+            least = copied.probability if copied else least
+            line = next(self._adapted_lines(scene, start, n_left, cursor.rest_of_line, least, cancel), copied)
             if line is None or line.probability < self._threshold:
                 return
             yield line.text[len(unfinished) :].rstrip(" \t"), line.probability
@@ -195,9 +225,9 @@ class WorkspaceModel:
                 hypothesis = hypothesis.followed_by(token, kinds)
 
     def _copied_line(
-        self, scene: Scene, start: Hypothesis, most_tokens: int, rest_of_line: str, cancel: Cancel
+        self, scene: Scene, start: Hypothesis, most_tokens: int, rest_of_line: str, least: float, cancel: Cancel
     ) -> _Line | None:
-        """The line that places with the longest equal context write; None when unsure of it or when it is a comment."""
+        """The line that places with the longest equal context write; None for a comment, and for less than `least`."""
         hypothesis, probability, n_tokens = start, COPY_TRUST, 0
         while n_tokens < most_tokens and not cancel.cancelled:
             hypothesis = with_equal(scene, hypothesis)
@@ -206,7 +236,7 @@ class WorkspaceModel:
                 return None
             token, share = found
             probability *= share
-            if probability < max(self._threshold, LEAST_LIKELY):
+            if probability < least:
                 return None
             following = hypothesis.followed_by(token, self._vocabulary.kinds)
             starts_line = begins_line(scene, hypothesis)
@@ -217,41 +247,55 @@ class WorkspaceModel:
             hypothesis, n_tokens = following, n_tokens + 1
         return None if cancel.cancelled else self._line(hypothesis, probability, BOUNDARY, hypothesis, "")
 
-    def _adapted_line(
-        self, scene: Scene, start: Hypothesis, most_tokens: int, rest_of_line: str, least: float, cancel: Cancel
-    ) -> _Line | None:
-        """The line with the highest product of probabilities that goes on to `rest_of_line`.
+    def _adapted_lines(
+        self,
+        scene: Scene,
+        start: Hypothesis,
+        most_tokens: int,
+        rest_of_line: str,
+        least: float,
+        cancel: Cancel,
+        n_wanted: int = 1,
+    ) -> Iterator[_Line]:
+        """Lines with the highest product of probabilities that go on to `rest_of_line`, the first one first.
 
-        None when that is not more than `least`, when nothing speaks for any, and when cancelled.
+        None of `least` or less, none when nothing speaks for any, and none more when cancelled. After some work only
+        the best beginning is followed, and for each further one of `n_wanted` lines the best of those left aside.
         """
         order = count()
         # By how unlikely they are. Where a beginning is followed is looked up only when its turn comes.
         waiting = [_Beginning(0.0, next(order), start, None)]
-        n_steps = 0
-        while waiting and not cancel.cancelled:
-            best = heappop(waiting)
+        aside: list[_Beginning] = []
+        n_steps = n_found = 0
+        while (waiting or aside) and not cancel.cancelled:
+            best = heappop(waiting or aside)
             probability = math.exp(-best.unlikely)
             if probability <= least:
-                return None
-            hypothesis = best.hypothesis
+                waiting.clear()  # the others are no likelier
+                continue
+            following = best.hypothesis
             if best.token is not None:
-                following = hypothesis.followed_by(best.token, self._vocabulary.kinds)
-                if best.ends_line:
-                    line = self._line(hypothesis, probability, best.token, following, rest_of_line)
-                    if line is None:
-                        continue
-                    return line
-                hypothesis = following
-            if len(hypothesis.line) - len(start.line) >= most_tokens:
-                return self._line(hypothesis, probability, BOUNDARY, hypothesis, "")
-            n_steps += 1
-            if n_steps > MOST_STEPS:
-                waiting.clear()
-            hypothesis = with_alike(scene, with_equal(scene, hypothesis))
-            for token, share, ends_line in self._ways_on(scene, hypothesis, BRANCHES if n_steps < MOST_STEPS else 1):
-                unlikely = best.unlikely - math.log(max(share, LEAST_LIKELY))
-                heappush(waiting, _Beginning(unlikely, next(order), hypothesis, token, ends_line))
-        return None
+                following = following.followed_by(best.token, self._vocabulary.kinds)
+            if best.token is not None and best.ends_line:
+                line = self._line(best.hypothesis, probability, best.token, following, rest_of_line)
+            elif len(following.line) - len(start.line) >= most_tokens:
+                line = self._line(following, probability, BOUNDARY, following, "")
+            else:
+                n_steps += 1
+                if n_steps > MOST_STEPS:
+                    for beginning in waiting if n_wanted > 1 else ():
+                        heappush(aside, beginning)
+                    waiting.clear()
+                following = with_alike(scene, with_equal(scene, following))
+                for token, share, ends_line in self._ways_on(scene, following, BRANCHES if n_steps < MOST_STEPS else 1):
+                    unlikely = best.unlikely - math.log(max(share, LEAST_LIKELY))
+                    heappush(waiting, _Beginning(unlikely, next(order), following, token, ends_line))
+                continue
+            if line is not None:
+                yield line
+                n_found += 1
+            if n_found == n_wanted:
+                return
 
     def _line(
         self, hypothesis: Hypothesis, probability: float, end: int, following: Hypothesis, rest_of_line: str

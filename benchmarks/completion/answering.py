@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
-from ...llm import CodeModel
+from ...llm import CodeModel, CompletionRequest
+from ...retrieval import RankedFragment, RetrievalOptions
 from ...server.analysis import analyse
 from ...server.completion import Cursor
 from ...server.completion.asking import request_for, retrieve_at
@@ -139,22 +140,33 @@ def _asked(loop: Loop, setting: Setting, task: Task, source: SourceFile) -> Roun
     return best_of(done, lambda each: score_completion(task.ground_truth, each.written.text).edit_similarity)
 
 
+def asked_at(repository: Repository, task: Task, model: CodeModel) -> CompletionRequest:
+    """What `model` is asked for a line task as the server would ask it."""
+    snapshot, cursor = repository.snapshot, cursor_of(task, repository.sources[task.path], suffix=False)
+    loop = Loop(snapshot, model, cursor, Config(), RetrievalOptions(), single_line=True)
+    return _request(loop, retrieve_at(snapshot, cursor, loop.retrieval).fragments)
+
+
 def _as_server(loop: Loop) -> Round:
     found = retrieve_at(loop.snapshot, loop.cursor, loop.retrieval)
+    assert loop.stopping is not None
+    written = write(loop.model, _request(loop, found.fragments), loop.stopping(), loop.cancel)
+    return Round(None, found.fragments, written)
+
+
+def _request(loop: Loop, fragments: Iterable[RankedFragment]) -> CompletionRequest:
     request = request_for(
         loop.snapshot,
         loop.cursor,
         loop.config,
-        found.fragments,
+        fragments,
         loop.model,
         single_line=loop.single_line,
         max_new_tokens=loop.max_new_tokens,
         cancel=loop.cancel,
     )
     # Models keep the order of blocks that the last prompt for a file had; here no task may depend on another.
-    request = replace(request, in_score_order=True)
-    assert loop.stopping is not None
-    return Round(None, found.fragments, write(loop.model, request, loop.stopping(), loop.cancel))
+    return replace(request, in_score_order=True)
 
 
 def _stopped(loop: Loop, done: Round) -> Round:

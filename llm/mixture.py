@@ -1,0 +1,178 @@
+"""The workspace's model and a neural one together: the first knows the repository, the second how code reads.
+
+Owns which lines stand for choice and the rule that picks one. The workspace model proposes its likeliest lines, the
+neural model its own; the neural model says how likely it takes each, and a fitted rule weighs what both say and gives
+the probability that the line is right. Knows no engine and no evidence: both models are asked.
+
+The rule is a conditional choice between the lines and "none of them is right". Its numbers are in `mixture.json`,
+fitted by `weft.benchmarks.completion.fit_mixture` on packages that are neither in the benchmark nor in what our own
+model learns from.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .decoding import Report
+from .local_model import LocalModel
+from .protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, Piece, Speed
+from .scoring import LineScore
+from .workspace_model import Candidate, WorkspaceModel
+
+WEIGHTS_FILE = Path(__file__).with_name("mixture.json")
+
+MOST_CANDIDATES = 8  # of the workspace model
+MOST_NEW_TOKENS = 48  # of the neural model's line: longer ones are hardly ever right
+
+FEATURES = (
+    "any", "adapted", "log adapted", "below the best adapted", "copied", "log copied",
+    "first of the workspace", "written by the neural model", "written by both",
+    "log neural", "below the best neural", "neural share", "log neural a token", "log neural end",
+    "log length", "brackets close",
+)  # fmt: skip
+"""What the rule knows of a line, in the order of the weights."""
+
+_LEAST_LOG = -20.0
+
+Features = NDArray[np.float64]  # (n_ways, len(FEATURES))
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One line that may be offered, and what each model says of it."""
+
+    text: str
+    candidate: Candidate | None  # the workspace model's, None when the neural model alone wrote it
+    is_first: bool  # what the workspace model would offer
+    is_written: bool  # what the neural model writes by itself
+    score: LineScore
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """Scores of ways: `linear @ x + output @ tanh(x @ hidden + bias)`; that no way is right has the score 0."""
+
+    linear: Features  # (n_features,)
+    hidden: Features  # (n_features, n_hidden)
+    bias: Features  # (n_hidden,)
+    output: Features  # (n_hidden,)
+
+    def probabilities(self, features: Features) -> Features:
+        """Of each way that it is the right one. With the rest, for none, they sum to 1."""
+        scores = features @ self.linear + np.tanh(features @ self.hidden + self.bias) @ self.output
+        most = max(0.0, float(scores.max()))
+        shares: Features = np.exp(scores - most)
+        shares /= shares.sum() + math.exp(-most)
+        return shares
+
+    @classmethod
+    def of(cls, weights: Mapping[str, Sequence[float]]) -> Rule:
+        """From the file's form: by the name of a feature its weights, the linear one first."""
+        table = np.array([weights[name] for name in FEATURES])
+        return cls(table[:, 0], table[:, 1:], np.array(weights["bias"]), np.array(weights["output"]))
+
+
+@cache
+def fitted_rule() -> Rule:
+    """The rule that is shipped."""
+    return Rule.of(json.loads(WEIGHTS_FILE.read_text(encoding="utf-8")))
+
+
+class MixedModel:
+    """A `CodeModel` that completes one line. Several lines are left to the workspace model.
+
+    Holds nothing of its own, so it may be made for one request; `close` closes neither model.
+    """
+
+    def __init__(self, workspace: WorkspaceModel, neural: LocalModel) -> None:
+        self._workspace = workspace
+        self._neural = neural
+
+    @property
+    def info(self) -> ModelInfo:
+        return replace(self._neural.info, name=f"workspace and {self._neural.info.name}", backend="mixture")
+
+    @property
+    def speed(self) -> Speed:
+        return self._neural.speed
+
+    @property
+    def last_report(self) -> Report | None:
+        """What the neural model's own line took."""
+        return self._neural.last_report
+
+    def prepare(self, cancel: Cancel) -> None:
+        self._neural.prepare(cancel)
+
+    def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
+        self._neural.warm(request, cancel)
+
+    def count_tokens(self, text: str) -> int:
+        return self._neural.count_tokens(text)
+
+    def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
+        """Yield the line with the highest probability as one piece, however unlikely. Raises ModelError."""
+        if not request.single_line:
+            yield from self._workspace.stream(request, cancel)
+            return
+        ways = self.ways(request, cancel)
+        if ways and not cancel.cancelled:
+            probabilities = fitted_rule().probabilities(features_of(ways))
+            best = int(probabilities.argmax())
+            yield Piece(ways[best].text, float(probabilities[best]))
+
+    def ways(self, request: CompletionRequest, cancel: Cancel) -> list[Way]:
+        """The lines among which one is chosen. Empty when nothing can be said, and when cancelled."""
+        candidates = {each.text: each for each in self._workspace.candidates(request, MOST_CANDIDATES, cancel)}
+        asked = replace(request, max_new_tokens=min(request.max_new_tokens, MOST_NEW_TOKENS))
+        written = "".join(piece.text for piece in self._neural.stream(asked, cancel)).rstrip()
+        texts = list(dict.fromkeys([*candidates, *([written] if written else ())]))
+        scores = self._neural.score(asked, texts, cancel) if texts else []
+        first = next(iter(candidates), None)
+        # No scores: cancelled, or without memory for the prompt.
+        return [
+            Way(text, candidates.get(text), text == first, text == written, score)
+            for text, score in zip(texts, scores, strict=False)
+        ]
+
+    def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
+        return self._neural.chat(request, cancel)
+
+    def close(self) -> None:
+        """Whoever opened the models closes them."""
+
+
+def features_of(ways: Sequence[Way]) -> Features:
+    """A row for each way; at least one is given."""
+    adapted = [_log(way.candidate.adapted if way.candidate else 0.0) for way in ways]
+    best_neural = max(way.score.log_probability for way in ways)
+    return np.array([_features(way, max(adapted), best_neural) for way in ways])
+
+
+def _features(way: Way, best_adapted: float, best_neural: float) -> list[float]:
+    adapted = way.candidate.adapted if way.candidate else 0.0
+    copied = way.candidate.copied if way.candidate else 0.0
+    neural, score = max(way.score.log_probability, 3 * _LEAST_LOG), way.score
+    return [
+        1.0, float(adapted > 0), _log(adapted), _log(adapted) - best_adapted, float(copied > 0), _log(copied),
+        float(way.is_first), float(way.is_written), float(way.is_written and way.candidate is not None),
+        neural, max(score.log_probability - best_neural, _LEAST_LOG), math.exp(score.log_probability),
+        score.log_probability / score.n_tokens, max(score.log_end, _LEAST_LOG),
+        math.log(len(way.text.strip()) + 1), float(_closes(way.text)),
+    ]  # fmt: skip
+
+
+def _log(probability: float) -> float:
+    return max(math.log(probability), _LEAST_LOG) if probability > 0 else _LEAST_LOG
+
+
+def _closes(text: str) -> bool:
+    return all(text.count(opening) == text.count(closing) for opening, closing in ("()", "[]", "{}"))
