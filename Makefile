@@ -4,7 +4,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow test-local test-servers llm-servers tiny-model editors vsix editors-demo fuzz check clean
+.PHONY: demo test test-slow test-local test-servers llm-servers tiny-model train-smoke editors vsix editors-demo fuzz \
+	check clean
 
 demo: .venv/base
 	$(BIN)/weft complete docs/demo.py:9
@@ -26,6 +27,10 @@ TRAIN_S ?= 230
 tiny-model: .venv/train
 	$(BIN)/python -m weft.llm.training all --recipe tiny --seconds $(TRAIN_S) --out .tiny-model \
 		$(if $(wildcard .llm-servers/bin/llama-server),--llama-server .llm-servers/bin/llama-server)
+
+# Both trainers end to end on something tiny, in two minutes on two cores; a test of `make test-local` runs the same.
+train-smoke: .venv/train
+	$(BIN)/python tests/train_smoke.py
 
 # Model servers for real. The first time llama.cpp is built, which takes minutes and a C++ compiler.
 llm-servers: .venv/dev

@@ -248,8 +248,12 @@ def test_a_run_that_was_stopped_ends_with_the_weights_it_would_have_had(base: Pa
     train(whole, texts, RECIPE, tmp_path / "whole")
 
     def stop(model: BeaconModel) -> dict[str, float]:
-        raise KeyboardInterrupt
+        if log_of(tmp_path / "stopped")[1:]:
+            raise KeyboardInterrupt
+        return {}
 
+    (tmp_path / "stopped").mkdir()
+    (tmp_path / "stopped" / "log.jsonl").touch()
     with pytest.raises(KeyboardInterrupt):
         train(wrapped(base), texts, RECIPE, tmp_path / "stopped", stop, Every(checkpoint=2, evaluate=3))
     assert log_of(tmp_path / "stopped")[-1]["step"] == 3  # and step 2 is kept

@@ -300,15 +300,3 @@ def test_two_processes_train_one_model(written, tmp_path):
     assert done.returncode == 0, done.stderr[-5000:]
     last = log_of(work.folder)[-1]
     assert last["processes"] == 2 and last["tokens"] == 2 * last["step"] * SMOKE.batch_tokens <= 5000
-
-
-@pytest.mark.slow
-def test_every_step_of_a_recipe_from_this_environments_sources_to_a_card(tmp_path):
-    for name in ("transformers", "onnx", "onnxruntime", "gguf", "safetensors"):
-        pytest.importorskip(name, reason=f"needs {name}: pip install 'weft[train]'")
-    command = [sys.executable, "-m", "weft.llm.training", "all", "--recipe=smoke", f"--out={tmp_path}", "--threads=1"]
-    subprocess.run(command, check=True, capture_output=True, timeout=600)
-    card = (tmp_path / "card.md").read_text()
-    assert "| transformers |" in card and "NO" not in card.partition("Do the exports agree")[2]
-    assert "| python |" in (tmp_path / "licences.md").read_text()
-    assert {path.name for path in (tmp_path / "onnx").glob("*.onnx")} == {"model.onnx", "model_int8.onnx"}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from .texts import Text, Texts, UnusableData, write_texts
 
 if TYPE_CHECKING:
     from ..model import BeaconModel
-    from .train import Every
+    from .train import Evaluate, Every
 
 MakeTexts = Callable[[Sequence[Path], Reading, Recipe, Counts], Iterator[Text]]
 
@@ -57,16 +58,15 @@ class Stage:
         from ..checkpoint import save_beacon
         from .train import held_out_loss, train
 
-        reading = Reading(self.base)
+        reading, recipe = Reading(self.base), self.recipe
         texts = self._texts("texts", data, reading)
-        unseen = self._texts("held-out", held_out, reading) if held_out else None
+        evaluate: Evaluate | None = None
+        if held_out:
+            unseen = self._texts("held-out", held_out, reading)
+            evaluate = partial(held_out_loss, texts=unseen, ratios=recipe.ratios, bf16=recipe.bf16)
         model = self._model()
-
-        def evaluate(model: BeaconModel) -> Mapping[str, float]:
-            return held_out_loss(model, unseen, self.recipe.ratios, bf16=self.recipe.bf16) if unseen else {}
-
-        last = train(model, texts, self.recipe, self.out / "work", evaluate, every)
-        save_beacon(model, self.out, self.recipe.ratios)
+        last = train(model, texts, recipe, self.out / "work", evaluate, every)
+        save_beacon(model, self.out, recipe.ratios)
         return last
 
     def _texts(self, name: str, paths: Sequence[Path], reading: Reading) -> Texts:

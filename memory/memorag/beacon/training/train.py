@@ -47,10 +47,10 @@ def train(
     texts: Texts,
     recipe: Recipe,
     folder: Path,
-    evaluate: Evaluate = lambda model: {},
+    evaluate: Evaluate | None = None,
     every: Every = Every(),
 ) -> dict[str, Any]:
-    """Train the beacon parameters in place, in float32; the last line of the log.
+    """Train the beacon parameters in place, in float32; the last line of the log. It is evaluated before and after.
 
     `folder` gets `checkpoint.pt` and `log.jsonl`, and is gone on from. Raises UnusableData without texts, for the
     checkpoint of another run, for another window, and when a gradient is no number.
@@ -62,6 +62,8 @@ def train(
     run = _Run(model, texts, recipe)
     run.load(folder / "checkpoint.pt")
     folder.mkdir(parents=True, exist_ok=True)
+    if evaluate and not run.step:
+        _log(folder, {"step": 0, **evaluate(model)})
     losses = list[Tensor]()
     started, logged_at, logged_tokens = time.perf_counter() - run.seconds, time.perf_counter(), run.tokens
     while run.step < run.steps:
@@ -77,19 +79,21 @@ def train(
                     "of": run.steps,
                     "tokens": run.tokens,
                     "loss": round(float(torch.stack(losses).mean()), 4),
-                    "rate": rate,
+                    "rate": float(f"{rate:.4g}"),
                     "tokens_per_s": round((run.tokens - logged_tokens) / (now - logged_at)),
                     "seconds": round(run.seconds, 1),
                 },
             )
             losses.clear()
             logged_at, logged_tokens = now, run.tokens
-        if _is_due(run.step, every.evaluate):
+        if evaluate and _is_due(run.step, every.evaluate):
             _log(folder, {"step": run.step, **evaluate(model)})
         if _is_due(run.step, every.checkpoint):
             run.save(folder / "checkpoint.pt")
     run.save(folder / "checkpoint.pt")
-    last = {"step": run.step, "tokens": run.tokens, "train_seconds": round(run.seconds, 1), **evaluate(model)}
+    last = {"step": run.step, "tokens": run.tokens, "train_seconds": round(run.seconds, 1)}
+    if evaluate:
+        last |= evaluate(model)
     _log(folder, last)
     return last
 
