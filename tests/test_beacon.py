@@ -345,7 +345,6 @@ def test_gradients_flow_through_memory_and_only_beacon_weights_change(wrapped, k
         # Behind the last layer's attention nobody looks at a memory token, so its query is never asked.
         learns = name in beacon and "layers.1.self_attn.beacon_q" not in name
         assert (weight.grad is not None and bool(weight.grad.abs().max() > 0)) == learns, name
-        # A bias of all keys moves every score alike, but for the turning: it learns little, and not nothing.
         assert torch.equal(weight.detach(), before[name]) == (not learns), name
 
 

@@ -143,9 +143,9 @@ def _check_names(base: Any, given: Mapping[str, Tensor]) -> None:
             f"embedding, for the {base.config.num_hidden_layers} layers of its base. Take a checkpoint of this form, "
             "and its own base model."
         )
-    # A projection that was not trained is in no layer; one that is in some must be in all of them.
-    trained = {name.rpartition("self_attn.")[2] for name in given} | {_EMBEDDING}
-    if lacking := sorted(name for name in wanted if name.rpartition("self_attn.")[2] in trained and name not in given):
+    # A projection that was not trained is in no layer; one that is in some must be in all of them, and whole.
+    trained = {_part(name) for name in (*given, _EMBEDDING)}
+    if lacking := sorted(name for name in wanted if _part(name) in trained and name not in given):
         raise BeaconError(f"The checkpoint lacks {lacking[0]}. Download it again, or take one with a beacon memory.")
     for name, weight in given.items():
         if tuple(weight.shape) != wanted[name]:
@@ -156,6 +156,11 @@ def _check_names(base: Any, given: Mapping[str, Tensor]) -> None:
 
 
 _EMBEDDING = "model.beacon_embed_tokens.weight"
+
+
+def _part(name: str) -> str:
+    """The projection, or the embedding, that a parameter is of."""
+    return name.split(".")[-2]
 
 
 def _wanted_shapes(base: Any) -> dict[str, tuple[int, ...]]:
