@@ -130,10 +130,11 @@ def _asked(loop: Loop, setting: Setting, task: Task, source: SourceFile) -> Roun
     """What the setting's way to ask comes to, cut as the engine would have stopped it."""
     if setting.way == "server":
         return _as_server(loop)
+    if setting.way == "oracle":
+        # Nobody asks for the lines that follow: it may end where it would be cut.
+        return oracle(replace(loop, single_line=False), source.text[task.prefix_end + task.col :])
     # The rounds ask for the lines that follow too, as RepoCoder's do.
     writing_on = replace(loop, stopping=None, single_line=False)
-    if setting.way == "oracle":
-        return _stopped(loop, oracle(writing_on, source.text[task.prefix_end + task.col :]))
     done = [_stopped(loop, each) for each in rounds(writing_on, setting.n_rounds)]
     if setting.way == "rounds":
         return done[-1]

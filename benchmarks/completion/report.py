@@ -43,31 +43,49 @@ class Results:
         return figures.by_setting((row for row in self.rows if row.kind == kind), self.settings)
 
 
-def report(results: Results, against: str) -> str:
-    """Markdown: for each kind of task a table over all repositories and one by repository, and the calibration."""
+def report(results: Results, against: str, other: Results | None = None) -> str:
+    """Markdown: for each kind of task a table over all repositories and one by repository, and the calibration.
+
+    Differences are those to the setting `against`, of the model `other` where it is given.
+    """
     parts = [f"## {results.title}"]
+    whose = f"{against} of {shown_name(other.model.spelling)}" if other else against
     for kind, title in KINDS.items():
-        settings = results.of(kind)
+        settings, theirs = _compared(results, against, other, kind)
         if settings:
             first = next(iter(settings.values()))
             n_unique = sum(row.unique for row in first)
             parts.append(
                 f"### {title}\n\nTasks: {len(first)}, of these {n_unique} lines that stand nowhere else. Repositories: "
-                f"{len(figures.by_repository(first))}. In brackets the 95 % interval of the difference to {against}."
+                f"{len(figures.by_repository(first))}. In brackets the 95 % interval of the difference to {whose}."
             )
-            parts.append(_table(_HEAD, ([name, *_cells(rows, settings[against])] for name, rows in settings.items())))
+            parts.append(_table(_HEAD, ([name, *_cells(rows, theirs)] for name, rows in settings.items())))
             parts.append(f"EM / ES by repository.\n\n{_by_repository(settings)}")
             parts.append(_calibration(settings))
     return "\n\n".join(part for part in parts if part)
 
 
-def summary(results: Results, against: str) -> dict[str, object]:
+def summary(results: Results, against: str, other: Results | None = None) -> dict[str, object]:
     """The same figures for machines."""
     found: dict[str, object] = {"model": shown_name(results.model.spelling), "suffix": results.suffix}
+    if other:
+        found["against"] = shown_name(other.model.spelling)
     for kind in KINDS:
-        settings = results.of(kind)
-        found[kind] = {name: _figures(rows, settings[against]) for name, rows in settings.items()}
+        settings, theirs = _compared(results, against, other, kind)
+        found[kind] = {name: _figures(rows, theirs) for name, rows in settings.items()}
     return found
+
+
+def _compared(
+    results: Results, against: str, other: Results | None, kind: str
+) -> tuple[dict[str, list[Row]], Sequence[Row]]:
+    """Rows by setting and those that they are compared with, of tasks that all of them have an answer to."""
+    settings = results.of(kind)
+    if other is None or not settings:
+        return settings, settings.get(against, ())
+    theirs = {row.task_id: row for row in other.of(kind).get(against, ())}
+    common = {name: [row for row in rows if row.task_id in theirs] for name, rows in settings.items()}
+    return (common, [theirs[row.task_id] for row in common[against]]) if common[against] else ({}, ())
 
 
 def machine(words: str = "") -> dict[str, object]:
@@ -133,7 +151,7 @@ def _with_interval(rows: Sequence[Row], against: Sequence[Row], value: Value) ->
     if not rows:
         return "-"
     cell = f"{mean(map(value, rows)):.1f}"
-    if rows and rows[0].setting != against[0].setting:
+    if rows != against:
         low, high = figures.interval(rows, value, against)
         cell += f" [{low:+.1f}, {high:+.1f}]"
     return cell

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...llm import ModelError
-from ...server.model_spelling import SPELLINGS, spelled_model
+from ...server.model_spelling import SPELLINGS
 from ...server.outcome import CANNOT_BE_DONE, INTERRUPTED, UserError
 from ..repoeval.archives import ArchiveError
 from ..repoeval.run import DEFAULT_WORK, limited, trees
@@ -40,6 +40,8 @@ from .work import ModelAsked, Way, Work, here, in_processes, on_ray
 SAY_EVERY_S = 10.0
 """How often a run says how far it is."""
 
+_SPELLINGS = f"{SPELLINGS}; mixture=DIRECTORY, the workspace model and the ONNX model there together"
+
 RESULTS = Path(__file__).parent.parent / "results"
 
 
@@ -56,8 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("Interrupted; the same command goes on from here.", file=sys.stderr)
         return INTERRUPTED
-    text = "\n\n".join(report(result, options.against) for result in results)
-    measured = {**machine(options.machine), "models": [summary(result, options.against) for result in results]}
+    other = next((result for result in results if result.model.spelling == options.against_model), None)
+    text = "\n\n".join(report(result, options.against, other) for result in results)
+    measured = {**machine(options.machine), "models": [summary(result, options.against, other) for result in results]}
     line = json.dumps(measured, sort_keys=True)
     print(text)
     print(line)
@@ -80,12 +83,13 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--repos", nargs="+", metavar="REPO", help="parts of repository names; all by default")
     parser.add_argument("--tasks", nargs="+", choices=KINDS, default=list(KINDS), help="line, begun (in a line), api")
     parser.add_argument("--limit", type=int, help="tasks of each kind per repository, spread over its files")
-    parser.add_argument("--model", nargs="+", default=["workspace"], metavar="BACKEND[=WHERE]", help=SPELLINGS)
+    parser.add_argument("--model", nargs="+", default=["workspace"], metavar="BACKEND[=WHERE]", help=_SPELLINGS)
     parser.add_argument("--context", type=int, default=4096, metavar="TOKENS", help="of prompt and answer (4096)")
     parser.add_argument("--suffix", action="store_true", help="show the code after the target too: fill in the middle")
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, metavar="SETTING", help=", ".join(SETTINGS))
     parser.add_argument("--ablation", action="store_true", help="also weft with each of its terms left out")
     parser.add_argument("--against", choices=SETTINGS, metavar="SETTING", help="that differences are taken to (bm25)")
+    parser.add_argument("--against-model", metavar="MODEL", help="differences to this one's rows, not to the own ones")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, default=1, metavar="N", help="processes on this machine")
     where.add_argument("--ray", metavar="ADDRESS", help='a Ray cluster instead; "local" starts one here')
@@ -106,8 +110,10 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     if options.against not in names:
         parser.error(f"--against {options.against}: not among the settings {', '.join(names)}")
     for spelling in options.model:
-        if spelled_model(spelling) is None:
-            parser.error(f"--model {spelling} is no model. Give {SPELLINGS}.")
+        if ModelAsked(spelling, options.context).table is None:
+            parser.error(f"--model {spelling} is no model. Give {_SPELLINGS}.")
+    if options.against_model and options.against_model not in options.model:
+        parser.error(f"--against-model {options.against_model}: not among the models {' '.join(options.model)}")
     return options
 
 
