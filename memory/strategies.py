@@ -61,6 +61,9 @@ def _auto(kit: Kit, score: Indexer | None) -> Strategy:
     return Auto(kit, score=score)
 
 
+READERS = ("auto", "memorag")
+"""Strategies that use the kit's reader, where there is one."""
+
 STRATEGIES: dict[str, Make] = {
     "auto": _auto,
     "fragrel": lambda kit, score: FragRel(kit, FragRelOptions(), score),

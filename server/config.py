@@ -259,6 +259,27 @@ class MemoryOptions:
         "With `local`: texts in lower case with plain quotes and dashes, as mContriever was trained.",
         outside=True,
     )
+    beacon_model: str = _setting(
+        "",
+        "Directory of a Llama, Mistral or Qwen model that chats, or its name in the hub's cache: it reads long texts "
+        "for `memorag` and keeps them by its beacon weights. Empty: the model that answers reads them.",
+        outside=True,
+    )
+    beacon_weights: str = _setting(
+        "",
+        "Folder of beacon weights for `beacon_model`, as `weft.memory.memorag.beacon.training` writes it; empty where "
+        "the directory of the model holds both, as published checkpoints do.",
+        outside=True,
+    )
+    beacon_ratio: str = _setting(
+        "adapt-1024",
+        "Tokens that are read for one that is kept: a number such as `4`; window by window, as `sequence:2,4,8`; or "
+        "`adapt-1024`, the smallest that holds the text and so many tokens of question and answer.",
+        outside=True,
+    )
+    beacon_device: str = _setting(
+        "auto", "Where `beacon_model` computes.", choices=("auto", "cpu", "cuda", "mps"), outside=True
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,10 @@ from weft.memory.memorag.beacon import BeaconError  # noqa: E402
 from weft.memory.memorag.beacon.backend import BeaconReader, BeaconSettings, open_beacon  # noqa: E402
 from weft.memory.memorag.beacon.checkpoint import save_beacon  # noqa: E402
 from weft.memory.memorag.beacon.model import BeaconModel  # noqa: E402
+from weft.server.chat.writing import Listener  # noqa: E402
+from weft.server.config import Config, MemoryOptions  # noqa: E402
+from weft.server.readers import _opened, reader_of  # noqa: E402
+from weft.server.workspace import Workspace  # noqa: E402
 
 pytestmark = pytest.mark.local
 
@@ -380,6 +384,33 @@ def test_arrays_of_another_shape_are_refused(reader: Make, tmp_path: Path):
         model.load_kept(tmp_path)
 
 
+# In a workspace.
+
+
+def test_the_settings_open_it_once_and_memorag_asks_it(
+    folder: Path, project: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("WEFT_DATA_DIR", str(tmp_path / "data"))
+    options = MemoryOptions(beacon_model=str(folder / "base"), beacon_weights=str(folder / "weights"), beacon_ratio="4")
+    folder_of_shops = project("#- docs/shops.md\n# Shops\n\n" + STORY.replace(". ", ".\n"))
+    with Workspace([folder_of_shops], Config(memory=options), cache=False) as workspace:
+        workspace.index()
+        told: list[str] = []
+        reply = workspace.ask(WHO.text, strategy="memorag", listener=Listener(on_note=told.append))
+        reader, why = reader_of(options)
+        assert isinstance(reader, BeaconReader)
+        blocks = counted(reader, monkeypatch)
+        again = workspace.ask(WHO.text, strategy="memorag")
+    assert why in reply.notes
+    assert told[0].startswith("memorag asks base with weights (ratio 4)")
+    assert reply.model == again.model == "base with weights (ratio 4)"
+    assert reply.cost.n_calls == again.cost.n_calls == 3
+    assert {exhibit.path for exhibit in reply.case.exhibits} == {"docs/shops.md"}
+    assert sum(blocks[:2]) < 400  # the text is not read again
+    reader.close()
+    _opened.cache_clear()
+
+
 # What is opened, and what is refused.
 
 
@@ -399,7 +430,7 @@ def test_a_checkpoint_with_both_in_one_folder_is_opened(reader: Make, folder: Pa
 
 
 def test_what_is_missing_or_of_another_model_is_named(reader: Make, folder: Path, tmp_path: Path):
-    with pytest.raises(ModelMissing, match="memory.beacon_model"):
+    with pytest.raises(ModelMissing, match=r"memory\.beacon_model"):
         open_beacon(BeaconSettings(""))
     with pytest.raises(ModelMissing, match="is not there"):
         open_beacon(BeaconSettings(str(tmp_path / "none")))

@@ -26,7 +26,8 @@ from pathlib import Path
 from ...llm import CodeModel, ModelError
 from ...memory import Accountant, Cost, Kit
 from ...memory.embedding import KINDS, EmbedderSettings, open_embedder
-from ...memory.ledger import in_words
+from ...memory.ledger import Ledger, in_words
+from ...memory.memorag.beacon.backend import BeaconSettings, open_beacon
 from ...server.model_spelling import SPELLINGS, spelled_model
 from ...server.outcome import CANNOT_BE_DONE, INTERRUPTED
 from ..completion.report import shown_name
@@ -68,17 +69,21 @@ class Row:
 
 def answered(sample: Sample, spelling: str, model: CodeModel | None, kit: Kit, judged_by: Judge | None = None) -> Row:
     """The row of one sample. What fails is in the row. Raises ValueError for a strategy that there is not."""
-    accountant = None if model is None else Accountant(model)
-    kit = replace(kit, accountant=accountant, count_tokens=kit.count_tokens if model is None else model.count_tokens)
+    ledger = Ledger()
+    kit = replace(
+        kit,
+        accountant=None if model is None else Accountant(model, ledger=ledger),
+        count_tokens=kit.count_tokens if model is None else model.count_tokens,
+        reader=None if kit.reader is None else Accountant(kit.reader.model, ledger=ledger),
+    )
     strategy = spelled_strategy(spelling, kit)
-    cost, answer, error = Cost(), None, ""
+    answer, error = None, ""
     try:
         strategy.remember(sample.items)
         answer = strategy.answer(sample.question)
     except ModelError as failed:
         error = str(failed)
-    if accountant is not None:
-        cost = accountant.ledger.total
+    cost = ledger.total
     spent = (cost.n_calls, cost.tokens_in, cost.tokens_out, round(cost.seconds, 3))
     if answer is None:
         return Row(sample.id, spelling, "", {}, None, *spent, error=error)
@@ -183,6 +188,7 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[Ro
         options.context,
         options.judge or "",
         options.embeddings,
+        *options.reader,
     ]
     kept = {
         (row["row"]["strategy"], row["row"]["sample"]): Row(**{**row["row"], "notes": tuple(row["row"]["notes"])})
@@ -193,7 +199,11 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[Ro
     judged_by = None
     if options.judge:
         judged_by = partial(judge, Accountant(_opened(options.judge, options.context), "judge"))
-    kit = Kit(embedder=RememberingEmbedder(open_embedder(EmbedderSettings(options.embeddings))[0]))
+    reader = open_beacon(BeaconSettings(*options.reader)) if options.reader else None
+    kit = Kit(
+        embedder=RememberingEmbedder(open_embedder(EmbedderSettings(options.embeddings))[0]),
+        reader=None if reader is None else Accountant(reader),
+    )
     for spelling in options.strategies:
         lacking = [sample for sample in samples if (spelling, sample.id) not in kept]
         if lacking and model is not None:
@@ -241,6 +251,13 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", nargs=2, required=True, metavar=("FORM", "FILE"), help=f"FORM: {', '.join(ADAPTERS)}")
     parser.add_argument("--strategies", nargs="+", required=True, metavar="NAME", help="NAME or NAME:setting=value,...")
     parser.add_argument("--model", default="none", metavar="BACKEND[=WHERE]", help=f"none, {FORM_FILLER}, {SPELLINGS}")
+    parser.add_argument(
+        "--reader",
+        nargs="+",
+        default=[],
+        metavar=("MODEL", "WEIGHTS"),
+        help="of memorag: a base model, its beacon weights, and the ratio where it is not to be chosen",
+    )
     parser.add_argument("--judge", metavar="BACKEND[=WHERE]", help="a model that scores the answers")
     parser.add_argument("--context", type=int, default=4096, metavar="TOKENS", help="of prompt and answer (4096)")
     parser.add_argument("--limit", type=int, metavar="N", help="samples, spread over the file")
@@ -251,6 +268,8 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.data[0] not in ADAPTERS:
         parser.error(f"--data {options.data[0]}: give one of {', '.join(ADAPTERS)}")
+    if len(options.reader) > 3:
+        parser.error("--reader takes a model, its weights and a ratio")
     options.data = (options.data[0], Path(options.data[1]))
     for spelling in {options.model, options.judge or "none"} - {"none", FORM_FILLER}:
         if spelled_model(spelling) is None:

@@ -14,15 +14,17 @@ from typing import Protocol
 
 from ...llm import Cancel, ModelError
 from ...memory import Evidence, Item, Question
+from ...memory.accountant import Accountant, Ledger
 from ...memory.ledger import in_words
 from ...memory.storage import MemoryStore
-from ...memory.strategies import STRATEGIES, strategy_named
+from ...memory.strategies import READERS, STRATEGIES, strategy_named
 from ...memory.strategy import Kit
 from ...retrieval import RepositoryIndex
 from ...retrieval.questions import is_document, read_question
 from ..config import Config
 from ..documents import FolderDocuments
 from ..embeddings import embedder_of
+from ..readers import reader_of
 from ..secrets import redact
 from .citations import check
 from .evidence import CARRIES_MEANING
@@ -58,8 +60,11 @@ def by_strategy(name: str, question: str, shelf: Shelf, writer: AnswerWriter, ca
     items = _items(shelf)
     notes: list[str] = []
     embedder, why = embedder_of(shelf.config.memory, shelf.memory, cancel)
+    reader, who_reads = reader_of(shelf.config.memory) if name in READERS else (None, "")
     for accountant in chain(writer.accountants(cancel), [None]):
-        kit = Kit(accountant, embedder, shelf.memory.kept)
+        ledger = Ledger() if accountant is None else accountant.ledger
+        reads = None if reader is None else Accountant(reader, ledger=ledger)
+        kit = Kit(accountant, embedder, shelf.memory.kept, reader=reads)
         if accountant is not None:
             kit = replace(kit, count_tokens=accountant.model.count_tokens)
         strategy = strategy_named(name, kit)
@@ -67,9 +72,9 @@ def by_strategy(name: str, question: str, shelf: Shelf, writer: AnswerWriter, ca
         try:
             leaves = accountant is not None and not accountant.model.info.local
             strategy.remember([replace(item, text=redact(item.text)) for item in items] if leaves else items, cancel)
-            if accountant is not None:
+            if names := [each.model.info.name for each in (reads, accountant) if each is not None]:
                 writer.listener.on_note(
-                    f"{name} asks {accountant.model.info.name}: {in_words(strategy.estimate(asked))} at most."
+                    f"{name} asks {' and '.join(names)}: {in_words(strategy.estimate(asked))} at most."
                 )
             answer = strategy.answer(asked, cancel=cancel)
         except ModelError as error:
@@ -84,7 +89,7 @@ def by_strategy(name: str, question: str, shelf: Shelf, writer: AnswerWriter, ca
             checked = check(answer.text, Sources(shelf.indexes(), case.exhibits), case)
             text, citations, n_dropped = checked.text, checked.citations, checked.n_dropped
         writer.listener.on_text(text)
-        told = tuple(dict.fromkeys((*writer.notes, *notes, *answer.notes, why)))
+        told = tuple(dict.fromkeys(filter(None, (*writer.notes, *notes, *answer.notes, who_reads, why))))
         return Reply(text, citations, case, bool(case.exhibits), n_dropped, answer.model, "", answer.cost, told)
     return Reply(
         "Neither a model nor the evidence could answer.", (), Case(question, ()), found=False, notes=tuple(notes)

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from .cache import Memory
     from .model import BeaconModel
 
+
 DEFAULT_RATIO = "adapt-1024"
 """The smallest ratio that holds the text with a question and its answer."""
 
