@@ -146,7 +146,7 @@ def fit(samples: Sequence[Sample]) -> dict[str, list[float]]:
     torch.manual_seed(0)
     rows = np.concatenate([features_of(sample.ways) for sample in samples])
     scale = rows.std(axis=0)
-    scale[scale == 0] = 1.0
+    scale[scale < 1e-9] = 1.0  # what is the same everywhere in the sample says nothing yet
     features = torch.from_numpy(rows / scale)
     right = torch.tensor([right for sample in samples for right in sample.right])
     line_of = torch.from_numpy(np.repeat(np.arange(len(samples)), [len(sample.ways) for sample in samples]))
