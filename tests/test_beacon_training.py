@@ -15,21 +15,23 @@ for _name in ("torch", "transformers", "tokenizers", "safetensors"):
     pytest.importorskip(_name, reason=f"training needs {_name}: pip install 'weft[train]'")
 
 import torch  # noqa: E402
+from transformers import AutoModelForCausalLM  # noqa: E402
 from weft.llm.protocol import ModelError  # noqa: E402
 from weft.llm.training.export import export_transformers, padded_shape  # noqa: E402
 from weft.llm.training.model import PRESETS, SmallLlama  # noqa: E402
 from weft.llm.training.tokenizer import TrainingTokenizer, train_tokenizer  # noqa: E402
+from weft.memory.memorag.beacon.checkpoint import load_beacon  # noqa: E402
 from weft.memory.memorag.beacon.model import BeaconModel  # noqa: E402
 from weft.memory.memorag.beacon.training.__main__ import main  # noqa: E402
 from weft.memory.memorag.beacon.training.data import (  # noqa: E402
     Counts,
-    Reading,
+    Words,
     read_documents,
     rows_of_documents,
     texts_of_samples,
 )
 from weft.memory.memorag.beacon.training.recipe import STAGE_1, STAGE_2  # noqa: E402
-from weft.memory.memorag.beacon.training.stages import Stage, conversations, rows  # noqa: E402
+from weft.memory.memorag.beacon.training.stages import Stage, stage1_texts, stage2_texts  # noqa: E402
 from weft.memory.memorag.beacon.training.texts import (  # noqa: E402
     UNLEARNT,
     Course,
@@ -52,6 +54,8 @@ TEMPLATE = (
     "{% if message.role == 'assistant' %}{{ eos_token }}{% endif %}{{ '\n' }}{% endfor %}"
     "{% if add_generation_prompt %}assistant: {% endif %}"
 )
+# What memory tokens ask for in the last layer is read by nobody, so it learns nothing.
+UNREAD = "model.layers.1.self_attn.beacon_q_proj.weight"
 STORY = "The boat of Ines lay behind the church. Nobody knew why. " * 8
 SAMPLE = Sample(STORY, "Where did the boat lie?", "Behind the church", ("boat of Ines", "behind the church"))
 
@@ -80,14 +84,16 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def reading(base: Path) -> Reading:
-    return Reading(base)
+def words(base: Path) -> Words:
+    return Words(base)
+
+
+def base_model(base: Path) -> Any:
+    return AutoModelForCausalLM.from_pretrained(base)
 
 
 def wrapped(base: Path) -> BeaconModel:
-    from transformers import AutoModelForCausalLM
-
-    return BeaconModel.wrap(AutoModelForCausalLM.from_pretrained(base), WINDOW)
+    return BeaconModel.wrap(base_model(base), WINDOW)
 
 
 def some_texts(folder: Path, lengths: Sequence[int] = (40, 64, 64, 40)) -> Texts:
@@ -133,10 +139,10 @@ def test_what_holds_no_text_is_named(tmp_path: Path, name: str, content: bytes |
         list(read_documents([tmp_path / name]))
 
 
-def test_rows_hold_every_token_of_the_documents_between_start_and_end(reading: Reading):
+def test_rows_hold_every_token_of_the_documents_between_start_and_end(words: Words):
     documents, counts = [STORY, "Nobody knew.", STORY * 2], Counts()
-    texts = list(rows_of_documents(documents, reading, (64, 40), counts))
-    stream = [token for document in documents for token in [*reading.tokenizer.encode(document), reading.end]]
+    texts = list(rows_of_documents(documents, words, (64, 40), counts))
+    stream = [token for document in documents for token in [*words.tokenizer.encode(document), words.end]]
     joined = [token for text in texts for token in text.tokens.tolist()]
     assert joined == stream[: len(joined)] and len(stream) - len(joined) == counts.dropped_tokens < 40
     assert {len(text.tokens) for text in texts} == {40, 64}
@@ -144,37 +150,37 @@ def test_rows_hold_every_token_of_the_documents_between_start_and_end(reading: R
     assert (counts.read, counts.texts, counts.tokens) == (3, len(texts), len(joined))
 
 
-def test_each_length_gets_its_share_of_the_tokens(reading: Reading):
-    lengths = [len(text.tokens) for text in rows_of_documents([STORY] * 40, reading, (20, 80), Counts())]
+def test_each_length_gets_its_share_of_the_tokens(words: Words):
+    lengths = [len(text.tokens) for text in rows_of_documents([STORY] * 40, words, (20, 80), Counts())]
     assert 0.4 < 80 * lengths.count(80) / sum(lengths) < 0.6
 
 
-def test_a_text_shorter_than_a_row_is_dropped_and_counted(reading: Reading):
+def test_a_text_shorter_than_a_row_is_dropped_and_counted(words: Words):
     counts = Counts()
-    assert list(rows_of_documents(["boat"], reading, (40,), counts)) == []
-    assert counts.dropped_tokens == len(reading.tokenizer.encode("boat")) + 1
+    assert list(rows_of_documents(["boat"], words, (40,), counts)) == []
+    assert counts.dropped_tokens == len(words.tokenizer.encode("boat")) + 1
 
 
-def test_a_sample_is_asked_for_its_clues_and_its_answer_and_only_those_are_learnt(reading: Reading):
+def test_a_sample_is_asked_for_its_clues_and_its_answer_and_only_those_are_learnt(words: Words):
     counts = Counts()
-    clues, answer = texts_of_samples([SAMPLE], reading, WINDOW, 4096, counts)
+    clues, answer = texts_of_samples([SAMPLE], words, WINDOW, 4096, counts)
     assert counts.texts == counts.read == 2
     for text, written in ((clues, "boat of Ines\nbehind the church"), (answer, "Behind the church")):
         learnt = text.tokens[text.learnt].tolist()
-        assert reading.tokenizer.decode(learnt) == written and learnt[-1] == reading.end
-        asked = reading.tokenizer.decode(text.tokens[~text.learnt].tolist())
+        assert words.tokenizer.decode(learnt) == written and learnt[-1] == words.end
+        asked = words.tokenizer.decode(text.tokens[~text.learnt].tolist())
         assert asked.startswith("user: A long text follows.") and asked.endswith("Where did the boat lie?\nassistant: ")
         assert STORY in asked and "assistant: I have read the whole text. What is the first task?\n" in asked
 
 
-def test_a_sample_without_clues_is_asked_for_its_answer_alone(reading: Reading):
-    assert len(list(texts_of_samples([replace(SAMPLE, clues=())], reading, WINDOW, 4096, Counts()))) == 1
+def test_a_sample_without_clues_is_asked_for_its_answer_alone(words: Words):
+    assert len(list(texts_of_samples([replace(SAMPLE, clues=())], words, WINDOW, 4096, Counts()))) == 1
 
 
-def test_samples_without_a_memory_to_learn_or_too_long_are_counted(reading: Reading):
+def test_samples_without_a_memory_to_learn_or_too_long_are_counted(words: Words):
     counts = Counts()
-    assert list(texts_of_samples([SAMPLE], reading, 4096, 65536, counts)) == []
-    assert list(texts_of_samples([SAMPLE], reading, WINDOW, 64, counts)) == []
+    assert list(texts_of_samples([SAMPLE], words, 4096, 65536, counts)) == []
+    assert list(texts_of_samples([SAMPLE], words, WINDOW, 64, counts)) == []
     assert (counts.too_short, counts.too_long, counts.texts) == (2, 2, 0)
 
 
@@ -183,7 +189,21 @@ def test_a_model_that_does_not_chat_cannot_be_asked(base: Path, tmp_path: Path):
         if file.suffix != ".jinja":
             (tmp_path / file.name).write_bytes(file.read_bytes())
     with pytest.raises(ModelError, match=r"cannot hold conversations.*chat_template\.jinja"):
-        Reading(tmp_path).conversations()
+        Words(tmp_path).conversations()
+
+
+def test_the_end_of_a_turn_is_the_one_that_the_template_writes(base: Path, tmp_path: Path):
+    for file in base.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    turn_end = "<|fim_pad|>"  # a token that is there, in place of one for turns
+    (tmp_path / "chat_template.jinja").write_text(TEMPLATE.replace("eos_token", f"'{turn_end}'"), encoding="utf-8")
+    number = Words(base).tokenizer.special(turn_end)
+    ends = {"eos_token_id": [Words(base).end, number]}
+    (tmp_path / "generation_config.json").write_text(json.dumps(ends), encoding="utf-8")
+    words = Words(tmp_path)
+    assert words.end != number
+    for text in texts_of_samples([SAMPLE], words, WINDOW, 4096, Counts()):
+        assert text.tokens[-1] == number and text.learnt[-1]
 
 
 # Batches
@@ -237,9 +257,7 @@ def test_the_loss_goes_down_and_only_the_memory_changes(base: Path, tmp_path: Pa
     assert np.mean(losses[-4:]) < np.mean(losses[:4]) - 0.02
     assert held_out_loss(model, texts, (4,), bf16=False)["loss_at_4"] < untrained - 0.02
     changed = {name for name, weight in weights_of(model).items() if not torch.equal(weight, before[name])}
-    # What memory tokens ask for in the last layer is read by nobody.
-    unread = "model.layers.1.self_attn.beacon_q_proj.weight"
-    assert changed == {name for name, _ in model.beacon_parameters()} - {unread}
+    assert changed == {name for name, _ in model.beacon_parameters()} - {UNREAD}
 
 
 def test_a_run_that_was_stopped_ends_with_the_weights_it_would_have_had(base: Path, tmp_path: Path):
@@ -311,14 +329,31 @@ def test_a_checkpoint_of_another_base_is_refused(base: Path, tmp_path: Path):
     texts, recipe, other = some_texts(tmp_path / "texts"), replace(RECIPE, steps=1), wrapped(base)
     train(wrapped(base), texts, recipe, tmp_path)
     with torch.no_grad():
-        other.base.model.layers[-1].self_attn.o_proj.weight.mul_(1.01)
-    with pytest.raises(ModelError, match="with other base"):
+        for _, weight in other.beacon_parameters():  # as copies of another base's projections
+            weight.mul_(1.01)
+    with pytest.raises(ModelError, match="with other weights to begin with"):
         train(other, texts, recipe, tmp_path)
 
 
 def test_a_memory_of_another_window_is_refused(base: Path, tmp_path: Path):
     with pytest.raises(ModelError, match="windows of 16 tokens"):
         train(wrapped(base), some_texts(tmp_path / "texts"), replace(RECIPE, window=8), tmp_path)
+
+
+def test_a_ratio_that_needs_more_positions_than_the_base_has_is_not_drawn(base: Path, tmp_path: Path):
+    def trained(ratios: tuple[int, ...]) -> BeaconModel:
+        model = wrapped(base)
+        model.base.config.max_position_embeddings = 36  # three memories of half a window and a window need 40
+        train(model, texts, replace(RECIPE, ratios=ratios, steps=2), tmp_path / f"ratios {ratios}")
+        return model
+
+    texts = some_texts(tmp_path / "texts", (64, 64))
+    both, four = trained((2, 4)), trained((4,))
+    for (name, one), (_, other) in zip(both.beacon_parameters(), four.beacon_parameters(), strict=True):
+        assert torch.equal(one, other), name
+    assert held_out_loss(both, texts, (2, 4), bf16=False).keys() == {"loss_at_4"}
+    with pytest.raises(ModelError, match="needs 40 positions with ratio 2"):
+        trained((2,))
 
 
 def test_a_gradient_that_is_no_number_ends_the_run_and_spoils_nothing(base: Path, tmp_path: Path):
@@ -350,12 +385,8 @@ def test_the_defaults_are_the_papers():
     assert (STAGE_2.ratios, STAGE_2.learning_rate) == ((2, 4, 8), 1e-5)
     for recipe in (STAGE_1, STAGE_2):
         assert (recipe.window, recipe.epochs, recipe.batch, recipe.accumulate) == (2048, 1, 1, 8)
-        assert (min(recipe.lengths), max(recipe.lengths), recipe.bf16, recipe.checkpointing) == (
-            4096,
-            65536,
-            True,
-            True,
-        )
+        assert (min(recipe.lengths), max(recipe.lengths)) == (4096, 65536)
+        assert recipe.bf16 and recipe.checkpointing
 
 
 # Both stages
@@ -364,34 +395,26 @@ def test_the_defaults_are_the_papers():
 def test_stage_2_begins_with_the_weights_of_stage_1_and_saves_its_own(base: Path, tmp_path: Path):
     (tmp_path / "story.txt").write_text(STORY * 4, encoding="utf-8")
     write_samples(tmp_path / "samples.jsonl", [SAMPLE])
-    first = Stage(rows, replace(RECIPE, window=64, lengths=(80, 120), steps=2), base, tmp_path / "one", device="cpu")
-    first.run([tmp_path / "story.txt"], [tmp_path / "story.txt"], Every())
-    assert {"loss_at_2", "loss_at_4"} <= log_of(tmp_path / "one" / "work")[-1].keys()
+    story, one, two = tmp_path / "story.txt", tmp_path / "one", tmp_path / "two"
+    recipe = replace(RECIPE, window=64, lengths=(80, 120), steps=2)
+    Stage(stage1_texts, recipe, base, one, device="cpu").run([story], [story], Every())
+    assert {"loss_at_2", "loss_at_4"} <= log_of(one / "work")[-1].keys()
     recipe = replace(STAGE_2, window=64, accumulate=1, steps=1, bf16=False)
-    Stage(conversations, recipe, base, tmp_path / "two", tmp_path / "one", "cpu").run(
-        [tmp_path / "samples.jsonl"], [], Every()
+    Stage(stage2_texts, recipe, base, two, start=one, device="cpu").run([tmp_path / "samples.jsonl"], [], Every())
+    untrained, first, second = (
+        dict(model.beacon_parameters())
+        for model in (wrapped(base), load_beacon(base_model(base), one), load_beacon(base_model(base), two))
     )
-    from weft.memory.memorag.beacon.checkpoint import load_beacon
-
-    one, two, none = (
-        dict((load_beacon(wrapped_base(base), folder) if folder else wrapped(base)).beacon_parameters())
-        for folder in (tmp_path / "one", tmp_path / "two", None)
-    )
-    for name in one.keys() - {"model.layers.1.self_attn.beacon_q_proj.weight"}:
-        weight, distance = one[name], float((one[name] - none[name]).abs().max())
-        assert 0 < float((weight - two[name]).abs().max()) < distance, name  # a small step from stage 1, not anew
-
-
-def wrapped_base(base: Path) -> Any:
-    from transformers import AutoModelForCausalLM
-
-    return AutoModelForCausalLM.from_pretrained(base)
+    for name in untrained.keys() - {UNREAD}:
+        moved = float((first[name] - untrained[name]).abs().max())
+        # A small step from stage 1, not anew.
+        assert 0 < float((second[name] - first[name]).abs().max()) < moved, name
 
 
 def test_too_little_text_says_what_was_found_and_what_to_do(base: Path, tmp_path: Path):
     (tmp_path / "short.txt").write_text("boat", encoding="utf-8")
     with pytest.raises(ModelError, match=r"Nothing can be learnt.*1 documents.*less than a row of 40.*longer texts"):
-        Stage(rows, RECIPE, base, tmp_path / "out").run([tmp_path / "short.txt"], [], Every())
+        Stage(stage1_texts, RECIPE, base, tmp_path / "out").run([tmp_path / "short.txt"], [], Every())
 
 
 # The command line

@@ -48,12 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _train(options: argparse.Namespace) -> None:
     import torch
 
-    from .stages import Stage, conversations, rows
+    from .stages import Stage, stage1_texts, stage2_texts
     from .train import Every
 
     if options.threads:
         torch.set_num_threads(options.threads)
-    make = rows if options.step == "stage1" else conversations
+    make = stage1_texts if options.step == "stage1" else stage2_texts
     stage = Stage(make, _recipe(options), options.model, options.out, options.start, options.device)
     stage.run(
         options.data, options.held_out, Every(options.log_every, options.evaluate_every, options.checkpoint_every)
@@ -131,7 +131,13 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     samples.add_argument("--url", default="", help="of a server")
     samples.add_argument("--name", default="", help="that the server knows the model by")
     samples.add_argument("--api-key-variable", default="", metavar="NAME", help="of the environment, never the key")
-    samples.add_argument("--context-tokens", type=int, default=4096, metavar="N", help="of a text and what is asked")
+    samples.add_argument(
+        "--context-tokens",
+        type=int,
+        default=4096,
+        metavar="N",
+        help="of a text and what is asked; the paper has up to 80,000",
+    )
     samples.add_argument("--questions", type=int, default=3, metavar="N", help="about each text")
     return parser.parse_args(arguments)
 

@@ -27,15 +27,15 @@ SUFFIXES = (".txt", ".md", ".rst", ".jsonl")
 """Of the files that are read in a folder. A file that is named is read whatever its name."""
 
 
-class Reading:
-    """What a model directory says of words: its tokenizer, its end token and its conversations."""
+class Words:
+    """How a model directory writes: its tokenizer, its end token and its conversations."""
 
     def __init__(self, directory: Path) -> None:
         """Raises ModelMissing without a tokenizer, UnusableData without an end token."""
         self.directory = directory
         self.tokenizer = HfTokenizer.open(directory)
         template = template_in(directory)
-        self.chat_tokens, self._notes = read_conversations(tokenizer=self.tokenizer, **template)
+        self._chat_tokens, self._notes = read_conversations(tokenizer=self.tokenizer, **template)
         end = self.tokenizer.special(template["end"])
         if end is None:
             end = min(self.tokenizer.ends, default=None)
@@ -45,15 +45,15 @@ class Reading:
 
     def conversations(self) -> tuple[ChatTokens, int]:
         """The tokens of a conversation, and the one that ends a turn of the model. Raises UnusableData."""
-        if self.chat_tokens is None:
+        if self._chat_tokens is None:
             why = " ".join(self._notes) or "it has no chat template"
             raise UnusableData(
                 f"{self.directory} cannot hold conversations: {why}. Stage 2 trains a chat model; take one, or put "
                 "its template into chat_template.jinja."
             )
         # The last end in a conversation that goes on after an answer is what the template writes behind answers.
-        probe = self.chat_tokens((Message("user", "a"), Message("assistant", "b")))
-        return self.chat_tokens, next((token for token in reversed(probe) if token in self.tokenizer.ends), self.end)
+        probe = self._chat_tokens((Message("user", "a"), Message("assistant", "b")))
+        return self._chat_tokens, next((token for token in reversed(probe) if token in self.tokenizer.ends), self.end)
 
 
 @dataclass(slots=True)
@@ -86,14 +86,12 @@ def read_documents(paths: Iterable[Path]) -> Iterator[str]:
         raise UnusableData(f"There is no text in {named}. Name files, or a folder with {' or '.join(SUFFIXES)} files.")
 
 
-def rows_of_documents(
-    documents: Iterable[str], reading: Reading, lengths: Sequence[int], counts: Counts
-) -> Iterator[Text]:
+def rows_of_documents(documents: Iterable[str], words: Words, lengths: Sequence[int], counts: Counts) -> Iterator[Text]:
     """The documents one after the other, cut into rows; each length gets about the same share of the tokens.
 
     A document that does not fit goes on in the next row. What is shorter than the shortest row at the end is dropped.
     """
-    start = [] if reading.tokenizer.start is None else [reading.tokenizer.start]
+    start = [] if words.tokenizer.start is None else [words.tokenizer.start]
     lengths = sorted(set(lengths))
     used, waiting = dict.fromkeys(lengths, 0), np.zeros(0, np.int32)
 
@@ -108,7 +106,7 @@ def rows_of_documents(
 
     for document in documents:
         counts.read += 1
-        tokens = [*start, *reading.tokenizer.encode(document), reading.end]
+        tokens = [*start, *words.tokenizer.encode(document), words.end]
         waiting = np.concatenate([waiting, np.array(tokens, np.int32)])
         yield from rows(lambda: min(lengths, key=used.__getitem__))
     yield from rows(lambda: max((length for length in lengths if length <= len(waiting)), default=None))
@@ -116,19 +114,19 @@ def rows_of_documents(
 
 
 def texts_of_samples(
-    samples: Iterable[Sample], reading: Reading, window: int, most_tokens: int, counts: Counts
+    samples: Iterable[Sample], words: Words, window: int, most_tokens: int, counts: Counts
 ) -> Iterator[Text]:
     """Two conversations of each sample: the text, then a question for its clues, and one for its answer.
 
     Those that fit one window have no memory to learn, and those longer than `most_tokens` are not cut: the clue may
     stand anywhere. Both are left out and counted. Raises UnusableData when the model has no conversations.
     """
-    chat_tokens, end = reading.conversations()
+    chat_tokens, end = words.conversations()
     for sample in samples:
         for messages, answer in conversations(sample):
             counts.read += 1
             asked = chat_tokens(messages)
-            written = [*reading.tokenizer.encode(answer), end]
+            written = [*words.tokenizer.encode(answer), end]
             tokens = np.array([*asked, *written], np.int32)
             if len(tokens) <= window:
                 counts.too_short += 1

@@ -1,4 +1,4 @@
-"""The settings of the two stages, with the paper's as defaults (papers' spec 4.3), and the names of the files of a run.
+"""The settings of the two stages, with the paper's as defaults (papers' spec 4.3).
 
 The paper gives data, lengths, ratios, window, one epoch, bf16, the learning rate of stage 2, eight GPUs with one text
 each, gradient checkpointing and batches of as many windows. It does not give: the optimiser and the rate of stage 1,
@@ -11,7 +11,6 @@ eight GPUs one each. Needs no torch.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from ..ratios import BeaconError, check_ratio
 
@@ -20,7 +19,7 @@ from ..ratios import BeaconError, check_ratio
 class Recipe:
     """Everything that decides the weights, but for the model and the data. Raises BeaconError for what cannot be."""
 
-    ratios: tuple[int, ...]  # each window takes one of them
+    ratios: tuple[int, ...]  # each window takes one of them, as far as the base has positions for a text of this length
     learning_rate: float
     lengths: tuple[int, ...] = (4096, 8192, 16384, 32768, 65536)  # of rows; stage 2 takes texts up to the longest
     window: int = 2048
@@ -31,9 +30,7 @@ class Recipe:
     weight_decay: float = 0.0
     gradient_norm: float = 1.0
     bf16: bool = True
-    checkpointing: bool = (
-        True  # a window is computed again for its gradient; else a text of 65,536 tokens is kept whole
-    )
+    checkpointing: bool = True  # windows are computed again for their gradients; else all of a text is held
     seed: int = 42
 
     def __post_init__(self) -> None:
@@ -42,6 +39,8 @@ class Recipe:
                 raise BeaconError(f"{name} is {getattr(self, name)}; it has to be above 0.")
         if self.steps < 0 or self.epochs < 1:
             raise BeaconError(f"{self.epochs} epochs or {self.steps} steps are no run; give at least 1 epoch.")
+        if not self.ratios:
+            raise BeaconError("There is no ratio to draw from. Give at least one.")
         for ratio in self.ratios:
             check_ratio(ratio, self.window)
         if not self.lengths or min(self.lengths) <= self.window:
@@ -50,32 +49,9 @@ class Recipe:
                 "nothing to remember. Give longer lengths or a shorter window."
             )
 
-    @property
-    def longest(self) -> int:
-        return max(self.lengths)
-
 
 STAGE_1 = Recipe(ratios=(2, 4, 8, 16, 32), learning_rate=5e-5)
 """Next tokens of long documents."""
 
 STAGE_2 = Recipe(ratios=(2, 4, 8), learning_rate=1e-5)
 """Clues and answers about long texts, from the weights of stage 1."""
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """The files of one run: the trained weights in `out`, what is made on the way in `out/work`."""
-
-    out: Path
-
-    @property
-    def folder(self) -> Path:
-        return self.out / "work"
-
-    @property
-    def texts(self) -> Path:
-        return self.folder / "texts"
-
-    @property
-    def held_out(self) -> Path:
-        return self.folder / "held-out"

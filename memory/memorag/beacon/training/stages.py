@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from .....llm.transformers_model import load_pretrained
 from ...sft_data import read_samples
-from .data import Counts, Reading, read_documents, rows_of_documents, texts_of_samples
+from .data import Counts, Words, read_documents, rows_of_documents, texts_of_samples
 from .recipe import Recipe
 from .texts import Text, Texts, UnusableData, write_texts
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from ..model import BeaconModel
     from .train import Evaluate, Every
 
-MakeTexts = Callable[[Sequence[Path], Reading, Recipe, Counts], Iterator[Text]]
+MakeTexts = Callable[[Sequence[Path], Words, Recipe, Counts], Iterator[Text]]
 
 
-def rows(paths: Sequence[Path], reading: Reading, recipe: Recipe, counts: Counts) -> Iterator[Text]:
-    """The texts of stage 1."""
-    return rows_of_documents(read_documents(paths), reading, recipe.lengths, counts)
+def stage1_texts(paths: Sequence[Path], words: Words, recipe: Recipe, counts: Counts) -> Iterator[Text]:
+    """Rows of documents."""
+    return rows_of_documents(read_documents(paths), words, recipe.lengths, counts)
 
 
-def conversations(paths: Sequence[Path], reading: Reading, recipe: Recipe, counts: Counts) -> Iterator[Text]:
-    """The texts of stage 2."""
+def stage2_texts(paths: Sequence[Path], words: Words, recipe: Recipe, counts: Counts) -> Iterator[Text]:
+    """Conversations about the texts of samples."""
     samples = (sample for path in paths for sample in read_samples(path))
-    return texts_of_samples(samples, reading, recipe.window, max(recipe.lengths), counts)
+    return texts_of_samples(samples, words, recipe.window, max(recipe.lengths), counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +58,21 @@ class Stage:
         from ..checkpoint import save_beacon
         from .train import held_out_loss, train
 
-        reading, recipe = Reading(self.base), self.recipe
-        texts = self._texts("texts", data, reading)
+        words, recipe = Words(self.base), self.recipe
+        texts = self._texts("texts", data, words)
         evaluate: Evaluate | None = None
         if held_out:
-            unseen = self._texts("held-out", held_out, reading)
+            unseen = self._texts("held-out", held_out, words)
             evaluate = partial(held_out_loss, texts=unseen, ratios=recipe.ratios, bf16=recipe.bf16)
         model = self._model()
         last = train(model, texts, recipe, self.out / "work", evaluate, every)
         save_beacon(model, self.out, recipe.ratios)
         return last
 
-    def _texts(self, name: str, paths: Sequence[Path], reading: Reading) -> Texts:
+    def _texts(self, name: str, paths: Sequence[Path], words: Words) -> Texts:
         """Raises UnusableData when nothing can be learnt from them."""
         counts, recipe = Counts(), self.recipe
-        texts = write_texts(self.out / "work" / name, self.make(paths, reading, recipe, counts))
+        texts = write_texts(self.out / "work" / name, self.make(paths, words, recipe, counts))
         print(json.dumps({"made": name, **asdict(counts)}), flush=True)
         if not texts:
             named = ", ".join(map(str, paths))

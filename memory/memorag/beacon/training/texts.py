@@ -49,10 +49,6 @@ class Texts:
         place = slice(self._starts[number], self._starts[number + 1])
         return Text(self._tokens[place], self._learnt[place])
 
-    @property
-    def n_tokens(self) -> int:
-        return int(self._starts[-1])
-
     def batch(self, numbers: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Tokens and labels of some texts, each (B, T); what is longer than a text is 0 and not learnt."""
         longest = max(self.lengths[number] for number in numbers)

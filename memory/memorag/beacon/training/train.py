@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..layout import check_length, positions_needed
 from ..model import BeaconModel
 from ..ratios import Fixed, StepRandom
 from .recipe import Recipe
@@ -53,12 +54,15 @@ def train(
     """Train the beacon parameters in place, in float32; the last line of the log. It is evaluated before and after.
 
     `folder` gets `checkpoint.pt` and `log.jsonl`, and is gone on from. Raises UnusableData without texts, for the
-    checkpoint of another run, for another window, and when a gradient is no number.
+    checkpoint of another run, for another window, and when a gradient is no number; TextTooLong at once when the base
+    has not the positions for the longest text.
     """
     if not texts:
         raise UnusableData("There is no text to train on.")
     if model.window != recipe.window:
-        raise UnusableData(f"The memory has windows of {model.window} tokens; the recipe wants {recipe.window}.")
+        raise UnusableData(
+            f"The memory has windows of {model.window} tokens; the recipe wants {recipe.window}. Give both the same."
+        )
     run = _Run(model, texts, recipe)
     run.load(folder / "checkpoint.pt")
     folder.mkdir(parents=True, exist_ok=True)
@@ -100,10 +104,12 @@ def train(
 
 @torch.no_grad()
 def held_out_loss(model: BeaconModel, texts: Texts, ratios: Sequence[int], *, bf16: bool) -> dict[str, float]:
-    """Nats a learnt token, with every window at one ratio: `loss_at_2`, …"""
+    """Nats a learnt token, with every window at one ratio: `loss_at_2`, … Without those that not all texts can have."""
     found = {}
     for ratio in ratios:
         total, n_learnt = 0.0, 0
+        if ratio not in ratios_for(model, max(texts.lengths), ratios):
+            continue
         for number in range(len(texts)):
             tokens, labels = _batch(model, texts, [number])
             with _precision(tokens.device, bf16):
@@ -114,6 +120,17 @@ def held_out_loss(model: BeaconModel, texts: Texts, ratios: Sequence[int], *, bf
     return found
 
 
+def ratios_for(model: BeaconModel, n_tokens: int, ratios: Sequence[int]) -> tuple[int, ...]:
+    """Those that all windows of so long a text can have at once: the base has positions for their memory."""
+
+    def needed(ratio: int) -> int:
+        return positions_needed(
+            0, 0, n_tokens, window=model.window, ratio_of=lambda number: ratio, last_stays_open=True
+        )
+
+    return tuple(ratio for ratio in ratios if needed(ratio) <= model.max_positions)
+
+
 class _Run:
     """Everything that a checkpoint holds, and how a step is made."""
 
@@ -121,10 +138,22 @@ class _Run:
         self._model = model.eval()  # no dropout: the base is not trained
         self._texts = texts
         self._recipe = recipe
+        check_length(
+            0,
+            0,
+            max(texts.lengths),
+            window=model.window,
+            max_positions=model.max_positions,
+            ratio_of=lambda number: max(recipe.ratios),
+            last_stays_open=True,
+        )
         for _, weight in model.beacon_parameters():
             # Steps of 1e-5 are lost in 16 bits. Autocast makes the products short again.
             weight.data = weight.data.float()
         self._weights = dict(model.beacon_parameters())
+        # What has to be the same for a run to go on. The weights that it begins with say which base it is, too.
+        begins = {name: weight.flatten()[:4].tolist() for name, weight in self._weights.items()}
+        self._key = {**asdict(recipe), "texts": texts.key, "weights to begin with": begins}
         self._optimiser: Any = torch.optim.AdamW(
             self._weights.values(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
         )
@@ -152,7 +181,8 @@ class _Run:
         for number in range(first, end):
             tokens, labels = _batch(self._model, self._texts, self._course.batch(number))
             # By the number of the batch, so that a run that goes on draws what it would have drawn.
-            ratio_of = StepRandom(recipe.ratios).for_text(tokens.shape[1], Random(f"{recipe.seed} {number}"))
+            ratios = ratios_for(self._model, tokens.shape[1], recipe.ratios)
+            ratio_of = StepRandom(ratios).for_text(tokens.shape[1], Random(f"{recipe.seed} {number}"))
             with _precision(tokens.device, recipe.bf16):
                 loss = self._model.score(tokens, ratio_of, labels, checkpoint=recipe.checkpointing).loss
             (loss / (end - first)).backward()
@@ -196,14 +226,6 @@ class _Run:
         self._optimiser.load_state_dict(state["optimiser"])
         for name in _COUNTERS:
             setattr(self, name, state[name])
-
-    @property
-    def _key(self) -> dict[str, Any]:
-        """What has to be the same for a run to go on."""
-        shapes = {name: list(weight.shape) for name, weight in self._weights.items()}
-        # Another model of the same shape has other numbers.
-        sample = self._model.base.model.layers[-1].self_attn.o_proj.weight.flatten()[:64].tolist()
-        return {**asdict(self._recipe), "texts": self._texts.key, "shapes": shapes, "base": sample}
 
 
 _COUNTERS = ("step", "tokens", "seconds")
