@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -36,11 +37,14 @@ FEATURES = (
     "any", "adapted", "log adapted", "below the best adapted", "copied", "log copied",
     "first of the workspace", "written by the neural model", "written by both",
     "log neural", "below the best neural", "neural share", "log neural a token", "log neural end",
-    "log length", "brackets close",
+    "log length", "brackets close", "stands above", "stands in a fragment", "names near", "names above",
 )  # fmt: skip
 """What the rule knows of a line, in the order of the weights."""
 
+NEAR_LINES = 40
+
 _LEAST_LOG = -20.0
+_NAME = re.compile(r"[^\W\d]\w*")
 
 Features = NDArray[np.float64]  # (n_ways, len(FEATURES))
 
@@ -54,6 +58,17 @@ class Way:
     is_first: bool  # what the workspace model would offer
     is_written: bool  # what the neural model writes by itself
     score: LineScore
+    surroundings: Surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where else a line and its names stand."""
+
+    is_above: bool  # the very line, in the open file
+    in_fragment: bool
+    names_near: float  # share of its names that stand in the last lines above
+    names_above: float  # in any line above
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,9 +153,11 @@ class MixedModel:
         scores = self._neural.score(asked, texts, cancel) if texts else []
         first = next(iter(candidates), None)
         # No scores: cancelled, or without memory for the prompt.
+        line_start = request.prefix.rpartition("\n")[2]
+        around = _surroundings(request, [line_start + text for text in texts])
         return [
-            Way(text, candidates.get(text), text == first, text == written, score)
-            for text, score in zip(texts, scores, strict=False)
+            Way(text, candidates.get(text), text == first, text == written, score, surroundings)
+            for text, score, surroundings in zip(texts, scores, around, strict=False)
         ]
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
@@ -167,7 +184,24 @@ def _features(way: Way, best_adapted: float, best_neural: float) -> list[float]:
         neural, max(score.log_probability - best_neural, _LEAST_LOG), math.exp(score.log_probability),
         score.log_probability / score.n_tokens, max(score.log_end, _LEAST_LOG),
         math.log(len(way.text.strip()) + 1), float(_closes(way.text)),
+        float(way.surroundings.is_above), float(way.surroundings.in_fragment),
+        way.surroundings.names_near, way.surroundings.names_above,
     ]  # fmt: skip
+
+
+def _surroundings(request: CompletionRequest, lines: Sequence[str]) -> Iterator[Surroundings]:
+    above = request.prefix.split("\n")[:-1]
+    near, anywhere = set(_NAME.findall("\n".join(above[-NEAR_LINES:]))), set(_NAME.findall("\n".join(above)))
+    stripped = {line.strip() for line in above}
+    in_fragments = {line.strip() for fragment in request.fragments for line in fragment.text.split("\n")}
+    for line in lines:
+        names = _NAME.findall(line) or [""]
+        yield Surroundings(
+            line.strip() in stripped,
+            line.strip() in in_fragments,
+            sum(name in near for name in names) / len(names),
+            sum(name in anywhere for name in names) / len(names),
+        )
 
 
 def _log(probability: float) -> float:

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from weft.llm.mixture import FEATURES, Rule, Way, features_of
+from weft.llm.mixture import FEATURES, Rule, Surroundings, Way, features_of
 from weft.llm.scoring import LineScore
 from weft.llm.workspace_model import Candidate
 
@@ -25,7 +25,9 @@ def sample(number: int, random: Random) -> Sample:
     if number % 4 == 0:
         logs, neural = (-30.0, -30.0), False
     ways = tuple(
-        Way(text, Candidate(text, adapted), not at, False, LineScore(log, -0.1, 3))
+        Way(
+            text, Candidate(text, adapted), not at, False, LineScore(log, -0.1, 3), Surroundings(False, False, 0.5, 1.0)
+        )
         for at, (text, adapted, log) in enumerate(zip(("total(a)", "total(b)"), (0.5, 0.3), logs, strict=True))
     )
     right = (False, False) if number % 4 == 0 else (not neural, neural)
@@ -50,8 +52,9 @@ def test_the_rule_learns_to_trust_the_model_that_is_right():
 def test_repositories_are_judged_by_a_rule_that_has_not_seen_them():
     table = held_out_report(samples(200))
     assert "200 lines of 5 repositories" in table
-    chosen, possible = (line.split("|")[2] for line in table.split("\n")[-2:])
-    assert float(chosen) == float(possible) == 75.0
+    right = {line.split(" | ")[0]: float(line.split(" | ")[1]) for line in table.split("\n")[4:]}
+    assert right["| the rule"] == right["| the right one, where it is there"] == 75.0
+    assert right["| a rule that asks no neural model"] < 50.0
 
 
 def test_what_models_said_is_kept_as_it_was(tmp_path: Path):

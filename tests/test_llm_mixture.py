@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from weft.llm import mixture
 from weft.llm.decoding import Spellings
 from weft.llm.local_model import LocalModel
-from weft.llm.mixture import FEATURES, MixedModel, Rule, features_of
-from weft.llm.protocol import Cancel, CodeModel, CompletionRequest
+from weft.llm.mixture import FEATURES, MixedModel, Rule, Surroundings, features_of
+from weft.llm.protocol import Cancel, CodeModel, CompletionRequest, PromptFragment
 from weft.llm.scoring import LineEnds, score_lines
 from weft.llm.slots import Slots
 from weft.llm.workspace_model import WorkspaceModel, tokenise_document
@@ -158,6 +158,14 @@ def test_a_line_that_both_write_stands_for_choice_once(toy_chat_model: Callable[
     assert both.text == OFFERED and both.is_first and both.candidate is not None
     assert both.score.log_probability == pytest.approx(0.0, abs=1e-3)
     assert features_of(ways)[ways.index(both), FEATURES.index("written by both")] == 1.0
+
+
+def test_where_else_a_line_and_its_names_stand_is_known():
+    request = replace(REQUEST, fragments=(PromptFragment(("till.py",), f"{OFFERED}\n", 0, 1.0),))
+    offered, again = mixture._surroundings(request, [OFFERED, "    checked = check(basket, rate)"])
+    # "return" and "total" are not above; "checked" and "rate" are.
+    assert offered == Surroundings(is_above=False, in_fragment=True, names_near=0.5, names_above=0.5)
+    assert again == Surroundings(is_above=True, in_fragment=False, names_near=1.0, names_above=1.0)
 
 
 def test_a_cancelled_mixture_says_nothing(toy_chat_model: Callable[..., LocalModel]):

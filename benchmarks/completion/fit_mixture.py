@@ -14,8 +14,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ...llm.local_model import LocalModel
-from ...llm.mixture import FEATURES, WEIGHTS_FILE, MixedModel, Rule, Way, features_of
+from ...llm.mixture import FEATURES, WEIGHTS_FILE, MixedModel, Rule, Surroundings, Way, features_of
 from ...llm.protocol import Cancel
 from ...llm.scoring import LineScore
 from ...llm.workspace_model import Candidate
@@ -39,6 +39,8 @@ from .work import ModelAsked, open_asked
 N_HIDDEN = 6
 SHRINKAGE = 3e-3
 N_FOLDS = 4
+
+NEURAL = frozenset(name for name in FEATURES if "neural" in name or name == "written by both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ class Sample:
                     **way,
                     "candidate": way["candidate"] and Candidate(**way["candidate"]),
                     "score": LineScore(**way["score"]),
+                    "surroundings": Surroundings(**way["surroundings"]),
                 }
             )
             for way in row["ways"]
@@ -116,38 +119,51 @@ def sampled(options: argparse.Namespace) -> list[Sample]:
 
 def held_out_report(samples: Sequence[Sample]) -> str:
     """Exact match on repositories that the rule was not fitted on, of that choice and of others, as a table."""
-    repos = sorted({sample.repo for sample in samples})
-    chosen: list[bool] = []
-    kept: list[Sample] = []
-    for fold in range(N_FOLDS):
-        held_out = set(repos[fold::N_FOLDS])
-        rule = Rule.of(fit([sample for sample in samples if sample.repo not in held_out]))
-        for sample in samples:
-            if sample.repo in held_out:
-                kept.append(sample)
-                chosen.append(sample.right[int(rule.probabilities(features_of(sample.ways)).argmax())])
     choices = {
-        "the workspace model's first": [_any(sample, lambda way: way.is_first) for sample in kept],
-        "the neural model's own": [_any(sample, lambda way: way.is_written) for sample in kept],
-        "the neural model's likeliest": [sample.right[_likeliest(sample)] for sample in kept],
-        "the rule's, fitted on other repositories": chosen,
-        "the right one, where it is there": [any(sample.right) for sample in kept],
+        "the workspace model's first": [_any(sample, lambda way: way.is_first) for sample in samples],
+        "a rule that asks no neural model": _held_out([_without_neural(sample) for sample in samples], NEURAL),
+        "the neural model's own": [_any(sample, lambda way: way.is_written) for sample in samples],
+        "the neural model's likeliest": [sample.right[_likeliest(sample)] for sample in samples],
+        "the rule": _held_out(samples),
+        "the right one, where it is there": [any(sample.right) for sample in samples],
     }
     lines = ["| choice | EM | EM unique |", "|---|---|---|"]
     for name, right in choices.items():
-        unique = [each for each, sample in zip(right, kept, strict=True) if sample.unique]
+        unique = [each for each, sample in zip(right, samples, strict=True) if sample.unique]
         lines.append(f"| {name} | {100 * np.mean(right):.1f} | {100 * np.mean(unique):.1f} |")
-    return "\n".join([f"{len(kept)} lines of {len(repos)} repositories", "", *lines])
+    n_repos = len({sample.repo for sample in samples})
+    return "\n".join([f"{len(samples)} lines of {n_repos} repositories", "", *lines])
 
 
-def fit(samples: Sequence[Sample]) -> dict[str, list[float]]:
-    """The weights in the form that `Rule.of` reads."""
+def _held_out(samples: Sequence[Sample], ignored: Collection[str] = ()) -> list[bool]:
+    """Whether the choice is right, of rules that were fitted on other repositories."""
+    repos = sorted({sample.repo for sample in samples})
+    rule_of: dict[str, Rule] = {}
+    for fold in range(N_FOLDS):
+        held_out = repos[fold::N_FOLDS]
+        rule = Rule.of(fit([sample for sample in samples if sample.repo not in held_out], ignored))
+        rule_of |= dict.fromkeys(held_out, rule)
+    return [
+        bool(sample.ways) and sample.right[int(rule_of[sample.repo].probabilities(features_of(sample.ways)).argmax())]
+        for sample in samples
+    ]
+
+
+def _without_neural(sample: Sample) -> Sample:
+    kept = [(way, right) for way, right in zip(sample.ways, sample.right, strict=True) if way.candidate]
+    return replace(sample, ways=tuple(way for way, _ in kept), right=tuple(right for _, right in kept))
+
+
+def fit(samples: Sequence[Sample], ignored: Collection[str] = ()) -> dict[str, list[float]]:
+    """The weights in the form that `Rule.of` reads; those of `ignored` features are 0."""
+    samples = [sample for sample in samples if sample.ways]
     torch: Any = import_module("torch")
     torch.manual_seed(0)
     rows = np.concatenate([features_of(sample.ways) for sample in samples])
     scale = rows.std(axis=0)
     scale[scale < 1e-9] = 1.0  # what is the same everywhere in the sample says nothing yet
-    features = torch.from_numpy(rows / scale)
+    counted = np.array([name not in ignored for name in FEATURES])
+    features = torch.from_numpy(rows / scale * counted)
     right = torch.tensor([right for sample in samples for right in sample.right])
     line_of = torch.from_numpy(np.repeat(np.arange(len(samples)), [len(sample.ways) for sample in samples]))
     linear = torch.zeros(len(FEATURES), dtype=torch.float64, requires_grad=True)
@@ -172,7 +188,7 @@ def fit(samples: Sequence[Sample]) -> dict[str, list[float]]:
         return loss
 
     optimiser.step(closure)
-    table = torch.cat([linear[:, None], hidden], dim=1).detach().numpy() / scale[:, None]
+    table = torch.cat([linear[:, None], hidden], dim=1).detach().numpy() * (counted / scale)[:, None]
     weights = dict(zip(FEATURES, table.tolist(), strict=True))
     weights["bias"], weights["output"] = bias.tolist(), output.tolist()
     return {name: [round(value, 5) for value in values] for name, values in weights.items()}
