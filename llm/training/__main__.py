@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -40,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.step == "rows" or (whole and not work.has_rows):
         work.make_rows(options.jobs)
     if options.step == "train" or whole:
+        work.command.write_text(_command(), encoding="utf-8")
         work.train(**_machine(options))
     if options.step == "export" or whole:
         work.export()
@@ -62,13 +64,19 @@ def _check(work: Work, options: argparse.Namespace) -> int:
         )
         agrees["llama-server"] = alike and share == 1.0
     print(table)
-    command = shlex.join(["python", "-m", "weft.llm.training", *sys.argv[1:]])
-    work.write_card(command, date.today().isoformat(), table)
+    trained_by = work.command.read_text(encoding="utf-8") if work.command.is_file() else _command()
+    work.write_card(trained_by, date.today().isoformat(), table)
     keep_texts(work.out, checked.texts)
     keep_checks(work.out, agrees, checked.missing)
     if not all(agrees.values()):
         print("The exports do not agree with the trained model: see the table.", file=sys.stderr)
     return 0 if all(agrees.values()) else 1
+
+
+def _command() -> str:
+    """What was typed, for the card: paths by their last name, since where they lie is nobody's business."""
+    arguments = [re.sub(r"(^|=)/(?:[^/]+/)*(?=[^/])", r"\1", argument) for argument in sys.argv[1:]]
+    return shlex.join(["python", "-m", "weft.llm.training", *arguments])
 
 
 def _release(options: argparse.Namespace) -> int:

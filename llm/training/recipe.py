@@ -135,6 +135,7 @@ class Work:
         self.tokenizer_file = self.folder / "tokenizer.json"
         self.checkpoint = self.folder / "checkpoint.pt"
         self.log = self.folder / "log.jsonl"
+        self.command = self.folder / "command.txt"  # that trained
 
     @cached_property
     def tokenizer(self) -> TrainingTokenizer:
@@ -253,6 +254,7 @@ class Work:
             "n_characters": f"{sum(package['n_characters'] for package in trained):,}",
             "licences": ", ".join(sorted({package["licence"] for package in trained})),
             "held_out": ", ".join(package["name"] for package in packages if package["held_out"]),
+            "excluded": ", ".join(sorted(self.recipe.sources.excluded)),
             "tokens": f"{last['tokens']:,}",
             "stages": stages,
             "mix": str(self.recipe.mix),
