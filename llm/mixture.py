@@ -16,7 +16,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -147,7 +147,8 @@ class MixedModel:
     def ways(self, request: CompletionRequest, cancel: Cancel) -> list[Way]:
         """The lines among which one is chosen. Empty when nothing can be said, and when cancelled."""
         candidates = {each.text: each for each in self._workspace.candidates(request, MOST_CANDIDATES, cancel)}
-        asked = replace(request, max_new_tokens=min(request.max_new_tokens, MOST_NEW_TOKENS))
+        n_new = min(request.max_new_tokens, MOST_NEW_TOKENS)
+        asked = replace(request, max_new_tokens=n_new, guess=partial(_going_on, list(candidates)))
         written = "".join(piece.text for piece in self._neural.stream(asked, cancel)).rstrip()
         texts = list(dict.fromkeys([*candidates, *([written] if written else ())]))
         scores = self._neural.score(asked, texts, cancel) if texts else []
@@ -165,6 +166,11 @@ class MixedModel:
 
     def close(self) -> None:
         """Whoever opened the models closes them."""
+
+
+def _going_on(lines: Sequence[str], written: str) -> str:
+    """How the first of `lines` that begins with `written` goes on."""
+    return next((line[len(written) :] for line in lines if line.startswith(written)), "")
 
 
 def features_of(ways: Sequence[Way]) -> Features:
