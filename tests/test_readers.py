@@ -1,4 +1,4 @@
-"""The model of the settings that reads long texts: what is said of it where it is not there."""
+"""The model of the settings that reads long texts: what it can hold, and what is said where it is not there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from weft.memory.memorag.beacon import TextTooLong, parse_policy
 from weft.memory.memorag.beacon.backend import DEFAULT_RATIO
+from weft.memory.memorag.beacon.held import Reach
+from weft.memory.memorag.beacon.ratios import Fixed
 from weft.server.config import Config, MemoryOptions
 from weft.server.readers import reader_of
 from weft.server.workspace import Workspace
@@ -17,7 +22,7 @@ FILES = """
 
 A basket over one hundred euros is ten percent cheaper: that is the discount.
 """
-GONE = MemoryOptions(beacon_model="/no/such/model")
+GONE = MemoryOptions(beacon_model="/no/such/model", embeddings="hashing")
 
 
 def test_none_is_set():
@@ -48,3 +53,27 @@ def test_a_question_is_answered_without_it_and_says_so_where_it_would_read(
         reply = workspace.ask("When is a basket cheaper?", strategy=strategy)
     assert reply.found
     assert any("/no/such/model" in note for note in reply.notes) == is_said
+
+
+@given(
+    policy=st.sampled_from(["2", "4", "8", "sequence:2,8", "step-random", "adapt-0", "adapt-64", "adapt-1024"]),
+    window=st.sampled_from([8, 64, 2048]),
+    n_behind=st.integers(0, 40_000),
+    share=st.floats(0, 1),
+)
+def test_what_a_reader_says_it_holds_it_can_read(policy: str, window: int, n_behind: int, share: float):
+    max_positions = window + n_behind
+    written = parse_policy(policy, window=window, max_positions=max_positions, ratios=(2, 4, 8))
+    reach = Reach(written, window, max_positions)
+    if (most := reach.most_tokens) > 1:
+        n_text = max(1, int(most * share))
+        reach.ratios(n_text, most - n_text)
+
+
+@given(st.sampled_from([2, 4, 8]), st.integers(1, 20))
+def test_it_says_all_that_a_ratio_holds(ratio: int, n_windows: int):
+    max_positions = 64 + n_windows * 64 // ratio
+    reach = Reach(Fixed(ratio), 64, max_positions)
+    assert reach.most_tokens == n_windows * 64 + 63
+    with pytest.raises(TextTooLong):
+        reach.ratios(reach.most_tokens + 64 * ratio, 0)

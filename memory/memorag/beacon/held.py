@@ -1,0 +1,83 @@
+"""A text that is held: its memory, the ratios it was read with, and its form on disk.
+
+Owns how long a text may be under a policy, and what arrays must look like to be a memory of this model. Knows no
+conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from ....llm.engines import Arrays
+from ....llm.protocol import Cancel
+from .layout import check_length
+from .ratios import Adapt, Fixed, InSequence, InstanceRandom, RatioOf, StepRandom, longest_text
+
+if TYPE_CHECKING:
+    from .cache import Memory
+    from .model import BeaconModel
+
+
+@dataclass(eq=False)
+class HeldText:
+    """The memory of a text, until it is let go by whoever kept it; then it has to be read again."""
+
+    tokens: Sequence[int]
+    memory: Memory | None
+    ratio_of: RatioOf
+
+    @property
+    def is_held(self) -> bool:
+        return self.memory is not None
+
+    def read_arrays(self, use: Callable[[Arrays], None], cancel: Cancel) -> bool:
+        """Call `use` with what is kept; False when cancelled, or when it was let go. See `kept_prefix.Kept`."""
+        memory = self.memory
+        if memory is None or cancel.cancelled:
+            return False
+        use(memory.to_arrays())
+        return True
+
+    def let_go(self) -> None:
+        self.memory = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How long a text may be, and with which ratios it is read."""
+
+    policy: Fixed | InstanceRandom | StepRandom | InSequence | Adapt
+    window: int
+    max_positions: int
+
+    @property
+    def most_tokens(self) -> int:
+        """What a conversation may have with its answer, whatever ratios the policy takes for it."""
+        policy, n_free = self.policy, 0
+        ratio = policy.ratio if isinstance(policy, Fixed) else min(policy.ratios)
+        if isinstance(policy, Adapt):
+            ratio, n_free = max(policy.ratios), policy.extra_tokens
+        return max(1, longest_text(self.max_positions, self.window, ratio) - n_free)
+
+    def ratios(self, n_tokens: int, n_room: int) -> RatioOf:
+        """Those of a text, the same each time, with room behind it. Raises TextTooLong, see `check_length`."""
+        n_free = self.policy.extra_tokens if isinstance(self.policy, Adapt) else n_room
+        ratio_of = self.policy.for_text(n_tokens + max(0, n_room - n_free), Random(0))
+        check_length(0, 0, n_tokens + n_room, window=self.window, max_positions=self.max_positions, ratio_of=ratio_of)
+        return ratio_of
+
+
+def memory_of(arrays: Arrays, model: BeaconModel) -> Memory:
+    """What was saved. Raises KeyError and ValueError when it is of another form."""
+    from .cache import Memory
+
+    def form(tensors: Sequence[Any]) -> list[Any]:
+        return [(tensor.dtype, tensor.shape[:2], tensor.shape[3:]) for tensor in tensors]
+
+    memory, wanted = Memory.from_arrays(arrays, model.base.device), form(model.empty().keys)
+    if any(form(kept) != wanted for kept in (memory.keys, memory.values, memory.open_keys, memory.open_values)):
+        raise ValueError("keys and values have another shape")
+    return memory

@@ -1,0 +1,262 @@
+"""A model with beacon weights as one that is asked: it keeps what it read in a fraction of its keys and values.
+
+Owns the texts that it holds, which conversation goes on from which of them, and whose turn it is. It is a `CodeModel`
+that holds conversations and a `Keeper`, so the memory `beacon` of `backends` asks it through an accountant as any
+other. Knows no prompts and no files.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+import numpy as np
+
+from ....llm.chat_template import ChatTokens
+from ....llm.decoding import write_text
+from ....llm.engines import OutOfMemory
+from ....llm.kept_prefix import (
+    ROOM_TOKENS,
+    CannotKeep,
+    Identity,
+    KeptPrefix,
+    read_saved,
+    shared_tokens,
+    tokenizer_hash,
+)
+from ....llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelError, ModelInfo, Piece, Speed
+from ....llm.sampling import Sampling, draw
+from ....llm.slots import GaveWay
+from ....llm.speed import SpeedMeter
+from ....llm.streaming import cut_stream
+from ....llm.tokenizer import HfTokenizer
+from .held import HeldText, Reach, memory_of
+from .ratios import RatioOf, TextTooLong, parse_policy
+
+if TYPE_CHECKING:
+    from .cache import Memory
+    from .model import BeaconModel
+
+
+class BeaconReader:
+    """A `CodeModel` that holds conversations, and a `Keeper`. For several threads; it computes for one at a time.
+
+    A conversation that goes on from a text it holds is answered from the memory of it; any other is read from its
+    beginning, and through memory tokens as well where it is longer than a window.
+    The last text stays until another one is kept, so that whoever comes with the same one again finds it read.
+    """
+
+    def __init__(
+        self,
+        model: BeaconModel,
+        tokenizer: HfTokenizer,
+        chat_tokens: ChatTokens,
+        *,
+        name: str,
+        ratio: str,
+        ratios: Sequence[int],
+        weights: Callable[[], str],
+    ) -> None:
+        """`ratio` is a policy, see `parse_policy`, and `ratios` what it may take; `weights` stands for their content.
+
+        Raises BeaconError for a policy that is none.
+        """
+        self._model: BeaconModel | None = model
+        self._tokenizer, self._chat_tokens = tokenizer, chat_tokens
+        self._name, self._weights = f"{name} (ratio {ratio})", weights
+        window, max_positions = model.window, model.max_positions
+        policy = parse_policy(ratio, window=window, max_positions=max_positions, ratios=ratios)
+        self._reach = Reach(policy, window, max_positions)
+        self._form = f"beacon, window {window}, ratio {ratio}, {model.base.dtype}"
+        self._count = lru_cache(maxsize=1024)(lambda text: len(tokenizer.encode(text)))
+        self._meter = SpeedMeter()
+        self._generator = np.random.default_rng(0)  # of what is drawn, where an answer is not to be the likeliest
+        self._turn = threading.Lock()
+        self._texts: WeakSet[HeldText] = WeakSet()
+        self._last: HeldText | None = None
+
+    @property
+    def info(self) -> ModelInfo:
+        return ModelInfo(
+            name=self._name,
+            backend="beacon",
+            context_tokens=self._reach.most_tokens,
+            fills_middle=False,
+            repository_level=False,
+            local=True,
+            chats=True,
+        )
+
+    @property
+    def speed(self) -> Speed:
+        return self._meter.speed
+
+    @property
+    def identity(self) -> Identity:
+        """What a memory depends on besides the text; takes a moment."""
+        tokenizer = tokenizer_hash(self._tokenizer.n_vocabulary, self._tokenizer.bytes_of)
+        return Identity(self._name, self._weights(), tokenizer, self._form)
+
+    def prepare(self, cancel: Cancel) -> None:
+        """Nothing: it was opened whole."""
+
+    def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
+        """Nothing: it completes no code."""
+
+    def count_tokens(self, text: str) -> int:
+        return self._count(text)
+
+    def conversation_tokens(self, messages: Sequence[Message]) -> Sequence[int]:
+        """What is read of `messages` before the answer. Raises ModelError when the template refuses them."""
+        return self._chat_tokens(messages)
+
+    def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
+        raise ModelError(f"{self._name} keeps long texts and completes no code. Ask another model for completions.")
+
+    def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
+        tokens = self._chat_tokens(request.messages)
+        with self._failures(), self._computing(cancel) as model:
+            written = self._written(model, tokens, request, cancel)
+            yield from cut_stream(write_text(written, self._tokenizer.bytes_of), request)
+
+    def keep(self, messages: Sequence[Message], cancel: Cancel | None = None) -> KeptPrefix:
+        tokens = shared_tokens(self._chat_tokens, messages)
+        return KeptPrefix(self, messages, tokens, self.hold(tokens, cancel or Cancel()))
+
+    def load_kept(self, folder: Path, cancel: Cancel | None = None) -> KeptPrefix:
+        saved = read_saved(folder, self.identity)
+        tokens = shared_tokens(self._chat_tokens, saved.messages)
+        with self._failures(), self._computing(cancel or Cancel()) as model:
+            try:
+                memory = memory_of(saved.arrays, model)
+            except (KeyError, ValueError) as error:
+                raise ModelError(f"{folder} can't be used: {error}. Let the model read the text again.") from error
+            if not len(tokens) == saved.n_tokens == memory.n_tokens:
+                raise ModelError(
+                    f"{self._name} reads the text in {folder} as other tokens. Let it read the text again."
+                )
+            text = self._hold(tokens, memory, self._ratios(tokens, ROOM_TOKENS))
+            return KeptPrefix(self, saved.messages, tokens, text)
+        raise ModelError("Loading was cancelled.")
+
+    def hold(self, tokens: Sequence[int], cancel: Cancel) -> HeldText:
+        """Read `tokens` and keep their memory. Raises CannotKeep, and ModelError also when cancelled."""
+        with self._failures(), self._computing(cancel) as model:
+            for text in list(self._texts):
+                if text.is_held and list(text.tokens) == list(tokens):
+                    return text
+            ratio_of = self._ratios(tokens, ROOM_TOKENS)
+            self._last = None  # so that there is room for the next
+            started = time.perf_counter()
+            memory = self._read(model, model.empty(), tokens, ratio_of, cancel)
+            self._meter.read(len(tokens), time.perf_counter() - started)
+            return self._hold(tokens, memory, ratio_of)
+        raise ModelError("Reading was cancelled.")
+
+    def close(self) -> None:
+        with self._turn:
+            self._model = self._last = None
+
+    # What follows is called by whoever has the turn.
+
+    def _written(
+        self, model: BeaconModel, tokens: Sequence[int], request: ChatRequest, cancel: Cancel
+    ) -> Iterator[tuple[int, None]]:
+        """The answer to a conversation, from the longest text that it goes on from."""
+        memory, ratio_of = model.empty(), None
+        for text in list(self._texts):
+            kept, n = text.memory, len(text.tokens)
+            if kept is not None and memory.n_tokens < n < len(tokens) and list(tokens[:n]) == list(text.tokens):
+                memory, ratio_of = kept, text.ratio_of
+        ratio_of = ratio_of or self._ratios(tokens, request.max_new_tokens)
+        memory = self._read(model, memory, tokens[:-1], ratio_of, cancel)
+        written, started = list[int](), time.perf_counter()
+        options: dict[str, Any] = {"stop": lambda: cancel.cancelled}
+        if sampling := Sampling.of(request):
+            options["choose"] = lambda logits: draw(
+                logits.float().cpu().numpy(), [*tokens, *written], sampling, self._generator
+            )[0]
+        last, ends = _block(model, tokens[-1:]), sorted(self._tokenizer.ends)
+        try:
+            for token in model.generate(memory, last, request.max_new_tokens, ends, ratio_of, **options):
+                written.append(token)
+                yield token, None
+        finally:
+            self._meter.wrote(len(written), time.perf_counter() - started)
+
+    def _read(
+        self, model: BeaconModel, memory: Memory, tokens: Sequence[int], ratio_of: RatioOf, cancel: Cancel
+    ) -> Memory:
+        """The memory of all `tokens`, the first of which it has already. Cancelled between two windows."""
+        while (start := memory.n_tokens) < len(tokens):
+            if cancel.cancelled:
+                raise GaveWay
+            end = (start // model.window + 1) * model.window
+            _, memory = model.read(memory, _block(model, tokens[start:end]), ratio_of)
+        return memory
+
+    def _ratios(self, tokens: Sequence[int], n_room: int) -> RatioOf:
+        """Raises CannotKeep, naming the ratio that would be enough."""
+        try:
+            return self._reach.ratios(len(tokens), n_room)
+        except TextTooLong as error:
+            raise CannotKeep(f"{error} In the settings the ratio is memory.beacon_ratio.") from error
+
+    def _hold(self, tokens: Sequence[int], memory: Memory, ratio_of: RatioOf) -> HeldText:
+        self._last = text = HeldText(tokens, memory, ratio_of)
+        self._texts.add(text)
+        return text
+
+    @contextmanager
+    def _computing(self, cancel: Cancel) -> Iterator[BeaconModel]:
+        """The model, for one thread at a time. Raises GaveWay when cancelled before."""
+        from ....llm.engines.torch_engine import DEFAULT_THREADS
+
+        while not self._turn.acquire(timeout=0.02):
+            if cancel.cancelled:
+                raise GaveWay
+        try:
+            if cancel.cancelled:
+                raise GaveWay
+            if self._model is None:
+                raise ModelError(f"{self._name} was closed. Open it again.")
+            import torch
+
+            torch.set_num_threads(DEFAULT_THREADS)  # another model in this process may have set its own
+            yield self._model
+        finally:
+            self._turn.release()
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Whatever goes wrong in torch becomes a ModelError; cancelled work ends quietly."""
+        from ....llm.engines.torch_engine import mapped_memory_errors
+
+        try:
+            with mapped_memory_errors():
+                yield
+        except GaveWay:
+            pass
+        except ModelError:
+            raise
+        except OutOfMemory as error:
+            raise ModelError(
+                f"There is no memory for a text with {self._name}: {error}. Take a larger ratio "
+                "(memory.beacon_ratio), or less text."
+            ) from error
+        except Exception as error:
+            reason = str(error).strip().partition("\n")[0] or type(error).__name__
+            raise ModelError(f"{self._name} stopped: {reason}. Try a shorter text, or another model.") from error
+
+
+def _block(model: BeaconModel, tokens: Sequence[int]) -> Any:
+    """Tokens as the model takes them, (1, T)."""
+    import torch
+
+    return torch.tensor([list(tokens)], device=model.base.device)
