@@ -32,6 +32,8 @@ def test_both_trainers_run_from_end_to_end(tmp_path: Path):
     assert "| python |" in (code / "licences.md").read_text("utf-8")
     assert {path.name for path in (code / "onnx").glob("*.onnx")} == {"model.onnx", "model_int8.onnx"}
 
+    assert (code / "weft-code-micro.zip").is_file() and str(tmp_path) not in card
+
     before, *_, after = log_of(tmp_path / "stage1")
     assert after["loss_at_2"] < before["loss_at_2"]
     assert log_of(tmp_path / "stage2")[-1]["step"] == 20

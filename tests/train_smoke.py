@@ -42,6 +42,7 @@ def main(folder: Path) -> None:
     started = time.perf_counter()
     code, chat, stage1, stage2 = (folder / name for name in ("code", "chat", "stage1", "stage2"))
     python("weft.llm.training", "all", "--recipe", "smoke", "--out", code)
+    python("weft.llm.training", "release", "--name", "weft-code-micro", "--out", code)
     shutil.copytree(code / "transformers", chat, dirs_exist_ok=True)
     (chat / "chat_template.jinja").write_text(TEMPLATE, encoding="utf-8")
 
