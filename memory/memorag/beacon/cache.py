@@ -136,7 +136,7 @@ class GrowingLayer(WindowLayer):
         self._keys[:, :, :n_memory], self._values[:, :, :n_memory] = turn(keys), values
         self._keys[:, :, n_memory : n_memory + n_raw] = raw_keys
         self._values[:, :, n_memory : n_memory + n_raw] = raw_values
-        super().__init__(keys, values, self._keys[:, :, n_memory:][:, :, :n_raw], raw_values, turn)
+        super().__init__(keys, values, raw_keys, raw_values, turn)
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
         start = self.get_seq_length()

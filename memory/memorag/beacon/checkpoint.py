@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from ....llm.protocol import ModelMissing
+from .attach import EMBEDDING, PROJECTIONS
 from .model import BeaconModel
 from .ratios import RATIOS, BeaconError
 
@@ -155,7 +156,7 @@ def _check_names(base: Any, given: Mapping[str, Tensor]) -> None:
             )
 
 
-_EMBEDDING = "model.beacon_embed_tokens.weight"
+_EMBEDDING = f"model.{EMBEDDING}.weight"
 
 
 def _part(name: str) -> str:
@@ -168,7 +169,7 @@ def _wanted_shapes(base: Any) -> dict[str, tuple[int, ...]]:
     shapes = {
         f"model.layers.{number}.self_attn.beacon_{name}.{part}": tuple(weight.shape)
         for number, layer in enumerate(base.model.layers)
-        for name in ("q_proj", "k_proj", "v_proj")
+        for name in PROJECTIONS
         for part, weight in getattr(layer.self_attn, name).named_parameters()
     }
     return shapes | {_EMBEDDING: (1, base.config.hidden_size)}

@@ -1,8 +1,8 @@
 """A beacon memory on a model of transformers: each full window of a text is kept as its memory tokens alone.
 
-Owns the memory tokens' embedding and projections, how they are put into the base model, and how windows follow each
-other. Everything else of the base model is shared and frozen. Knows no training loop, no file and no prompt.
-Source: MemoRAG, section 4.2 and its published code. Parameter names are those of the published checkpoints.
+Owns how windows are read, scored and continued. What the memory adds to the base model is in `attach`, what is kept of
+a text in `cache`. Knows no training loop, no file and no prompt.
+Source: MemoRAG, section 4.2 and its published code.
 """
 
 # torch and transformers are not there when types are checked without the extra `local`.
@@ -10,7 +10,6 @@ Source: MemoRAG, section 4.2 and its published code. Parameter names are those o
 
 from __future__ import annotations
 
-import copy
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,15 +20,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint as recompute
-from transformers import (
-    LlamaForCausalLM,
-    MistralForCausalLM,
-    PreTrainedModel,
-    Qwen2ForCausalLM,
-    Qwen3ForCausalLM,
-)
 from transformers.cache_utils import Cache
 
+from .attach import MemoryPlaces, attach_memory
 from .cache import Memory, WindowLayer
 from .layout import check_length, memory_places, raw_places, windows
 from .ratios import BeaconError, RatioOf
@@ -37,9 +30,6 @@ from .reading import Reading
 
 Kept = tuple[Tensor, ...]  # of each layer, (B, n_kv_heads, n, head_dim)
 
-_BASES = (LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM)
-_PROJECTIONS = ("q_proj", "k_proj", "v_proj")
-_CHANGING_ROPE = ("dynamic", "longrope")
 NO_LABEL = -100
 """Of a token that no loss is asked for."""
 
@@ -53,23 +43,15 @@ class Scores:
     n_labels: int
 
 
-@dataclass(slots=True)
-class _Placed:
-    """While one window with memory tokens runs: where they stand, and their keys as the layers make them."""
-
-    places: Tensor  # (n,)
-    keys: list[Tensor]
-
-
 class BeaconModel(nn.Module):
     """The base model with its beacon memory. One text at a time: a batch is rows of the same length and ratios."""
 
-    def __init__(self, base: PreTrainedModel, window: int) -> None:
+    def __init__(self, base: Any, window: int, places: MemoryPlaces) -> None:
         """Use `wrap`."""
         super().__init__()
-        self.base: Any = base
+        self.base = base
         self.window = window
-        self._placed: _Placed | None = None
+        self._places = places
 
     @classmethod
     def wrap(cls, model: Any, window: int = 2048) -> BeaconModel:
@@ -78,22 +60,9 @@ class BeaconModel(nn.Module):
         Raises BeaconError for a model of another class, one with a beacon memory, and one whose rotary embedding
         changes with the length of a text.
         """
-        _check_base(model, window)
-        beacon = cls(model, window)
-        model.requires_grad_(False)
-        for layer in model.model.layers:
-            attention = layer.self_attn
-            for name in _PROJECTIONS:
-                projection = getattr(attention, name)
-                own = copy.deepcopy(projection).requires_grad_(True)
-                setattr(attention, f"beacon_{name}", own)
-                projection.register_forward_hook(beacon._projecting(own))
-            getattr(attention, "k_norm", attention.k_proj).register_forward_hook(beacon._collecting())
-        embedding = model.get_input_embeddings().weight.detach()
-        ends = model.config.eos_token_id
-        first = (ends[0] if isinstance(ends, list) else ends) or 0
-        model.model.beacon_embed_tokens = nn.Embedding.from_pretrained(embedding[first : first + 1].clone(), False)
-        return beacon
+        if window < 1:
+            raise BeaconError(f"A window of {window} tokens is none. Choose one of at least 1.")
+        return cls(model, window, attach_memory(model))
 
     @property
     def max_positions(self) -> int:
@@ -217,23 +186,21 @@ class BeaconModel(nn.Module):
     ) -> tuple[Tensor, Kept, Kept]:
         """Run one window behind what its layers hold: hidden states of the raw tokens (B, T, n_embd), and the memory.
 
-        With a ratio the tokens are a full window, read with its memory tokens; their keys, before rotary embedding,
-        and values come back. Without one nothing does, and the layers hold the tokens' own.
+        With a ratio the tokens are a full window, read with its memory tokens behind layers that hold memory alone; the
+        memory tokens' keys, before rotary embedding, and values come back. Without one nothing does, and the layers
+        hold the tokens' own.
         """
         embedded = self.base.get_input_embeddings()(tokens)
         if ratio is None:
             return self._run(embedded, layers), (), ()
-        raw, places = (torch.tensor(of(self.window, ratio), device=tokens.device) for of in (raw_places, memory_places))
+        raw = torch.tensor(raw_places(self.window, ratio), device=tokens.device)
+        places = torch.tensor(memory_places(self.window, ratio), device=tokens.device)
         memory_token = self.base.model.beacon_embed_tokens.weight.to(embedded.dtype)
         row = memory_token.expand(tokens.shape[0], len(raw) + len(places), -1).index_copy(1, raw, embedded)
-        n_before = layers[0].raw_values.shape[2]
-        self._placed = placed = _Placed(places, [])
-        try:
+        with self._places.at(places) as keys:
             hidden = self._run(row, layers)
-        finally:
-            self._placed = None
-        values = tuple(layer.raw_values.index_select(2, n_before + places) for layer in layers)
-        return hidden.index_select(1, raw), tuple(placed.keys), values
+        values = tuple(layer.raw_values.index_select(2, places) for layer in layers)
+        return hidden.index_select(1, raw), tuple(keys), values
 
     def turn(self, keys: Tensor) -> Tensor:
         """Memory keys (B, n_kv_heads, n, head_dim) at the positions 0 to n, by the base model's rotary embedding."""
@@ -274,47 +241,7 @@ class BeaconModel(nn.Module):
         precise = torch.promote_types(logits.dtype, torch.float32)
         return functional.cross_entropy(logits.to(precise), targets[has_label], reduction="sum"), keys, values
 
-    def _projecting(self, own: nn.Linear) -> Callable[..., Tensor | None]:
-        def at_memory_places(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor | None:
-            if self._placed is None:
-                return None
-            places = self._placed.places
-            projected = own(inputs[0].index_select(1, places).to(own.weight.dtype))
-            return output.index_copy(1, places, projected.to(output.dtype))
-
-        return at_memory_places
-
-    def _collecting(self) -> Callable[..., None]:
-        def keys_before_rotary(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-            if self._placed is not None:
-                keys = output.index_select(1, self._placed.places)
-                heads = keys.unflatten(2, (self.base.config.num_key_value_heads, -1)) if keys.dim() == 3 else keys
-                self._placed.keys.append(heads.transpose(1, 2))
-
-        return keys_before_rotary
-
     def _check_read(self, memory: Memory, tokens: Tensor) -> None:
         batch = memory.open_tokens.shape[0]
         if tokens.dim() != 2 or not tokens.shape[1] or tokens.shape[0] != batch:
             raise BeaconError(f"Tokens must be ({batch}, at least 1) for this memory, not {tuple(tokens.shape)}.")
-
-
-def _check_base(model: Any, window: int) -> None:
-    if not isinstance(model, _BASES):
-        known = ", ".join(base.__name__ for base in _BASES)
-        raise BeaconError(f"A {type(model).__name__} can't have a beacon memory. Choose one of {known}.")
-    if hasattr(model.model, "beacon_embed_tokens"):
-        raise BeaconError("This model has a beacon memory already. Load the base model anew to give it another one.")
-    if window < 1:
-        raise BeaconError(f"A window of {window} tokens is none. Choose one of at least 1.")
-    if any(getattr(part, "gradient_checkpointing", False) for part in model.modules()):
-        raise BeaconError(
-            "The base model's gradient checkpointing drops keys and values. Switch it off; `score` has its own."
-        )
-    config: Any = model.config
-    kind = config.rope_parameters["rope_type"]
-    if kind in _CHANGING_ROPE:
-        raise BeaconError(
-            f'The rotary embedding "{kind}" changes with the length of a text, so kept keys can\'t be turned alone. '
-            "Choose a base model with another."
-        )

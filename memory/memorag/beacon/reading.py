@@ -29,7 +29,7 @@ class Reading:
         self._n_tokens = memory.n_tokens
         self._keys, self._values = list(memory.keys), list(memory.values)
         self._open_tokens = memory.open_tokens
-        # Made when the window is read on: most readings end with a full one, or go on with another question.
+        # Made when the open window is read on: one that becomes full at once needs none.
         self._layers: list[WindowLayer] | None = None
         self._open_keys, self._open_values = memory.open_keys, memory.open_values
 
@@ -70,6 +70,7 @@ class Reading:
 
     def _close(self) -> Tensor:
         """The open window is full: read it with its memory tokens, and drop everything else of it."""
+        self._layers = None  # with its copies
         nothing = self._model.empty(self._open_tokens.shape[0])
         layers = [
             WindowLayer(keys, values, none, none, self._model.turn)
@@ -78,9 +79,8 @@ class Reading:
         ratio = self._ratio_of(self._n_tokens // self._model.window - 1)
         hidden, keys, values = self._model.read_window(self._open_tokens, layers, ratio)
         del layers
-        for number in range(self._model.n_layers):  # one by one: never two copies of the whole memory
+        for number in range(self._model.n_layers):  # one by one: who reads on alone never holds two memories
             self._keys[number] = torch.cat((self._keys[number], keys[number]), 2)
             self._values[number] = torch.cat((self._values[number], values[number]), 2)
-        self._layers = None
         self._open_tokens, self._open_keys, self._open_values = nothing.open_tokens, nothing.keys, nothing.values
         return hidden
