@@ -35,7 +35,6 @@ _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,78}[A-Za-z0-9])?")
 _KINDS = (".onnx", ".json", ".md")  # nothing that a library would run
 _NO_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip archive can say
 _ENCRYPTED = 1
-_BLOCK_BYTES = 1 << 20
 
 
 class BadRelease(ModelError):
@@ -85,23 +84,28 @@ def install_release(archive: Path, models: Path) -> Path:
             new.mkdir()
             for inside, data in contents.items():
                 (new / inside).write_bytes(data)
-            if target.exists():
-                os.replace(target, old)
-            os.replace(new, target)
+            _exchange(new, target, old)
     except OSError as error:
-        raise BadRelease(
-            f"{name} could not be kept in {models}: {error.strerror or error}. Make room there."
-        ) from error
+        reason = error.strerror or error
+        raise BadRelease(f"{name} could not be kept in {models}: {reason}. Make room, end what uses it.") from error
     return target
 
 
 def archive_hash(archive: Path) -> str:
     """SHA-256 of the whole file, to compare with what its publisher says."""
-    digest = hashlib.sha256()
-    with archive.open("rb") as data:
-        while block := data.read(_BLOCK_BYTES):
-            digest.update(block)
-    return digest.hexdigest()
+    return _hash(archive.read_bytes())
+
+
+def _exchange(new: Path, target: Path, old: Path) -> None:
+    """`new` becomes `target`; what was there becomes `old`, or stays when that fails."""
+    if target.exists():
+        os.replace(target, old)
+    try:
+        os.replace(new, target)
+    except OSError:
+        if old.exists():
+            os.replace(old, target)
+        raise
 
 
 def _proven(archive: Path) -> dict[str, bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import stat
 import zipfile
@@ -172,6 +173,21 @@ def test_a_release_takes_the_place_of_one_with_its_name_and_of_nothing_else(arch
     with pytest.raises(BadRelease, match="is no release"):
         install_release(archive, models)
     assert (folder / "model_int8.onnx").is_file()
+
+
+def test_what_was_there_stays_when_the_new_one_can_not_take_its_place(archive: Path, models: Path, monkeypatch):
+    folder, replace_file = install_release(archive, models), os.replace
+    (folder / "card.md").write_text("mine")
+
+    def fail(source: Path, target: Path) -> None:
+        if source.name == "new":
+            raise PermissionError(13, "in use")
+        replace_file(source, target)
+
+    monkeypatch.setattr(release_file.os, "replace", fail)
+    with pytest.raises(BadRelease, match="in use"):
+        install_release(archive, models)
+    assert (folder / "card.md").read_text() == "mine" and list(models.iterdir()) == [folder]
 
 
 @pytest.mark.parametrize(
