@@ -164,7 +164,7 @@ def _add_training(stage: argparse.ArgumentParser, recipe: Recipe, data: str) -> 
     add("--device", default="auto", help="cpu or cuda; auto takes what there is")
     add("--threads", type=int, default=0, help="0 leaves it to torch")
     add("--log-every", type=int, default=1, metavar="STEPS")
-    add("--evaluate-every", type=int, default=0, metavar="STEPS", help="0: at the end only")
+    add("--evaluate-every", type=int, default=0, metavar="STEPS", help="0: before and after only")
     add("--checkpoint-every", type=int, default=20, metavar="STEPS")
 
 

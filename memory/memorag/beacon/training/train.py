@@ -33,7 +33,7 @@ CHECKPOINT_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """After how many steps things are done, besides at the end; 0 is at the end only."""
+    """After how many steps things are done, besides at the end; 0 is never in between."""
 
     log: int = 1
     evaluate: int = 0
