@@ -22,7 +22,7 @@ def reader_of(options: MemoryOptions) -> tuple[CodeModel | None, str]:
     try:
         reader = _opened(settings)
     except ModelError as error:
-        return None, f"{error} Until then the model that answers reads the text itself."
+        return None, f"{error} Until then a model that answers reads the text itself."
     return reader, f"long texts are read by {reader.info.name}, as set"
 
 

@@ -40,7 +40,7 @@ def test_one_that_is_not_there_is_said():
     reader, why = reader_of(GONE)
     assert reader is None
     assert why.startswith("/no/such/model is not there.")
-    assert why.endswith("Until then the model that answers reads the text itself.")
+    assert why.endswith("Until then a model that answers reads the text itself.")
 
 
 @pytest.mark.parametrize(("strategy", "is_said"), [("memorag", True), ("auto", True), ("top_1", False)])
