@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from weft.llm import release_file
 from weft.llm.discover import discover, usual_places
 from weft.llm.release_file import MANIFEST, BadRelease, install_release, write_release
+from weft.llm.training.__main__ import main as training
 from weft.llm.training.release import CHECKS, FILES, RELEASED_EXPORT, keep_checks, make_release
 from weft.llm.training.same_text import PROMPTS, fixed_requests
 from weft.server import model_commands
@@ -335,6 +336,19 @@ def test_the_fixed_set_is_requests_with_a_cursor_and_some_with_fragments():
     assert all(request.prefix and request.path.endswith(".py") and request.repository for request in requests)
     assert not any("<CURSOR>" in request.prefix + request.suffix for request in requests)
     assert {len(request.fragments) for request in requests} == {0, 1}
+
+
+def test_texts_are_repeated_from_the_folder_of_a_release_only(tmp_path: Path, capsys):
+    assert training(["repeat", "--out", str(tmp_path)]) == 1
+    assert "Name the folder" in capsys.readouterr().err
+
+
+def test_a_release_is_made_from_the_command_line(out: Path, capsys):
+    assert training(["release", "--out", str(out), "--name", NAME]) == 0
+    assert hashlib.sha256((out / f"{NAME}.zip").read_bytes()).hexdigest() in capsys.readouterr().out
+    (out / CHECKS).unlink()
+    assert training(["release", "--out", str(out), "--name", NAME]) == 1
+    assert "Run the step" in capsys.readouterr().err
 
 
 @pytest.mark.local

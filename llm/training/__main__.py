@@ -16,7 +16,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from ..release_file import BadRelease, archive_hash
+from ..protocol import ModelError
+from ..release_file import archive_hash
 from .cpu_settings import restart_with_cpu_settings
 from .recipe import RECIPES, Recipe, Work
 from .release import keep_checks, make_release
@@ -27,10 +28,12 @@ STEPS = ("sources", "tokenizer", "rows", "train", "export", "check", "all", "rel
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parse(arguments)
-    if options.step == "repeat":
-        return _repeat(options.out)
-    if options.step == "release":
-        return _release(options)
+    if options.step in ("release", "repeat"):
+        try:
+            return _release(options) if options.step == "release" else _repeat(options.out)
+        except ModelError as error:
+            print(error, file=sys.stderr)
+            return 1
     work = Work(options.out, _recipe(options))
     work.folder.mkdir(parents=True, exist_ok=True)
     whole = options.step == "all"
@@ -64,7 +67,7 @@ def _check(work: Work, options: argparse.Namespace) -> int:
         )
         agrees["llama-server"] = alike and share == 1.0
     print(table)
-    trained_by = work.command.read_text(encoding="utf-8") if work.command.is_file() else _command()
+    trained_by = work.command.read_text(encoding="utf-8") if work.command.is_file() else "(not kept)"
     work.write_card(trained_by, date.today().isoformat(), table)
     keep_texts(work.out, checked.texts)
     keep_checks(work.out, agrees, checked.missing)
@@ -81,21 +84,13 @@ def _command() -> str:
 
 def _release(options: argparse.Namespace) -> int:
     name = options.name or f"weft-code-{_recipe(options).preset}-{date.today():%Y.%m}"
-    try:
-        path = make_release(options.out, name)
-    except BadRelease as error:
-        print(error, file=sys.stderr)
-        return 1
+    path = make_release(options.out, name)
     print(f"{path}: {path.stat().st_size / 1e6:.1f} MB, SHA-256 {archive_hash(path)}")
     return 0
 
 
 def _repeat(folder: Path) -> int:
-    try:
-        pairs = repeat_texts(folder)
-    except OSError as error:
-        print(f"{folder} is no folder of a release: {error}", file=sys.stderr)
-        return 1
+    pairs = repeat_texts(folder)
     for then, now in pairs:
         if then != now:
             print(f"It wrote {then!r}; here it writes {now!r}.")

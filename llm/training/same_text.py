@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..engines.onnx_engine import OnnxEngine
 from ..prompts import build_prompt
 from ..protocol import CompletionRequest, PromptFragment
+from ..release_file import BadRelease
 from .tokenizer import FORMAT, TrainingTokenizer
 
 N_GREEDY_TOKENS = 24
@@ -50,10 +51,15 @@ def fixed_prompts(tokenizer: TrainingTokenizer, text: str = "") -> list[list[int
     return [[token for part in prompt.parts for token in tokenizer.encode_part(part)] for prompt in prompts]
 
 
-def greedy(read: Callable[[Sequence[int]], Logits], prompt: Sequence[int], ends: frozenset[int]) -> list[int]:
+def greedy(
+    read: Callable[[Sequence[int]], Logits],
+    prompt: Sequence[int],
+    ends: frozenset[int],
+    n_tokens: int = N_GREEDY_TOKENS,
+) -> list[int]:
     """The slow way, each token from the whole text: no cache of any engine has a part in it."""
     written: list[int] = []
-    while len(written) < N_GREEDY_TOKENS:
+    while len(written) < n_tokens:
         best = int(read([*prompt, *written])[-1].argmax())
         if best in ends:
             break
@@ -68,15 +74,21 @@ def keep_texts(folder: Path, texts: Sequence[str]) -> None:
 
 
 def repeat_texts(folder: Path) -> list[tuple[str, str]]:
-    """Of a release's folder: for each prompt what the model wrote when it was made, and what it writes here."""
+    """Of a release's folder: for each prompt what the model wrote when it was made, and what it writes here.
+
+    Raises BadRelease when the folder is none, ModelMissing without onnxruntime.
+    """
+    model, *_ = (*folder.glob("*.onnx"), folder / "model.onnx")
+    if missing := [path for path in (folder / SAME_TEXT, folder / "tokenizer.json", model) if not path.is_file()]:
+        raise BadRelease(f"{missing[0]} is not there. Name the folder that `weft models get FILE.zip` printed.")
     kept: Any = json.loads((folder / SAME_TEXT).read_text(encoding="utf-8"))
+    engine = OnnxEngine(model, context_tokens=_CONTEXT_TOKENS, threads=1)
     tokenizer = TrainingTokenizer.load(folder / "tokenizer.json")
-    engine = OnnxEngine(next(folder.glob("*.onnx")), context_tokens=_CONTEXT_TOKENS, threads=1)
 
     def read(tokens: Sequence[int]) -> Logits:
         return engine.read(engine.new_cache(), tokens).logits()
 
     prompts = fixed_prompts(tokenizer, kept["prompts"])
-    written = [tokenizer.decode(greedy(read, prompt, tokenizer.ends)) for prompt in prompts]
+    written = [tokenizer.decode(greedy(read, prompt, tokenizer.ends, kept["tokens"])) for prompt in prompts]
     engine.close()
     return list(zip(kept["texts"], written, strict=True))
