@@ -259,26 +259,21 @@ def test_what_is_said_follows_from_the_memory(reader: Make):
     """Two texts that end alike: without their memory tokens they are the same to the model, with them they are not."""
     model = reader()
     sentences = STORY.split(" Shop ")[1:]
-    texts = list[HeldText]()
-    for order in (sentences, sentences[::-1]):
-        kept = model.keep(article(f"Shop {' Shop '.join(['0 is closed.', *order])}" + " It is quiet there." * 40))
-        texts.append(kept._slot)
-    first, second = (text.memory for text in texts)
-    assert first is not None and second is not None
+    end = " It is quiet there." * 40
+    texts = [
+        model.keep(article(f"Shop {' Shop '.join(['0 is closed.', *order])}{end}"))
+        for order in (sentences, sentences[::-1])
+    ]
+    first, second = (text._slot.memory for text in texts)
     assert first.n_tokens == second.n_tokens
     assert torch.equal(first.open_tokens, second.open_tokens)
     question = ask("Who has the violin?", n=48)
-    tokens = [[*text.tokens, *model.conversation_tokens(question.messages)] for text in texts]
-
-    def written() -> list[list[int]]:
-        return [[token for token, _ in model._written(model._model, each, question, Cancel())] for each in tokens]
-
-    with_memory = written()
+    with_memory = [said(text.chat(question, Cancel())) for text in texts]
     assert with_memory[0] != with_memory[1]
     nothing = model._model.empty()
     for text in texts:
-        text.memory = replace(text.memory, keys=nothing.keys, values=nothing.values)
-    without = written()
+        text._slot.memory = replace(text._slot.memory, keys=nothing.keys, values=nothing.values)
+    without = [said(text.chat(question, Cancel())) for text in texts]
     assert without[0] == without[1]
 
 
@@ -308,6 +303,20 @@ def test_two_questions_at_once_get_what_each_gets_alone(reader: Make):
     alone = [said(kept.chat(ask(question), Cancel())) for question in questions]
     with ThreadPoolExecutor(3) as pool:
         assert list(pool.map(lambda question: said(kept.chat(ask(question), Cancel())), questions)) == alone
+    # A turn is a token: who leaves an answer for a while holds nobody up.
+    pieces = zip(*(kept.chat(ask(question), Cancel()) for question in questions), strict=False)
+    assert all(whole.startswith(said(begun)) for whole, begun in zip(alone, zip(*pieces, strict=True), strict=True))
+
+
+def test_two_who_keep_the_same_text_share_it_and_each_may_let_it_go(reader: Make):
+    model = reader()
+    first, second = model.keep(article(STORY)), model.keep(article(STORY))
+    assert len(held(model)) == 1
+    expected = said(second.chat(ask("Who?"), Cancel()))
+    first.close()
+    assert not held(model)
+    assert said(second.chat(ask("Who?"), Cancel())) == expected
+    assert second.is_held
 
 
 @pytest.mark.parametrize("ratio", ["2", "8", "sequence:2,4", "adapt-64", "instance-random", "step-random"])

@@ -121,8 +121,8 @@ class BeaconReader:
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         tokens = self._chat_tokens(request.messages)
-        with self._failures(), self._computing(cancel) as model:
-            written = self._written(model, tokens, request, cancel)
+        with self._failures():
+            written = self._written(tokens, request, cancel)
             yield from cut_stream(write_text(written, self._tokenizer.bytes_of), request)
 
     def keep(self, messages: Sequence[Message], cancel: Cancel | None = None) -> KeptPrefix:
@@ -163,32 +163,47 @@ class BeaconReader:
         with self._turn:
             self._model = self._last = None
 
+    def _written(
+        self, tokens: Sequence[int], request: ChatRequest, cancel: Cancel
+    ) -> Iterator[tuple[int, float | None]]:
+        """The answer to a conversation, from the longest text that it goes on from. A turn for each token."""
+        written, seconds = list[int](), 0.0
+
+        def drawn(logits: Any) -> int:
+            assert sampling is not None
+            return draw(logits.float().cpu().numpy(), [*tokens, *written], sampling, self._generator)[0]
+
+        with self._computing(cancel) as model:
+            memory, ratio_of = self._memory_before(model, tokens, request.max_new_tokens)
+            memory = self._read(model, memory, tokens[:-1], ratio_of, cancel)
+            how: dict[str, Any] = {"choose": drawn} if (sampling := Sampling.of(request)) else {}
+            last, ends = _block(model, tokens[-1:]), sorted(self._tokenizer.ends)
+            generated = model.generate(memory, last, request.max_new_tokens, ends, ratio_of, **how)
+        while True:
+            with self._computing(cancel):
+                started = time.perf_counter()
+                token = next(generated, None)
+                seconds += time.perf_counter() - started
+            if token is None:
+                break
+            written.append(token)
+            yield token, None
+        self._meter.wrote(len(written), seconds)
+
     # What follows is called by whoever has the turn.
 
-    def _written(
-        self, model: BeaconModel, tokens: Sequence[int], request: ChatRequest, cancel: Cancel
-    ) -> Iterator[tuple[int, None]]:
-        """The answer to a conversation, from the longest text that it goes on from."""
-        memory, ratio_of = model.empty(), None
-        for text in list(self._texts):
-            kept, n = text.memory, len(text.tokens)
-            if kept is not None and memory.n_tokens < n < len(tokens) and list(tokens[:n]) == list(text.tokens):
-                memory, ratio_of = kept, text.ratio_of
-        ratio_of = ratio_of or self._ratios(tokens, request.max_new_tokens)
-        memory = self._read(model, memory, tokens[:-1], ratio_of, cancel)
-        written, started = list[int](), time.perf_counter()
-        options: dict[str, Any] = {"stop": lambda: cancel.cancelled}
-        if sampling := Sampling.of(request):
-            options["choose"] = lambda logits: draw(
-                logits.float().cpu().numpy(), [*tokens, *written], sampling, self._generator
-            )[0]
-        last, ends = _block(model, tokens[-1:]), sorted(self._tokenizer.ends)
-        try:
-            for token in model.generate(memory, last, request.max_new_tokens, ends, ratio_of, **options):
-                written.append(token)
-                yield token, None
-        finally:
-            self._meter.wrote(len(written), time.perf_counter() - started)
+    def _memory_before(self, model: BeaconModel, tokens: Sequence[int], n_new: int) -> tuple[Memory, RatioOf]:
+        """Of the longest text that `tokens` go on from; an empty one where there is none. Raises CannotKeep."""
+        fitting = [
+            (kept, text.ratio_of)
+            for text in list(self._texts)
+            if (kept := text.memory) is not None
+            and kept.n_tokens < len(tokens)
+            and list(tokens[: kept.n_tokens]) == list(text.tokens)
+        ]
+        if not fitting:
+            return model.empty(), self._ratios(tokens, n_new)
+        return max(fitting, key=lambda each: each[0].n_tokens)
 
     def _read(
         self, model: BeaconModel, memory: Memory, tokens: Sequence[int], ratio_of: RatioOf, cancel: Cancel
