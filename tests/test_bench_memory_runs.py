@@ -163,6 +163,14 @@ def test_an_answer_is_scored_and_its_calls_are_counted(scripted_chat):
     assert row.n_calls == 3 and row.tokens_in > 100 and row.tokens_out > 3 and not row.error
 
 
+def test_a_reader_of_long_texts_is_counted_with_the_model_that_answers(scripted_chat):
+    reader = Accountant(scripted_chat(lambda messages: "Nora bought the mill"))
+    row = answered(MILL, "memorag", scripted_chat([("Read the passages", "1921")]), Kit(reader=reader))
+    assert (row.text, row.n_calls) == ("1921", 3)
+    alone = answered(MILL, "memorag", None, Kit(reader=reader))
+    assert (alone.text, alone.n_calls) == ("Nora bought the mill", 3) and "f1" in alone.figures
+
+
 def test_without_a_model_the_evidence_is_scored():
     row = answered(MILL, "segment_plus", None, Kit())
     assert row.figures == {"evidence": 1.0} and row.n_calls == 0

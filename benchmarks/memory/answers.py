@@ -87,7 +87,7 @@ def answered(sample: Sample, spelling: str, model: CodeModel | None, kit: Kit, j
     spent = (cost.n_calls, cost.tokens_in, cost.tokens_out, round(cost.seconds, 3))
     if answer is None:
         return Row(sample.id, spelling, "", {}, None, *spent, error=error)
-    figures = score(sample, answer.text) if model is not None else {}
+    figures = score(sample, answer.text) if model is not None or answer.text else {}
     if sample.facts:
         figures["evidence"] = recall_of(sample.facts, answer.recalled.evidence)
     verdict = None if judged_by is None else judged_by(sample, answer.text).value
