@@ -122,7 +122,7 @@ class ModelInfo:
     """What a model can do, probed from it and never guessed from its name."""
 
     name: str
-    backend: str  # one of choose.BACKENDS
+    backend: str  # one of choose.BACKENDS, or beacon: it reads long texts and is opened by another room
     context_tokens: int  # prompt and answer; less than the model could where this machine is too slow for more
     fills_middle: bool
     repository_level: bool  # has tokens for repository name and file path

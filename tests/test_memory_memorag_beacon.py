@@ -402,6 +402,13 @@ def test_a_folder_that_is_not_whole_or_of_another_text_is_refused(
         model.load_kept(tmp_path / "kept")
 
 
+def test_a_saved_text_without_its_memory_is_refused_and_not_read_again(reader: Make, tmp_path: Path):
+    memorag(reader()).save(tmp_path)
+    shutil.rmtree(tmp_path / "memory" / "kept")
+    with pytest.raises(ModelError, match="no whole memory"):
+        memorag(reader()).load(tmp_path)
+
+
 def test_arrays_of_another_shape_are_refused(reader: Make, tmp_path: Path):
     model = reader()
     model.keep(article(STORY)).save(tmp_path)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weft.llm.protocol import ModelError
 from weft.memory.memorag.beacon import TextTooLong, parse_policy
 from weft.memory.memorag.beacon.backend import DEFAULT_RATIO
 from weft.memory.memorag.beacon.held import Reach
@@ -53,6 +54,21 @@ def test_a_question_is_answered_without_it_and_says_so_where_it_would_read(
         reply = workspace.ask("When is a basket cheaper?", strategy=strategy)
     assert reply.found
     assert any("/no/such/model" in note for note in reply.notes) == is_said
+
+
+def test_a_reader_that_fails_leaves_the_evidence(
+    project: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scripted_chat: Any
+):
+    monkeypatch.setenv("WEFT_DATA_DIR", str(tmp_path / "data"))
+    failing = scripted_chat([("", ModelError("The reader broke. Mend it."))])
+    monkeypatch.setattr("weft.server.chat.by_strategy.reader_of", lambda options: (failing, "a reader is set"))
+    options = MemoryOptions(embeddings="hashing")
+    with Workspace([project(FILES)], Config(memory=options), cache=False) as workspace:
+        workspace.index()
+        reply = workspace.ask("When is a basket cheaper?", strategy="memorag")
+    assert reply.found
+    assert reply.model == ""
+    assert {"a reader is set", "The reader broke. Mend it."} <= set(reply.notes)
 
 
 @given(

@@ -41,16 +41,6 @@ FEWEST_NEW_TOKENS = 32
 """With less nothing is said; the accountant then says that the question is too long."""
 
 
-_SHORT = "lite, which reads a short version"
-_INSTEAD = {"kv": f"{_SHORT}, or api_full, which sends the text with each question", "beacon": _SHORT}
-"""Of a text that cannot be kept."""
-
-_FITTING = (
-    "Choose beacon for a model with beacon weights (memory.beacon_model, or open_beacon in Python), kv for any other "
-    "in this process."
-)
-
-
 class MemoryBackend(Protocol):
     """A memory of one text at a time. Questions may be asked at once, `memorize` not beside them.
 
@@ -112,6 +102,10 @@ KINDS = {
     "api_gist": Kind(has_gists=True, keeps=False),
     "beacon": Kind(has_gists=False, keeps=True, must_keep=True),
 }
+
+_SHORT = "lite, which reads a short version"
+_INSTEAD = {"kv": f"{_SHORT}, or api_full, which sends the text with each question", "beacon": _SHORT}
+"""Of a text that cannot be kept."""
 
 
 def choose_kind(accountant: Accountant, n_tokens: int, language: Language) -> str:
@@ -238,28 +232,34 @@ class PromptedMemory:
             Message("assistant", prompts.reply),
         )
         keeper = keeper_of(self._accountant.model) if self._kind.keeps else None
+        if self._must_keep:
+            self._check_keeper(keeper)
         if keeper is not None:
             self._kept = self._keep(keeper, messages, saved, cancel)
-        elif self._must_keep:
-            raise ModelError(
-                f"{self._accountant.model.info.name} is not a chat model in this process, and the memory {self.name} "
-                "keeps what such a model read. Choose api_full or api_gist, or open a local model."
-            )
-        if self._must_keep and (self.name == "beacon") != is_beacon(self._accountant.model):
-            raise ModelError(
-                f"The memory {self.name} is none that {self._accountant.model.info.name} can have. {_FITTING}"
-            )
         if self._kept is None:
             self._check_window(messages)
             if self.name == "kv":
                 self.name = "api_full"
         self._messages, self._gists = messages, tuple(gists)
 
+    def _check_keeper(self, keeper: Keeper | None) -> None:
+        model = self._accountant.model
+        if keeper is None:
+            raise ModelError(
+                f"{model.info.name} is not a chat model in this process, and the memory {self.name} keeps what such a "
+                "model read. Choose api_full or api_gist, or open a local model."
+            )
+        if (self.name == "beacon") != is_beacon(model):
+            raise ModelError(
+                f"{model.info.name} can't have the memory {self.name}. Choose beacon for a model with beacon weights "
+                "(memory.beacon_model, or open_beacon in Python), kv for any other in this process."
+            )
+
     def _keep(
         self, keeper: Keeper, messages: Sequence[Message], saved: Path | None, cancel: Cancel
     ) -> KeptPrefix | None:
         try:
-            if saved is None or not saved.is_dir():
+            if saved is None or not (saved.is_dir() or self._kind.must_keep):
                 return keeper.keep(messages, cancel)
             kept = keeper.load_kept(saved, cancel)
             if kept.messages == tuple(messages):

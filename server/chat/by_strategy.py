@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
-from ...llm import Cancel, ModelError
+from ...llm import Cancel, CodeModel, ModelError
 from ...memory import Evidence, Item, Question
 from ...memory.accountant import Accountant, Ledger
 from ...memory.ledger import in_words
@@ -60,8 +60,11 @@ def by_strategy(name: str, question: str, shelf: Shelf, writer: AnswerWriter, ca
     items = _items(shelf)
     notes: list[str] = []
     embedder, why = embedder_of(shelf.config.memory, shelf.memory, cancel)
-    reader, who_reads = reader_of(shelf.config.memory) if name in READERS else (None, "")
-    for accountant in chain(writer.accountants(cancel), [None]):
+    set_reader, who_reads = reader_of(shelf.config.memory) if name in READERS else (None, "")
+    with_model = ((accountant, set_reader) for accountant in writer.accountants(cancel))
+    without: list[tuple[Accountant | None, CodeModel | None]] = [(None, set_reader)] if set_reader else []
+    # The evidence alone, at the end, needs neither of them.
+    for accountant, reader in chain(with_model, without, [(None, None)]):
         ledger = Ledger() if accountant is None else accountant.ledger
         reads = None if reader is None else Accountant(reader, ledger=ledger)
         kit = Kit(accountant, embedder, shelf.memory.kept, reader=reads)
