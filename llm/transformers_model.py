@@ -80,11 +80,12 @@ def open_transformers(
 def load_pretrained(directory: Path, name: str, *, device: str = "auto") -> Any:
     """The model in a directory as transformers has it, on the device, in a precision that this is fast with.
 
-    Raises ModelMissing, and ModelError when there is no memory for the weights.
+    Weights that are not the model's own are passed over. Raises ModelMissing, and ModelError when there is no memory
+    for the weights.
     """
     _check_files(directory, name)
     torch, transformers = _libraries()
-    with _explained(directory, name):
+    with _explained(directory, name), _without_warnings():
         return _load(torch, transformers, directory, _device(torch, device))
 
 
@@ -253,6 +254,18 @@ def without_progress_bars() -> Iterator[None]:
     finally:
         if was_shown:
             logging.enable_progress_bar()
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """While transformers loads a file that holds more than the model: it would list all that it passes over."""
+    logging: Any = import_module("transformers.utils.logging")
+    shown = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(shown)
 
 
 @contextmanager

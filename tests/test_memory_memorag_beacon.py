@@ -457,15 +457,21 @@ def test_the_settings_open_it_once_and_memorag_asks_it(
 # What is opened, and what is refused.
 
 
-def test_a_checkpoint_with_both_in_one_folder_is_opened(reader: Make, folder: Path, tmp_path: Path):
+def test_a_checkpoint_with_both_in_one_folder_is_opened(
+    reader: Make, folder: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+):
     """As the published ones are: weights of base and beacon together, and a configuration that says so."""
     shutil.copytree(folder / "base", tmp_path / "both")
     at = tmp_path / "both" / "model.safetensors"
     both = {**load_file(at), **load_file(folder / "weights" / "beacon.safetensors")}
     save_file(both, at, {"format": "pt"})
     config = json.loads((tmp_path / "both" / "config.json").read_text())
-    (tmp_path / "both" / "config.json").write_text(json.dumps({**config, "beacon_window": WINDOW}))
+    own_code = {"AutoConfig": "configuration_own.Config", "AutoModelForCausalLM": "modeling_own.Model"}  # never run
+    config |= {"beacon_window": WINDOW, "beacon_stride": WINDOW, "auto_map": own_code}
+    (tmp_path / "both" / "config.json").write_text(json.dumps(config))
+    capfd.readouterr()
     published = open_beacon(BeaconSettings(str(tmp_path / "both"), "", "4", "cpu"))
+    assert capfd.readouterr() == ("", "")
     ours = reader()
     for question in ("Who has the violin?", "Who has the fox?"):
         answers = [said(model.keep(article(STORY)).chat(ask(question), Cancel())) for model in (published, ours)]
