@@ -23,14 +23,16 @@ for _name in ("torch", "transformers", "tokenizers", "safetensors"):
 import torch  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 from transformers import LlamaConfig, LlamaForCausalLM  # noqa: E402
+from weft.llm.chat_template import read_conversations, template_in  # noqa: E402
 from weft.llm.kept_prefix import CannotKeep, Keeper  # noqa: E402
 from weft.llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelError, ModelMissing  # noqa: E402
+from weft.llm.tokenizer import HfTokenizer  # noqa: E402
 from weft.llm.training.tokenizer import TrainingTokenizer, train_tokenizer  # noqa: E402
 from weft.memory import Accountant, Budget, Item, Kit, Question  # noqa: E402
 from weft.memory.memorag import GistPlan, MemoRAG, MemoRAGSettings  # noqa: E402
 from weft.memory.memorag.beacon import BeaconError  # noqa: E402
 from weft.memory.memorag.beacon.backend import BeaconSettings, open_beacon  # noqa: E402
-from weft.memory.memorag.beacon.checkpoint import save_beacon  # noqa: E402
+from weft.memory.memorag.beacon.checkpoint import load_beacon, save_beacon  # noqa: E402
 from weft.memory.memorag.beacon.held import HeldText  # noqa: E402
 from weft.memory.memorag.beacon.model import BeaconModel  # noqa: E402
 from weft.memory.memorag.beacon.reader import BeaconReader  # noqa: E402
@@ -360,6 +362,21 @@ def test_saved_and_loaded_it_says_the_same_and_reads_nothing_but_questions(
     again = loaded.answer(WHO)
     assert (again.text, again.recalled) == (expected.text, expected.recalled)
     assert loaded.recall(Question("And the lamp?"), ALL) == made.recall(Question("And the lamp?"), ALL)
+
+
+def test_16_bit_weights_are_saved_and_loaded_as_they_are(folder: Path, tmp_path: Path):
+    def half() -> BeaconReader:
+        base = LlamaForCausalLM.from_pretrained(folder / "base", dtype=torch.bfloat16)
+        tokenizer = HfTokenizer.open(folder / "base")
+        chat_tokens, _ = read_conversations(tokenizer=tokenizer, **template_in(folder / "base"))
+        model = load_beacon(base, folder / "weights")
+        return BeaconReader(model, tokenizer, chat_tokens, name="half", ratio="4", ratios=(4,), weights=str)
+
+    kept = half().keep(article(STORY))
+    kept.save(tmp_path)
+    loaded = half().load_kept(tmp_path)
+    assert loaded._slot.memory.keys[0].dtype == torch.bfloat16
+    assert said(loaded.chat(ask("Who?"), Cancel())) == said(kept.chat(ask("Who?"), Cancel()))
 
 
 def test_the_file_is_smaller_by_the_ratio(reader: Make, tmp_path: Path):
