@@ -186,7 +186,7 @@ class LocalModel:
     def count_tokens(self, text: str) -> int:
         return self._count(text)
 
-    def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
+    def stream(self, request: CompletionRequest, cancel: Cancel) -> Generator[Piece, None, None]:
         """Yield the most likely text, a token at a time, each with its probability."""
         with self._failures():
             self._prepare(cancel)

@@ -15,6 +15,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -30,8 +31,10 @@ from .workspace_model import Candidate, WorkspaceModel
 
 WEIGHTS_FILE = Path(__file__).with_name("mixture.json")
 
-MOST_CANDIDATES = 8  # of the workspace model
-MOST_NEW_TOKENS = 48  # of the neural model's line: longer ones are hardly ever right
+MOST_CANDIDATES = 6  # of the workspace model: a right one is hardly ever further behind
+# The neural model's own line is given up when it is longer, or less likely so far: such lines are hardly ever right.
+MOST_NEW_TOKENS = 48
+LEAST_LIKELY = 0.01
 
 FEATURES = (
     "any", "adapted", "log adapted", "below the best adapted", "copied", "log copied",
@@ -149,7 +152,7 @@ class MixedModel:
         candidates = {each.text: each for each in self._workspace.candidates(request, MOST_CANDIDATES, cancel)}
         n_new = min(request.max_new_tokens, MOST_NEW_TOKENS)
         asked = replace(request, max_new_tokens=n_new, guess=partial(_going_on, list(candidates)))
-        written = "".join(piece.text for piece in self._neural.stream(asked, cancel)).rstrip()
+        written = self._written(asked, cancel)
         texts = list(dict.fromkeys([*candidates, *([written] if written else ())]))
         scores = self._neural.score(asked, texts, cancel) if texts else []
         first = next(iter(candidates), None)
@@ -160,6 +163,17 @@ class MixedModel:
             Way(text, candidates.get(text), text == first, text == written, score, surroundings)
             for text, score, surroundings in zip(texts, scores, around, strict=False)
         ]
+
+    def _written(self, request: CompletionRequest, cancel: Cancel) -> str:
+        """The neural model's own line; empty when it is too unlikely."""
+        text, probability = "", 1.0
+        with closing(self._neural.stream(request, cancel)) as pieces:
+            for piece in pieces:
+                text += piece.text
+                probability *= piece.probability or 0.0
+                if probability < LEAST_LIKELY:
+                    return ""
+        return text.rstrip()
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         return self._neural.chat(request, cancel)

@@ -160,6 +160,13 @@ def test_a_line_that_both_write_stands_for_choice_once(toy_chat_model: Callable[
     assert features_of(ways)[ways.index(both), FEATURES.index("written by both")] == 1.0
 
 
+def test_what_the_neural_model_is_not_sure_of_is_given_up(toy_chat_model: Callable[..., LocalModel]):
+    neural: Any = toy_chat_model()
+    ways = MixedModel(workspace(), neural).ways(REQUEST, Cancel())
+    assert ways and not any(way.is_written for way in ways)
+    assert neural.last_report.written_tokens < 4  # of noise over 257 tokens each is unlikely
+
+
 def test_where_else_a_line_and_its_names_stand_is_known():
     request = replace(REQUEST, fragments=(PromptFragment(("till.py",), f"{OFFERED}\n", 0, 1.0),))
     offered, again = mixture._surroundings(request, [OFFERED, "    checked = check(basket, rate)"])
