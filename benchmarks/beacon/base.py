@@ -1,0 +1,146 @@
+"""A tiny Llama that recalls what stands in its own window: the base model that gets a beacon memory.
+
+Owns its shape and how it is trained, by full attention: dense short texts until it looks names up, then longer and
+sparser ones. Knows no memory.
+"""
+
+# torch and transformers are not there when types are checked without the extra `local`.
+# mypy: allow-untyped-decorators, allow-untyped-calls
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from .texts import END, FIRST_NAMES, START, VOCABULARY, make_text, to_tokens
+
+_ANSWER_WEIGHT = 100.0
+"""Of the loss of an answer, beside 1 of another word: few words are answers, and those teach to look up."""
+
+_TOKENS_PER_FACT = 13
+"""Of a fact and its question: the densest texts have nothing else."""
+
+Batch = tuple[Tensor, Tensor]
+"""Tokens (B, T), and 1 where an answer stands, else 0."""
+
+Say = Callable[[dict[str, object]], None]
+
+
+class NotLearnt(Exception):
+    """The base model does not recall what it reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class BasePlan:
+    """How the base is trained. Tuned on its own recall alone."""
+
+    max_positions: int = 4096
+    n_layers: int = 3
+    width: int = 128
+    n_heads: int = 4
+    learning_rate: float = 3e-3
+    batch_tokens: int = 2048
+    block_steps: int = 25  # after which it is looked whether texts can be longer
+    learnt_nats: float = 0.3  # an answer's loss below which texts become longer; a guess among its names is 1 and more
+    most_steps: int = 1500  # of texts below 1,024 tokens
+    long_steps: int = 100  # of texts from there on, with few and many facts; the rate goes down
+    seed: int = 1
+
+
+def make_base(plan: BasePlan) -> Any:
+    """With random weights."""
+    torch.manual_seed(plan.seed)
+    config = LlamaConfig(
+        vocab_size=len(VOCABULARY),
+        hidden_size=plan.width,
+        intermediate_size=2 * plan.width,
+        num_hidden_layers=plan.n_layers,
+        num_attention_heads=plan.n_heads,
+        num_key_value_heads=plan.n_heads,
+        head_dim=plan.width // plan.n_heads,
+        # Slow enough that names far apart are still found by what they are, with heads this small.
+        rope_parameters={"rope_type": "default", "rope_theta": 1e6},
+        max_position_embeddings=plan.max_positions,
+        tie_word_embeddings=False,
+        bos_token_id=VOCABULARY.index(START),
+        eos_token_id=VOCABULARY.index(END),
+    )
+    base: Any = LlamaForCausalLM(config)
+    # With the usual 0.02 and this rate, words change faster than attention learns to tell them apart.
+    nn.init.normal_(base.model.embed_tokens.weight, std=0.3)
+    return base
+
+
+def train_base(plan: BasePlan, say: Say) -> Any:
+    """The trained model. Raises NotLearnt when it does not come to recall names within the plan's steps."""
+    base, draw = make_base(plan), Random(f"base {plan.seed}")
+    optimisers = _optimisers(base, plan.learning_rate)
+    length, step, losses = 64, 0, list[float]()
+    while length < 1024:
+        if step >= plan.most_steps:
+            raise NotLearnt(f"The base model does not recall names after {step} steps. Try another seed.")
+        _set_rate(optimisers, plan.learning_rate * min(1.0, (step + 1) / 30))
+        losses.append(_learn(base, optimisers, _batch(draw, length, plan.batch_tokens)))
+        step += 1
+        if step % plan.block_steps == 0:
+            answer_loss = sum(losses) / len(losses)
+            say({"what": "base", "step": step, "length": length, "answer_loss": round(answer_loss, 4)})
+            losses.clear()
+            if answer_loss < plan.learnt_nats:
+                length *= 2
+    lengths = [length for length in (1024, 2048, 4096) if length <= plan.max_positions]
+    for number in range(plan.long_steps):
+        length = lengths[number % len(lengths)]
+        _set_rate(optimisers, plan.learning_rate * (1 - number / plan.long_steps))
+        losses.append(_learn(base, optimisers, _batch(draw, length, max(plan.batch_tokens, length), sparse=True)))
+    say({"what": "base", "step": step + plan.long_steps, "answer_loss": round(sum(losses) / max(1, len(losses)), 4)})
+    return base
+
+
+def _batch(draw: Random, length: int, n_tokens: int, *, sparse: bool = False) -> Batch:
+    tokens, is_answer = list[list[int]](), torch.zeros(n_tokens // length, length)
+    for row in range(n_tokens // length):
+        most = min(length // _TOKENS_PER_FACT, len(FIRST_NAMES))
+        n_facts = draw.randint(most // 4, most) if sparse else most
+        text = make_text(draw, length, n_facts, n_facts)
+        tokens.append(to_tokens(text.words))
+        is_answer[row, list(text.answers)] = 1
+    return torch.tensor(tokens), is_answer
+
+
+def _learn(base: Any, optimisers: Sequence[Any], batch: Batch) -> float:
+    """One step; the mean nats of an answer before it."""
+    tokens, is_answer = batch[0], batch[1][:, 1:]
+    logits = base(tokens).logits[:, :-1]
+    nats = functional.cross_entropy(logits.transpose(1, 2), tokens[:, 1:], reduction="none")
+    weights = 1 + _ANSWER_WEIGHT * is_answer
+    ((nats * weights).sum() / weights.sum()).backward()
+    nn.utils.clip_grad_norm_(base.parameters(), 1.0)
+    for optimiser in optimisers:
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+    return float((nats.detach() * is_answer).sum() / is_answer.sum())
+
+
+def _optimisers(base: Any, rate: float) -> list[Any]:
+    """Muon for the matrices between embeddings, AdamW for all else."""
+    weights = dict(base.named_parameters())
+    outer = [weight for name, weight in weights.items() if weight.dim() != 2 or "embed" in name or "lm_head" in name]
+    inner = [weight for weight in weights.values() if all(weight is not other for other in outer)]
+    return [
+        torch.optim.Muon(inner, lr=rate, weight_decay=0.0, momentum=0.95, adjust_lr_fn="match_rms_adamw"),
+        torch.optim.AdamW(outer, lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True),
+    ]
+
+
+def _set_rate(optimisers: Sequence[Any], rate: float) -> None:
+    for optimiser in optimisers:
+        for group in optimiser.param_groups:
+            group["lr"] = rate

@@ -1,0 +1,143 @@
+"""The trained example: the base model and its beacon memory, made from nothing but a plan and its seeds.
+
+Owns the plan, the training texts, the files and which ways of reading are compared. The memory is trained by the
+project's own trainer. Knows no measurement.
+"""
+
+# torch is not there when types are checked without the extra `train`.
+# mypy: allow-untyped-calls
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from transformers import LlamaForCausalLM
+
+from ...llm.protocol import ModelMissing
+from ...memory.memorag.beacon.checkpoint import load_beacon, save_beacon
+from ...memory.memorag.beacon.model import BeaconModel
+from ...memory.memorag.beacon.training.recipe import Recipe
+from ...memory.memorag.beacon.training.texts import Text as Row
+from ...memory.memorag.beacon.training.texts import write_texts
+from ...memory.memorag.beacon.training.train import Every, train
+from .base import BasePlan, Say, train_base
+from .reading import InFull, LastTokens, Way, WithBeacon
+from .texts import FIRST_NAMES, make_text, to_tokens
+
+RATIOS = (2, 4, 8, 16)
+UNTRAINED_RATIO = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One run of the trainer, on texts of these lengths in turn, each read once."""
+
+    name: str
+    lengths: tuple[int, ...]
+    tokens_per_fact: tuple[int, int]  # of the densest and of the sparsest text
+    only_answers: bool  # all questions stand behind the text, and only answers are learnt; else among it, and all is
+    steps: int
+    batch: int
+    learning_rate: float
+    ratios: tuple[int, ...] = RATIOS
+
+    def recipe(self, window: int, seed: int) -> Recipe:
+        return Recipe(
+            ratios=self.ratios,
+            learning_rate=self.learning_rate,
+            lengths=tuple(window + length for length in self.lengths),
+            window=window,
+            batch=self.batch,
+            accumulate=1,
+            bf16=False,
+            checkpointing=False,
+            seed=seed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    base: BasePlan
+    window: int
+    stages: tuple[Stage, ...]
+    seed: int = 5
+
+
+def make_example(plan: Plan, out: Path, say: Say) -> None:
+    """Write the base model to `out/base`, the memory after each stage to `out/NAME`, the last one's to `out/memory`.
+
+    Raises NotLearnt when the base model does not come to recall names, and ModelError from the trainer.
+    """
+    base = train_base(plan.base, say)
+    base.save_pretrained(out / "base")
+    model = BeaconModel.wrap(base, plan.window)
+    for number, stage in enumerate(plan.stages):
+        folder = out / stage.name
+        draw = Random(f"{stage.name} {plan.seed}")
+        texts = write_texts(folder / "texts", _rows(stage, plan.window, draw))
+        last = train(model, texts, stage.recipe(plan.window, plan.seed + number), folder, every=Every(log=50))
+        say({"what": stage.name, **last})
+        save_beacon(model, folder, stage.ratios)
+    save_beacon(model, out / "memory", RATIOS)
+
+
+def open_ways(folder: Path) -> tuple[list[Way], int]:
+    """What is compared, and how many positions the base model was trained on. Raises ModelError."""
+    if not (folder / "memory").is_dir():
+        raise ModelMissing(f"{folder} holds no trained example. Make it with `python -m weft.benchmarks.beacon train`.")
+
+    def base() -> Any:
+        return LlamaForCausalLM.from_pretrained(folder / "base")
+
+    model = load_beacon(base(), folder / "memory")
+    untrained = BeaconModel.wrap(base(), model.window)
+    max_positions = model.max_positions
+    for opened in (model, untrained):
+        # What happens beyond the trained positions is measured too, and marked in the tables.
+        opened.base.config.max_position_embeddings = 10**6
+    ways: list[Way] = [
+        InFull("full attention", model.base),
+        LastTokens("sliding window", model.base, model.window, model.window // 2),
+        LastTokens("no memory", model.base, model.window, model.window),
+        WithBeacon(f"beacon, ratio {UNTRAINED_RATIO}, untrained", untrained, UNTRAINED_RATIO),
+        *(WithBeacon(f"beacon, ratio {ratio}", model, ratio) for ratio in RATIOS),
+    ]
+    return ways, max_positions
+
+
+def _rows(stage: Stage, window: int, draw: Random) -> Iterator[Row]:
+    for number in range(stage.steps * stage.batch):
+        length = stage.lengths[number % len(stage.lengths)]
+        densest, sparsest = stage.tokens_per_fact
+        most = min(length // densest, len(FIRST_NAMES))
+        n_facts = draw.randint(min(most, max(1, length // sparsest)), most)
+        text = make_text(draw, length, n_facts, 0 if stage.only_answers else n_facts)
+        tokens, learnt = to_tokens(text.words), [not stage.only_answers] * length
+        for question in draw.sample(text.questions, len(text.questions)):
+            answered = [*question.words, question.answer, "."]
+            tokens += to_tokens(answered)
+            learnt += [word == question.answer for word in answered]
+        learnt[0] = False
+        yield Row(np.array(tokens, np.int32), np.array(learnt, np.bool_))
+
+
+FULL = Plan(
+    base=BasePlan(),
+    window=128,
+    stages=(),
+)
+
+MICRO = Plan(
+    base=BasePlan(1024, 1, 32, 1, block_steps=1, learnt_nats=float("inf"), long_steps=1),
+    window=32,
+    stages=(
+        Stage("stage-1", (64, 96), (13, 26), only_answers=False, steps=2, batch=2, learning_rate=1e-3),
+        Stage("stage-2", (64, 96), (13, 26), only_answers=True, steps=2, batch=2, learning_rate=1e-3),
+    ),
+)
+"""Too small to learn anything, to see that all runs."""

@@ -1,0 +1,68 @@
+"""Loss and recall of each way to read, text by text.
+
+Owns the test texts and what is written down of a reading. Knows no training and no table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING
+
+from .texts import Text, make_text, to_tokens
+
+if TYPE_CHECKING:
+    from .reading import Way
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTexts:
+    """As many facts at each length: the longer a text, the farther apart they are. Other seeds than in training."""
+
+    lengths: tuple[int, ...] = (2048, 4096, 8192, 16384, 32768)
+    n_texts: int = 4  # of each length
+    n_facts: int = 48
+    n_asked: int = 16  # in the text; the others are asked behind it
+    seed: int = 0
+
+    def of(self, length: int) -> Iterator[Text]:
+        draw = Random(f"beacon test {length} {self.seed}")
+        return (make_text(draw, length, self.n_facts, self.n_asked) for _ in range(self.n_texts))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One way to read one text."""
+
+    way: str
+    length: int
+    text: int
+    loss: float  # mean nats of all tokens but the first
+    depths: tuple[float, ...]  # of each question's fact
+    right: tuple[bool, ...]  # whether the likeliest token after each question is its answer
+    kept_tokens: int
+    kept_bytes: int
+    beyond: bool  # whether positions were used that the base model was not trained on
+    seconds: float
+
+
+def measure(ways: Iterable[Way], texts: Sequence[Text], max_positions: int) -> Iterator[Row]:
+    """Rows of texts of one length."""
+    for way in ways:
+        for number, text in enumerate(texts):
+            questions = [to_tokens(question.words) for question in text.questions]
+            expected = to_tokens([question.answer for question in text.questions])
+            read = way.read(to_tokens(text.words), questions)
+            yield Row(
+                way=way.name,
+                length=len(text.words),
+                text=number,
+                loss=read.loss,
+                depths=tuple(question.depth for question in text.questions),
+                right=tuple(got == want for got, want in zip(read.answers, expected, strict=True)),
+                kept_tokens=read.kept_tokens,
+                kept_bytes=read.kept_bytes,
+                beyond=read.positions > max_positions,
+                seconds=read.seconds,
+            )

@@ -1,0 +1,99 @@
+"""Rows of readings as tables for people and as one JSON value for machines.
+
+Owns the layout. Knows no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import fmean
+from typing import Any
+
+from ..memory.report import interval, markdown, percent, with_interval
+from .measure import Row
+
+BEYOND = "*"
+"""Behind a figure for which the base model used positions that it was not trained on."""
+
+N_DEPTHS = 5
+
+
+def tables(rows: Sequence[Row]) -> str:
+    """Loss, recall, what is kept, seconds, each by length; and recall by depth of the fact at each length."""
+    lengths = sorted({row.length for row in rows})
+    parts = [
+        "Next-token loss, nats a token.",
+        _by_length(rows, lengths, lambda of: f"{fmean(row.loss for row in of):.3f}"),
+        f"Recall of facts, % [95 % interval]; {_questions(rows)} questions a cell.",
+        _by_length(
+            rows, lengths, lambda of: with_interval(interval({str(row.text): _floats(row.right) for row in of}))
+        ),
+        "Tokens of keys and values kept, and their bytes in float32.",
+        _by_length(rows, lengths, _kept),
+        "Seconds to read a text.",
+        _by_length(rows, lengths, lambda of: f"{fmean(row.seconds for row in of):.1f}"),
+    ]
+    for length in lengths:
+        of_length = [row for row in rows if row.length == length]
+        shares = [f"{100 * n // N_DEPTHS}-{100 * (n + 1) // N_DEPTHS} %" for n in range(N_DEPTHS)]
+        parts.append(f"Recall by depth of the fact in texts of {length:,} tokens, %.")
+        parts.append(markdown(("", *shares), [[way, *map(percent, by_depth(of))] for way, of in _by_way(of_length)]))
+    return "\n\n".join(parts)
+
+
+def figures(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
+    """By way and length."""
+    found: dict[str, dict[str, Any]] = {}
+    for way, of_way in _by_way(rows):
+        for length in sorted({row.length for row in of_way}):
+            of = [row for row in of_way if row.length == length]
+            right = [value for row in of for value in row.right]
+            found.setdefault(way, {})[str(length)] = {
+                "loss": round(fmean(row.loss for row in of), 4),
+                "recall": round(fmean(right), 4),
+                "n": len(right),
+                "by_depth": [round(share, 4) for share in by_depth(of)],
+                "kept_tokens": max(row.kept_tokens for row in of),
+                "kept_bytes": max(row.kept_bytes for row in of),
+                "beyond": any(row.beyond for row in of),
+                "seconds": round(fmean(row.seconds for row in of), 2),
+            }
+    return found
+
+
+def by_depth(rows: Sequence[Row]) -> list[float]:
+    """Recall of facts in each part of the text, the first part first; nan for a part without a question."""
+    parts: list[list[bool]] = [[] for _ in range(N_DEPTHS)]
+    for row in rows:
+        for depth, right in zip(row.depths, row.right, strict=True):
+            parts[int(depth * N_DEPTHS)].append(right)
+    return [fmean(part) if part else float("nan") for part in parts]
+
+
+def _by_length(rows: Sequence[Row], lengths: Sequence[int], cell: Callable[[Sequence[Row]], str]) -> str:
+    lines = []
+    for way, of_way in _by_way(rows):
+        cells = []
+        for length in lengths:
+            of = [row for row in of_way if row.length == length]
+            cells.append(cell(of) + (BEYOND if any(row.beyond for row in of) else "") if of else "-")
+        lines.append([way, *cells])
+    return markdown(("", *(f"{length:,}" for length in lengths)), lines)
+
+
+def _by_way(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    """In the order of the rows."""
+    return [(way, [row for row in rows if row.way == way]) for way in dict.fromkeys(row.way for row in rows)]
+
+
+def _kept(rows: Sequence[Row]) -> str:
+    return f"{max(row.kept_tokens for row in rows):,} ({max(row.kept_bytes for row in rows) / 1e6:.2f} MB)"
+
+
+def _questions(rows: Sequence[Row]) -> int:
+    first = rows[0]
+    return sum(len(row.right) for row in rows if (row.way, row.length) == (first.way, first.length))
+
+
+def _floats(values: Sequence[bool]) -> list[float]:
+    return [float(value) for value in values]
