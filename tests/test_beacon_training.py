@@ -260,10 +260,11 @@ def test_the_loss_goes_down_and_only_the_memory_changes(base: Path, tmp_path: Pa
     assert changed == {name for name, _ in model.beacon_parameters()} - {UNREAD}
 
 
-def test_a_run_that_was_stopped_ends_with_the_weights_it_would_have_had(base: Path, tmp_path: Path):
+@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
+def test_a_run_that_was_stopped_ends_with_the_weights_it_would_have_had(base: Path, tmp_path: Path, optimiser: Any):
     texts = some_texts(tmp_path / "texts")
-    whole = wrapped(base)
-    train(whole, texts, RECIPE, tmp_path / "whole")
+    whole, recipe = wrapped(base), replace(RECIPE, optimiser=optimiser)
+    train(whole, texts, recipe, tmp_path / "whole")
 
     def stop(model: BeaconModel) -> dict[str, float]:
         if log_of(tmp_path / "stopped")[1:]:
@@ -273,10 +274,10 @@ def test_a_run_that_was_stopped_ends_with_the_weights_it_would_have_had(base: Pa
     (tmp_path / "stopped").mkdir()
     (tmp_path / "stopped" / "log.jsonl").touch()
     with pytest.raises(KeyboardInterrupt):
-        train(wrapped(base), texts, RECIPE, tmp_path / "stopped", stop, Every(checkpoint=2, evaluate=3))
+        train(wrapped(base), texts, recipe, tmp_path / "stopped", stop, Every(checkpoint=2, evaluate=3))
     assert log_of(tmp_path / "stopped")[-1]["step"] == 3  # and step 2 is kept
     resumed = wrapped(base)
-    last = train(resumed, texts, RECIPE, tmp_path / "stopped")
+    last = train(resumed, texts, recipe, tmp_path / "stopped")
     assert last["step"] == 6 and last["tokens"] == log_of(tmp_path / "whole")[-1]["tokens"]
     expected = dict(whole.beacon_parameters())
     for name, weight in resumed.beacon_parameters():
@@ -288,6 +289,11 @@ def test_an_epoch_reads_every_text_once_and_the_rate_goes_down_to_nothing(base: 
     last = train(wrapped(base), texts, replace(RECIPE, steps=0, epochs=2, accumulate=4), tmp_path)
     assert (last["step"], last["tokens"]) == (2, 2 * (40 + 40 + 64))
     assert [line["rate"] for line in log_of(tmp_path) if "rate" in line] == [0.01, 0.005]
+
+
+def test_the_rate_may_stay(base: Path, tmp_path: Path):
+    train(wrapped(base), some_texts(tmp_path / "texts"), replace(RECIPE, steps=2, decays=False), tmp_path)
+    assert [line["rate"] for line in log_of(tmp_path) if "rate" in line] == [0.01, 0.01]
 
 
 def test_a_text_is_read_the_same_with_and_without_its_windows_kept(base: Path, tmp_path: Path):

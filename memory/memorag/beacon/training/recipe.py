@@ -11,6 +11,7 @@ eight GPUs one each. Needs no torch.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from ..ratios import BeaconError, check_ratio
 
@@ -27,6 +28,8 @@ class Recipe:
     steps: int = 0  # where there are any, instead of epochs
     batch: int = 1  # texts that are read at once
     accumulate: int = 8  # batches for a step
+    optimiser: Literal["adamw", "muon"] = "adamw"  # Muon for the projections learns small models sooner
+    decays: bool = True  # the rate, in a line; else it stays, and a run can be made longer
     weight_decay: float = 0.0
     gradient_norm: float = 1.0
     bf16: bool = True

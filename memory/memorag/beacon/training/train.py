@@ -154,9 +154,7 @@ class _Run:
         # What has to be the same for a run to go on. The weights that it begins with say which base it is, too.
         begins = {name: weight.flatten()[:4].tolist() for name, weight in self._weights.items()}
         self._key = {**asdict(recipe), "texts": texts.key, "weights to begin with": begins}
-        self._optimiser: Any = torch.optim.AdamW(
-            self._weights.values(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
-        )
+        self._optimisers = _optimisers(self._weights, recipe)
         self._course = Course(texts.lengths, recipe.window, recipe.batch, recipe.seed)
         self._n_batches = recipe.epochs * self._course.batches_of_epoch
         self.steps = recipe.steps or -(-self._n_batches // recipe.accumulate)
@@ -166,8 +164,8 @@ class _Run:
 
     @property
     def rate(self) -> float:
-        """Of the next step: down in a line, as transformers' Trainer does by default."""
-        return self._recipe.learning_rate * (1 - self.step / self.steps)
+        """Of the next step; by default down in a line, as transformers' Trainer has it."""
+        return self._recipe.learning_rate * (1 - self.step / self.steps if self._recipe.decays else 1)
 
     def learn(self) -> Tensor:
         """One step; its loss in nats a token, as the mean of its batches: a short text counts as much as a long one."""
@@ -175,7 +173,7 @@ class _Run:
         first = self.step * recipe.accumulate
         # The last step of the last epoch takes what is left.
         end = first + recipe.accumulate if recipe.steps else min(first + recipe.accumulate, self._n_batches)
-        for group in self._optimiser.param_groups:
+        for group in (group for optimiser in self._optimisers for group in optimiser.param_groups):
             group["lr"] = self.rate
         total = torch.zeros((), device=next(iter(self._weights.values())).device)
         for number in range(first, end):
@@ -194,8 +192,9 @@ class _Run:
                 f"The gradient of step {self.step + 1} is no number. Go on from the last checkpoint with a lower "
                 "learning rate in another folder, or without bf16."
             )
-        self._optimiser.step()
-        self._optimiser.zero_grad(set_to_none=True)
+        for optimiser in self._optimisers:
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
         self.step += 1
         return total
 
@@ -206,7 +205,7 @@ class _Run:
             "version": CHECKPOINT_VERSION,
             "of": self._key,
             "weights": {name: weight.data for name, weight in self._weights.items()},
-            "optimiser": self._optimiser.state_dict(),
+            "optimisers": [optimiser.state_dict() for optimiser in self._optimisers],
             **{name: getattr(self, name) for name in _COUNTERS},
         }
         torch.save(state, part)
@@ -223,12 +222,24 @@ class _Run:
             raise UnusableData(f"{path} is of a run with other {', '.join(other)}. Remove it, or use another folder.")
         for name, weight in self._weights.items():
             weight.data.copy_(state["weights"][name])
-        self._optimiser.load_state_dict(state["optimiser"])
+        for optimiser, saved in zip(self._optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(saved)
         for name in _COUNTERS:
             setattr(self, name, state[name])
 
 
 _COUNTERS = ("step", "tokens", "seconds")
+
+
+def _optimisers(weights: Mapping[str, Tensor], recipe: Recipe) -> list[Any]:
+    how: dict[str, Any] = {"lr": recipe.learning_rate, "weight_decay": recipe.weight_decay}
+    if recipe.optimiser == "adamw":
+        return [torch.optim.AdamW(weights.values(), **how)]
+    matrices = {name: weight for name, weight in weights.items() if weight.dim() == 2 and "embed" not in name}
+    others = [weight for name, weight in weights.items() if name not in matrices]
+    # With updates scaled to AdamW's one rate fits both.
+    muon = torch.optim.Muon(matrices.values(), momentum=0.95, adjust_lr_fn="match_rms_adamw", **how)
+    return [muon, torch.optim.AdamW(others, **how)]
 
 
 def _is_due(step: int, every: int) -> bool:
