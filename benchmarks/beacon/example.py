@@ -44,16 +44,18 @@ class Stage:
     steps: int
     batch: int
     learning_rate: float
+    window: int
     ratios: tuple[int, ...] = RATIOS
 
-    def recipe(self, window: int, seed: int) -> Recipe:
+    def recipe(self, seed: int) -> Recipe:
         return Recipe(
             ratios=self.ratios,
             learning_rate=self.learning_rate,
-            lengths=tuple(window + length for length in self.lengths),
-            window=window,
+            lengths=tuple(self.window + length for length in self.lengths),
+            window=self.window,
             batch=self.batch,
             accumulate=1,
+            optimiser="muon",
             bf16=False,
             checkpointing=False,
             seed=seed,
@@ -63,7 +65,6 @@ class Stage:
 @dataclass(frozen=True, slots=True)
 class Plan:
     base: BasePlan
-    window: int
     stages: tuple[Stage, ...]
     seed: int = 5
 
@@ -71,16 +72,19 @@ class Plan:
 def make_example(plan: Plan, out: Path, say: Say) -> None:
     """Write the base model to `out/base`, the memory after each stage to `out/NAME`, the last one's to `out/memory`.
 
-    Raises NotLearnt when the base model does not come to recall names, and ModelError from the trainer.
+    A run that was stopped goes on; what is there is not made again. Raises NotLearnt when the base model does not come
+    to recall names, and ModelError from the trainer.
     """
-    base = train_base(plan.base, say)
-    base.save_pretrained(out / "base")
-    model = BeaconModel.wrap(base, plan.window)
+    if not (out / "base").is_dir():
+        train_base(plan.base, say).save_pretrained(out / "base")
+    base = LlamaForCausalLM.from_pretrained(out / "base")
+    model = BeaconModel.wrap(base, plan.stages[0].window)
     for number, stage in enumerate(plan.stages):
         folder = out / stage.name
         draw = Random(f"{stage.name} {plan.seed}")
-        texts = write_texts(folder / "texts", _rows(stage, plan.window, draw))
-        last = train(model, texts, stage.recipe(plan.window, plan.seed + number), folder, every=Every(log=50))
+        texts = write_texts(folder / "texts", _rows(stage, draw))
+        model.window = stage.window
+        last = train(model, texts, stage.recipe(plan.seed + number), folder, every=Every(log=50))
         say({"what": stage.name, **last})
         save_beacon(model, folder, stage.ratios)
     save_beacon(model, out / "memory", RATIOS)
@@ -110,7 +114,7 @@ def open_ways(folder: Path) -> tuple[list[Way], int]:
     return ways, max_positions
 
 
-def _rows(stage: Stage, window: int, draw: Random) -> Iterator[Row]:
+def _rows(stage: Stage, draw: Random) -> Iterator[Row]:
     for number in range(stage.steps * stage.batch):
         length = stage.lengths[number % len(stage.lengths)]
         densest, sparsest = stage.tokens_per_fact
@@ -128,16 +132,18 @@ def _rows(stage: Stage, window: int, draw: Random) -> Iterator[Row]:
 
 FULL = Plan(
     base=BasePlan(),
-    window=128,
-    stages=(),
+    stages=(
+        Stage("warm-up", (128,), (12, 13), True, steps=400, batch=16, learning_rate=4e-3, window=64, ratios=(2,)),
+        Stage("stage-1", (512, 1024, 2048), (13, 52), False, steps=120, batch=4, learning_rate=2e-3, window=128),
+        Stage("stage-2", (512, 1024, 2048), (13, 52), True, steps=150, batch=4, learning_rate=2e-3, window=128),
+    ),
 )
 
 MICRO = Plan(
-    base=BasePlan(1024, 1, 32, 1, block_steps=1, learnt_nats=float("inf"), long_steps=1),
-    window=32,
+    base=BasePlan(1024, 32, 1, block_steps=1, learnt_nats=float("inf"), long_steps=1),
     stages=(
-        Stage("stage-1", (64, 96), (13, 26), only_answers=False, steps=2, batch=2, learning_rate=1e-3),
-        Stage("stage-2", (64, 96), (13, 26), only_answers=True, steps=2, batch=2, learning_rate=1e-3),
+        Stage("stage-1", (64, 96), (13, 26), False, steps=2, batch=2, learning_rate=1e-3, window=32),
+        Stage("stage-2", (64, 96), (13, 26), True, steps=2, batch=2, learning_rate=1e-3, window=32),
     ),
 )
 """Too small to learn anything, to see that all runs."""

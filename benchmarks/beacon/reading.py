@@ -93,7 +93,8 @@ class InFull:
             logits = self.base(torch.tensor([question]), past_key_values=cache, use_cache=True).logits
             answers.append(int(logits[0, -1].argmax()))
             cache.crop(-len(question))
-        kept = sum(part.numel() * part.element_size() for layer in cache.layers for part in (layer.keys, layer.values))
+        layers: Any = cache.layers
+        kept = sum(part.numel() * part.element_size() for layer in layers for part in (layer.keys, layer.values))
         positions = len(tokens) + len(questions[0])
         return Read(total / (len(tokens) - 1), tuple(answers), len(tokens), kept, positions, seconds)
 
