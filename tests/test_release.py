@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import weft
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.llm import release_file
@@ -21,7 +22,7 @@ from weft.llm.discover import discover, usual_places
 from weft.llm.release_file import MANIFEST, BadRelease, install_release, write_release
 from weft.llm.training.__main__ import main as training
 from weft.llm.training.release import CHECKS, FILES, RELEASED_EXPORT, keep_checks, make_release
-from weft.llm.training.same_text import PROMPTS, fixed_requests
+from weft.llm.training.same_text import PROMPTS, fixed_requests, repeat_texts
 from weft.server import model_commands
 from weft.server.cli import main
 
@@ -380,3 +381,12 @@ def test_the_tiny_model_is_released_installed_tested_and_writes_the_same(
     assert main(["models", "test", NAME, "--json"]) == 0
     (tested,) = json.loads(capsys.readouterr().out)
     assert tested["answersAs"] == NAME and tested["fillsMiddle"] and tested["writesTokensPerSecond"] > 0
+
+
+@pytest.mark.local
+def test_the_release_in_the_repository_writes_what_it_wrote_when_it_was_made(models: Path):
+    pytest.importorskip("onnxruntime", reason="needs onnxruntime")
+    (archive,) = (Path(weft.__file__).parent / "releases").glob("*.zip")
+    pairs = repeat_texts(install_release(archive, models))
+    assert sum(bool(then) for then, _ in pairs) > 20
+    assert [now for _, now in pairs] == [then for then, _ in pairs]
