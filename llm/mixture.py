@@ -76,26 +76,22 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """Scores of ways: `linear @ x + output @ tanh(x @ hidden + bias)`; that no way is right has the score 0."""
+    """A conditional choice: the score of a way is a sum of weighted features; that none is right has the score 0."""
 
-    linear: Features  # (n_features,)
-    hidden: Features  # (n_features, n_hidden)
-    bias: Features  # (n_hidden,)
-    output: Features  # (n_hidden,)
+    weights: Features  # (n_features,)
 
     def probabilities(self, features: Features) -> Features:
         """Of each way that it is the right one. With the rest, for none, they sum to 1."""
-        scores = features @ self.linear + np.tanh(features @ self.hidden + self.bias) @ self.output
+        scores = features @ self.weights
         most = max(0.0, float(scores.max()))
         shares: Features = np.exp(scores - most)
         shares /= shares.sum() + math.exp(-most)
         return shares
 
     @classmethod
-    def of(cls, weights: Mapping[str, Sequence[float]]) -> Rule:
-        """From the file's form: by the name of a feature its weights, the linear one first."""
-        table = np.array([weights[name] for name in FEATURES])
-        return cls(table[:, 0], table[:, 1:], np.array(weights["bias"]), np.array(weights["output"]))
+    def of(cls, weights: Mapping[str, float]) -> Rule:
+        """From the file's form: the weight of each feature by its name."""
+        return cls(np.array([weights[name] for name in FEATURES]))
 
 
 @cache

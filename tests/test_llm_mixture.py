@@ -45,9 +45,8 @@ def workspace() -> WorkspaceModel:
 
 
 def rule(**weights: float) -> Rule:
-    """Linear, by the names of features with "_" for " "."""
-    table = {name: [weights.get(name.replace(" ", "_"), 0.0), 0.0] for name in FEATURES}
-    return Rule.of({**table, "bias": [0.0], "output": [0.0]})
+    """By the names of features with "_" for " "; what is not given weighs nothing."""
+    return Rule.of({name: weights.get(name.replace(" ", "_"), 0.0) for name in FEATURES})
 
 
 def test_a_line_is_over_with_an_end_or_a_line_break_also_one_that_is_part_of_a_token():

@@ -36,8 +36,7 @@ from .answering import Repository, asked_at
 from .begun import begun_lines
 from .work import ModelAsked, open_asked
 
-N_HIDDEN = 6
-SHRINKAGE = 3e-3
+SHRINKAGE = 1e-2
 N_FOLDS = 4
 
 NEURAL = frozenset(name for name in FEATURES if "neural" in name or name == "written by both")
@@ -154,11 +153,10 @@ def _without_neural(sample: Sample) -> Sample:
     return replace(sample, ways=tuple(way for way, _ in kept), right=tuple(right for _, right in kept))
 
 
-def fit(samples: Sequence[Sample], ignored: Collection[str] = ()) -> dict[str, list[float]]:
+def fit(samples: Sequence[Sample], ignored: Collection[str] = ()) -> dict[str, float]:
     """The weights in the form that `Rule.of` reads; those of `ignored` features are 0."""
-    samples = [sample for sample in samples if sample.ways]
     torch: Any = import_module("torch")
-    torch.manual_seed(0)
+    samples = [sample for sample in samples if sample.ways]
     rows = np.concatenate([features_of(sample.ways) for sample in samples])
     scale = rows.std(axis=0)
     scale[scale < 1e-9] = 1.0  # what is the same everywhere in the sample says nothing yet
@@ -166,16 +164,12 @@ def fit(samples: Sequence[Sample], ignored: Collection[str] = ()) -> dict[str, l
     features = torch.from_numpy(rows / scale * counted)
     right = torch.tensor([right for sample in samples for right in sample.right])
     line_of = torch.from_numpy(np.repeat(np.arange(len(samples)), [len(sample.ways) for sample in samples]))
-    linear = torch.zeros(len(FEATURES), dtype=torch.float64, requires_grad=True)
-    hidden = (0.1 * torch.randn(len(FEATURES), N_HIDDEN, dtype=torch.float64)).requires_grad_()
-    bias = torch.zeros(N_HIDDEN, dtype=torch.float64, requires_grad=True)
-    output = (0.1 * torch.randn(N_HIDDEN, dtype=torch.float64)).requires_grad_()
-    parameters = [linear, hidden, bias, output]
-    optimiser = torch.optim.LBFGS(parameters, max_iter=200, line_search_fn="strong_wolfe")
+    weights = torch.zeros(len(FEATURES), dtype=torch.float64, requires_grad=True)
+    optimiser = torch.optim.LBFGS([weights], max_iter=200, line_search_fn="strong_wolfe")
 
     def closure() -> Any:
         optimiser.zero_grad()
-        scores = features @ linear + torch.tanh(features @ hidden + bias) @ output
+        scores = features @ weights
         # The way "none" has the score 0.
         most = torch.zeros(len(samples), dtype=torch.float64).scatter_reduce(0, line_of, scores.detach(), "amax")
         shares = torch.exp(scores - most[line_of])
@@ -183,15 +177,13 @@ def fit(samples: Sequence[Sample], ignored: Collection[str] = ()) -> dict[str, l
         total = none.index_add(0, line_of, shares)
         of_right = torch.zeros(len(samples), dtype=torch.float64).index_add(0, line_of, shares * right)
         loss = -torch.log(torch.where(of_right > 0, of_right, none) / total).mean()
-        loss = loss + SHRINKAGE * sum((parameter**2).sum() for parameter in parameters)
+        loss = loss + SHRINKAGE * (weights**2).sum()
         loss.backward()
         return loss
 
     optimiser.step(closure)
-    table = torch.cat([linear[:, None], hidden], dim=1).detach().numpy() * (counted / scale)[:, None]
-    weights = dict(zip(FEATURES, table.tolist(), strict=True))
-    weights["bias"], weights["output"] = bias.tolist(), output.tolist()
-    return {name: [round(value, 5) for value in values] for name, values in weights.items()}
+    fitted = weights.detach().numpy() * counted / scale
+    return {name: round(float(weight), 5) for name, weight in zip(FEATURES, fitted, strict=True)}
 
 
 def _any(sample: Sample, wanted: Any) -> bool:
