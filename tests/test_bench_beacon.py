@@ -102,11 +102,11 @@ def test_training_and_evaluation_run_end_to_end(tmp_path, capsys):
     from weft.benchmarks.beacon.__main__ import main
 
     assert main(["train", "--micro", "--out", str(tmp_path)]) == 0
-    assert main(["evaluate", str(tmp_path), "--lengths", "500", "--texts", "1"]) == 0
+    assert main(["evaluate", str(tmp_path), "--lengths", "820", "--texts", "1"]) == 0
     results = json.loads(capsys.readouterr().out.splitlines()[-1])["results"]
-    assert {way: of["500"]["n"] for way, of in results.items()} == dict.fromkeys(results, 32)
-    kept = {way: of["500"]["kept_tokens"] for way, of in results.items()}
-    # 15 full windows of 32 tokens, and 20 tokens of an open one.
-    assert kept["full attention"] == 500
+    assert {way: of["820"]["n"] for way, of in results.items()} == dict.fromkeys(results, 64)
+    kept = {way: of["820"]["kept_tokens"] for way, of in results.items()}
+    # 25 full windows of 32 tokens, and 20 tokens of an open one.
+    assert kept["full attention"] == 820
     assert kept["no memory"] == 0
-    assert [kept[f"beacon, ratio {ratio}"] for ratio in (2, 4, 8, 16)] == [20 + 480 // ratio for ratio in (2, 4, 8, 16)]
+    assert [kept[f"beacon, ratio {ratio}"] for ratio in (2, 4, 8, 16)] == [20 + 800 // ratio for ratio in (2, 4, 8, 16)]

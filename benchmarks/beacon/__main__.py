@@ -42,17 +42,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             make_example(MICRO if options.micro else FULL, options.out, _say)
         else:
             texts = AskedTexts(tuple(options.lengths), n_texts=options.texts)
-            _evaluate(options.folder, texts, options.machine)
+            _evaluate(options.folder, options.memory, texts, options.machine)
     except (ModelError, NotLearnt) as error:
         print(error, file=sys.stderr)
         return CANNOT_BE_DONE
     return 0
 
 
-def _evaluate(folder: Path, texts: AskedTexts, machine: str) -> None:
+def _evaluate(folder: Path, memory: str, texts: AskedTexts, machine: str) -> None:
     from .example import open_ways
 
-    ways, max_positions = open_ways(folder)
+    ways, max_positions = open_ways(folder, memory)
     rows = list[Row]()
     for length in texts.lengths:
         for row in measure(ways, list(texts.of(length)), max_positions):
@@ -64,7 +64,7 @@ def _evaluate(folder: Path, texts: AskedTexts, machine: str) -> None:
         "weft": __version__,
         "python": platform.python_version(),
         "machine": machine or processor(),
-        "what": "Loss and recall of a tiny model on synthetic, BABILong-style texts",
+        "what": f"Loss and recall of a tiny model on synthetic, BABILong-style texts: {memory}",
         "results": figures(rows),
     }
     print(f"{tables(rows)}\n")
@@ -87,8 +87,9 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     train.add_argument("--micro", action="store_true", help="seconds long, to see that all runs; it learns nothing")
     evaluate = whats.add_parser("evaluate", help="measure what `train` made")
     evaluate.add_argument("folder", type=Path, metavar="DIR")
+    evaluate.add_argument("--memory", default="memory", metavar="STAGE", help="of an earlier stage, such as stage-1")
     evaluate.add_argument("--lengths", type=int, nargs="+", default=list(AskedTexts().lengths), metavar="TOKENS")
-    evaluate.add_argument("--texts", type=int, default=AskedTexts().n_texts, help="of each length (4)")
+    evaluate.add_argument("--texts", type=int, default=AskedTexts().n_texts, help="of each length (2)")
     evaluate.add_argument("--machine", default="", metavar="WORDS", help="what this machine is, for the results")
     return parser.parse_args(arguments)
 

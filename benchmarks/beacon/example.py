@@ -90,15 +90,18 @@ def make_example(plan: Plan, out: Path, say: Say) -> None:
     save_beacon(model, out / "memory", RATIOS)
 
 
-def open_ways(folder: Path) -> tuple[list[Way], int]:
-    """What is compared, and how many positions the base model was trained on. Raises ModelError."""
-    if not (folder / "memory").is_dir():
-        raise ModelMissing(f"{folder} holds no trained example. Make it with `python -m weft.benchmarks.beacon train`.")
+def open_ways(folder: Path, memory: str) -> tuple[list[Way], int]:
+    """What is compared, and how many positions the base model was trained on. `memory` is the folder of its weights.
+
+    Raises ModelError.
+    """
+    if not (folder / memory).is_dir():
+        raise ModelMissing(f"{folder / memory} is not there. Make it with `python -m weft.benchmarks.beacon train`.")
 
     def base() -> Any:
         return LlamaForCausalLM.from_pretrained(folder / "base")
 
-    model = load_beacon(base(), folder / "memory")
+    model = load_beacon(base(), folder / memory)
     untrained = BeaconModel.wrap(base(), model.window)
     max_positions = model.max_positions
     for opened in (model, untrained):
@@ -135,7 +138,9 @@ FULL = Plan(
     stages=(
         Stage("warm-up", (128,), (12, 13), True, steps=400, batch=16, learning_rate=4e-3, window=64, ratios=(2,)),
         Stage("stage-1", (512, 1024, 2048), (13, 52), False, steps=120, batch=4, learning_rate=2e-3, window=128),
-        Stage("stage-2", (512, 1024, 2048), (13, 52), True, steps=150, batch=4, learning_rate=2e-3, window=128),
+        Stage("stage-2", (512, 1024, 2048), (13, 52), True, steps=400, batch=4, learning_rate=2e-3, window=128),
+        # The memory of the texts above has at most 1,024 tokens; longer ones are looked through with these.
+        Stage("long-texts", (4096, 8192), (52, 208), True, steps=48, batch=1, learning_rate=1e-3, window=128),
     ),
 )
 

@@ -21,8 +21,8 @@ class AskedTexts:
     """As many facts at each length: the longer a text, the farther apart they are. Other seeds than in training."""
 
     lengths: tuple[int, ...] = (2048, 4096, 8192, 16384, 32768)
-    n_texts: int = 4  # of each length
-    n_facts: int = 48
+    n_texts: int = 2  # of each length
+    n_facts: int = 80
     n_asked: int = 16  # in the text; the others are asked behind it
     seed: int = 0
 
