@@ -88,6 +88,7 @@ def test_figures_are_json_by_way_and_length():
     assert found["none"]["2048"]["n"] == 3
 
 
+@pytest.mark.local
 def test_commands_refuse_a_folder_without_an_example(tmp_path, capsys):
     pytest.importorskip("torch")
     from weft.benchmarks.beacon.__main__ import main
