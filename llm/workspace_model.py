@@ -160,18 +160,21 @@ class WorkspaceModel:
         scene = self._scene(request, cursor)
         start = Hypothesis(scene.names.open_file.context, cursor.unfinished)
         most_tokens, rest = request.max_new_tokens, cursor.rest_of_line
-        copied = self._copied_line(scene, start, most_tokens, rest, LEAST_LIKELY, cancel)
-        lines = [*self._adapted_lines(scene, start, most_tokens, rest, LEAST_LIKELY, cancel, n)]
-        found: dict[str, Candidate] = {}
-        for line, is_copied in (*((line, False) for line in lines), *([(copied, True)] if copied else ())):
+
+        def shown(line: _Line) -> str:
             text = line.text[len(cursor.unfinished) :].rstrip(" \t")
-            text = _before_any(_up_to(text, rest), request.stop)
-            before = found.get(text, Candidate(text))
-            if is_copied:
-                found[text] = replace(before, copied=line.probability)
-            elif text.strip():
-                found[text] = replace(before, adapted=max(before.adapted, line.probability))
-        return sorted(found.values(), key=lambda each: -max(each.adapted, each.copied))[:n]
+            return _before_any(_up_to(text, rest), request.stop)
+
+        found: dict[str, Candidate] = {}
+        for line in self._adapted_lines(scene, start, most_tokens, rest, LEAST_LIKELY, cancel, n):
+            # The first of equals is the likeliest.
+            found.setdefault(shown(line), Candidate(shown(line), adapted=line.probability))
+        copied = self._copied_line(scene, start, most_tokens, rest, LEAST_LIKELY, cancel)
+        if copied is not None:
+            before = found.get(shown(copied), Candidate(shown(copied)))
+            found[before.text] = replace(before, copied=copied.probability)
+        candidates = [each for each in found.values() if each.text.strip()]
+        return sorted(candidates, key=lambda each: -max(each.adapted, each.copied))[:n]
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         raise ModelError("The workspace model does not chat. Configure a model that does.")
