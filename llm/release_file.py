@@ -3,7 +3,7 @@
 Owns the format: a zip archive of plain files, not packed, whose `manifest.json` names every other file with its size
 and SHA-256. The same files give the same bytes, and no archive can be larger inside than outside. What is installed is
 proven first and put in its place whole. Hashes inside an archive find damage, not forgery: for that a person compares
-`archive_hash` with what the publisher says. Knows no engine and no training.
+`file_hash` with what the publisher says. Knows no engine and no training.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def install_release(archive: Path, models: Path) -> Path:
     return target
 
 
-def archive_hash(archive: Path) -> str:
-    """SHA-256 of the whole file, to compare with what its publisher says."""
-    return _hash(archive.read_bytes())
+def file_hash(path: Path) -> str:
+    """SHA-256 of the whole file; of an archive, to compare with what its publisher says."""
+    return _hash(path.read_bytes())
 
 
 def _exchange(new: Path, target: Path, old: Path) -> None:

@@ -19,7 +19,7 @@ from ..llm import Cancel, ModelConfig, ModelError
 from ..llm.catalogue import CATALOGUE, CatalogueModel, find_in_catalogue
 from ..llm.discover import FoundModel, discover, models_folder
 from ..llm.fetch import fetch_model
-from ..llm.release_file import archive_hash, install_release
+from ..llm.release_file import file_hash, install_release
 from .config import load_config, user_config_file
 from .config_file import CannotEdit, prefer_model
 from .model_check import ModelCheck, check_model
@@ -71,7 +71,7 @@ def _install(name: str, options: argparse.Namespace) -> int:
         raise UserError(str(error)) from error
     # Whoever made the file made its manifest, too: only this, compared with what the publisher says, proves it.
     if not options.json:
-        terminal.say(f"SHA-256 of {archive.name}: {archive_hash(archive)}")
+        terminal.say(f"SHA-256 of {archive.name}: {file_hash(archive)}")
     _say_what_next(terminal, options, folder.name, folder)
     return 0
 

@@ -4,7 +4,7 @@ Owns the sample of lines, the fit and the form of the weights' file; what the ru
 `llm/mixture.py`. Each folder in `--trees` is a repository of its own, and none may be in the benchmark or among the
 sources of the neural model. Lines are asked for as the benchmark asks. Needs PyTorch; the fitted file does not.
 
-    python -m weft.benchmarks.completion.fit_mixture --trees DIR --model onnx=DIRECTORY --limit 100
+    python -m weft.benchmarks.completion.fit_mixture --trees DIR --model onnx=DIRECTORY --limit 100 --work FILE
 
 What the models say is kept in `--work`, so that a run that was interrupted goes on, and a fit can be made again.
 """

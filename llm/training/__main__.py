@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..protocol import ModelError
-from ..release_file import archive_hash
+from ..release_file import file_hash
 from .cpu_settings import restart_with_cpu_settings
 from .recipe import RECIPES, Recipe, Work
 from .release import keep_checks, make_release
@@ -85,7 +85,7 @@ def _command() -> str:
 def _release(options: argparse.Namespace) -> int:
     name = options.name or f"weft-code-{_recipe(options).preset}-{date.today():%Y.%m}"
     path = make_release(options.out, name)
-    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB, SHA-256 {archive_hash(path)}")
+    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB, SHA-256 {file_hash(path)}")
     return 0
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ..release_file import BadRelease, write_release
+from ..release_file import BadRelease, file_hash, write_release
 from .same_text import SAME_TEXT
 
 FILES = {
@@ -36,7 +35,7 @@ _COMPARED = tuple(path for path in FILES.values() if path.startswith("onnx/"))
 
 def keep_checks(out: Path, agrees: Mapping[str, bool], missing: Sequence[str]) -> None:
     """What a check found, with the hashes of the files that it read: a release of others is refused."""
-    hashes = {path: _hash(out / path) for path in _COMPARED}
+    hashes = {path: file_hash(out / path) for path in _COMPARED}
     found = {"agrees": dict(agrees), "missing": list(missing), "files": hashes}
     (out / CHECKS).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
@@ -46,7 +45,7 @@ def make_release(out: Path, name: str) -> Path:
     if missing := [path for path in FILES.values() if not (out / path).is_file()]:
         raise BadRelease(f"{out} has no {', '.join(missing)}. Run the steps `export` and `check` first.")
     checks = _checks(out)
-    if checks["files"] != {path: _hash(out / path) for path in _COMPARED}:
+    if checks["files"] != {path: file_hash(out / path) for path in _COMPARED}:
         raise BadRelease("The exports are not those that were checked. Run the step `check` again.")
     if wrong := [export for export, agrees in checks["agrees"].items() if not agrees]:
         raise BadRelease(f"These exports do not agree with the model: {', '.join(wrong)}. See the table in card.md.")
@@ -62,7 +61,3 @@ def _checks(out: Path) -> dict[str, Any]:
         return dict(json.loads((out / CHECKS).read_text(encoding="utf-8")))
     except (OSError, ValueError) as error:
         raise BadRelease(f"{out / CHECKS} can't be read ({error}). Run the step `check` first.") from error
-
-
-def _hash(path: Path) -> str:
-    return sha256(path.read_bytes()).hexdigest()

@@ -28,6 +28,7 @@ from torch import Tensor, distributed, nn
 from torch.nn import functional
 
 from .model import ModelShape, SmallLlama
+from .optimisers import muon, split_matrices
 from .samples import HoleTask, Rows
 from .tokenizer import TrainingTokenizer
 
@@ -169,13 +170,15 @@ def stage_at(stages: Sequence[Stage], progress: float) -> int:
 
 def make_optimisers(model: nn.Module, options: TrainOptions) -> list[Any]:
     """Muon for the matrices between embeddings where it is wanted, AdamW for all else."""
-    weights = [(name, weight) for name, weight in model.named_parameters() if weight.requires_grad]
-    matrices = [weight for name, weight in weights if weight.dim() == 2 and "embed" not in name]
-    others = [weight for name, weight in weights if weight.dim() != 2 or "embed" in name]
+    matrices, others = split_matrices(
+        (name, weight) for name, weight in model.named_parameters() if weight.requires_grad
+    )
     rate, decay = options.learning_rate, options.weight_decay
     if options.optimiser == "muon":
-        first = torch.optim.Muon(matrices, lr=rate, weight_decay=decay, momentum=0.95, adjust_lr_fn="match_rms_adamw")
-        return [first, torch.optim.AdamW(others, lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True)]
+        return [
+            muon(matrices, rate, decay),
+            torch.optim.AdamW(others, lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True),
+        ]
     groups = [{"params": matrices, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
     return [torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.95), fused=True)]
 

@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .....llm.training.optimisers import muon, split_matrices
 from ..layout import check_length, positions_needed
 from ..model import BeaconModel
 from ..ratios import Fixed, StepRandom
@@ -235,11 +236,8 @@ def _optimisers(weights: Mapping[str, Tensor], recipe: Recipe) -> list[Any]:
     how: dict[str, Any] = {"lr": recipe.learning_rate, "weight_decay": recipe.weight_decay}
     if recipe.optimiser == "adamw":
         return [torch.optim.AdamW(weights.values(), **how)]
-    matrices = {name: weight for name, weight in weights.items() if weight.dim() == 2 and "embed" not in name}
-    others = [weight for name, weight in weights.items() if name not in matrices]
-    # With updates scaled to AdamW's one rate fits both.
-    muon = torch.optim.Muon(matrices.values(), momentum=0.95, adjust_lr_fn="match_rms_adamw", **how)
-    return [muon, torch.optim.AdamW(others, **how)]
+    matrices, others = split_matrices(weights.items())
+    return [muon(matrices, recipe.learning_rate, recipe.weight_decay), torch.optim.AdamW(others, **how)]
 
 
 def _is_due(step: int, every: int) -> bool:
