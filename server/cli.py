@@ -44,6 +44,7 @@ BENCHMARKS = {
     "engine": ("engine", "how fast is the index?"),
     "models": ("llm", "how fast are models served?"),
     "memory": ("memory", "do memories find what answers a question, and what does that cost?"),
+    "reliability": ("reliability", "is anything stale, lost, leaked or unanswered under attack?"),
 }
 """What `weft bench` measures: the benchmark's package, and its question."""
 

@@ -1,0 +1,40 @@
+"""What every reliability campaign has in common: its settings and its counts.
+
+A campaign is a module of this package with three names: `QUESTION`, one sentence; `MUST_BE_ZERO`, the counts that
+fail it when they are not 0; and `run(settings) -> Counts`. `python -m weft.benchmarks.reliability NAME` runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+SEED = 20261122
+
+Counts = Mapping[str, "int | float | str"]
+"""What was done and what went wrong, by name, in the order in which it is printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How one campaign is run. The same seed gives the same actions; timing still differs between runs."""
+
+    work: Path  # an empty folder of this campaign's own
+    is_short: bool = False  # a form of a few seconds, for the tests
+    seed: int = SEED
+
+
+class Campaign(Protocol):
+    """The names that the module of a campaign has."""
+
+    QUESTION: str
+    MUST_BE_ZERO: tuple[str, ...]
+
+    def run(self, settings: Settings) -> Counts: ...
+
+
+def failures(campaign: Campaign, counts: Counts) -> dict[str, int | float | str]:
+    """The counts that must be 0 and are not."""
+    return {name: counts[name] for name in campaign.MUST_BE_ZERO if counts[name]}
