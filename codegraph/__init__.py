@@ -5,7 +5,6 @@ from .directories import Directories
 from .facts import Binding, Call, Definition, FileGraph, Import
 from .forest import Forest
 from .graph import CallEdge, Caller, CodeGraph
-from .languages import comment_prefix, language_of
 from .layout import Items, Layout, Links, Names
 from .layouts import Layouts, View
 from .lookup import Target
@@ -39,8 +38,6 @@ __all__ = [
     "SyntaxTree",
     "Target",
     "Weights",
-    "comment_prefix",
-    "language_of",
     "parse_file",
     "reachable_definitions",
     "resolve",

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tree_sitter import Node, Parser
 
+from ..languages import grammar
 from .cover import Spans
 from .graph import CodeGraph
-from .languages import grammar
 from .weights import Weights
 
 if TYPE_CHECKING:

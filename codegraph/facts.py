@@ -17,8 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-MODULE_SCOPE = -1
-"""The scope of what stands at the top level of a file."""
+from ..languages.syntax import MODULE_SCOPE as MODULE_SCOPE
 
 
 class Definition(NamedTuple):

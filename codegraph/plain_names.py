@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ..languages import language_named
 from .facts import Definition
 from .lookup import Lookup, Target, parse_dotted
 from .modules import directory_of
@@ -16,8 +17,6 @@ from .symbols import STARS, Imported, Symbols, enclosing_class, family, is_class
 
 _OWN_OBJECT = frozenset({"self", "this", "Self", "static"})
 _CONSTRUCTORS = ("constructor", "__construct", "initialize")  # and the class's own name
-_PACKAGE_LANGUAGES = frozenset({"go", "java", "csharp"})  # a directory shares its names
-_MODULE_KINDS = {"web": "web", "native": "include", "go": "go"}
 _MAX_HOPS = 4  # of re-exports
 
 
@@ -67,7 +66,7 @@ class PlainNames(Lookup):
                 found = self._in_files(self._files_of(path, symbols, entry), receiver, last)
                 if found:
                     return _the_one(found, "import")
-        if symbols.language in _PACKAGE_LANGUAGES:
+        if language_named(symbols.language).shares_directory:
             found = self._in_files(self._package(path), receiver, last)
             if found:
                 return _the_one(found, "same package")
@@ -100,7 +99,7 @@ class PlainNames(Lookup):
                     yield entry
 
     def _files_of(self, path: str, symbols: Symbols, item: Imported) -> tuple[str, ...]:
-        kind = _MODULE_KINDS.get(family(symbols.language), "class")
+        kind = language_named(symbols.language).module_style or "class"
         module = f"{item.module}.{item.name}" if kind == "class" and item.name not in ("", STARS) else item.module
         return self.module(kind, directory_of(path), module)
 

@@ -13,7 +13,7 @@ from .facts import MODULE_SCOPE, FileGraph
 from .lookup import Question, Sources, Target, parse_dotted
 from .plain_names import PlainNames
 from .python_names import MODULE_VALUE, OUTSIDE_VALUE, PythonNames
-from .symbols import MODULE
+from .symbols import MODULE, resolves_types
 
 if TYPE_CHECKING:
     from .graph import CodeGraph
@@ -47,7 +47,7 @@ def resolve(graph: CodeGraph, path: str, scope: int, dotted: str, line: int | No
     if symbols is None or not dotted:
         return ()
     within = MODULE if scope == MODULE_SCOPE else symbols.scopes[scope]
-    if symbols.language != "python":
+    if not resolves_types(symbols.language):
         return PlainNames(graph).targets(path, within, dotted)
     found = PythonNames(graph).read(path, within, parse_dotted(dotted), line)
     if found is None or found.kind in (OUTSIDE_VALUE, MODULE_VALUE):
@@ -61,7 +61,7 @@ def resolve_calls(sources: Sources, file: FileGraph) -> tuple[list[tuple[int, Ta
     if symbols is None:
         return [], set()
     python, plain = PythonNames(sources), PlainNames(sources)
-    is_python = symbols.language == "python"
+    is_python = resolves_types(symbols.language)
     # The same call in the same scope leads to the same place, unless its head is given several values there.
     several = {key.rpartition(".")[2] for key in symbols.lines} if is_python else set()
     known: dict[tuple[int, str, int], tuple[Target, ...]] = {}

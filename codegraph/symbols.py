@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
+from ..languages import language_named
 from .facts import MODULE_SCOPE, Binding, Definition, FileGraph
 
 MODULE = ""
@@ -23,8 +24,6 @@ LISTING = "."
 """The key that changes when a file's module gains or loses a name."""
 
 FUNCTION_KINDS = frozenset({"function", "method", "constructor", "macro"})
-
-_FAMILIES = {"javascript": "web", "typescript": "web", "tsx": "web", "c": "native", "cpp": "native"}
 
 
 class Imported(NamedTuple):
@@ -71,7 +70,7 @@ class Symbols:
                 entries[key] = [entry]
                 lines[key] = [line]
 
-        by_last_name = file.language != "python"
+        by_last_name = not resolves_types(file.language)
         for definition in self.definitions:
             add(definition.qualified_name, definition, definition.start_line)
             if by_last_name:
@@ -142,7 +141,12 @@ def enclosing_class(symbols: Symbols, within: str) -> str:
 
 def family(language: str) -> str:
     """The group of languages that can call each other's definitions by name."""
-    return _FAMILIES.get(language, language)
+    return language_named(language).family or language
+
+
+def resolves_types(language: str) -> bool:
+    """Whether names are followed through the types of what holds them (`python_names`), and not by names alone."""
+    return language_named(language).module_style == "python"
 
 
 def changed_names(old: Symbols | None, new: Symbols | None) -> set[str]:

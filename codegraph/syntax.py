@@ -16,17 +16,17 @@ from functools import cache
 import numpy as np
 from tree_sitter import Parser, Point, Tree
 
-from . import plain_facts, plain_mend, python_facts
+from ..languages import LANGUAGES, Language, grammar, language_of
+from ..languages.syntax import Reader
 from .facts import FileGraph
-from .languages import grammar, language_of
-from .walk import Reader, Walk, readers_by_kind
+from .walk import Walk, readers_by_kind
 
 SLICE_BYTES = 16384
 
 
-def parse_file(path: str, text: str) -> FileGraph:
-    """The graph of one file. Never raises, whatever the text."""
-    return SyntaxTree.parse(path, text).file_graph()
+def parse_file(path: str, text: str, language: Language | None = None) -> FileGraph:
+    """The graph of one file. Never raises, whatever the text. `language` None: what the path says."""
+    return SyntaxTree.parse(path, text, language).file_graph()
 
 
 class SyntaxTree:
@@ -34,19 +34,19 @@ class SyntaxTree:
 
     __slots__ = ("_source", "_tree", "language", "path", "text")
 
-    def __init__(self, path: str, text: str, source: bytes, tree: Tree | None) -> None:
+    def __init__(self, path: str, text: str, language: Language, source: bytes, tree: Tree | None) -> None:
         self.path = path
         self.text = text
-        self.language = language_of(path)
+        self.language = language
         self._source = source
         self._tree = tree
 
     @classmethod
-    def parse(cls, path: str, text: str) -> SyntaxTree:
-        """Parse from scratch."""
+    def parse(cls, path: str, text: str, language: Language | None = None) -> SyntaxTree:
+        """Parse from scratch. `language` None: what the path says."""
         source = _encode(text)
-        language = language_of(path)
-        return cls(path, text, source, _parse(language, source) if language else None)
+        language = language or language_of(path)
+        return cls(path, text, language, source, None if language.grammar is None else _parse(language, source))
 
     def edited(self, new_text: str) -> SyntaxTree:
         """The tree of the same file with another text, equal to a parse from scratch.
@@ -56,7 +56,7 @@ class SyntaxTree:
         """
         tree = self._continued(new_text)
         if tree._tree is not None and tree._tree.root_node.has_error:
-            return SyntaxTree.parse(self.path, new_text)
+            return SyntaxTree.parse(self.path, new_text, self.language)
         return tree
 
     def up_to(self, line: int, character: int) -> SyntaxTree:
@@ -73,12 +73,12 @@ class SyntaxTree:
         n_lines = source.count(b"\n") + (1 if source and not source.endswith(b"\n") else 0)
         if self._tree is None:
             nodes = np.array([[-1], [0], [n_lines], [len(source)], [0]], np.int32)
-            return FileGraph(self.path, self.language, n_lines, len(source), nodes)
-        walk = Walk(source, _readers(self.language))
+            return FileGraph(self.path, self.language.name, n_lines, len(source), nodes)
+        walk = Walk(source, _readers(self.language.name))
         nodes = walk.run(self._tree.root_node)
         return FileGraph(
             self.path,
-            self.language,
+            self.language.name,
             n_lines,
             len(source),
             nodes,
@@ -110,7 +110,7 @@ class SyntaxTree:
         """The tree of another text, parsed with the help of this one; the one edit is what differs."""
         old, new = self._source, _encode(new_text)
         if self._tree is None:
-            return SyntaxTree(self.path, new_text, new, None)
+            return SyntaxTree(self.path, new_text, self.language, new, None)
         start, old_end, new_end = _changed(old, new)
         edited = self._tree.copy()
         edited.edit(
@@ -121,7 +121,7 @@ class SyntaxTree:
             old_end_point=_point(old, old_end),
             new_end_point=_point(new, new_end),
         )
-        return SyntaxTree(self.path, new_text, new, _parse(self.language, new, edited))
+        return SyntaxTree(self.path, new_text, self.language, new, _parse(self.language, new, edited))
 
 
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
@@ -144,13 +144,13 @@ def _encode(text: str) -> bytes:
     return re.sub(rb"\r(?!\n)", b"\n", source) if b"\r" in source else source
 
 
-def _parse(language: str, source: bytes, old_tree: Tree | None = None) -> Tree:
+def _parse(language: Language, source: bytes, old_tree: Tree | None = None) -> Tree:
     # A parser that is handed all bytes at once keeps the interpreter lock to its end, 50 ms for 20,000 lines.
     # Asking for one slice after the other lets waiting threads in, at no cost that can be measured.
     def read(at: int, point: Point) -> bytes:
         return source[at : at + SLICE_BYTES]
 
-    parser = Parser(grammar(language))
+    parser = Parser(grammar(language.name))
     return parser.parse(read) if old_tree is None else parser.parse(read, old_tree)
 
 
@@ -178,7 +178,5 @@ def _point(source: bytes, at: int) -> Point:
 
 
 @cache
-def _readers(language: str) -> Mapping[int, Reader]:
-    if language == "python":
-        return readers_by_kind(grammar(language), python_facts.READERS)
-    return readers_by_kind(grammar(language), {"ERROR": plain_mend.mend, **plain_facts.READERS[language]})
+def _readers(name: str) -> Mapping[int, Reader]:
+    return readers_by_kind(grammar(name), LANGUAGES[name].readers)

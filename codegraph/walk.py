@@ -10,14 +10,14 @@ nesting is bounded by memory alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 from tree_sitter import Language, Node
 
-from .dotted import MAX_LENGTH, dotted_name
+from ..languages.dotted import MAX_LENGTH, dotted_name
+from ..languages.syntax import Reader, node_lines
 from .facts import (
     MODULE_SCOPE,
     NODE_BYTES,
@@ -31,9 +31,6 @@ from .facts import (
     Import,
 )
 
-# An unfinished file can hold hundreds of broken places; the first few tell a reader where to look.
-MAX_PROBLEMS = 8
-
 CLASS_KINDS = frozenset({"class", "interface", "struct", "enum", "trait", "impl", "record", "union"})
 """Kinds of definitions whose functions are methods."""
 
@@ -43,12 +40,6 @@ MAX_QUALIFIED_LENGTH = 400
 LONG_BYTES = 5 * MAX_LENGTH
 
 _ERROR = 0xFFFF  # tree-sitter's kind id of every ERROR node, in every grammar
-
-Parts: TypeAlias = list[tuple[list[Node], int]]
-"""Runs of named children in source order, each with the scope that its nodes stand in."""
-
-Reader: TypeAlias = Callable[["Walk", Node], "Parts | None"]
-"""Notes the facts of one node. None for the usual: all named children stand in the scope that it leaves."""
 
 
 def readers_by_kind(grammar: Language, readers: Mapping[str, Reader]) -> dict[int, Reader]:
@@ -60,13 +51,6 @@ def readers_by_kind(grammar: Language, readers: Mapping[str, Reader]) -> dict[in
             raise KeyError(f"{grammar.name} has no node kind {name}")
         by_kind[kind] = reader
     return by_kind
-
-
-def note_error(walk: Walk, node: Node) -> None:
-    """The reader of ERROR nodes where nothing better is known."""
-    problem = f"line {node.start_point[0] + 1} is not understood"
-    if len(walk.problems) < MAX_PROBLEMS and problem not in walk.problems:
-        walk.problems.append(problem)
 
 
 class Walk:
@@ -223,12 +207,6 @@ class Walk:
         self.calls = [call._replace(scope=moved[call.scope]) for call in self.calls]
         self.imports = [item._replace(scope=moved[item.scope]) for item in self.imports]
         self.bindings = [binding._replace(scope=moved[binding.scope]) for binding in self.bindings]
-
-
-def node_lines(node: Node) -> tuple[int, int]:
-    """First line and line after the last. A node that ends before the first column of a line ends at that line."""
-    row, column = node.end_point
-    return node.start_point[0], row + 1 if column else row
 
 
 def _pack(

@@ -86,7 +86,7 @@ class Scene:
     vocabulary: Vocabulary
     sources: Sequence[Source]  # the open file first
     names: Names
-    comment_signs: tuple[str, ...]  # what a comment begins with in the language
+    comment_tokens: tuple[str, ...]  # what a comment begins with in the language
 
     def text(self, token: int) -> str:
         return self.vocabulary.text(token)
@@ -426,7 +426,7 @@ def _describe_others(
             step = len(text(token)) - indent
             column = "keeps the indentation" if step == 0 else "indents" if step > 0 else "dedents"
             rows[row, _COLUMN[column]] = 1.0
-        elif at_start and text(token).startswith(scene.comment_signs):
+        elif at_start and text(token).startswith(scene.comment_tokens):
             rows[row, _COLUMN["begins a comment"]] = 1.0
     if at_start:
         line_starts = scene.names.line_starts

@@ -36,8 +36,6 @@ _COMMON_WORDS = """
     """
 _COMMON = frozenset(_COMMON_WORDS.split())
 
-_HASH_COMMENTS = frozenset(["dockerfile", "elixir", "makefile", "perl", "r", "ruby", "shellscript", "toml", "yaml"])
-
 _CARRIAGE_RETURN = re.compile(r"\r\n?")
 
 
@@ -83,15 +81,6 @@ def kind_of(token: str) -> int:
     else:
         kind = 4 if word.isupper() else 6
     return kind + (word is not token)
-
-
-def comment_signs(language: str) -> tuple[str, ...]:
-    """What a line of prose begins with, as the first token shows it; `language` is the protocol's name for it."""
-    if language == "python":
-        return "#", '"""', "'''"
-    if language in _HASH_COMMENTS:
-        return ("#",)
-    return ("--",) if language in ("haskell", "lua", "sql") else ("/",)
 
 
 def plain_line_breaks(text: str) -> str:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
+from ..languages import language_named
 from .formats import FimTokens
 from .lexer import plain_line_breaks
 from .protocol import CompletionRequest, PromptFragment
@@ -28,21 +29,6 @@ CUT_STEP_LINES = 16
 CountTokens = Callable[[str], int]
 """Tokens of one text. Prompts are counted in parts, lines mostly, whose counts can be remembered. Joined, parts were
 never more tokens than alone: in 40,000 pieces of code and noise, with SentencePiece and with BPE of four patterns."""
-
-_HASH, _SLASHES, _DASHES, _SEMICOLONS, _PERCENT = ("# ", ""), ("// ", ""), ("-- ", ""), ("; ", ""), ("% ", "")
-_MARKUP, _STARS = ("<!-- ", " -->"), ("/* ", " */")
-_COMMENTS: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(
-        ("python", "ruby", "shellscript", "perl", "r", "yaml", "toml", "elixir", "julia", "makefile"), _HASH
-    ),
-    **dict.fromkeys(("javascript", "javascriptreact", "typescript", "typescriptreact", "tsx", "go", "java"), _SLASHES),
-    **dict.fromkeys(("rust", "c", "cpp", "csharp", "php", "kotlin", "swift", "scala", "dart", "zig"), _SLASHES),
-    **dict.fromkeys(("sql", "lua", "haskell", "ada"), _DASHES),
-    **dict.fromkeys(("lisp", "clojure", "scheme", "ini"), _SEMICOLONS),
-    **dict.fromkeys(("latex", "tex", "erlang", "matlab"), _PERCENT),
-    **dict.fromkeys(("html", "xml", "markdown", "vue", "svelte"), _MARKUP),
-    "css": _STARS,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +167,7 @@ def _heading(language: str) -> str:
 
 
 def _comment(language: str, *lines: str) -> str:
-    opening, closing = _COMMENTS.get(language, _HASH)
+    opening, closing = language_named(language).comment
     return "".join(f"{opening}{line}{closing}\n" for line in lines)
 
 

@@ -20,10 +20,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..languages import language_named
 from .context_index import BOUNDARY, MAX_ORDER, Order, Segment, Vocabulary
 from .evidence import Hypothesis, Scene, begins_line, copied_token, evidence_for, with_alike, with_equal
 from .judge import fitted_judge
-from .lexer import LINE_BREAK, DocumentTokens, comment_signs, plain_line_breaks, split_tokens, tokenise_document
+from .lexer import LINE_BREAK, DocumentTokens, plain_line_breaks, split_tokens, tokenise_document
 from .names import Names
 from .places import Floats, Indexed, Layer, OpenFile, Source
 from .protocol import Cancel, ChatRequest, CompletionRequest, ModelError, ModelInfo, Piece, Speed
@@ -205,7 +206,7 @@ class WorkspaceModel:
         open_file = OpenFile.of(cursor.before, cursor.after, self._vocabulary)
         sources: list[Source] = [open_file, *(Indexed.of(layer, request.path) for layer in self._layers)]
         names = Names.of(open_file, cursor.before, cursor.line_start, self._vocabulary)
-        return Scene(self._vocabulary, sources, names, comment_signs(request.language))
+        return Scene(self._vocabulary, sources, names, language_named(request.language).comment_tokens)
 
     def evidence_along(self, request: CompletionRequest, line: str) -> Iterator[tuple[Floats, list[int]]]:
         """What the model would weigh at each token of `line` if it wrote it after the prefix, and its end.
@@ -245,7 +246,7 @@ class WorkspaceModel:
             starts_line = begins_line(scene, hypothesis)
             if not hypothesis.unfinished and self._ends_line(token):
                 return None if starts_line else self._line(hypothesis, probability, token, following, rest_of_line)
-            if starts_line and scene.text(token).startswith(scene.comment_signs):
+            if starts_line and scene.text(token).startswith(scene.comment_tokens):
                 return None
             hypothesis, n_tokens = following, n_tokens + 1
         return None if cancel.cancelled else self._line(hypothesis, probability, BOUNDARY, hypothesis, "")

@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 
 from .. import __version__
-from ..codegraph.languages import LANGUAGES, grammar
+from ..languages import PARSED, grammar
 from ..llm import Cancel, ModelConfig, ModelError
 from ..llm.discover import describe_directory, describe_gguf, discover, usual_places
 from . import answers
@@ -97,13 +97,13 @@ def _packages() -> Finding:
 
 def _grammars() -> Finding:
     broken = []
-    for language in LANGUAGES:
+    for language in PARSED:
         try:
             grammar(language)
         except (ImportError, ValueError, AttributeError) as error:
             broken.append(f"{language} ({error})")
     if not broken:
-        return Finding("grammars", ", ".join(LANGUAGES))
+        return Finding("grammars", ", ".join(PARSED))
     return Finding("grammars", f"broken: {', '.join(broken)}", "Install Weft again: its grammars come with it.")
 
 

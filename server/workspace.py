@@ -26,7 +26,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ..codegraph import SyntaxTree, language_of
+from ..codegraph import SyntaxTree
+from ..languages import language_of
 from ..llm import Cancel, CodeModel
 from ..memory import Segment
 from ..memory.storage import MemoryStore, StoreError
@@ -439,7 +440,7 @@ class Workspace:
 
         first = self._complete(path, line, character, cancel or Cancel(), "invoked", multi_line, how, text=text)
         for other in several[1:]:
-            self.stats.offered_beside(other, language_of(path.name))
+            self.stats.offered_beside(other, language_of(path.name).name)
         return several or [first]
 
     def shown(self, item_id: str) -> None:
@@ -753,7 +754,7 @@ class Workspace:
                 forget()
             if completion.model not in ("", request.snapshot.model.info.name) and completion.source in _FRESH:
                 self._answered = request.cursor.lines
-        self.stats.answered(completion, trigger, language_of(path.name))
+        self.stats.answered(completion, trigger, language_of(path.name).name)
         return completion
 
     def _request(
@@ -791,7 +792,7 @@ class Workspace:
         options = self.config.completion
         if not options.enabled:
             return "completion is switched off (completion.enabled)"
-        language = language_of(path.name) or "text"
+        language = language_of(path.name).name or "text"
         if "*" not in options.languages and language not in options.languages:
             return f"completion is off for {language} (completion.languages)"
         if matches(options.exclude, self._locate(path)[1]):

@@ -15,14 +15,15 @@ except ImportError:
     import tomli as tomllib
 
 ROOT = Path(weft.__file__).resolve().parent
-ROOMS = ("codegraph", "retrieval", "memory", "llm", "server", "benchmarks")
+ROOMS = ("languages", "codegraph", "retrieval", "memory", "llm", "server", "benchmarks")
 MAY_IMPORT = {
-    "codegraph": set(),
-    "retrieval": {"codegraph"},
-    "memory": {"retrieval", "codegraph", "llm"},
-    "llm": set(),
-    "server": {"memory", "retrieval", "codegraph", "llm"},
-    "benchmarks": {"server", "memory", "retrieval", "codegraph", "llm"},
+    "languages": set(),
+    "codegraph": {"languages"},
+    "retrieval": {"codegraph", "languages"},
+    "memory": {"retrieval", "codegraph", "llm", "languages"},
+    "llm": {"languages"},
+    "server": {"memory", "retrieval", "codegraph", "llm", "languages"},
+    "benchmarks": {"server", "memory", "retrieval", "codegraph", "llm", "languages"},
 }
 SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py") if ".work" not in path.parts)
 

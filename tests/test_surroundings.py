@@ -6,11 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from weft.codegraph import SyntaxTree
-from weft.codegraph.languages import LANGUAGES
+from weft.languages import LANGUAGES, PARSED, language_named, language_of
+from weft.languages.lexer import CHECKPOINT_CHARACTERS, MOST_CHARACTERS, Lexer
 from weft.server.completion import Cursor
 from weft.server.completion.blocks import Block
-from weft.server.completion.lexes import lexis_of
-from weft.server.completion.lexing import CHECKPOINT_CHARACTERS, MOST_CHARACTERS, Lexis
 from weft.server.completion.surroundings import MOST_OF_LINE, Surroundings, look_around, only_closes
 from weft.server.text import TextLines
 
@@ -288,7 +287,7 @@ def test_one_line_is_enough_elsewhere(path, text):
     ],
 )
 def test_only_closing_punctuation_and_a_comment_leave_the_line_open(rest, language, closes):
-    assert only_closes(rest, language) is closes
+    assert only_closes(rest, language_named(language)) is closes
 
 
 CODE = st.text(st.sampled_from("ab1 \n\n\t\r(){}[]'\"`/*#\\:;=,.<>$%@|&!-+\u00e9\U0001f600"), max_size=60)
@@ -305,20 +304,20 @@ def test_no_text_is_too_broken(path, before, after):
 
 @given(PATHS, st.lists(CODE, min_size=1, max_size=4), st.data())
 def test_what_was_read_before_an_edit_changes_no_answer(path, parts, data):
-    lexis = lexis_of(path)
+    lexer = language_of(path).lexer
     text = "\n".join(f"{part}\n" + "x = f(y)\n" * (CHECKPOINT_CHARACTERS // 5) for part in parts)
     for _ in range(4):
         at = data.draw(st.integers(0, len(text)))
         text = text[:at] + data.draw(CODE) + text[at + data.draw(st.sampled_from((0, 1, 50))) :]
         start = text.rfind("\n", 0, data.draw(st.integers(0, len(text)))) + 1
-        assert lexis.open_above(path, text[:start]) == lexis.read(text, lexis.outside, 0, start)[0]
+        assert lexer.open_above(path, text[:start]) == lexer.read(text, lexer.outside, 0, start)[0]
 
 
 def test_a_key_reads_its_line_and_no_more(monkeypatch):
     n_read = []
-    read = Lexis.read
+    read = Lexer.read
     monkeypatch.setattr(
-        Lexis, "read", lambda self, text, o, start, end, *a: _count(n_read, read, self, text, o, start, end, *a)
+        Lexer, "read", lambda self, text, o, start, end, *a: _count(n_read, read, self, text, o, start, end, *a)
     )
     above = "def f(x):\n    return x + 1\n\n\n" * 2000
     for typed in ("x", "x ", "x =", "x = "):
@@ -328,9 +327,9 @@ def test_a_key_reads_its_line_and_no_more(monkeypatch):
         n_read.clear()
 
 
-def _count(n_read, read, lexis, text, opened, start, end, *more):
+def _count(n_read, read, lexer, text, opened, start, end, *more):
     n_read.append(end - start)
-    return read(lexis, text, opened, start, end, *more)
+    return read(lexer, text, opened, start, end, *more)
 
 
 def test_of_a_huge_file_only_what_is_near_is_read():
@@ -348,10 +347,9 @@ def test_brackets_without_end_are_no_header(path):
     assert around(path, "([{\n" * 2_000 + CURSOR).kind == "code"
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", PARSED)
 def test_every_grammar_has_lexical_rules(language):
-    extension = {"python": "py", "javascript": "js", "typescript": "ts", "rust": "rs", "csharp": "cs", "ruby": "rb"}
-    assert lexis_of(f"a.{extension.get(language, language)}").rules
+    assert LANGUAGES[language].lexer.rules
 
 
 def test_a_tree_tells_the_kinds_of_nodes_at_a_place():

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tree_sitter import Node, Parser
-from weft.codegraph import FileGraph, SyntaxTree, comment_prefix, language_of, parse_file
-from weft.codegraph.dotted import class_of_annotation, dotted_name
+from weft.codegraph import FileGraph, SyntaxTree, parse_file
 from weft.codegraph.facts import MODULE_SCOPE
-from weft.codegraph.languages import LANGUAGES, grammar
 from weft.codegraph.syntax import offset_of
+from weft.languages import PARSED, grammar, language_of
+from weft.languages.dotted import class_of_annotation, dotted_name
 
 
 def facts_of(file: FileGraph, only: str = "") -> list[str]:
@@ -922,23 +922,21 @@ def test_a_closed_brace_ends_a_mended_definition():
         ("a.CC", "cpp"),
         ("lib/Rakefile", "ruby"),
         (r"lib\Gemfile", "ruby"),
-        ("README.md", ""),
-        ("Makefile", ""),
+        ("README.md", "markdown"),
+        ("Makefile", "makefile"),
+        ("a.kt", "kotlin"),
+        ("notes.txt", ""),
         (".py", ""),
         ("py", ""),
         ("", ""),
     ],
 )
 def test_the_name_of_a_file_tells_its_language(path: str, language: str):
-    assert language_of(path) == language
+    assert language_of(path).name == language
 
 
-def test_every_language_has_a_grammar_and_a_comment_mark():
-    assert {language: comment_prefix(language) for language in LANGUAGES} == {
-        language: "#" if language in ("python", "ruby") else "//" for language in LANGUAGES
-    }
-    assert comment_prefix("") == "#"
-    assert all(grammar(language) is grammar(language) for language in LANGUAGES)
+def test_a_grammar_is_loaded_once():
+    assert all(grammar(language) is grammar(language) for language in PARSED)
 
 
 # Texts of every kind
@@ -968,7 +966,7 @@ def test_a_text_in_no_language_is_one_closed_node():
     assert file.language == ""
 
 
-@pytest.mark.parametrize("language", [*LANGUAGES, ""])
+@pytest.mark.parametrize("language", [*PARSED, ""])
 @pytest.mark.parametrize(
     "text",
     [
@@ -980,7 +978,7 @@ def test_a_text_in_no_language_is_one_closed_node():
 def test_no_text_is_too_much(language: str, text: str):
     path = {"python": "a.py", "csharp": "a.cs", "ruby": "a.rb", "rust": "a.rs"}.get(language, f"a.{language}")
     path = {"javascript": "a.js", "typescript": "a.ts"}.get(language, path)
-    assert language_of(path) == language
+    assert language_of(path).name == language
     file = parse_file(path, text)
     assert file.n_bytes == len(text.encode("utf-8", "replace"))
     assert file.n_nodes >= 1

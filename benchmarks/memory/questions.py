@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...codegraph import language_of
+from ...languages import language_of
 from ...retrieval import RepositoryIndex
 from ...retrieval.terms import count_terms
 from ...server.chat.extractive import extractive
@@ -158,7 +158,7 @@ def words_alone(index: RepositoryIndex, question: str) -> Case:
     exhibits = []
     for fragment in (i for i in best if scores[i] > 0):
         place = index.place(fragment)
-        kind = "code" if language_of(place.path) else "document"
+        kind = "code" if language_of(place.path).grammar else "document"
         text = index.text(place)
         exhibits.append(Exhibit(kind, place.path, place.start_line, place.end_line, text, float(scores[fragment])))  # type: ignore[arg-type]
     return Case(question, tuple(exhibits))

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ...codegraph import Definition, language_of
+from ...codegraph import Definition
+from ...languages import language_of
 from ..splitters import count_words
 from .sections import Section
 
@@ -26,8 +27,8 @@ _MOST_BETWEEN = 5
 
 def docstring_sections(source: str, lines: Sequence[str], definitions: Sequence[Definition]) -> list[Section]:
     """The docstrings or comments of a source file (in lines, with their breaks), in order, under their names."""
-    is_python = language_of(source) == "python"
-    found = list(_python(lines, definitions) if is_python else _others(lines, definitions))
+    in_body = language_of(source).docstring_in_body
+    found = list(_python(lines, definitions) if in_body else _others(lines, definitions))
     sections = []
     for name, first, end in sorted(found, key=lambda one: one[1]):
         text = "".join(lines[first:end])

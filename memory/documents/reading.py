@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from ...codegraph import Definition, language_of
+from ...codegraph import Definition
+from ...languages import language_of
 from ...retrieval.fragments import normalise
 from ..splitters import lines_of
 from .docstrings import docstring_sections
@@ -42,7 +43,7 @@ def document_kind(path: str) -> str:
     """One of "markdown", "rst", "text", "html", "notebook", "pdf", or "source" for code; "" for none of them."""
     name = PurePosixPath(path.replace("\\", "/")).name.lower()
     return _BY_SUFFIX.get(PurePosixPath(name).suffix) or (
-        "text" if name in _PLAIN_NAMES else "source" if language_of(path) else ""
+        "text" if name in _PLAIN_NAMES else "source" if language_of(path).grammar else ""
     )
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ...codegraph import language_of
+from ...languages import UNKNOWN, language_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,8 @@ _BLANK = r"[\ \t\u00a0]"  # never a line break
 _TO = rf"(?:{_BLANK}?[-\u2013\u2014]{_BLANK}?|{_BLANK}(?:to|and|through|until){_BLANK})"
 _END = r"(?![A-Za-z0-9_])"
 _LINES = rf"ines?{_BLANK}(?P<{{0}}>[0-9]+)(?:{_TO}(?P<{{1}}>[0-9]+))?{_END}"
-_EXTENSIONS = frozenset(
-    {"md", "rst", "txt", "toml", "cfg", "conf", "ini", "json", "yaml", "yml", "ipynb", "pdf", "html", "htm", "xml"}
-    | {"csv", "tsv", "lock", "sh", "bash", "zsh", "ps1", "bat", "env", "in", "tex", "css", "scss", "sql", "proto", "kt"}
-    | {"kts", "swift", "scala", "lua", "zig", "vue", "svelte", "cmake", "gradle", "properties", "dart", "ex", "exs"}
-    | {"jl", "r", "pl", "hs", "ml", "clj", "nix", "tf", "mk"}
-)
-"""Of files that no grammar reads."""
+_EXTENSIONS = frozenset(["rst", "txt", "ipynb", "pdf", "csv", "tsv", "lock", "ps1", "bat", "env", "in", "cmake", "ml"])
+"""Of files whose language is not known."""
 
 _MENTION = re.compile(
     rf"""
@@ -174,7 +169,7 @@ def looks_like_a_file(name: str) -> bool:
     ending = name.rpartition(".")[2].lower() if "." in name.rstrip(".") else ""
     if "/" in name or "\\" in name:
         return bool(re.search(r"[^\W\d]", name))
-    return bool(ending) and (ending in _EXTENSIONS or bool(language_of(name)))
+    return bool(ending) and (ending in _EXTENSIONS or language_of(name) is not UNKNOWN)
 
 
 def _closing(opened: str, closed: str) -> str:

@@ -98,7 +98,7 @@ def request_for(
     """What `model` is asked at the cursor. What leaves this machine is freed of secrets."""
     request = CompletionRequest(
         path=cursor.path,
-        language=cursor.language,
+        language=cursor.language.name,
         prefix=cursor.prefix,
         suffix=cursor.suffix,
         fragments=for_prompt(fragments, leaves_machine=not model.info.local),

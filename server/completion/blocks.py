@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 
-from ...codegraph import SyntaxTree, language_of
+from ...codegraph import SyntaxTree
+from ...languages import Language, Open, OpenStack
+from ...languages.lexer import CLOSING_BRACKETS
 from ..text import TextLines
-from .lexes import lexis_of
-from .lexing import Open, Opened
 
 TAB_COLUMNS = 4
 MOST_HEADER_LINES = 30
@@ -25,8 +25,6 @@ MOST_HEADER_CHARACTERS = 2000
 
 MOST_ENCLOSING = 3
 """Headers around a header that are parsed with it: a method is none without its class."""
-
-CLOSERS = {"(": ")", "[": "]", "{": "}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,40 +45,39 @@ def columns(line: str) -> int:
     return len(line[: len(line) - len(line.lstrip(" \t"))].expandtabs(TAB_COLUMNS))
 
 
-def block_opened_by(path: str, lines: TextLines, line: int, text: str, opened: Opened) -> Block | None:
+def block_opened_by(language: Language, lines: TextLines, line: int, text: str, opened: OpenStack) -> Block | None:
     """The block that `text`, the beginning or the whole of a line, opens at its end.
 
     `opened` is what is open behind it.
     """
     if len(text) > MOST_HEADER_CHARACTERS:
         return None
-    language = language_of(path)
-    code = code_of(path, text).rstrip()
-    if language == "ruby":
+    code = code_of(language, text).rstrip()
+    if language.blocks == "end":
         code = _PARAMETERS_OF_BLOCK.sub("", code)
     if not code:
         return None
     last = code[-1]
-    if last in CLOSERS:
-        first = _first_line(path, lines, line, code)
+    if last in CLOSING_BRACKETS:
+        first = _first_line(language, lines, line, code)
         indent = columns(text if first == line or code.strip() == last else lines.line(first))
         header = _joined(lines, first, line, code)
         if header.strip() == "{":  # a block of its own, unless it is an element of something
             statements = len(opened) < 2 or opened[-2].text == "{"
         else:
-            statements = last == "{" and _is_statements(path, header, _enclosing(path, lines, opened))
-        return Block(indent, CLOSERS[last], statements)
-    if language == "python" or not language:
+            statements = last == "{" and _is_statements(language, header, _enclosing(language, lines, opened))
+        return Block(indent, CLOSING_BRACKETS[last], statements)
+    if language.blocks in ("indentation", ""):
         closer, filler = "", " pass"
         if last != ":":
             return None
-    elif language == "ruby":
+    elif language.blocks == "end":
         closer, filler = "end", "\n  body\nend"
     else:
         return None
-    first = _first_line(path, lines, line, code)
+    first = _first_line(language, lines, line, code)
     indent = columns(text if first == line else lines.line(first))
-    if language and not _is_whole(path, _joined(lines, first, line, code).strip(), filler):
+    if language.grammar and not _is_whole(language, _joined(lines, first, line, code).strip(), filler):
         return None
     return Block(indent, closer)
 
@@ -88,35 +85,35 @@ def block_opened_by(path: str, lines: TextLines, line: int, text: str, opened: O
 _PARAMETERS_OF_BLOCK = re.compile(r"(?<=\{)[ \t]*\|[^|]*\|$")
 
 
-def code_of(path: str, line: str) -> str:
+def code_of(language: Language, line: str) -> str:
     """A line without the comment at its end."""
-    opened, _ = lexis_of(path).read(line, (), 0, len(line))
+    opened, _ = language.lexer.read(line, (), 0, len(line))
     comment = next((found for found in opened if found.kind == "comment"), None)
     return line if comment is None else line[: comment.at]
 
 
 # One bracket of each kind: what closes one of them was opened further up.
-_ABOVE = tuple(Open("bracket", bracket) for bracket in CLOSERS)
+_ABOVE = tuple(Open("bracket", bracket) for bracket in CLOSING_BRACKETS)
 
 
-def _first_line(path: str, lines: TextLines, line: int, code: str) -> int:
+def _first_line(language: Language, lines: TextLines, line: int, code: str) -> int:
     """The line in which the header that ends with `code` begins: brackets may spread it over several."""
     first, header = line, code
     is_alone = code.strip() == "{"
     while first > max(0, line - MOST_HEADER_LINES) and len(header) <= MOST_HEADER_CHARACTERS:
         goes_on = is_alone and (first == line or columns(header) > columns(code))
-        if not goes_on and not _closes_more(path, header):
+        if not goes_on and not _closes_more(language, header):
             break
         above = lines.line(first - 1)
-        if is_alone and code_of(path, above).rstrip()[-1:] in ("", ";", "{", "}", ","):
+        if is_alone and code_of(language, above).rstrip()[-1:] in ("", ";", "{", "}", ","):
             break
         first, header = first - 1, f"{above}\n{header}"
     return first
 
 
-def _closes_more(path: str, header: str) -> bool:
+def _closes_more(language: Language, header: str) -> bool:
     header = header.lstrip().lstrip("})] \t") if header.lstrip().startswith("}") else header
-    opened, _ = lexis_of(path).read(header, _ABOVE, 0, len(header), floor=len(_ABOVE))
+    opened, _ = language.lexer.read(header, _ABOVE, 0, len(header), floor=len(_ABOVE))
     return len(opened) < len(_ABOVE)
 
 
@@ -124,14 +121,14 @@ def _joined(lines: TextLines, first: int, line: int, code: str) -> str:
     return "\n".join([*(lines.line(number) for number in range(first, line)), code])
 
 
-def _enclosing(path: str, lines: TextLines, opened: Opened) -> tuple[str, ...]:
+def _enclosing(language: Language, lines: TextLines, opened: OpenStack) -> tuple[str, ...]:
     """The headers of the blocks around the innermost one, outermost first."""
     around = [found for found in opened[:-1] if found.kind == "bracket" and found.text == "{"][-MOST_ENCLOSING:]
     headers = []
     for bracket in around:
         line, character = lines.position(bracket.at)
         code = lines.line(line)[: character + 1]
-        header = _joined(lines, _first_line(path, lines, line, code), line, code)
+        header = _joined(lines, _first_line(language, lines, line, code), line, code)
         headers.append("{" if _CLAUSES.match(header) else header)
     return tuple(headers)
 
@@ -151,44 +148,28 @@ _EXPRESSION_BEFORE = re.compile(r"(?:[=(,:\[?&|+]|\breturn)\s*\{$")
 
 
 @lru_cache(maxsize=256)
-def _is_statements(path: str, header: str, enclosing: Sequence[str]) -> bool:
+def _is_statements(language: Language, header: str, enclosing: Sequence[str]) -> bool:
     """Whether the brace at the end of `header` opens a block, and not an expression."""
     if _CLAUSES.match(header):
         return True
     text = "\n".join([*enclosing, header.lstrip().lstrip("}")])
-    if not language_of(path) or len(text) > MOST_HEADER_CHARACTERS:
+    if not language.grammar or len(text) > MOST_HEADER_CHARACTERS:
         return _EXPRESSION_BEFORE.search(header) is None
-    if language_of(path) == "php":
-        text = f"<?php {text}"
-    opened, _ = lexis_of(path).read(text, (), 0, len(text))
-    ends = [CLOSERS[found.text[-1]] for found in reversed(opened) if found.kind in ("bracket", "hole")]
-    kinds = SyntaxTree.parse(path, f"{text}\n{''.join(ends)}").kinds_at(len(text) - 1)
+    text = language.code_prefix + text
+    opened, _ = language.lexer.read(text, (), 0, len(text))
+    ends = [CLOSING_BRACKETS[found.text[-1]] for found in reversed(opened) if found.is_code]
+    kinds = SyntaxTree.parse("", f"{text}\n{''.join(ends)}", language).kinds_at(len(text) - 1)
     return not _EXPRESSIONS.intersection(kinds[:2])
 
 
-_BEFORE_CLAUSE = {
-    "python": {
-        **dict.fromkeys(("else", "elif"), "if x: pass\n"),
-        **dict.fromkeys(("except", "finally"), "try: pass\n"),
-        "case": "match x:\n ",
-    },
-    "ruby": {
-        **dict.fromkeys(("else", "elsif"), "if x\n"),
-        **dict.fromkeys(("when", "in"), "case x\n"),
-        **dict.fromkeys(("rescue", "ensure"), "begin\n"),
-    },
-}
-"""What a clause that cannot stand alone may follow."""
-
-
 @lru_cache(maxsize=256)
-def _is_whole(path: str, header: str, filler: str) -> bool:
+def _is_whole(language: Language, header: str, filler: str) -> bool:
     """Whether `header` is whole once its block is there."""
     if len(header) > MOST_HEADER_CHARACTERS:
         return False
     word = "".join(takewhile(str.isalpha, header))
-    before = _BEFORE_CLAUSE[language_of(path)].get(word, "")
-    tree = SyntaxTree.parse(path, before + header + filler)
+    before = language.clauses.get(word, "")
+    tree = SyntaxTree.parse("", before + header + filler, language)
     kinds = tree.kinds_at(len(before + header) + filler.index(filler.split()[0]))
     # A lone `end` is a name to Ruby's grammar: then what should be the body stands in the file itself.
     return not tree.has_errors and kinds[1] != kinds[-1]

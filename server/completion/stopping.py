@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 
 from .blocks import Block, code_of, columns
-from .lexes import lexis_of
 from .surroundings import Surroundings, line_below, opened_at
 from .values import Cursor
 
@@ -43,8 +42,8 @@ class _Lines:
     """Reads a text of several lines, and remembers how far."""
 
     def __init__(self, cursor: Cursor, surroundings: Surroundings) -> None:
-        self._path, self._language = cursor.path, cursor.language
-        self._lexis = lexis_of(cursor.path)
+        self._language = cursor.language
+        self._lexer = cursor.language.lexer
         self._scope, self._block = surroundings.scope, surroundings.block
         self._before = cursor.start_of_line
         below = line_below(cursor)
@@ -104,7 +103,7 @@ class _Lines:
 
     @property
     def _is_code(self) -> bool:
-        return not self._opened or self._opened[-1].kind in ("bracket", "hole")
+        return not self._opened or self._opened[-1].is_code
 
     def _column_of(self, line: str) -> int:
         return columns(self._before + line if self._at == 0 else line)
@@ -169,7 +168,7 @@ class _Lines:
             elif column == self._column:
                 self._last_statement_end = self._code_end
             self._has_definition |= column == self._column and _is_definition(line)
-        code = code_of(self._path, line).strip()
+        code = code_of(self._language, line).strip()
         if code and not _DECORATOR.fullmatch(code):
             self._has_code = True
             self._code_end = line_end
@@ -194,20 +193,20 @@ class _Lines:
             return self._block.closer == "" and self._continues_cursor
         if self._scope != "statement" or self._is_in_brackets or self._is_continued or not self._has_code or not code:
             return False
-        if self._language == "python":
+        if self._language.blocks == "indentation":
             self._is_compound |= code.endswith(":")
             return not self._is_compound
         return code.endswith(";") and not self._is_compound
 
     def _read(self, text: str, line_end: int) -> int | None:
         """Read the line; the end of the text when the line closes what was open before the cursor."""
-        opened, at = self._lexis.read(text, self._opened, self._at, line_end + 1, len(self._base))
+        opened, at = self._lexer.read(text, self._opened, self._at, line_end + 1, len(self._base))
         while len(opened) < len(self._base):
             if self._block is not None or (text[at] == "}" and not self._continues_cursor):
                 return self._end_at_closer(text, at, line_end)
             # The statement goes on outside of the bracket that it stood in.
             self._base = opened
-            opened, at = self._lexis.read(text, opened, at + 1, line_end + 1, len(opened))
+            opened, at = self._lexer.read(text, opened, at + 1, line_end + 1, len(opened))
         self._opened = opened
         return None
 

@@ -10,10 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from ...codegraph import comment_prefix
+from ...languages import UNKNOWN, Language, OpenStack
 from .blocks import Block, block_opened_by, columns
-from .lexes import lexis_of
-from .lexing import Opened
 from .values import Cursor
 
 Kind = Literal["code", "comment", "string"]
@@ -53,23 +51,22 @@ def look_around(cursor: Cursor) -> Surroundings:
     return _on_blank_line(cursor, opened)
 
 
-def opened_at(cursor: Cursor) -> Opened:
+def opened_at(cursor: Cursor) -> OpenStack:
     """What is open at the cursor."""
-    lexis = lexis_of(cursor.path)
+    lexer = cursor.language.lexer
     text, start = cursor.lines.text, cursor.lines.offset(cursor.line, 0)
-    above = lexis.open_above(cursor.path, text[:start])
-    opened, _ = lexis.read(text, above, max(start, cursor.offset - MOST_OF_LINE), cursor.offset)
+    above = lexer.open_above(cursor.path, text[:start])
+    opened, _ = lexer.read(text, above, max(start, cursor.offset - MOST_OF_LINE), cursor.offset)
     return opened
 
 
 _CLOSES = re.compile(r"""(?:[)\]}>"'`;:,\s]|\*/|/>|</[\w.:-]*>|-->|\?>|(?<=[)>])[ \t]*(?:=>[ \t]*)?\{)*""")
 
 
-def only_closes(rest: str, language: str = "") -> bool:
+def only_closes(rest: str, language: Language = UNKNOWN) -> bool:
     """Whether nothing but closing punctuation, and a comment, stands right of the cursor."""
-    if language:
-        mark = rest.find(comment_prefix(language))
-        rest = rest if mark < 0 else rest[:mark]
+    found = [at for mark in language.line_comments if (at := rest.find(mark)) >= 0]
+    rest = rest[: min(found, default=len(rest))]
     return _CLOSES.fullmatch(rest) is not None
 
 
@@ -80,33 +77,33 @@ def line_below(cursor: Cursor) -> str:
     return next((line for line in found if line.strip()), "")
 
 
-def _kind_of(opened: Opened) -> Kind:
+def _kind_of(opened: OpenStack) -> Kind:
     innermost = opened[-1].kind if opened else "bracket"
     if innermost == "comment":
         return "comment"
     return "string" if innermost == "string" else "code"
 
 
-def _behind_code(cursor: Cursor, opened: Opened) -> Surroundings:
+def _behind_code(cursor: Cursor, opened: OpenStack) -> Surroundings:
     """A block is due right behind its header, when that ends the line and nothing is in the block yet."""
-    block = block_opened_by(cursor.path, cursor.lines, cursor.line, cursor.start_of_line, opened)
+    block = block_opened_by(cursor.language, cursor.lines, cursor.line, cursor.start_of_line, opened)
     if block is None or not block.statements or _is_filled(cursor, block):
         return Surroundings()
     # A line of Ruby may go on, and whether a colon opens something only a grammar can tell, or the next line.
-    if block.closer == "end" or not (block.closer or cursor.language):
+    if block.closer == "end" or not (block.closer or cursor.language.grammar):
         return Surroundings()
     return Surroundings("code", True, "block", block)
 
 
-def _on_blank_line(cursor: Cursor, opened: Opened) -> Surroundings:
+def _on_blank_line(cursor: Cursor, opened: OpenStack) -> Surroundings:
     number = _line_above(cursor, cursor.line)
     if number < 0:
         return Surroundings()
     above = cursor.lines.line(number)
-    block = block_opened_by(cursor.path, cursor.lines, number, above, opened)
+    block = block_opened_by(cursor.language, cursor.lines, number, above, opened)
     if block is None:
         block = _block_with_docstring(cursor, number, opened)
-    if block is None and not cursor.language and columns(cursor.start_of_line) > columns(above):
+    if block is None and not cursor.language.grammar and columns(cursor.start_of_line) > columns(above):
         block = Block(columns(above))
     if block is not None and block.closer in ("", "end") and cursor.character and not _deeper(cursor, block):
         block = None
@@ -136,10 +133,10 @@ def _line_above(cursor: Cursor, line: int) -> int:
 _DOCSTRING_START = re.compile(r"""\s*[rRuU]?(\"\"\"|''')""")
 
 
-def _block_with_docstring(cursor: Cursor, last: int, opened: Opened) -> Block | None:
+def _block_with_docstring(cursor: Cursor, last: int, opened: OpenStack) -> Block | None:
     """The block of which nothing but the docstring is written, which ends in line `last`."""
     end = cursor.lines.line(last).rstrip()
-    if cursor.language != "python" or not end.endswith(('"""', "'''")):
+    if not cursor.language.docstring_in_body or not end.endswith(('"""', "'''")):
         return None
     one_line = _DOCSTRING_START.match(end)
     first = last
@@ -149,7 +146,7 @@ def _block_with_docstring(cursor: Cursor, last: int, opened: Opened) -> Block | 
     header = _line_above(cursor, first)
     if header < 0:
         return None
-    return block_opened_by(cursor.path, cursor.lines, header, cursor.lines.line(header), opened)
+    return block_opened_by(cursor.language, cursor.lines, header, cursor.lines.line(header), opened)
 
 
 def _is_filled(cursor: Cursor, block: Block) -> bool:
@@ -167,30 +164,17 @@ def _continues_below(cursor: Cursor) -> bool:
     return bool(below.strip()) and columns(below) >= columns(cursor.lines.line(cursor.line - 1))
 
 
-_DECORATORS = {
-    "python": r"@[\w.]+(?:\(.*\))?",
-    "java": r"(?:@[\w.]+\s+)*@[\w.]+(?:\(.*\))?",
-    "javascript": r"@[\w.]+(?:\(.*\))?",
-    "typescript": r"@[\w.]+(?:\(.*\))?",
-    "tsx": r"@[\w.]+(?:\(.*\))?",
-    "rust": r"#\[.*\]",
-    "csharp": r"\[[\w.]+(?:\(.*\))?\]",
-    "php": r"#\[.*\]",
-    "cpp": r"template\s*<.*>|\[\[.*\]\]",
-}
-
-
-def _is_decorator(line: str, language: str) -> bool:
-    return language in _DECORATORS and re.fullmatch(_DECORATORS[language], line.strip()) is not None
+def _is_decorator(line: str, language: Language) -> bool:
+    return bool(language.decorator) and re.fullmatch(language.decorator, line.strip()) is not None
 
 
 _DOC_COMMENT = re.compile(r"\s*(?:/\*\*|\*|///|//!)")
 
 
-def _is_comment(line: str, language: str) -> bool:
+def _is_comment(line: str, language: Language) -> bool:
     """Whether the line is a comment that says something, and so announces code."""
     line = line.strip()
-    marks = (comment_prefix(language), "/*", "*") if comment_prefix(language) == "//" else (comment_prefix(language),)
+    marks = (*language.lexer.comment_marks, "*") if "/*" in language.lexer.comment_marks else language.line_comments
     if line.startswith("#!") or not line.startswith(marks):
         return False
     return not (line.startswith(("/*", "*")) and not line.endswith("*/")) and any(map(str.isalpha, line))

@@ -66,7 +66,7 @@ def _is_finished(cursor: Cursor) -> bool:
     A call that is closed may go on with a dot, and a literal on its line with anything.
     """
     before = cursor.start_of_line
-    if cursor.rest_of_line.strip() or cursor.language == "python":
+    if cursor.rest_of_line.strip() or cursor.language.blocks == "indentation":
         return False
     if before.rstrip().endswith(";"):
         opened = opened_at(cursor)

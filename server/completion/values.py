@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from ...codegraph import language_of
+from ...languages import Language, language_of
 from ...retrieval import RankedFragment
 from ..recent_edits import RecentEdits
 from ..text import TextLines
@@ -38,6 +38,7 @@ class Cursor:
     character: int
     folder: str = ""
     recent: RecentEdits = field(default_factory=RecentEdits)
+    language_id: str = ""  # what the editor calls the language, "" when it does not say
 
     @property
     def file(self) -> tuple[str, str]:
@@ -56,10 +57,10 @@ class Cursor:
     def suffix(self) -> str:
         return self.lines.text[self.offset :]
 
-    @property
-    def language(self) -> str:
-        """A name that grammars and comment marks go by; "" when unknown."""
-        return language_of(self.path)
+    @cached_property
+    def language(self) -> Language:
+        """The language of the text at the cursor."""
+        return language_of(self.path, self.language_id)
 
     @property
     def start_of_line(self) -> str:

@@ -10,24 +10,9 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
-_WINDOWS_DRIVE = re.compile(r"^/[A-Za-z]:")
+from ...languages import language_named
 
-_SUFFIXES = {
-    "python": ".py",
-    "javascript": ".js",
-    "javascriptreact": ".jsx",
-    "typescript": ".ts",
-    "typescriptreact": ".tsx",
-    "go": ".go",
-    "java": ".java",
-    "rust": ".rs",
-    "c": ".c",
-    "cpp": ".cpp",
-    "csharp": ".cs",
-    "ruby": ".rb",
-    "php": ".php",
-}
-"""The usual file suffix of the language identifiers that Weft parses (LSP 3.18, TextDocumentItem)."""
+_WINDOWS_DRIVE = re.compile(r"^/[A-Za-z]:")
 
 
 def document_key(uri: str) -> str:
@@ -60,7 +45,7 @@ def stand_in_path(uri: str, language_id: str) -> Path:
     """
     scheme, _, rest = unquote(uri).partition(":")
     name = re.sub(r"[^\w.#-]+", "_", rest.rpartition("/")[2])[:100] or "document"
-    suffix = _SUFFIXES.get(language_id, "")
-    if not name.endswith(suffix):
-        name += suffix
+    suffixes = language_named(language_id).suffixes.split()
+    if suffixes and not name.endswith(f".{suffixes[0]}"):
+        name = f"{name}.{suffixes[0]}"
     return Path(os.sep, re.sub(r"\W+", "_", scheme) + ":", name)

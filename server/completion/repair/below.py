@@ -9,7 +9,6 @@ import re
 
 from .draft import Draft
 from .place import Place
-from .scan import scan
 
 MOST_LINES = 12
 _SAYS_SOMETHING = re.compile(r"[\w)\]}]|\*/")
@@ -32,7 +31,7 @@ def without_lines_below(draft: Draft) -> Draft:
     if not kept.strip():
         return draft.refused("the model only repeated the lines below")
     # What the text opened itself it must close itself.
-    n_open = len(scan(kept, place.language, place.scan.stack).stack)
+    n_open = len(place.scan_after(kept).stack)
     return draft.rewritten(kept) if n_open <= len(place.scan.stack) else draft
 
 

@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ....languages import Closing, Open, Scan
 from .draft import Draft
 from .place import Place
-from .scan import Closing, Opened, Scan, scan
 
 _CLOSING = " \t)]}>\"'`;:,"
 _LEAST_CODE = 8  # characters; less may stand in a text by chance
@@ -54,17 +54,17 @@ def _fitted(text: str, rest: str, place: Place) -> tuple[str, int]:
 def _first_extra_closing(text: str, place: Place) -> Closing | None:
     """Where the text begins to close what the code behind the cursor closes."""
     stack = place.scan.stack
-    scanned = scan(text, place.language, stack, len(place.indent))
+    scanned = place.scan_after(text, len(place.indent))
     closings = scanned.closings
     if not closings:
         return None
     # What the text opens and leaves open is closed behind it as well, unless the rest of the line opens it once more.
-    n_opened = _n_left_open(scanned, stack) - _n_left_open(scan(place.after, place.language, stack), stack)
+    n_opened = _n_left_open(scanned, stack) - _n_left_open(place.scan_after(place.after), stack)
     n_needed = len(stack) + max(0, n_opened) - place.n_closed_below
     return closings[max(0, n_needed)] if len(closings) > max(0, n_needed) else None
 
 
-def _n_left_open(scanned: Scan, stack: Sequence[Opened]) -> int:
+def _n_left_open(scanned: Scan, stack: Sequence[Open]) -> int:
     return len(scanned.stack) - len(stack) + sum(closing.opened is not None for closing in scanned.closings)
 
 

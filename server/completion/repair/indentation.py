@@ -10,9 +10,7 @@ import re
 from dataclasses import dataclass
 
 from .draft import Draft
-from .headers import opens_body
 from .place import Place, leading
-from .scan import scan
 from .style import IndentStyle, default_style
 
 _ENDS_BLOCK = re.compile(r"(?:return|raise|pass|break|continue)\b")
@@ -54,7 +52,7 @@ class _Line:
 
 
 def _split(text: str, place: Place) -> list[_Line]:
-    scanned = scan(text, place.language, place.scan.stack)
+    scanned = place.scan_after(text)
     lines = []
     start = 0
     for n, line in enumerate(text.split("\n")):
@@ -89,7 +87,7 @@ def _use_unit(lines: list[_Line], style: IndentStyle, place: Place) -> None:
         return
     # The first line of a body tells how wide the model's levels are, else what divides all of them.
     n_levels = len(place.indent) + 1
-    width = len(whites[0]) // n_levels if opens_body(place.before or place.line_above, place.language) else 0
+    width = len(whites[0]) // n_levels if place.language.opens_body(place.before or place.line_above) else 0
     if width not in _WIDTHS:
         width = next((width for width in _WIDTHS[1:] if not any(len(white) % width for white in whites)), style.width)
     for line in lines:
@@ -109,7 +107,7 @@ def _use_width(lines: list[_Line], style: IndentStyle, place: Place) -> None:
         column = base if not n else len(line.white)
         if n and line.fixed:
             continue
-        if above and opens_body(above[1], place.language):
+        if above and place.language.opens_body(above[1]):
             steps.add(column - above[0])
         above = column, (place.before + line.code if not n else line.code)
     if len(steps) != 1:
@@ -132,12 +130,12 @@ def _put_first_line(line: _Line, style: IndentStyle, place: Place) -> None:
             line.white = ""
         return
     above, white = statement
-    opens, column = opens_body(above, place.language), style.columns(white)
+    opens, column = place.language.opens_body(above), style.columns(white)
     due = column + style.width if opens else column
     now = cursor + own
     if now == due or line.code.startswith("#"):
         return
-    python = place.language == "python"
+    python = place.language.blocks == "indentation"
     wanted = now
     if opens and (python or not _STANDS_APART.match(line.code)):
         if now <= column or (own and own in (cursor, due)):
@@ -155,14 +153,16 @@ def _statement_above(place: Place) -> tuple[str, str] | None:
     if not lines:
         return None
     line, code = lines[0], lines[0].strip()
-    python = place.language == "python"
-    if not opens_body(line, place.language):
+    python = place.language.blocks == "indentation"
+    if not place.language.opens_body(line):
         goes_on = _GOES_ON.search(code) or '"""' in code or "'''" in code or code[0] in ")]"
-        brackets = [opened for opened in place.scan.stack if opened.kind == "bracket"]
+        brackets = [opened for opened in place.scan.stack if opened.is_code]
         in_list = brackets and (python or brackets[-1].closer != "}")
         return None if goes_on or in_list else (line, leading(line))
     if python and line.count(")") > line.count("("):
-        header = next((line for line in lines if line.lstrip()[0].isalpha() and opens_body(line + ":", "python")), None)
+        header = next(
+            (line for line in lines if line.lstrip()[0].isalpha() and place.language.opens_body(line + ":")), None
+        )
         return None if header is None else (line, leading(header))
     if not python and place.scan.stack:
         # Members that a constructor sets stand further in than it does.
@@ -175,13 +175,13 @@ def _statement_above(place: Place) -> tuple[str, str] | None:
 def _put_later_lines(lines: list[_Line], was_at: int, style: IndentStyle, place: Place) -> None:
     """The lines below the first one moved together, where the next line shows that they count from another column."""
     n = next((n for n, line in enumerate(lines) if n and not line.fixed), None)
-    if n is None or scan(lines[0].code, place.language, place.scan.stack).closings:
+    if n is None or place.scan_after(lines[0].code).closings:
         # A line that ends what was begun above says nothing about the next one's level.
         return
     first = style.columns(place.indent) + (style.columns(lines[0].white) if place.at_line_start else 0)
     head = place.before.strip() + lines[0].code
     column = style.columns(lines[n].white)
-    opens = opens_body(head.rstrip(), place.language)
+    opens = place.language.opens_body(head.rstrip())
     if _is_right(lines, n, first, column, opens, place):
         return
     shift = first - was_at
@@ -196,13 +196,13 @@ def _is_right(lines: list[_Line], n: int, first: int, column: int, opens: bool, 
     """Whether line `n`, the next with code, may stand at `column` below a line at `first`."""
     code = lines[n].code
     if opens:
-        return column > first or (place.language != "python" and _STANDS_APART.match(code) is not None)
-    if not first and place.language != "python":
+        return column > first or (place.language.blocks != "indentation" and _STANDS_APART.match(code) is not None)
+    if not first and place.language.blocks != "indentation":
         return True
     above = place.before + "\n".join(line.white + line.code for line in lines[:n])
-    stack = scan("\n".join(line.code for line in lines[:n]), place.language, place.scan.stack).stack
+    stack = place.scan_after("\n".join(line.code for line in lines[:n])).stack
     in_block = bool(stack) and stack[-1].closer == "}"
-    if place.language == "python":
+    if place.language.blocks == "indentation":
         if stack or _GOES_ON.search(above.rstrip()):
             return True
         if column > first or (n == 1 and (place.before.lstrip() + lines[0].code).startswith("@")):

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 
 from .draft import Draft
-from .place import unified
-from .scan import scan
+from .place import Place, unified
 
 _FENCE = re.compile(r"^[ \t]*```[^\n`]*$", re.MULTILINE)
 # Tokens by which formats mark the parts of a prompt; no known language has such a sign outside of strings.
@@ -20,28 +19,28 @@ def without_leftovers(draft: Draft) -> Draft:
     """The code of the text alone, with line breaks "\\n"."""
     place = draft.place
     text = unified(draft.text)
-    if not place.language or place.scan.inside:
+    if not place.language.is_code or place.scan.inside:
         return draft.rewritten(text)
     # What is cut may lay bare another fence, or a token that stood in what looked like a string.
     left = ""
     while left != text:
         left = text
-        text = _before_special(_unfenced(text, place.language, draft), place.language, draft)
+        text = _before_special(_unfenced(text, place), place)
     return draft.rewritten(text)
 
 
-def _before_special(text: str, language: str, draft: Draft) -> str:
+def _before_special(text: str, place: Place) -> str:
     """What stands before the first token of a prompt's format."""
     found = _SPECIAL.search(text) if "<" in text else None
     if found is None:
         return text
-    scanned = scan(text, language, draft.place.scan.stack)
+    scanned = place.scan_after(text)
     while found and not scanned.in_code(found.start()):
         found = _SPECIAL.search(text, found.end())
     return text[: found.start()] if found else text
 
 
-def _unfenced(text: str, language: str, draft: Draft) -> str:
+def _unfenced(text: str, place: Place) -> str:
     """What stands between the first fence and the next; before the only one, when no text begins with it."""
     first = _FENCE.search(text) if "```" in text else None
     if first is None:
@@ -53,4 +52,4 @@ def _unfenced(text: str, language: str, draft: Draft) -> str:
         return text
     before = text[: first.start()]
     # In a string or a comment of the text it may be meant.
-    return text if scan(before, language, draft.place.scan.stack).inside else before.rstrip("\n")
+    return text if place.scan_after(before).inside else before.rstrip("\n")

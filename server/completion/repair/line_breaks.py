@@ -7,8 +7,6 @@ has no more.
 from __future__ import annotations
 
 from .draft import Draft
-from .headers import opens_body
-from .scan import scan
 from .style import default_style
 
 
@@ -18,7 +16,7 @@ def begins_on_its_line(draft: Draft) -> Draft:
     body = draft.text.lstrip(" \t\n")
     lead = draft.text[: len(draft.text) - len(body)]
     if "\n" in lead:
-        if place.at_line_start and (place.before or opens_body(place.line_above, place.language)):
+        if place.at_line_start and (place.before or place.language.opens_body(place.line_above)):
             # The cursor stands on the new line already.
             lead = lead[lead.rfind("\n") + 1 :]
         elif not place.at_line_start:
@@ -43,11 +41,11 @@ def _misses_line_break(draft: Draft, lead: str, body: str) -> bool:
     place = draft.place
     if len(lead) == 1 and lead != "\t":  # one line on purpose: `if x: return`
         return False
-    if place.at_line_start or place.after.strip() or not opens_body(place.before, place.language):
+    if place.at_line_start or place.after.strip() or not place.language.opens_body(place.before):
         return False
-    if place.language == "python":
+    if place.language.blocks == "indentation":
         return place.before.endswith(":") and not place.scan.stack
-    if place.language == "ruby" or not place.before.endswith("{") or place.scan.inside:
+    if place.language.blocks == "end" or not place.before.endswith("{") or place.scan.inside:
         return False
     first_line = body.split("\n", 1)[0]
-    return not scan(first_line, place.language, place.scan.stack).closings
+    return not place.scan_after(first_line).closings

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from ....languages import Language, Open, Scan
 from ..values import Cursor
-from .scan import Opened, Scan, open_at, scan
 from .style import IndentStyle, style_of_lines
 
 # Characters. A statement and its function, mostly.
@@ -24,10 +24,10 @@ class Place:
     cursor: Cursor
     above: str  # up to the cursor
     below: str  # from the cursor on
-    open_above: tuple[Opened, ...]  # where `above` begins
+    open_above: tuple[Open, ...]  # the string or comment in which `above` begins
 
     @cached_property
-    def language(self) -> str:
+    def language(self) -> Language:
         return self.cursor.language
 
     @cached_property
@@ -73,7 +73,11 @@ class Place:
     @cached_property
     def scan(self) -> Scan:
         """What is open at the cursor."""
-        return scan(self.above, self.language, self.open_above)
+        return self.language.lexer.scan(self.above, self.open_above)
+
+    def scan_after(self, text: str, first_indent: int = 0) -> Scan:
+        """What a text opens and closes that stands behind the cursor."""
+        return self.language.lexer.scan(text, self.scan.stack, first_indent)
 
     @cached_property
     def n_closed_below(self) -> int:
@@ -81,14 +85,14 @@ class Place:
         stack = self.scan.stack
         if self.scan.inside == "string" and not self._ends_string(stack[-1]):
             stack = stack[:-1]
-        closings = scan(self.below, self.language, stack, len(self.indent)).closings
+        closings = self.language.lexer.scan(self.below, stack, len(self.indent)).closings
         return sum(closing.opened is not None for closing in closings)
 
-    def _ends_string(self, string: Opened) -> bool:
+    def _ends_string(self, string: Open) -> bool:
         """Whether the string that is being typed has its end: an editor may have set it, or not."""
-        if string.several_lines:
+        if string.lines:
             return self.cursor.lines.text.count(string.closer, self.cursor.offset) % 2 == 1
-        rest = scan(self.after, self.language, [string])
+        rest = self.language.lexer.scan(self.after, [string])
         # With a quote too many the first of the rest opens a string: `"a|, "b"`.
         return rest.inside != "string" and any(closing.opened is string for closing in rest.closings)
 
@@ -109,8 +113,14 @@ def place_of(cursor: Cursor) -> Place:
         cursor,
         unified(text[start:offset]),
         unified(text[offset : offset + WINDOW_BELOW]),
-        open_at(text, start, cursor.language),
+        _string_around(cursor, start),
     )
+
+
+def _string_around(cursor: Cursor, start: int) -> tuple[Open, ...]:
+    """The string or comment over several lines that the window begins in, if any."""
+    opened = cursor.language.lexer.open_above(cursor.path, cursor.lines.text[:start]) if start else ()
+    return tuple(open_ for open_ in opened[-1:] if not open_.is_code)
 
 
 def unified(text: str) -> str:

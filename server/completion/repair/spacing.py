@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 
 from .draft import Draft
-from .scan import comment_marks, scan
 
 
 def meets_the_cursor(draft: Draft) -> Draft:
@@ -19,7 +18,7 @@ def meets_the_cursor(draft: Draft) -> Draft:
     if not n_blank or place.at_line_start or place.scan.inside or body.startswith("\n"):
         return draft
     # Two spaces before a comment are a style.
-    if body.startswith(comment_marks(place.language) or "#"):
+    if body.startswith(place.language.lexer.comment_marks or "#"):
         return draft
     # github.com/TabbyML/tabby/issues/3261
     if re.search(r"\S[ \t]\Z", place.before) or re.search(r"[\w)\]]\.\Z", place.before):
@@ -46,7 +45,7 @@ _PADDED = re.compile(r"[(\[] ")
 
 
 def _trimmed_lines(draft: Draft) -> str:
-    scanned = scan(draft.text, draft.place.language, draft.place.scan.stack)
+    scanned = draft.place.scan_after(draft.text)
     if not scanned.protected:
         return re.sub(r"[ \t]+\n", "\n", draft.text)
     return re.sub(r"[ \t]+\n", lambda found: "\n" if scanned.in_code(found.start() + 1) else found.group(), draft.text)

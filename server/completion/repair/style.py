@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ....languages import Language
+
 
 @dataclass(frozen=True, slots=True)
 class IndentStyle:
@@ -77,15 +79,13 @@ def style_of_lines(lines: Sequence[str]) -> IndentStyle | None:
     return IndentStyle(" " * best, best) if weight >= (8 if best < 8 else 16) and n_odd * 5 <= n_spaces else None
 
 
-def default_style(language: str) -> IndentStyle:
+def default_style(language: Language) -> IndentStyle:
     """What most files of a language do."""
-    return _DEFAULTS.get(language, IndentStyle("    ", 4))
+    return IndentStyle(language.indent, 4 if language.indent == "\t" else len(language.indent))
 
 
 _WIDEST = 16
 _STEPS = (2, 3, 4, 8)
-_TWO = IndentStyle("  ", 2)
-_DEFAULTS = {"go": IndentStyle("\t", 4), "ruby": _TWO, "javascript": _TWO, "typescript": _TWO, "tsx": _TWO}
 
 
 def _number(text: str) -> int:

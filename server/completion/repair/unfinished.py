@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from .draft import Draft
 from .place import Place
-from .scan import scan
 
 _LAST_WORD = re.compile(r"[^\W]+\Z")
 _NUMBER = re.compile(r"(?:\d[\w.]*|\d*\.\d+)\Z")
@@ -34,14 +33,14 @@ def without_a_half_end(draft: Draft) -> Draft:
 
 
 def _whole_words(line: str, before: str, place: Place) -> str:
-    scanned = scan(before + line, place.language, place.scan.stack)
+    scanned = place.scan_after(before + line)
     if any(opened.kind == "string" for opened in scanned.stack) and scanned.protected:
         start, _ = scanned.protected[-1]
         if start >= len(before):
             # A string that the text began and did not end.
             return line[: start - len(before)].rstrip(" \t")
     number = _NUMBER.search(line)
-    if number and scanned.inside is None:
+    if number and not scanned.inside:
         cut = number.start()
         # `item2` is a name.
         return line[:cut].rstrip(" \t") if not cut or not (line[cut - 1].isalnum() or line[cut - 1] == "_") else line

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
+from ....languages import Language
 from .draft import Draft
-from .scan import comment_marks, scan
 
 # Closers, quotes and what ends a statement. Brackets that open say more: `x = []`.
 _LITTLE = " \t\n)]}>\"'`;:,"
@@ -33,12 +33,12 @@ def is_worth_showing(draft: Draft) -> Draft:
 
 def _has_a_string(draft: Draft) -> bool:
     """Whether the text begins a string and ends it."""
-    spans = scan(draft.text, draft.place.language, draft.place.scan.stack).protected
+    spans = draft.place.scan_after(draft.text).protected
     return any(start >= 0 and end <= len(draft.text) for start, end in spans)
 
 
-def _is_comment_mark(text: str, language: str) -> bool:
-    marks = comment_marks(language)
+def _is_comment_mark(text: str, language: Language) -> bool:
+    marks = language.lexer.comment_marks
     return any(text.startswith(mark) and not text[len(mark) :].strip("/*!# ") for mark in marks)
 
 

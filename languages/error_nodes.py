@@ -1,4 +1,4 @@
-"""What can be had of unfinished code in languages whose bodies stand in braces.
+"""Definitions recovered from ERROR nodes, in languages whose bodies stand in braces.
 
 In a file that is cut at the cursor no body around it is closed yet, and a grammar gives up on all of
 them: their headers are loose tokens in one ERROR node. Owns the reading of such tokens: a word or
@@ -7,10 +7,13 @@ parameters that make a header, the name in it, the brace that opens its body and
 
 from __future__ import annotations
 
-from tree_sitter import Node
+from typing import TYPE_CHECKING
 
-from .plain_facts import base_names, declared_name, spelled
-from .walk import Parts, Walk, node_lines, note_error
+from .nodes import base_names, declared_name, spelled
+from .syntax import Parts, SyntaxWalk, node_lines, note_error
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _HEADER_WORDS = {
     **{word: word for word in ("class", "enum", "impl", "interface", "module", "namespace", "record", "struct")},
@@ -26,7 +29,7 @@ _SEPARATORS = frozenset({";", ",", "("})
 _WHOLE = ("_statement", "_declaration", "_definition", "_item")
 
 
-def mend(walk: Walk, node: Node) -> Parts:
+def read_error(walk: SyntaxWalk, node: Node) -> Parts:
     """The parts of an ERROR node with their scopes; the headers among its tokens are noted as definitions."""
     note_error(walk, node)
     parts: Parts = []
@@ -65,7 +68,7 @@ class _Header:
         self.name: Node | None = None
         self.bases: tuple[str, ...] = ()
 
-    def read(self, walk: Walk, token: Node) -> None:
+    def read(self, walk: SyntaxWalk, token: Node) -> None:
         kind = token.type
         if kind in _HEADER_WORDS:
             self.kind, self.first, self.name = _HEADER_WORDS[kind], token, None
@@ -81,7 +84,7 @@ class _Header:
             # Of `class Shop` and `fn pay` the first name counts, of `async pay (x)` and `Foo pay (x)` the last.
             self.first, self.name = self.first or token, token
 
-    def define(self, walk: Walk) -> None:
+    def define(self, walk: SyntaxWalk) -> None:
         """Note the definition, if the tokens make one, and stand in it."""
         if self.kind and self.first is not None and self.name is not None:
             dotted = spelled(walk, self.name)

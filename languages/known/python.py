@@ -1,7 +1,4 @@
-"""What Python source says: definitions, calls, imports, and what names are known to hold.
-
-Owns the readers of Python's syntax nodes. Knows one file at a time: what a dotted text means is for
-resolution to find out.
+"""Python.
 
 The node of a definition is its `function_definition` or `class_definition`, also when it is decorated;
 its lines start at the first decorator. Names bound in a class body count as attributes, "self.x". A name
@@ -14,12 +11,52 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import islice, zip_longest
+from typing import TYPE_CHECKING
 
-from tree_sitter import Node
+from ..dotted import class_of_annotation
+from ..language import Language
+from ..lexer import Lexer, Open, Rule
+from ..lexical_rules import GOES_ON, line_comment
+from ..syntax import MODULE_SCOPE, Parts, Reader, SyntaxWalk, node_lines, note_error
 
-from .dotted import class_of_annotation
-from .facts import MODULE_SCOPE
-from .walk import Parts, Reader, Walk, node_lines, note_error
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+# Lexical syntax
+
+
+def _strings(before: str, interpolation: str) -> tuple[Rule, ...]:
+    """Strings behind these letters, in each kind of quotes."""
+    rules = []
+    for quotes in ('"""', "'''"):
+        rules.append(Rule(before + quotes, Open("string", end=quotes, escapes=True, interpolation=interpolation)))
+    for quote in "\"'":
+        not_inside = rf"{quote}\\\r\n" + (r"\{" if interpolation else "")
+        rules.append(Rule(rf"{before}{quote}(?:[^{not_inside}]|\\(?:\r\n|[\s\S]))*{quote}"))
+        opens = Open("string", end=quote, lines=False, escapes=True, interpolation=interpolation)
+        # One with an interpolation is opened even on a finished line, for the code in it.
+        rules.append(Rule(f"{before}{quote}" + ("" if interpolation else GOES_ON), opens))
+    return tuple(rules)
+
+
+_LEXER = Lexer(
+    rules=(
+        *line_comment("#"),
+        *_strings(r"(?<=[fFtT])", "{"),
+        *_strings(r"(?<=[fFtT][rR])", "{"),
+        *_strings("", ""),
+    ),
+    signs="#\"'",
+    # Not "for", "if", "else", "from" and "async": those may begin a line inside brackets.
+    restarts="def|class|return|import|raise|while|try|with|del|assert|pass|break|continue|global|nonlocal|elif|except",
+    comment_marks=("#",),
+)
+_HEADER = re.compile(
+    r"\s*(?:(?:async\s+)?(?:def|class|if|elif|else|for|while|with|try|except|finally|match|case)\b|[)\]]).*:\s*(?:#.*)?"
+)
+
+# Syntax tree
 
 # Of `a or b or c …` and of `a = b = c = …` so many parts are looked at; real code has two or three.
 MAX_ALTERNATIVES = 8
@@ -27,28 +64,30 @@ MAX_ALTERNATIVES = 8
 # Calls
 
 
-def _read_call(walk: Walk, node: Node) -> None:
+def _read_call(walk: SyntaxWalk, node: Node) -> None:
     walk.call(node, walk.dotted(node.children[0]))
 
 
 # Definitions
 
 
-def _read_function(walk: Walk, node: Node) -> None:
+def _read_function(walk: SyntaxWalk, node: Node) -> None:
     name = node.child_by_field_name("name")
     if name is not None:
         returns = node.child_by_field_name("return_type")
         _define(walk, node, name, "function", returns=class_of_annotation(walk.text(returns)) if returns else "")
 
 
-def _read_class(walk: Walk, node: Node) -> None:
+def _read_class(walk: SyntaxWalk, node: Node) -> None:
     name = node.child_by_field_name("name")
     if name is not None:
         bases = node.child_by_field_name("superclasses")
         _define(walk, node, name, "class", bases=_bases(walk, bases) if bases else ())
 
 
-def _define(walk: Walk, node: Node, name: Node, kind: str, *, bases: tuple[str, ...] = (), returns: str = "") -> None:
+def _define(
+    walk: SyntaxWalk, node: Node, name: Node, kind: str, *, bases: tuple[str, ...] = (), returns: str = ""
+) -> None:
     around = node.parent
     decorated = around is not None and around.type == "decorated_definition"
     walk.define(
@@ -62,7 +101,7 @@ def _define(walk: Walk, node: Node, name: Node, kind: str, *, bases: tuple[str, 
     )
 
 
-def _bases(walk: Walk, arguments: Node) -> tuple[str, ...]:
+def _bases(walk: SyntaxWalk, arguments: Node) -> tuple[str, ...]:
     written = (base for base in arguments.named_children if base.type not in ("keyword_argument", "comment"))
     return tuple(base for base in (class_of_annotation(walk.text(base)) for base in written) if base)
 
@@ -70,12 +109,12 @@ def _bases(walk: Walk, arguments: Node) -> tuple[str, ...]:
 # Imports
 
 
-def _read_import(walk: Walk, node: Node) -> None:
+def _read_import(walk: SyntaxWalk, node: Node) -> None:
     for name, alias in _imported_names(walk, node):
         walk.bring(node, alias or name.partition(".")[0], name, "")
 
 
-def _read_from_import(walk: Walk, node: Node) -> None:
+def _read_from_import(walk: SyntaxWalk, node: Node) -> None:
     source = node.child_by_field_name("module_name")
     if source is None:
         return
@@ -88,7 +127,7 @@ def _read_from_import(walk: Walk, node: Node) -> None:
         walk.bring(node, alias or name, module, name, level)
 
 
-def _imported_names(walk: Walk, node: Node) -> Iterator[tuple[str, str]]:
+def _imported_names(walk: SyntaxWalk, node: Node) -> Iterator[tuple[str, str]]:
     """Each imported name with its alias, "" when there is none."""
     for child in node.children_by_field_name("name"):
         name, alias = child, None
@@ -106,7 +145,7 @@ def _unspaced(text: str) -> str:
 # Bindings
 
 
-def _read_assignment(walk: Walk, node: Node) -> None:
+def _read_assignment(walk: SyntaxWalk, node: Node) -> None:
     parts = node.children  # target, ":", annotation, "=", value; an annotation or a value is always there
     if parts[1].type == ":":
         _bind_annotated(walk, parts[0], parts[2])
@@ -118,37 +157,37 @@ def _read_assignment(walk: Walk, node: Node) -> None:
     _bind_value(walk, parts[0], value)
 
 
-def _read_walrus(walk: Walk, node: Node) -> None:
+def _read_walrus(walk: SyntaxWalk, node: Node) -> None:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     if name is not None and value is not None:
         _bind_value(walk, name, value)
 
 
-def _read_parameters(walk: Walk, node: Node) -> None:
+def _read_parameters(walk: SyntaxWalk, node: Node) -> None:
     for parameter in node.named_children:
         if parameter.type == "default_parameter":
             parameter = parameter.named_children[0]
         _bind_unknown(walk, parameter)
 
 
-def _read_typed_parameter(walk: Walk, node: Node) -> None:
+def _read_typed_parameter(walk: SyntaxWalk, node: Node) -> None:
     annotation, target = node.child_by_field_name("type"), node.named_children[0]
     if annotation is not None and walk.scope != MODULE_SCOPE:
         _bind_annotated(walk, target, annotation)
 
 
-def _read_for(walk: Walk, node: Node) -> None:
+def _read_for(walk: SyntaxWalk, node: Node) -> None:
     target = node.child_by_field_name("left")
     if target is not None:
         _bind_unknown(walk, target)
 
 
-def _read_with_item(walk: Walk, node: Node) -> None:
+def _read_with_item(walk: SyntaxWalk, node: Node) -> None:
     for value, target in _as_patterns(node):
         _bind_value(walk, target, value)
 
 
-def _read_except(walk: Walk, node: Node) -> None:
+def _read_except(walk: SyntaxWalk, node: Node) -> None:
     for value, target in _as_patterns(node):
         _bind_annotated(walk, target, value)
 
@@ -164,7 +203,7 @@ def _as_patterns(node: Node) -> Iterator[tuple[Node, Node]]:
             yield parts[0].named_children[0], alias.named_children[0]
 
 
-def _bind_value(walk: Walk, target: Node, value: Node) -> None:
+def _bind_value(walk: SyntaxWalk, target: Node, value: Node) -> None:
     """Note what `target` holds after `target = value`, as far as the form of the value tells."""
     if value.type == "expression_list" and target.type in _PATTERNS:
         targets, values = target.named_children, value.named_children
@@ -203,12 +242,12 @@ def _sides(value: Node) -> Iterator[Node]:
             yield value
 
 
-def _bind_annotated(walk: Walk, target: Node, annotation: Node) -> None:
+def _bind_annotated(walk: SyntaxWalk, target: Node, annotation: Node) -> None:
     if not _bind(walk, target, "annotation", class_of_annotation(walk.text(annotation))):
         _bind_unknown(walk, target)
 
 
-def _bind(walk: Walk, target: Node, how: str, value: str) -> bool:
+def _bind(walk: SyntaxWalk, target: Node, how: str, value: str) -> bool:
     """Note a binding of a name or of an attribute of self; False when the value or the target is not known."""
     if not value or value.startswith("?"):
         return False
@@ -224,7 +263,7 @@ def _bind(walk: Walk, target: Node, how: str, value: str) -> bool:
     return False
 
 
-def _bind_unknown(walk: Walk, target: Node) -> None:
+def _bind_unknown(walk: SyntaxWalk, target: Node) -> None:
     waiting = [target]
     while waiting:
         target = waiting.pop()
@@ -236,13 +275,13 @@ def _bind_unknown(walk: Walk, target: Node) -> None:
                 walk.bind(walk.scope, name, "unknown", "", target)
 
 
-def _name_in_scope(walk: Walk, target: Node) -> str:
+def _name_in_scope(walk: SyntaxWalk, target: Node) -> str:
     name = walk.text(target)
     in_class = walk.scope != MODULE_SCOPE and walk.definitions[walk.scope].kind == "class"
     return f"self.{name}" if in_class else name
 
 
-def _class_around(walk: Walk) -> int:
+def _class_around(walk: SyntaxWalk) -> int:
     """The class whose method the present scope is, or is nested in."""
     scope = walk.scope
     while scope != MODULE_SCOPE and walk.definitions[scope].kind != "method":
@@ -257,7 +296,7 @@ _PATTERNS = frozenset(
 # Broken code
 
 
-def _mend(walk: Walk, node: Node) -> Parts:
+def _mend(walk: SyntaxWalk, node: Node) -> Parts:
     """The parts of an ERROR node with their scopes.
 
     An open bracket at the cursor can flatten every class and function around it into loose tokens.
@@ -299,7 +338,7 @@ def _mend(walk: Walk, node: Node) -> Parts:
 
 _STATEMENTS = frozenset({"function_definition", "class_definition", "decorated_definition", "expression_statement"})
 
-READERS: dict[str, Reader] = {
+_READERS: dict[str, Reader] = {
     "ERROR": _mend,
     "assignment": _read_assignment,
     "call": _read_call,
@@ -315,4 +354,25 @@ READERS: dict[str, Reader] = {
     "typed_parameter": _read_typed_parameter,
     "with_item": _read_with_item,
 }
-"""What to do at each kind of node."""
+
+LANGUAGES = (
+    Language(
+        "python",
+        suffixes="py pyi pyw",
+        file_names="sconstruct sconscript wscript",
+        lexer=_LEXER,
+        comment_tokens=("#", '"""', "'''"),
+        decorator=r"@[\w.]+(?:\(.*\))?",
+        blocks="indentation",
+        header=_HEADER,
+        clauses={
+            **dict.fromkeys(("else", "elif"), "if x: pass\n"),
+            **dict.fromkeys(("except", "finally"), "try: pass\n"),
+            "case": "match x:\n ",
+        },
+        docstring_in_body=True,
+        grammar=("tree_sitter_python", "language"),
+        readers=_READERS,
+        module_style="python",
+    ),
+)

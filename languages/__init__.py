@@ -1,0 +1,26 @@
+"""What does Weft know of a programming language? One record a language, in one file of `known/`.
+
+A record holds file names, language identifiers, comments, strings, brackets, layout, grammar, and readers of syntax
+nodes. Everything else asks the record and names no language.
+"""
+
+from .dotted import dotted_name
+from .language import UNKNOWN, Language
+from .lexer import Closing, Lexer, Open, OpenStack, Scan
+from .table import LANGUAGES, PARSED, grammar, language_named, language_of
+
+__all__ = [
+    "LANGUAGES",
+    "PARSED",
+    "UNKNOWN",
+    "Closing",
+    "Language",
+    "Lexer",
+    "Open",
+    "OpenStack",
+    "Scan",
+    "dotted_name",
+    "grammar",
+    "language_named",
+    "language_of",
+]

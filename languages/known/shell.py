@@ -1,0 +1,8 @@
+"""Shell scripts: comments and strings; their functions are not read yet."""
+
+from __future__ import annotations
+
+from ..language import Language
+from ..lexical_rules import HASH_LEXER
+
+LANGUAGES = (Language("shellscript", suffixes="sh bash zsh fish", lexer=HASH_LEXER, comment_tokens=("#",)),)

@@ -1,0 +1,8 @@
+"""SQL: comments and strings."""
+
+from __future__ import annotations
+
+from ..language import Language
+from ..lexical_rules import DASH_LEXER, DASHES
+
+LANGUAGES = (Language("sql", suffixes="sql", lexer=DASH_LEXER, comment=DASHES, comment_tokens=("--",)),)

@@ -1,0 +1,68 @@
+"""TypeScript, and TypeScript with JSX (`tsx`), which has a grammar of its own."""
+
+from __future__ import annotations
+
+from ..declarations import SyntaxTable, readers_of
+from ..language import Language
+from ..lexical_rules import SLASHES
+from .javascript import BASES, DECORATOR, ELEMENTS, LEXER, value_reader
+from .javascript import TABLE as JAVASCRIPT
+
+_TSX = SyntaxTable(
+    definitions={
+        **JAVASCRIPT.definitions,
+        "abstract_class_declaration": "class",
+        "abstract_method_signature": "function",
+        "enum_declaration": "enum",
+        "function_signature": "function",
+        "interface_declaration": "interface",
+        "internal_module": "namespace",
+        "method_signature": "function",
+        "module": "namespace",
+        "type_alias_declaration": "type",
+    },
+    calls=JAVASCRIPT.calls,
+    bases=BASES,
+    returns="return_type",
+    others={
+        **{kind: reader for kind, reader in JAVASCRIPT.others.items() if kind != "field_definition"},
+        "public_field_definition": value_reader("name", "value"),
+    },
+)
+_TYPESCRIPT = SyntaxTable(
+    definitions=_TSX.definitions,
+    calls=_TSX.calls,
+    bases=BASES,
+    returns="return_type",
+    others={kind: reader for kind, reader in _TSX.others.items() if kind not in ELEMENTS},
+)
+
+LANGUAGES = (
+    Language(
+        "typescript",
+        suffixes="ts mts cts",
+        lexer=LEXER,
+        comment=SLASHES,
+        decorator=DECORATOR,
+        blocks="braces",
+        indent="  ",
+        grammar=("tree_sitter_typescript", "language_typescript"),
+        readers=readers_of(_TYPESCRIPT),
+        family="web",
+        module_style="web",
+    ),
+    Language(
+        "tsx",
+        suffixes="tsx",
+        lsp_ids="typescriptreact",
+        lexer=LEXER,
+        comment=SLASHES,
+        decorator=DECORATOR,
+        blocks="braces",
+        indent="  ",
+        grammar=("tree_sitter_typescript", "language_tsx"),
+        readers=readers_of(_TSX),
+        family="web",
+        module_style="web",
+    ),
+)

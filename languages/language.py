@@ -1,0 +1,92 @@
+"""The record of one programming language: all that Weft knows of it, as data.
+
+One file of `known/` fills in one record. A field that is left out has the value that fits a text of which nothing is
+known. Knows no file of a workspace and no cursor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .lexer import Lexer
+from .syntax import Reader
+
+BlockStyle = Literal["", "indentation", "braces", "end"]
+"""How a block of statements ends: by a smaller indentation, a brace, or the word `end`; "" when nobody knows."""
+
+ModuleStyle = Literal["", "python", "web", "go", "include", "class"]
+"""What the text of an import names, by which `codegraph.modules` finds the file."""
+
+# Not the brace of a literal, of names to import, or of a namespace, whose content many do not indent.
+BRACE_HEADER = re.compile(
+    r".*(?:\)[^(){};=]*|=>\s*|\b(?:else|try|do|finally|loop|unsafe|init|get|set)\s*)\{\s*(?://.*)?"
+    r"|\s*(?:(?:export|default|public|private|protected|internal|static|abstract|final|sealed|partial|async|pub(?:\(\w+\))?"
+    r"|data|open)\s+)*(?:class|struct|enum|interface|impl|trait|fn|func|function|union|record|type|match|switch|select"
+    r"|for|while|if|loop)\b[^;]*\{\s*(?://.*)?"
+)
+"""A line that ends with the brace of a body."""
+
+MAX_HEADER_LENGTH = 400
+"""Characters; a longer line is not matched against a header pattern."""
+
+
+@dataclass(frozen=True, eq=False)
+class Language:
+    """One language. Texts that list words separate them by spaces."""
+
+    name: str
+    suffixes: str = ""  # of file names, in lower case and without their dot, the usual one first
+    file_names: str = ""  # whole names of files, in lower case
+    lsp_ids: str = ""  # language identifiers of LSP's TextDocumentItem beside `name`
+    is_prose: bool = False  # a text for people, whose fences and brackets mean nothing
+
+    # Lexical syntax.
+    lexer: Lexer = field(default_factory=Lexer)
+    comment: tuple[str, str] = ("# ", "")  # what a comment line written into a prompt begins and ends with
+    comment_tokens: tuple[str, ...] = ("/",)  # first lexer tokens of a line that is a comment or a docstring
+    decorator: str = ""  # pattern of a whole line that announces a definition
+
+    # Layout.
+    blocks: BlockStyle = ""
+    header: re.Pattern[str] = BRACE_HEADER  # a line behind which a body is expected
+    indent: str = "    "  # what most files indent one level by
+    clauses: Mapping[str, str] = field(default_factory=dict)  # first word of a clause -> code that it may follow
+    code_prefix: str = ""  # what must precede a piece of code for the grammar to read it as code
+    docstring_in_body: bool = False  # the documentation of a definition is the first string of its body
+
+    # Syntax tree and name resolution.
+    grammar: tuple[str, str] | None = None  # module of the tree-sitter wheel, and its function that returns the grammar
+    readers: Mapping[str, Reader] = field(default_factory=dict)  # what to read at each kind of syntax node
+    family: str = ""  # languages of one family call each other's definitions by name; `name` when ""
+    module_style: ModuleStyle = ""
+    shares_directory: bool = False  # files of one directory see each other's definitions without imports
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it is a known language in which people write code."""
+        return bool(self.name) and not self.is_prose
+
+    @property
+    def line_comments(self) -> tuple[str, ...]:
+        """What comments up to the end of their line begin with."""
+        return tuple(mark for mark in self.lexer.comment_marks if mark != "/*")
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """All names by which an editor may call it."""
+        return (self.name, *self.lsp_ids.split())
+
+    def opens_body(self, line: str) -> bool:
+        """Whether lines behind this one are expected a level further in."""
+        if not line or len(line) > MAX_HEADER_LENGTH:
+            return False
+        if self.header is BRACE_HEADER and "{" not in line[-40:]:
+            return False
+        return self.header.fullmatch(line) is not None
+
+
+UNKNOWN = Language("")
+"""A text of which no language is known."""

@@ -1,0 +1,402 @@
+"""A lexer for unfinished code: which brackets, strings and comments are open at a place, read from left to right.
+
+Owns the one reading of a text into brackets, strings, comments and interpolations that completion triggers, stop
+rules and repair share, and the memory of what was read above a cursor. It reads text that nobody has finished yet,
+which a grammar can only guess at: a quote without its partner on a finished line is an apostrophe, a closing bracket
+closes what was forgotten inside it, a keyword that begins a statement ends forgotten brackets. Knows no cursor, no
+model and no syntax beyond that; the rules of a language are in `known/`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from typing import Literal, NamedTuple
+
+MOST_CHARACTERS = 200_000
+"""So much is read above a cursor when nothing was kept, from a line at the left margin on: about 15 ms of work."""
+
+CHECKPOINT_CHARACTERS = 1024
+"""Text between two remembered states: an edit above the cursor reads again at most so much, and what is below it."""
+
+REMEMBERED_TEXTS = 8
+
+CLOSING_BRACKETS = {"(": ")", "[": "]", "{": "}"}
+_OPENING_BRACKETS = {closing: opening for opening, closing in CLOSING_BRACKETS.items()}
+
+
+class Open(NamedTuple):
+    """Something that is open: a bracket, a string, a comment, markup around code, or an interpolation, which is code
+    inside a string.
+
+    `end`, a pattern, closes a string or a comment; the flags say how it is read until then. `at` is an offset in the
+    text that was read, `indent` the white space, in characters, that its line begins with (`Lexer.scan` alone).
+    """
+
+    kind: Literal["bracket", "interpolation", "string", "comment", "markup"]
+    text: str = ""
+    end: str = ""
+    lines: bool = True  # it may have several lines
+    escapes: bool = False  # a backslash takes away what the next character means
+    interpolation: str = ""  # opens code in it
+    nests: bool = False  # it may stand in its like
+    at_line_start: bool = False  # `end` counts only as the first word of a line
+    closing: str = ""  # what `end` looks like where it is no plain text
+    at: int = 0
+    indent: int = 0
+
+    @property
+    def is_code(self) -> bool:
+        """Whether what is inside is code."""
+        return self.kind in ("bracket", "interpolation")
+
+    @property
+    def closer(self) -> str:
+        """The text that closes it."""
+        return CLOSING_BRACKETS[self.text[-1]] if self.is_code else self.closing or self.end
+
+
+OpenStack = tuple[Open, ...]
+"""Everything that is open at a place, the innermost last."""
+
+
+class Rule(NamedTuple):
+    """What code may hold that is more than itself: `opens` None is skipped whole, else it opens a string or comment."""
+
+    pattern: str
+    opens: Open | None = None  # its `end` may name groups of the pattern
+
+
+class Closing(NamedTuple):
+    """A mark in a text that closes what was open before it; `opened` None when nothing was."""
+
+    start: int
+    opened: Open | None
+
+
+class Scan(NamedTuple):
+    """What a piece of text opens and closes.
+
+    `stack` is open at the end, innermost last. `closings` are the marks that close what the text did not open.
+    `protected` are the spans of strings and comments; one that began before the text starts at -1, one that goes on
+    behind it ends behind its end.
+    """
+
+    stack: OpenStack
+    closings: tuple[Closing, ...]
+    protected: tuple[tuple[int, int], ...]
+
+    @property
+    def inside(self) -> str:
+        """What the end stands in: "string", "comment" or "markup"; "" for code."""
+        return self.stack[-1].kind if self.stack and not self.stack[-1].is_code else ""
+
+    def in_code(self, position: int) -> bool:
+        """Whether a position of the text stands in no string and no comment."""
+        return not any(start < position < end for start, end in self.protected)
+
+
+@dataclass(frozen=True, eq=False)
+class Lexer:
+    """How comments and strings of a language are written: the first rule that matches counts."""
+
+    rules: tuple[Rule, ...] = ()
+    signs: str = ""  # the rules' patterns begin with one of these characters
+    restarts: str = ""  # words that begin a statement, and no bracket can be open before one that begins a line
+    outside: OpenStack = ()  # what a text is before anything opens in it
+    comment_marks: tuple[str, ...] = ()  # what comments begin with
+
+    def read(self, text: str, opened: OpenStack, start: int, end: int, floor: int = 0) -> tuple[OpenStack, int]:
+        """What is open at `end` when `opened` is at `start`, with `end`.
+
+        Once fewer than `floor` are open, that is returned at once, with the offset of the sign that closed one.
+        """
+        reader = _Reader(self, text, opened)
+        at = reader.run(start, end, floor)
+        return tuple(reader.stack), at
+
+    def open_above(self, path: str, above: str) -> OpenStack:
+        """What is open behind `above`, the lines above a cursor in `path`. Cheap when little of it is new."""
+        return _MEMORY.open_above(self, path, above)
+
+    def scan(self, text: str, stack: Sequence[Open] = (), first_indent: int = 0) -> Scan:
+        """What `text` opens and closes, `stack` being open before it. `first_indent`: that of the line it begins in."""
+        scanner = _Scanner(self, text, stack, first_indent)
+        scanner.run(0, len(text))
+        return scanner.result()
+
+
+class _Reader:
+    """One pass over a text that keeps the stack of what is open."""
+
+    uses_restarts = True
+
+    def __init__(self, lexer: Lexer, text: str, opened: Sequence[Open]) -> None:
+        self.stack = list(opened)
+        self._lexer, self._text = lexer, text
+        self._code, self._restart = _code(lexer), _restart(lexer.restarts if self.uses_restarts else "")
+
+    def run(self, at: int, end: int, floor: int = 0) -> int:
+        """Read from `at` on; where it ended: at `end`, or at what left fewer than `floor` open."""
+        text, stack, code, restart = self._text, self.stack, self._code, self._restart
+        while at < end:
+            if stack and not stack[-1].is_code:
+                at = self._through(at, end)
+                if len(stack) < floor:
+                    return at - 1
+                continue
+            if stack and at and text[at - 1] in "\r\n" and restart.match(text, at, end):
+                while stack and (stack[-1].is_code or not stack[-1].lines):
+                    stack.pop()
+                if len(stack) < floor:
+                    return at
+            found = code.match(text, at, end)
+            if found is None:
+                break
+            what = found.lastgroup or ""
+            at = found.end()
+            if what == "open":
+                self._push(Open("bracket", found[what], at=found.start(what)))
+            elif what == "close":
+                self._close(found[what], found.start(what))
+                if len(stack) < floor:
+                    return found.start(what)
+            elif what.startswith("rule"):
+                opens = self._lexer.rules[int(what[4:])].opens
+                if opens is None:
+                    self._skip(found.start(what), at)
+                    continue
+                if "\\g<" in opens.end:
+                    end_pattern = found.expand(opens.end)
+                    opens = opens._replace(end=end_pattern)
+                opens = opens._replace(text=found[what], at=found.start(what))
+                if opens.at_line_start:  # its line goes on as code, and the text begins below
+                    line_end = text.find("\n", at, end)
+                    if line_end < 0:
+                        return self.run(at, end)
+                    at = self.run(at, line_end)
+                self._push(opens)
+        return end
+
+    def _through(self, at: int, end: int) -> int:
+        """Behind the end of the innermost string or comment, or of what opens inside it."""
+        inside = self.stack[-1]
+        found = _inside(inside._replace(text="", at=0, indent=0)).search(self._text, at, end)
+        if found is None:
+            return end
+        if found.lastgroup in ("end", "line"):
+            self.stack.pop()
+            self._left(inside, found)
+        elif found.lastgroup == "interpolation":
+            self._push(Open("interpolation", found.group(), at=found.start()))
+        elif found.lastgroup == "nest":
+            self.stack.append(inside._replace(at=found.start()))
+        return found.end()
+
+    def _close(self, bracket: str, at: int) -> None:
+        """Close the nearest bracket of that kind with all that was forgotten inside; an unmatched one is ignored."""
+        depth = _nearest(self.stack, _OPENING_BRACKETS[bracket])
+        if depth is not None:
+            del self.stack[depth:]
+
+    # What a scan takes note of as well.
+
+    def _push(self, opens: Open) -> None:
+        self.stack.append(opens)
+
+    def _skip(self, start: int, end: int) -> None:
+        """A string or a comment was read whole."""
+
+    def _left(self, inside: Open, found: re.Match[str]) -> None:
+        """A string or a comment ended, with its closer or with its line."""
+
+
+class _Scanner(_Reader):
+    """A reading that takes note of spans and closers; indentation tells which bracket a closer at the start of a line
+    belongs to."""
+
+    uses_restarts = False  # what a completion closes counts, and a model forgets less than a person who types
+
+    def __init__(self, lexer: Lexer, text: str, stack: Sequence[Open], first_indent: int) -> None:
+        super().__init__(lexer, text, stack)
+        self._first_indent = first_indent
+        self._closings: list[Closing] = []
+        self._protected: list[tuple[int, int]] = []
+        self._base = len(stack)  # so much of the stack was open before
+        self._began = -1  # the innermost string or comment
+        self._header = (-1, 0)  # start of a line that closes a bracket, and the indentation of the line that opened it
+
+    def result(self) -> Scan:
+        if self.stack and not self.stack[-1].is_code:
+            self._protected.append((self._began, len(self._text) + 1))
+        return Scan(tuple(self.stack), tuple(self._closings), tuple(self._protected))
+
+    def _push(self, opens: Open) -> None:
+        if opens.kind == "interpolation":
+            self._protected.append((self._began, opens.at + len(opens.text)))
+        elif not opens.is_code:
+            self._began = opens.at
+        self.stack.append(opens._replace(indent=self._indent_at(opens.at)))
+
+    def _skip(self, start: int, end: int) -> None:
+        self._protected.append((start, end))
+
+    def _left(self, inside: Open, found: re.Match[str]) -> None:
+        with_closer = found.lastgroup == "end"
+        self._protected.append((self._began, found.end() if with_closer else found.start()))
+        if len(self.stack) < self._base:
+            self._base = len(self.stack)
+            if inside.kind == "string" and with_closer:
+                self._closings.append(Closing(found.start(), inside))
+
+    def _close(self, bracket: str, at: int) -> None:
+        line_start = self._text.rfind("\n", 0, at) + 1
+        at_line_start = bool(line_start) and not self._text[line_start:at].strip()
+        depth = self._matching(bracket, at - line_start if at_line_start else None)
+        if depth is None:
+            self._closings.append(Closing(at, None))
+            return
+        opened = self.stack[depth]
+        del self.stack[depth:]
+        self._header = (line_start, opened.indent)
+        if depth < self._base:
+            self._base = depth
+            self._closings.append(Closing(at, opened))
+        if self.stack and not self.stack[-1].is_code:  # back in the string around an interpolation
+            self._began = at + 1
+
+    def _matching(self, bracket: str, indent: int | None) -> int | None:
+        """What a closer closes, by its number in the stack; `indent` when it stands at the start of a line.
+
+        There it closes what a line of the same indentation opened, so that half-typed code keeps what it opened. Else
+        it closes the last of its kind; but of what was open before the text only what is not further in, for the
+        closer may belong to something that was opened above the window.
+        """
+        if indent is None:
+            return _nearest(self.stack, _OPENING_BRACKETS[bracket])
+        found = list(_all_of(self.stack, _OPENING_BRACKETS[bracket]))
+        alike = next((depth for depth in found if self.stack[depth].indent == indent), None)
+        if alike is not None or not found:
+            return alike
+        nearest = found[0]
+        return nearest if nearest >= self._base or self.stack[nearest].indent <= indent else None
+
+    def _indent_at(self, position: int) -> int:
+        """The indentation, in characters, of the line at a position; of a wrapped header's first line."""
+        start = self._text.rfind("\n", 0, position) + 1
+        if self._header[0] == start:
+            return self._header[1]
+        at = start
+        while at < position and self._text[at] in " \t":
+            at += 1
+        return at - start if start else self._first_indent or at
+
+
+def _all_of(stack: Sequence[Open], bracket: str) -> list[int]:
+    """The open brackets of a kind, innermost first, up to the string that the code stands in."""
+    found = []
+    for depth in range(len(stack) - 1, -1, -1):
+        if not stack[depth].is_code:
+            break
+        if stack[depth].text[-1] == bracket:
+            found.append(depth)
+    return found
+
+
+def _nearest(stack: Sequence[Open], bracket: str) -> int | None:
+    for depth in range(len(stack) - 1, -1, -1):
+        if not stack[depth].is_code:
+            return None
+        if stack[depth].text[-1] == bracket:
+            return depth
+    return None
+
+
+@cache
+def _inside(inside: Open) -> re.Pattern[str]:
+    """What matters inside a string or a comment."""
+    parts = [r"(?P<escape>\\(?:\r\n|[\s\S]))"] if inside.escapes else []
+    if inside.interpolation:
+        if len(inside.interpolation) == 1:
+            parts.append(f"(?P<doubled>{re.escape(inside.interpolation * 2)})")
+        parts.append(f"(?P<interpolation>{re.escape(inside.interpolation)})")
+    if inside.nests:
+        parts.append(r"(?P<nest>/\*)")
+    if inside.at_line_start:
+        parts.append(rf"(?P<end>(?<=[\r\n])[ \t]*{inside.end}\b)")
+    elif inside.end:
+        parts.append(f"(?P<end>{inside.end})")
+    if not inside.lines:
+        parts.append(r"(?P<line>[\r\n])")
+    return re.compile("|".join(parts) or r"(?!)")
+
+
+@cache
+def _code(lexer: Lexer) -> re.Pattern[str]:
+    """What code holds up to the next thing that matters; the name of its group says what that is."""
+    signs = re.escape(lexer.signs) + (r"\r\n" if lexer.restarts else "")
+    parts = [f"(?P<rule{number}>{rule.pattern})" for number, rule in enumerate(lexer.rules)]
+    parts.append(r"(?P<pair>\([\w .,=*]*\)|\[[\w .,:*]*\])")  # read in one step, for speed
+    parts += [r"(?P<open>[(\[{])", r"(?P<close>[)\]}])", r"(?P<nothing>[\s\S]|\Z)"]
+    return re.compile(rf"[^(){{}}\[\]{signs}]*(?:{'|'.join(parts)})")
+
+
+@cache
+def _restart(words: str) -> re.Pattern[str]:
+    return re.compile(rf"[ \t]*(?:{words})\b" if words else r"(?!)")
+
+
+class _Memory:
+    """What is open at some offsets of the texts read last, by path. For several threads."""
+
+    def __init__(self) -> None:
+        self._read: OrderedDict[str, tuple[Lexer, str, _States]] = OrderedDict()
+        self._lock = Lock()
+
+    def open_above(self, lexer: Lexer, path: str, above: str) -> OpenStack:
+        with self._lock:
+            known_lexer, text, states = self._read.get(path, (lexer, "", []))
+        if known_lexer is not lexer:  # the editor calls the file another language now
+            text, states = "", []
+        n_shared = _n_shared(text, states, above)
+        further = states[n_shared:] if text.startswith(above) else []
+        states = states[:n_shared]
+        if not states or len(above) - states[-1][0] > MOST_CHARACTERS:
+            states, further = [(_left_margin(above, len(above) - MOST_CHARACTERS), lexer.outside)], []
+        at, opened = states[-1]
+        while at < len(above):
+            end = above.find("\n", at + CHECKPOINT_CHARACTERS) + 1 or len(above)
+            opened, _ = lexer.read(above, opened, at, end)
+            at = end
+            states.append((at, opened))
+        with self._lock:
+            self._read[path] = lexer, text if further else above, states + further
+            self._read.move_to_end(path)
+            if len(self._read) > REMEMBERED_TEXTS:
+                self._read.popitem(last=False)
+        return opened
+
+
+_States = list[tuple[int, OpenStack]]
+
+_MEMORY = _Memory()
+
+
+def _n_shared(text: str, states: _States, above: str) -> int:
+    """How many of the states of `text`, which come in order, hold in `above` as well: those of what both begin with."""
+    start = 0
+    for number, (end, _) in enumerate(states):
+        if end > len(above) or text[start:end] != above[start:end]:
+            return number
+        start = end
+    return len(states)
+
+
+def _left_margin(text: str, at: int) -> int:
+    """The start of the first line behind `at` that is not indented, or of the text."""
+    found = re.compile(r"\n(?=[^\s)\]}])").search(text, at) if at > 0 else None
+    return found.end() if found else 0

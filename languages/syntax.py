@@ -1,0 +1,85 @@
+"""Readers of syntax nodes: the interface between the walk over a syntax tree and what one language writes how.
+
+Owns the types, and what every reader needs of a node. The walk itself is `codegraph.walk`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:  # comments and strings are read without a parser
+    from tree_sitter import Node
+
+MODULE_SCOPE = -1
+"""The scope of what stands at the top level of a file."""
+
+# An unfinished file can hold hundreds of broken places; the first few tell a reader where to look.
+MAX_PROBLEMS = 8
+
+
+class Defined(Protocol):
+    """What a reader asks of a definition that was noted before."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def parent(self) -> int: ...
+
+
+class SyntaxWalk(Protocol):
+    """The walk as a reader sees it: where it stands, and how facts are noted."""
+
+    source: bytes
+    scope: int  # innermost definition around the present node; a reader sets it for the node's children
+    mended: bool  # definitions were noted ahead of what stands before them
+    problems: list[str]
+
+    @property
+    def definitions(self) -> Sequence[Defined]: ...
+
+    def text(self, node: Node) -> str: ...
+
+    def dotted(self, node: Node) -> str: ...
+
+    def define(
+        self,
+        node: Node,
+        dotted: str,
+        kind: str,
+        *,
+        header_line: int | None = None,
+        first_line: int | None = None,
+        bases: tuple[str, ...] = (),
+        returns: str = "",
+    ) -> None: ...
+
+    def end(self, definition: int, line: int) -> None: ...
+
+    def call(self, node: Node, callee: str) -> None: ...
+
+    def bind(self, scope: int, name: str, how: str, value: str, node: Node) -> None: ...
+
+    def bring(self, node: Node, local_name: str, module: str, name: str, level: int = 0) -> None: ...
+
+
+Parts: TypeAlias = "list[tuple[list[Node], int]]"
+"""Runs of named children in source order, each with the scope that its nodes stand in."""
+
+Reader: TypeAlias = "Callable[[SyntaxWalk, Node], Parts | None]"
+"""Notes the facts of one node. None for the usual: all named children stand in the scope that it leaves."""
+
+
+def note_error(walk: SyntaxWalk, node: Node) -> None:
+    """The reader of ERROR nodes where nothing better is known."""
+    problem = f"line {node.start_point[0] + 1} is not understood"
+    if len(walk.problems) < MAX_PROBLEMS and problem not in walk.problems:
+        walk.problems.append(problem)
+
+
+def node_lines(node: Node) -> tuple[int, int]:
+    """First line and line after the last. A node that ends before the first column of a line ends at that line."""
+    row, column = node.end_point
+    return node.start_point[0], row + 1 if column else row
