@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ..language import Language
-from ..lexical_rules import DASH_LEXER, DASHES, HASH_LEXER, SLASH_LEXER, SLASHES
+from ..lexer import Lexer
+from ..lexical_rules import DASH_LEXER, DASHES, HASH_LEXER, QUOTES, SLASH_LEXER, SLASHES, block_comment
 
+_CSS_LEXER = Lexer((*block_comment("/*", "*/"), *QUOTES), signs="/\"'", comment_marks=("/*",))
 _HASH = ("#",)
 _DASH = ("--",)
 _MARKUP = ("<!-- ", " -->")
@@ -36,7 +38,7 @@ LANGUAGES = (
     Language("zig", suffixes="zig", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
     Language("groovy", suffixes="groovy gradle", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
     Language("proto", suffixes="proto", lsp_ids="proto3", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
-    Language("css", suffixes="css", lexer=SLASH_LEXER, comment=("/* ", " */"), blocks="braces"),
+    Language("css", suffixes="css", lexer=_CSS_LEXER, comment=("/* ", " */"), blocks="braces"),
     Language("scss", suffixes="scss", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
     Language("less", suffixes="less", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
     Language("objective-c", suffixes="m", lexer=SLASH_LEXER, comment=SLASHES, blocks="braces"),
