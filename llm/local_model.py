@@ -47,7 +47,6 @@ from .protocol import (
     Speed,
 )
 from .sampling import Sampling, draw
-from .scoring import LineEnds, LineScore, score_lines
 from .slots import GaveWay, KeptSlot, Reader, Slots
 from .speed import FEWEST_TOKENS, SHORTEST_CONTEXT_TOKENS, PassTimes, SpeedMeter
 from .streaming import LastPrompts, cut_stream
@@ -191,22 +190,6 @@ class LocalModel:
         with self._failures():
             self._prepare(cancel)
             yield from self._answer(request, partial(self._read_request, request), self._context_tokens, cancel)
-
-    def score(self, request: CompletionRequest, lines: Sequence[str], cancel: Cancel) -> list[LineScore]:
-        """How likely each of `lines` is to be the rest of the cursor's line, in their order.
-
-        None when cancelled, and none when there is no memory for the prompt. No line may be empty. Raises ModelError.
-        """
-        # The prompt is the one that `stream` reads, unless a line needs more room than that leaves.
-        n_new = max(request.max_new_tokens, *map(self._count, lines), 1)
-        with self._failures(), suppress(OutOfMemory):
-            self._prepare(cancel)
-            reading = self._read_request(replace(request, max_new_tokens=n_new), self._context_tokens())
-            taken_back = self._taken_back(reading).decode("utf-8", "replace")
-            tokens = [self._tokenizer.encode(taken_back + line) for line in lines]
-            with self._slots.take(reading.scored_tokens, n_new, cancel) as reader:
-                return list(score_lines(reader, reading.scored_tokens, tokens, self._line_ends, self._block_tokens()))
-        return []
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         template = self._template
@@ -500,10 +483,6 @@ class LocalModel:
     @cached_property
     def _spellings(self) -> Spellings:
         return Spellings(set(range(self._tokenizer.n_vocabulary)) - self._ends, self._bytes_of)
-
-    @cached_property
-    def _line_ends(self) -> LineEnds:
-        return LineEnds(self._ends, self._spellings)
 
     def _taken_back(self, reading: _Reading) -> bytes:
         """What the end of the prompt says, and is written once more."""

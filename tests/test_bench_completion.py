@@ -216,24 +216,17 @@ def test_only_tasks_that_every_setting_has_are_compared() -> None:
 def test_differences_are_taken_to_another_models_rows_of_the_same_tasks() -> None:
     ours = [row(f"r/line/{number}", right=1.0) for number in range(3)]
     theirs = [row(f"r/line/{number}", right=0.0) for number in range(1, 4)]
-    mixed, alone = (
+    neural, alone = (
         Results(ModelAsked(spelling, 4096), False, ["weft"], rows)
-        for spelling, rows in (("mixture=/models/own", ours), ("workspace", theirs))
+        for spelling, rows in (("onnx=/models/own", ours), ("workspace", theirs))
     )
-    line = summary(mixed, "weft", alone)["line"]
+    line = summary(neural, "weft", alone)["line"]
     assert line["weft"]["n"] == 2  # type: ignore[index]
     assert line["weft"]["exact_match_difference"] == [100.0, 100.0]  # type: ignore[index]
-    text = report(mixed, "weft", alone)
-    assert "## mixture=own" in text and "the difference to weft of workspace." in text
+    text = report(neural, "weft", alone)
+    assert "## onnx=own" in text and "the difference to weft of workspace." in text
     assert "| weft | 100.0 [+100.0, +100.0] |" in text
     assert "| weft | 0.0 | 0.0 |" in report(alone, "weft", alone).replace("100.0 ", "0.0 ")
-
-
-def test_a_mixture_is_spelled_by_the_directory_of_its_neural_model() -> None:
-    asked = ModelAsked("mixture=/models/own", 1024)
-    assert asked.is_mixture and asked.table == {"backend": "onnx", "path": "/models/own"}
-    assert not ModelAsked("onnx=/models/own", 1024).is_mixture
-    assert ModelAsked("mixture=", 1024).table is None
 
 
 def test_what_is_shown_is_sure_enough_and_has_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -373,16 +366,6 @@ def test_differences_are_to_a_model_that_is_asked(trees: Path, capsys: pytest.Ca
     assert "--against-model onnx=elsewhere: not among the models workspace" in capsys.readouterr().err
     assert bench(trees, "--settings", "weft", "--tasks", "line", "--against-model", "workspace") == 0
     assert "the difference to weft of workspace." in capsys.readouterr().out
-
-
-@pytest.mark.local
-def test_a_mixture_chooses_among_the_lines_of_both_models(trees: Path, tiny_model: Path) -> None:
-    pytest.importorskip("onnxruntime")
-    spelled = f"mixture={tiny_model / 'onnx'}"
-    task = next(task for task in build_tasks(sources_of(), "shop") if task.ground_truth.endswith("check(basket, rate)"))
-    (done,) = work.do(Work("shop", trees / "shop", task, (SETTINGS["weft"],), ModelAsked(spelled, 512), False))
-    assert done.backend == "mixture" and done.n_pieces == 1
-    assert done.text.strip() and done.log_probability is not None and done.log_probability < 0
 
 
 def test_what_is_kept_can_be_reported_without_asking(trees: Path, capsys: pytest.CaptureFixture[str]) -> None:

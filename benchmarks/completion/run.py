@@ -40,7 +40,6 @@ from .work import ModelAsked, Way, Work, here, in_processes, on_ray
 SAY_EVERY_S = 10.0
 """How often a run says how far it is."""
 
-_SPELLINGS = f"{SPELLINGS}; mixture=DIRECTORY, the workspace model and the ONNX model there together"
 
 RESULTS = Path(__file__).parent.parent / "results"
 
@@ -83,7 +82,7 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--repos", nargs="+", metavar="REPO", help="parts of repository names; all by default")
     parser.add_argument("--tasks", nargs="+", choices=KINDS, default=list(KINDS), help="line, begun (in a line), api")
     parser.add_argument("--limit", type=int, help="tasks of each kind per repository, spread over its files")
-    parser.add_argument("--model", nargs="+", default=["workspace"], metavar="BACKEND[=WHERE]", help=_SPELLINGS)
+    parser.add_argument("--model", nargs="+", default=["workspace"], metavar="BACKEND[=WHERE]", help=SPELLINGS)
     parser.add_argument("--context", type=int, default=4096, metavar="TOKENS", help="of prompt and answer (4096)")
     parser.add_argument("--suffix", action="store_true", help="show the code after the target too: fill in the middle")
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, metavar="SETTING", help=", ".join(SETTINGS))
@@ -111,7 +110,7 @@ def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         parser.error(f"--against {options.against}: not among the settings {', '.join(names)}")
     for spelling in options.model:
         if ModelAsked(spelling, options.context).table is None:
-            parser.error(f"--model {spelling} is no model. Give {_SPELLINGS}.")
+            parser.error(f"--model {spelling} is no model. Give {SPELLINGS}.")
     if options.against_model and options.against_model not in options.model:
         parser.error(f"--against-model {options.against_model}: not among the models {' '.join(options.model)}")
     return options

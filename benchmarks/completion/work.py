@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from ...llm import CodeModel, open_model
-from ...llm.local_model import LocalModel
-from ...llm.mixture import MixedModel
 from ...server.config import Config, ModelOptions
 from ...server.model_spelling import spelled_model
 from ...server.outcome import UserError
@@ -27,31 +25,21 @@ from ..repoeval.tasks import Task
 from .answering import Repository, Row, answer
 from .settings import Setting
 
-_MIXTURE = "mixture="
-
 NEVER_MS = 600_000
 """A prompt may take this long: in a benchmark of quality all machines read the same prompts."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelAsked:
-    """A model as `--model` spells it, with its context.
-
-    "workspace" is the repository's own; "mixture=DIRECTORY" is that and the ONNX model in the directory together.
-    """
+    """A model as `--model` spells it, with its context. "workspace" is the repository's own."""
 
     spelling: str
     context_tokens: int
 
     @property
-    def is_mixture(self) -> bool:
-        return self.spelling.startswith(_MIXTURE)
-
-    @property
     def table(self) -> Mapping[str, Any] | None:
         """The settings of the model that is opened; None for a spelling that is none."""
-        neural = f"onnx={self.spelling.removeprefix(_MIXTURE)}"
-        return spelled_model(neural if self.is_mixture else self.spelling)
+        return spelled_model(self.spelling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +57,6 @@ class Work:
 def do(work: Work) -> list[Row]:
     """The rows of one piece of work. Raises ModelError."""
     repository, model = _repository(work.repo, work.tree), open_asked(work.model)
-    if work.model.is_mixture:
-        assert isinstance(model, LocalModel)
-        model = MixedModel(repository.snapshot.model, model)
     return [answer(repository, work.task, setting, model, suffix=work.suffix) for setting in work.settings]
 
 
@@ -129,7 +114,7 @@ def _repository(repo: str, tree: Path) -> Repository:
 
 @lru_cache(maxsize=1)
 def open_asked(asked: ModelAsked) -> CodeModel | None:
-    """The open model, of a mixture the neural one; None for the repository's own. Raises ModelError."""
+    """The open model; None for the repository's own. Raises ModelError."""
     table = asked.table
     assert table is not None, asked.spelling
     options = replace(ModelOptions(), **table, context_tokens=asked.context_tokens, prompt_ms=NEVER_MS)
