@@ -5,7 +5,6 @@ Knows no editor and no index.
 """
 
 from .choose import BACKENDS, ModelConfig, open_model
-from .lexer import DocumentTokens, tokenise_document
 from .protocol import (
     Cancel,
     CodeModel,
@@ -17,7 +16,8 @@ from .protocol import (
     Piece,
     PromptFragment,
 )
-from .workspace_model import WorkspaceModel
+from .workspace_model.model import WorkspaceModel
+from .workspace_model.tokens import DocumentTokens, tokenise_document
 
 __all__ = [
     "BACKENDS",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from .formats import FIM_FORMATS, FimChoice, FimTokens
+from .prompting.formats import FIM_FORMATS, FimChoice, FimTokens
 from .protocol import CodeModel, ModelMissing
 
 BACKENDS = ("workspace", "transformers", "onnx", "llama.cpp", "ollama", "openai", "none")
@@ -84,7 +84,7 @@ def fim_choice(config: ModelConfig) -> FimChoice:
 # Each backend is imported when it is wanted, and when its settings are right: httpx takes 0.1 s, torch seconds.
 def _open_transformers(config: ModelConfig, fim: FimChoice) -> CodeModel:
     path, options = _required(config, "path"), _in_process(config, fim)
-    from .transformers_model import open_transformers
+    from .local.transformers_model import open_transformers
 
     model = open_transformers(path, device=config.device, quantise=config.quantise, download=config.download, **options)
     return _filling(model, fim)
@@ -92,7 +92,7 @@ def _open_transformers(config: ModelConfig, fim: FimChoice) -> CodeModel:
 
 def _open_onnx(config: ModelConfig, fim: FimChoice) -> CodeModel:
     path, options = _required(config, "path"), _in_process(config, fim)
-    from .onnx_model import open_onnx
+    from .local.onnx_model import open_onnx
 
     return _filling(open_onnx(path, **options), fim)
 
@@ -102,7 +102,7 @@ def _open_llama_cpp(config: ModelConfig, fim: FimChoice) -> CodeModel:
         raise ModelMissing("The backend llama.cpp takes `url`, a server, or `path`, a GGUF file. Set one of them.")
     if config.path:
         options = _in_process(config, fim)
-        from .gguf_model import open_gguf
+        from .local.gguf_model import open_gguf
 
         return _filling(open_gguf(config.path, **options), fim)
     url = _required(config, "url", "path")
@@ -134,7 +134,7 @@ _OPENERS: dict[str, Callable[[ModelConfig, FimChoice], CodeModel]] = {
 
 
 def _in_process(config: ModelConfig, fim: FimChoice) -> dict[str, Any]:
-    from .local_model import LocalSettings
+    from .local.model import LocalSettings
 
     if fim.way == "suffix":
         raise ModelMissing(f'fim = "suffix" is for servers, not for {config.backend} in this process. Leave it empty.')
@@ -156,7 +156,7 @@ def _filling(model: CodeModel, fim: FimChoice) -> CodeModel:
     """`model`, asked in words if the user wants that."""
     if fim.way != "chat":
         return model
-    from .instructed import InstructedModel
+    from .local.instructed import InstructedModel
 
     return InstructedModel(model)
 

@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .formats import FIM_FORMATS
+from .prompting.formats import FIM_FORMATS
 from .protocol import Cancel, CodeModel, CompletionRequest
 
 MAX_NEW_TOKENS = 24

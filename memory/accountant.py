@@ -18,8 +18,8 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..llm.conversation import FRAME_TOKENS, fit_messages
-from ..llm.hole import without_thoughts
+from ..llm.prompting.conversation import FRAME_TOKENS, fit_messages
+from ..llm.prompting.infilling_chat import without_thoughts
 from ..llm.protocol import (
     Cancel,
     ChatRequest,

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from ..llm.local.transformers_model import without_progress_bars
 from ..llm.protocol import ModelError, ModelMissing
-from ..llm.transformers_model import without_progress_bars
 from .embedding import EmbedderSettings, Vectors, encodable, has_words
 from .values import content_key
 

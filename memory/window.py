@@ -6,7 +6,7 @@ accountant's error.
 
 from __future__ import annotations
 
-from ..llm.conversation import FRAME_TOKENS
+from ..llm.prompting.conversation import FRAME_TOKENS
 from .accountant import Accountant
 
 

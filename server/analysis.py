@@ -9,14 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..codegraph import FileGraph, parse_file
-from ..llm.workspace_model import DocumentTokens, tokenise_document
+from ..llm.workspace_model.model import DocumentTokens, tokenise_document
 from ..retrieval import FileFragments, slice_file
 from .store import FileRecord
 
-ANALYSIS_VERSION = 2
+ANALYSIS_VERSION = 3
 """Part of the cache's version: raise it when the same text would give other parts.
 
-History: 2, the workspace model finds places by the kinds of their tokens too.
+History: 2, the workspace model finds places by the kinds of their tokens too; 3, files without a grammar have the name
+of their language.
 """
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from .. import __version__
 from ..languages import PARSED, grammar
 from ..llm import Cancel, ModelConfig, ModelError
-from ..llm.discover import describe_directory, describe_gguf, discover, usual_places
+from ..llm.library.discover import describe_directory, describe_gguf, discover, usual_places
 from . import answers
 from .config import Config, load_config, user_config_file
 from .model_check import check_model

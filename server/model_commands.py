@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from ..llm import Cancel, ModelConfig, ModelError
-from ..llm.catalogue import CATALOGUE, CatalogueModel, find_in_catalogue
-from ..llm.discover import FoundModel, discover, models_folder
-from ..llm.fetch import fetch_model
-from ..llm.release_file import file_hash, install_release
+from ..llm.library.catalogue import CATALOGUE, CatalogueModel, find_in_catalogue
+from ..llm.library.discover import FoundModel, discover, models_folder
+from ..llm.library.fetch import fetch_model
+from ..llm.library.release_file import file_hash, install_release
 from .config import load_config, user_config_file
 from .config_file import CannotEdit, prefer_model
 from .model_check import ModelCheck, check_model

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..codegraph import STORED_CLASSES as GRAPH_CLASSES
-from ..llm.workspace_model import STORED_CLASSES as MODEL_CLASSES
-from ..llm.workspace_model import WorkspaceModel
+from ..llm.workspace_model.model import STORED_CLASSES as MODEL_CLASSES
+from ..llm.workspace_model.model import WorkspaceModel
 from ..retrieval import STORED_CLASSES as INDEX_CLASSES
 from ..retrieval import RepositoryIndex, RetrievalSettings
 from .analysis import Analysis

@@ -26,8 +26,8 @@ import pytest
 from hypothesis import settings
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
-from weft.llm.engines import FloatArray, OutOfMemory
-from weft.llm.local_model import LocalModel, LocalSettings
+from weft.llm.local.engines import FloatArray, OutOfMemory
+from weft.llm.local.model import LocalModel, LocalSettings
 from weft.llm.protocol import (
     Cancel,
     ChatRequest,
@@ -582,7 +582,7 @@ def llama_server_binary() -> Path:
 @pytest.fixture(scope="session")
 def llama_library() -> None:
     """llama.cpp runs in this process: with the libraries of llama-cpp-python, else with those beside llama-server."""
-    from weft.llm.engines.llama_engine import load_library
+    from weft.llm.local.engines.llama_engine import load_library
     from weft.llm.protocol import ModelMissing
 
     try:

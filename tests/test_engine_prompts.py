@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft import Config, Workspace
 from weft.llm import Cancel, CompletionRequest, ModelInfo, Piece
-from weft.llm.formats import FIM_FORMATS
-from weft.llm.prompts import build_prompt
+from weft.llm.prompting.formats import FIM_FORMATS
+from weft.llm.prompting.prompts import build_prompt
 from weft.llm.protocol import Speed
 from weft.llm.streaming import LastPrompts
 from weft.server.budget import FEWEST_NEW_TOKENS, new_tokens, prompt_ms

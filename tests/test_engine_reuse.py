@@ -12,7 +12,7 @@ from weft import Config
 from weft.codegraph import parse_file
 from weft.llm import Cancel, CompletionRequest, ModelInfo, Piece
 from weft.llm.protocol import Speed
-from weft.llm.workspace_model import WorkspaceModel, tokenise_document
+from weft.llm.workspace_model.model import WorkspaceModel, tokenise_document
 from weft.retrieval import RepositoryIndex, RetrievalSettings
 from weft.retrieval.fragments import slice_file
 from weft.server.completion import Completion, Cursor, Engine, Request

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from weft.llm import Cancel, CompletionRequest, ModelInfo, ModelUnreachable, Piece
 from weft.llm.protocol import Speed
-from weft.llm.workspace_model import WorkspaceModel, tokenise_document
+from weft.llm.workspace_model.model import WorkspaceModel, tokenise_document
 from weft.server.completion.stopping import Stopping
 from weft.server.completion.values import Written
 from weft.server.completion.writing import write

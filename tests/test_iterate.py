@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft import Config, Workspace
 from weft.llm import Cancel, ModelInfo, ModelUnreachable, Piece
-from weft.llm.prompts import build_prompt
+from weft.llm.prompting.prompts import build_prompt
 from weft.llm.protocol import CompletionRequest, PromptFragment, Speed
 from weft.retrieval import REPOCODER, RetrievalOptions, RetrievalSettings
 from weft.server.analysis import analyse

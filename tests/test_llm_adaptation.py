@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from weft.llm.evidence import EVIDENCE
-from weft.llm.judge import WEIGHTS_FILE, Judge, fitted_judge
-from weft.llm.names import renamed_part
 from weft.llm.protocol import Cancel, CompletionRequest
-from weft.llm.training import fit_judge
-from weft.llm.workspace_model import WorkspaceModel, tokenise_document
+from weft.llm.training import fit_scorer as fit_judge
+from weft.llm.workspace_model.features import EVIDENCE
+from weft.llm.workspace_model.model import WorkspaceModel, tokenise_document
+from weft.llm.workspace_model.nearby_names import renamed_part
+from weft.llm.workspace_model.scorer import WEIGHTS_FILE, Judge, fitted_judge
 
 OTHER_CLASSES = """
     class Point:

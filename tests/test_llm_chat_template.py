@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from weft.llm.chat_template import read_conversations, template_in
+from weft.llm.prompting.chat_template import read_conversations, template_in
 from weft.llm.protocol import Message, ModelError
 
 pytest.importorskip("jinja2", reason="chat templates need jinja2")

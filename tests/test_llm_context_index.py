@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.llm.context_index import KIND_ORDERS, MAX_ORDER, Segment, Vocabulary, match_lengths
-from weft.llm.lexer import kind_of, tokenise_document
 from weft.llm.protocol import CompletionRequest, Piece, PromptFragment
 from weft.llm.streaming import LastPrompts, cut_stream
+from weft.llm.workspace_model.ngram_index import KIND_ORDERS, MAX_ORDER, Segment, Vocabulary, match_lengths
+from weft.llm.workspace_model.tokens import kind_of, tokenise_document
 
 NUMBERS = st.lists(st.integers(1, 4), max_size=30)
 DOCUMENTS = st.dictionaries(st.sampled_from(["b.py", "a/x.py", "a/y.py", "c.py"]), NUMBERS, min_size=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.llm.conversation import FRAME_TOKENS, fit_messages
+from weft.llm.prompting.conversation import FRAME_TOKENS, fit_messages
 from weft.llm.protocol import Message
 
 SYSTEM = Message("system", "s" * 10)

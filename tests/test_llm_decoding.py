@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from weft.llm.decoding import Report, Spellings, heal_end, read_prompt, write_text, write_tokens
+from weft.llm.local.decoding import Report, Spellings, heal_end, read_prompt, write_text, write_tokens
+from weft.llm.local.kv_cache import GaveWay, Slots
 from weft.llm.protocol import Cancel
-from weft.llm.slots import GaveWay, Slots
 from weft.llm.speed import PassTimes
 
 same_engine = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.llm.drafts import (
+from weft.llm.local.speculative import (
     LONGEST_DRAFT,
     TRIED_TOKENS,
     TRY_AGAIN_AFTER,

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from weft.llm.engines import threads
-from weft.llm.engines.scores import ArrayScores
+from weft.llm.local.engines import threads
+from weft.llm.local.engines.scores import ArrayScores
 
 
 def rows(*logits: list[float]) -> ArrayScores:

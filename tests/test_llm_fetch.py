@@ -20,8 +20,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import pytest
-from weft.llm.catalogue import CATALOGUE, find_in_catalogue
-from weft.llm.fetch import FetchFailed, Progress, fetch_model
+from weft.llm.library.catalogue import CATALOGUE, find_in_catalogue
+from weft.llm.library.fetch import FetchFailed, Progress, fetch_model
 from weft.llm.protocol import Cancel, ModelMissing
 
 COMMIT = "5" * 40
@@ -269,7 +269,7 @@ def test_without_the_library_the_command_that_installs_it_is_named(tmp_path: Pat
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr("weft.llm.fetch.import_module", missing)
+    monkeypatch.setattr("weft.llm.library.fetch.import_module", missing)
     with pytest.raises(ModelMissing, match="pip install"):
         fetch_model("maker/tiny", "tiny.gguf", cache=tmp_path)
 

@@ -11,8 +11,8 @@ import os
 from pathlib import Path
 
 import pytest
-from weft.llm.formats import FIM_FORMATS, FimChoice, FimTokens, find_fim_tokens
-from weft.llm.prompts import build_prompt
+from weft.llm.prompting.formats import FIM_FORMATS, FimChoice, FimTokens, find_fim_tokens
+from weft.llm.prompting.prompts import build_prompt
 from weft.llm.protocol import CompletionRequest, ModelMissing, PromptFragment
 
 GOLDEN = Path(__file__).parent / "golden" / "prompts"

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.llm.engines import llama_engine
-from weft.llm.formats import FIM_FORMATS, FimTokens
-from weft.llm.gguf import LONGEST_ARRAY, LONGEST_STRING, fim_of_gguf, read_gguf
-from weft.llm.gguf_model import open_gguf
-from weft.llm.local_model import LocalSettings
+from weft.llm.library.gguf import LONGEST_ARRAY, LONGEST_STRING, fim_of_gguf, read_gguf
+from weft.llm.local.engines import llama_engine
+from weft.llm.local.gguf_model import open_gguf
+from weft.llm.local.model import LocalSettings
+from weft.llm.prompting.formats import FIM_FORMATS, FimTokens
 from weft.llm.protocol import ModelMissing
 
 U32, I32, BOOL, STRING, ARRAY, U64 = 4, 5, 7, 8, 9, 10

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.llm.hole import FENCE_TOKENS, ask_for_hole, fill_hole, read_answer
+from weft.llm.prompting.infilling_chat import FENCE_TOKENS, ask_for_hole, fill_hole, read_answer
 from weft.llm.protocol import Cancel, ChatRequest, CompletionRequest, Piece, PromptFragment
 
 CURSOR = "<CURSOR>"

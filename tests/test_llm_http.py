@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from weft.llm.formats import FIM_FORMATS
 from weft.llm.http.endpoint import Endpoint
 from weft.llm.http.model import Ask, HttpModel
+from weft.llm.prompting.formats import FIM_FORMATS
 from weft.llm.protocol import (
     Cancel,
     ChatRequest,

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from weft.llm.hole import FILLED_BY_INSTRUCTION, PREFIX_ONLY
-from weft.llm.instructed import InstructedModel
+from weft.llm.local.instructed import InstructedModel
+from weft.llm.prompting.infilling_chat import FILLED_BY_INSTRUCTION, PREFIX_ONLY
 from weft.llm.protocol import (
     Cancel,
     ChatRequest,

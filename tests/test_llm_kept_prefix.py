@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from weft.llm.engines import OutOfMemory
-from weft.llm.kept_prefix import CannotKeep, Keeper, files_hash, shared_tokens
-from weft.llm.local_model import LocalModel, LocalSettings
+from weft.llm.local.engines import OutOfMemory
+from weft.llm.local.kv_cache import MOST_SLOTS, Slots
+from weft.llm.local.model import LocalModel, LocalSettings
+from weft.llm.local.prefix_cache import CannotKeep, Keeper, files_hash, shared_tokens
+from weft.llm.local.tensor_file import read_tensors, write_tensors
 from weft.llm.protocol import Cancel, ChatRequest, Message, ModelError
-from weft.llm.slots import MOST_SLOTS, Slots
-from weft.llm.tensor_file import read_tensors, write_tensors
 
 same_engine = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 ARTICLE = (Message("user", "Read this. " + "A fox lived in the wood. " * 20), Message("assistant", "I have read it."))
@@ -357,22 +357,22 @@ NEXT = (
 
 def open_transformers(folder: Path, settings: LocalSettings) -> LocalModel:
     pytest.importorskip("torch", reason="needs torch")
-    from weft.llm.transformers_model import open_transformers
+    from weft.llm.local.transformers_model import open_transformers
 
     return open_transformers(folder / "transformers", settings=settings, device="cpu", threads=1)
 
 
 def open_onnx(folder: Path, settings: LocalSettings) -> LocalModel:
     pytest.importorskip("onnxruntime", reason="needs onnxruntime")
-    from weft.llm.onnx_model import open_onnx
+    from weft.llm.local.onnx_model import open_onnx
 
     return open_onnx(folder / "onnx", settings=settings, threads=1)
 
 
 def open_gguf(folder: Path, settings: LocalSettings) -> LocalModel:
     """As `open_gguf` does, but with a template: there is none in the file's header."""
-    from weft.llm.chat_template import read_conversations
-    from weft.llm.engines.llama_engine import LlamaEngine, LlamaTokenizer
+    from weft.llm.local.engines.llama_engine import LlamaEngine, LlamaTokenizer
+    from weft.llm.prompting.chat_template import read_conversations
 
     path = folder / "tiny-f32.gguf"
     engine = LlamaEngine(path, context_tokens=settings.context_tokens, cache_bytes=settings.cache_bytes, threads=1)
@@ -432,8 +432,8 @@ def test_a_real_model_answers_from_what_is_kept_saved_and_loaded_as_from_full_pr
 def test_keys_and_values_of_torch_come_back_and_lean_ones_never_move(kind: str):
     torch = pytest.importorskip("torch", reason="needs torch")
     transformers = pytest.importorskip("transformers", reason="needs transformers")
-    from weft.llm.engines.lean_llama import lean_llama
-    from weft.llm.engines.torch_engine import HfDecoder, TorchEngine
+    from weft.llm.local.engines.lean_llama import lean_llama
+    from weft.llm.local.engines.torch_engine import HfDecoder, TorchEngine
 
     torch.manual_seed(0)
     config = transformers.LlamaConfig(

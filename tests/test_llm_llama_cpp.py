@@ -11,18 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.llm.engines import OutOfMemory
-from weft.llm.engines.llama_engine import (
-    BLOCK_TOKENS,
-    MOST_SCORED,
-    LlamaEngine,
-    LlamaModel,
-    LlamaTokenizer,
-)
-from weft.llm.formats import FIM_FORMATS, FimChoice
-from weft.llm.gguf import fim_of_gguf, read_gguf
-from weft.llm.gguf_model import open_gguf
-from weft.llm.local_model import LocalSettings
+from weft.llm.library.gguf import fim_of_gguf, read_gguf
+from weft.llm.local.engines import OutOfMemory
+from weft.llm.local.engines.llama_engine import BLOCK_TOKENS, MOST_SCORED, LlamaEngine, LlamaModel, LlamaTokenizer
+from weft.llm.local.gguf_model import open_gguf
+from weft.llm.local.model import LocalSettings
+from weft.llm.prompting.formats import FIM_FORMATS, FimChoice
 from weft.llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelMissing
 
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("llama_library")]

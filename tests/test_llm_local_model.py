@@ -7,14 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from weft.llm.engines import OutOfMemory
-from weft.llm.formats import FIM_FORMATS
-from weft.llm.hole import PREFIX_ONLY
-from weft.llm.local_model import LocalModel, LocalSettings
+from weft.llm.local.engines import OutOfMemory
+from weft.llm.local.model import LocalModel, LocalSettings
+from weft.llm.prompting.formats import FIM_FORMATS
+from weft.llm.prompting.infilling_chat import PREFIX_ONLY
 from weft.llm.protocol import (
     Cancel,
     ChatRequest,
@@ -195,36 +194,6 @@ def test_pieces_have_the_probability_of_their_token(local_model: Make):
     model = local_model()
     likes(model.engine, "total")
     assert [piece.probability for piece in model.stream(REQUEST, Cancel())] == [pytest.approx(1.0, abs=1e-6)]
-
-
-def test_lines_are_scored_by_how_likely_they_are_written_whole(local_model: Make):
-    model = local_model()
-    likes(model.engine, "self.price")
-    one_line = replace(REQUEST, single_line=True)
-    own, longer, other = model.score(one_line, ["self.price", "self.price()", "total"], Cancel())
-    assert own.log_probability == pytest.approx(0.0, abs=1e-3)
-    assert longer.log_probability < -20 and other.log_probability < -20
-    assert (own.n_tokens, longer.n_tokens) == (2, 3)
-    assert written(model, one_line) == "self.price"
-
-
-def test_a_scored_line_goes_on_where_the_prompt_ends_within_a_token(local_model: Make):
-    model = local_model(fim=False, order=None)
-    request = CompletionRequest("a.py", "python", "def total():\n    re", "")
-    (score,) = model.score(request, ["turn x"], Cancel())
-    *prompt, unfinished = model.prompt_tokens(request)
-    assert WORDS[unfinished] == b"re"
-    line, logs = ToyTokenizer().encode("return x"), 0.0
-    for at, token in enumerate(line):
-        shares = np.exp(model.engine._row([*prompt, *line[:at]]))
-        logs += float(np.log(shares[token] / shares.sum()))
-    assert score.log_probability == pytest.approx(logs + score.log_end, abs=1e-4)
-
-
-def test_a_cancelled_score_says_nothing(local_model: Make):
-    cancel = Cancel()
-    cancel.cancel()
-    assert local_model().score(REQUEST, ["total"], cancel) == []
 
 
 def typed(text: str) -> list[CompletionRequest]:

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.llm.engines import OutOfMemory
-from weft.llm.formats import FimChoice
-from weft.llm.local_model import LocalSettings
-from weft.llm.onnx_model import ROUNDED, open_onnx
+from weft.llm.local.engines import OutOfMemory
+from weft.llm.local.model import LocalSettings
+from weft.llm.local.onnx_model import ROUNDED, open_onnx
+from weft.llm.prompting.formats import FimChoice
 from weft.llm.protocol import Cancel, CompletionRequest, ModelMissing
 
 pytestmark = pytest.mark.local
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.local
 onnx = pytest.importorskip("onnx", reason="writing a graph needs onnx")
 pytest.importorskip("onnxruntime", reason="needs onnxruntime")
 
-from weft.llm.engines.onnx_engine import OnnxEngine  # noqa: E402
+from weft.llm.local.engines.onnx_engine import OnnxEngine  # noqa: E402
 
 N_VOCABULARY = 8
 

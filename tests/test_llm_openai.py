@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 from weft.llm.choose import ModelConfig, open_model
-from weft.llm.formats import FIM_FORMATS
 from weft.llm.http.model import plain_text
-from weft.llm.prompts import build_prompt
+from weft.llm.prompting.formats import FIM_FORMATS
+from weft.llm.prompting.prompts import build_prompt
 from weft.llm.protocol import (
     Cancel,
     ChatRequest,

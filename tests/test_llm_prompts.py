@@ -11,15 +11,8 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.llm.formats import FIM_FORMATS, FimTokens
-from weft.llm.prompts import (
-    Prompt,
-    build_prompt,
-    choose_blocks,
-    fit_prefix,
-    fit_suffix,
-    stable_order,
-)
+from weft.llm.prompting.formats import FIM_FORMATS, FimTokens
+from weft.llm.prompting.prompts import Prompt, build_prompt, choose_blocks, fit_prefix, fit_suffix, stable_order
 from weft.llm.protocol import CompletionRequest, PromptFragment
 
 RULE = "-" * 50

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from weft.llm.formats import PROBE, FimChoice
-from weft.llm.local_model import LocalModel, LocalSettings
+from weft.llm.local.model import LocalModel, LocalSettings
+from weft.llm.prompting.formats import PROBE, FimChoice
 from weft.llm.protocol import Cancel, CompletionRequest, PromptFragment
 
 pytestmark = pytest.mark.local
@@ -60,20 +60,20 @@ REQUESTS = {
 def open_transformers(folder: Path, fim: FimChoice) -> LocalModel:
     pytest.importorskip("torch", reason="needs torch")
     pytest.importorskip("transformers", reason="needs transformers")
-    from weft.llm.transformers_model import open_transformers
+    from weft.llm.local.transformers_model import open_transformers
 
     return open_transformers(folder / "transformers", settings=SETTINGS, fim=fim, device="cpu", threads=1)
 
 
 def open_onnx(folder: Path, fim: FimChoice) -> LocalModel:
     pytest.importorskip("onnxruntime", reason="needs onnxruntime")
-    from weft.llm.onnx_model import open_onnx
+    from weft.llm.local.onnx_model import open_onnx
 
     return open_onnx(folder / "onnx", settings=SETTINGS, fim=fim, threads=1)
 
 
 def open_gguf(folder: Path, fim: FimChoice) -> LocalModel:
-    from weft.llm.gguf_model import open_gguf
+    from weft.llm.local.gguf_model import open_gguf
 
     return open_gguf(folder / "tiny-f32.gguf", settings=SETTINGS, fim=fim, threads=1)
 
@@ -121,8 +121,8 @@ def test_something_is_written(expected: dict[str, str], fim: FimChoice) -> None:
 
 @pytest.mark.parametrize("name", ["tiny-f32.gguf", "tiny-q8_0.gguf"])
 def test_both_tokenizers_cut_alike(tiny_model: Path, llama_library: None, name: str) -> None:
-    from weft.llm.engines.llama_engine import LlamaModel, LlamaTokenizer
-    from weft.llm.tokenizer import HfTokenizer
+    from weft.llm.local.engines.llama_engine import LlamaModel, LlamaTokenizer
+    from weft.llm.local.tokenizer import HfTokenizer
 
     ours = LlamaTokenizer(LlamaModel(tiny_model / name))
     theirs = HfTokenizer.open(tiny_model / "transformers")

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.llm.decoding import write_tokens
+from weft.llm.local.decoding import write_tokens
+from weft.llm.local.kv_cache import Slots
+from weft.llm.local.sampling import Sampling, draw
 from weft.llm.protocol import Cancel, ChatRequest, Message
-from weft.llm.sampling import Sampling, draw
-from weft.llm.slots import Slots
 from weft.llm.speed import PassTimes
 
 ASK = (Message("user", "?"),)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from weft.llm.engines import OutOfMemory
+from weft.llm.local.engines import OutOfMemory
+from weft.llm.local.kv_cache import MOST_SLOTS, GaveWay, Slots, count_equal
 from weft.llm.protocol import Cancel
-from weft.llm.slots import MOST_SLOTS, GaveWay, Slots, count_equal
 
 PER_TOKEN = 10  # bytes, of the toy engine
 same_engine = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -293,7 +293,7 @@ def test_waiting_for_a_cache_can_be_cancelled_and_ends(toy_engine: Any, monkeypa
         timer.start()
         with pytest.raises(GaveWay):
             slots.take([2] * 5, 0, cancel)
-        monkeypatch.setattr("weft.llm.slots.LONGEST_WAIT_S", 0.0)
+        monkeypatch.setattr("weft.llm.local.kv_cache.LONGEST_WAIT_S", 0.0)
         with pytest.raises(TimeoutError):
             slots.take([2] * 5, 0, Cancel())
 

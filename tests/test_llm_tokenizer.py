@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weft.llm.local.tokenizer import HfTokenizer
 from weft.llm.protocol import ModelMissing
-from weft.llm.tokenizer import HfTokenizer
 
 pytestmark = pytest.mark.local
 

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.llm.engines import OutOfMemory
+from weft.llm.local.engines import OutOfMemory
 
 pytestmark = pytest.mark.local
 
 torch = pytest.importorskip("torch", reason="needs the extra `local`")
 transformers = pytest.importorskip("transformers", reason="needs the extra `local`")
 
-from weft.llm.engines import lean_llama as lean_module  # noqa: E402
-from weft.llm.engines import torch_engine  # noqa: E402
-from weft.llm.engines.lean_llama import agrees, lean_llama  # noqa: E402
-from weft.llm.engines.torch_engine import HfDecoder, TorchEngine  # noqa: E402
+from weft.llm.local.engines import lean_llama as lean_module  # noqa: E402
+from weft.llm.local.engines import torch_engine  # noqa: E402
+from weft.llm.local.engines.lean_llama import agrees, lean_llama  # noqa: E402
+from weft.llm.local.engines.torch_engine import HfDecoder, TorchEngine  # noqa: E402
 
 SIZES = {
     "vocab_size": 160,

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from weft.llm import transformers_model
-from weft.llm.formats import FIM_FORMATS, FimChoice
-from weft.llm.local_model import LocalModel, LocalSettings
+from weft.llm.local import transformers_model
+from weft.llm.local.model import LocalModel, LocalSettings
+from weft.llm.local.transformers_model import find_directory, open_transformers
+from weft.llm.prompting.formats import FIM_FORMATS, FimChoice
 from weft.llm.protocol import (
     Cancel,
     ChatRequest,
@@ -23,15 +24,14 @@ from weft.llm.protocol import (
     ModelMissing,
     PromptFragment,
 )
-from weft.llm.transformers_model import find_directory, open_transformers
 
 pytestmark = pytest.mark.local
 
 torch = pytest.importorskip("torch", reason="needs the extra `local`")
 transformers = pytest.importorskip("transformers", reason="needs the extra `local`")
 
-from weft.llm.engines.lean_llama import LeanLlama  # noqa: E402
-from weft.llm.engines.torch_engine import HfDecoder  # noqa: E402
+from weft.llm.local.engines.lean_llama import LeanLlama  # noqa: E402
+from weft.llm.local.engines.torch_engine import HfDecoder  # noqa: E402
 
 REQUEST = CompletionRequest(
     "shop.py",
@@ -216,7 +216,7 @@ def test_a_llama_is_run_in_the_lean_form(model: LocalModel):
 
 
 def test_a_lean_form_that_does_not_agree_is_not_used(shared_directory: Path, monkeypatch: pytest.MonkeyPatch):
-    from weft.llm.engines import lean_llama
+    from weft.llm.local.engines import lean_llama
 
     monkeypatch.setattr(lean_llama, "agrees", lambda *_: False)
     model = open_model(shared_directory)
@@ -232,7 +232,7 @@ def test_int8_is_a_smaller_model_that_still_writes(shared_directory: Path):
 
 
 def test_int8_of_another_architecture_is_said_to_be_missing(shared_directory: Path, monkeypatch: pytest.MonkeyPatch):
-    from weft.llm.engines import lean_llama
+    from weft.llm.local.engines import lean_llama
 
     monkeypatch.setattr(lean_llama, "lean_llama", lambda *_: None)
     assert "int8" in open_model(shared_directory, quantise="int8").info.notes[0]
@@ -432,7 +432,7 @@ def test_a_directory_is_not_looked_for_in_the_cache(directory: Path, monkeypatch
 
 
 def test_the_trained_model_fills_a_middle_like_its_plain_twin(tiny_model: Path, monkeypatch: pytest.MonkeyPatch):
-    from weft.llm.engines import lean_llama
+    from weft.llm.local.engines import lean_llama
 
     request = CompletionRequest(
         "shop.py",

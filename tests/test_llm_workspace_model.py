@@ -8,9 +8,9 @@ import textwrap
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.llm.lexer import split_tokens
 from weft.llm.protocol import Cancel, CodeModel, CompletionRequest, Piece
-from weft.llm.workspace_model import WorkspaceModel, tokenise_document
+from weft.llm.workspace_model.model import WorkspaceModel, tokenise_document
+from weft.llm.workspace_model.tokens import split_tokens
 
 SHOP = """
     class Shop:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.llm import Cancel, ModelError
 from weft.llm.choose import ModelConfig, open_model
-from weft.llm.conversation import FRAME_TOKENS
+from weft.llm.prompting.conversation import FRAME_TOKENS
 from weft.llm.protocol import Message
 from weft.memory import Accountant, Budget, Evidence, HashingEmbedder, Item, Kit, Question, Segment, Strategy
 from weft.memory.embedding_kept import KeepingEmbedder

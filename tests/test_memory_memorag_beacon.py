@@ -23,10 +23,10 @@ for _name in ("torch", "transformers", "tokenizers", "safetensors"):
 import torch  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 from transformers import LlamaConfig, LlamaForCausalLM  # noqa: E402
-from weft.llm.chat_template import read_conversations, template_in  # noqa: E402
-from weft.llm.kept_prefix import CannotKeep, Keeper  # noqa: E402
+from weft.llm.local.prefix_cache import CannotKeep, Keeper  # noqa: E402
+from weft.llm.local.tokenizer import HfTokenizer  # noqa: E402
+from weft.llm.prompting.chat_template import read_conversations, template_in  # noqa: E402
 from weft.llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelError, ModelMissing  # noqa: E402
-from weft.llm.tokenizer import HfTokenizer  # noqa: E402
 from weft.llm.training.tokenizer import TrainingTokenizer, train_tokenizer  # noqa: E402
 from weft.memory import Accountant, Budget, Item, Kit, Question  # noqa: E402
 from weft.memory.memorag import GistPlan, MemoRAG, MemoRAGSettings  # noqa: E402
@@ -58,7 +58,7 @@ TEMPLATE = (
 def one_thread_and_short_answers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    monkeypatch.setattr("weft.llm.engines.torch_engine.DEFAULT_THREADS", 1)
+    monkeypatch.setattr("weft.llm.local.engines.torch_engine.DEFAULT_THREADS", 1)
     for name in ("CLUE_TOKENS", "KEY_POINT_TOKENS", "ANSWER_TOKENS"):
         monkeypatch.setattr(f"weft.memory.memorag.backends.{name}", 40)
     yield

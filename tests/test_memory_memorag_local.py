@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from weft.llm.instructed import InstructedModel
-from weft.llm.local_model import LocalModel, LocalSettings
+from weft.llm.local.instructed import InstructedModel
+from weft.llm.local.model import LocalModel, LocalSettings
 from weft.llm.protocol import Cancel, ModelError
 from weft.memory import Accountant, Budget, Item, Kit, Question
 from weft.memory.memorag import GistPlan, MemoRAG, MemoRAGSettings
@@ -147,7 +147,7 @@ def test_a_memory_of_other_weights_is_refused(local: Make, tmp_path: Path):
 @pytest.fixture(scope="module")
 def real(small_chat_model: Path) -> Iterator[LocalModel]:
     pytest.importorskip("torch", reason="needs torch")
-    from weft.llm.transformers_model import open_transformers
+    from weft.llm.local.transformers_model import open_transformers
 
     settings = LocalSettings(context_tokens=2048, prompt_ms=10**9)
     model = open_transformers(small_chat_model, settings=settings, device="cpu", threads=1)

@@ -1,7 +1,7 @@
 """What fits beside a prompt, and how every strategy keeps to it."""
 
 import pytest
-from weft.llm.conversation import FRAME_TOKENS
+from weft.llm.prompting.conversation import FRAME_TOKENS
 from weft.memory import Accountant, Item, Kit, Question
 from weft.memory.strategies import strategy_named
 from weft.memory.window import room_beside, window_of

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from weft.llm import ModelConfig
-from weft.llm.discover import FoundModel
-from weft.llm.fetch import FetchFailed, Progress
+from weft.llm.library.discover import FoundModel
+from weft.llm.library.fetch import FetchFailed, Progress
 from weft.server import model_commands
 from weft.server.cli import main
 from weft.server.config_file import tomllib

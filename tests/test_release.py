@@ -17,9 +17,9 @@ import pytest
 import weft
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.llm import release_file
-from weft.llm.discover import discover, usual_places
-from weft.llm.release_file import MANIFEST, BadRelease, install_release, write_release
+from weft.llm.library import release_file
+from weft.llm.library.discover import discover, usual_places
+from weft.llm.library.release_file import MANIFEST, BadRelease, install_release, write_release
 from weft.llm.training.__main__ import main as training
 from weft.llm.training.release import CHECKS, FILES, RELEASED_EXPORT, keep_checks, make_release
 from weft.llm.training.same_text import PROMPTS, fixed_requests, repeat_texts

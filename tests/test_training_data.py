@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.llm.formats import find_fim_tokens
-from weft.llm.prompts import build_prompt
+from weft.llm.prompting.formats import find_fim_tokens
+from weft.llm.prompting.prompts import build_prompt
 from weft.llm.protocol import CompletionRequest, PromptFragment
 from weft.llm.training.holes import Hole, choose_hole, choose_line_end
 from weft.llm.training.licences import has_restrictive_header, is_permissive, judge_licence

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ...llm.choose import ModelConfig, open_model
-from ...llm.local_model import LocalModel
+from ...llm.local.model import LocalModel
 from ...llm.protocol import Cancel, CodeModel, CompletionRequest
 from ...server.resident import memory_mb
 from .replay import Typing, replay_typing

@@ -18,10 +18,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ..formats import FIM_FORMATS, FimChoice
-from ..hole import FILLED_BY_INSTRUCTION, PREFIX_ONLY
-from ..lexer import plain_line_breaks
-from ..prompts import (
+from ..prompting.formats import FIM_FORMATS, FimChoice
+from ..prompting.infilling_chat import FILLED_BY_INSTRUCTION, PREFIX_ONLY
+from ..prompting.prompts import (
     BLOCK_SHARE,
     SUFFIX_SHARE,
     CountTokens,
@@ -42,6 +41,7 @@ from ..protocol import (
     Piece,
     PromptFragment,
 )
+from ..text import plain_line_breaks
 from .endpoint import Endpoint, Refused
 from .llama_tokens import ServerTokens, split_tokenize
 from .model import Ask, Fragments, HttpModel, T, is_sampled, number_of, numbers_of, stops_of, string_of

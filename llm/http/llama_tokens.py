@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from ..prompts import CountTokens
+from ..prompting.prompts import CountTokens
 from ..protocol import Cancel, ModelUnreachable
 
 MOST_CHARACTERS = 4_000_000

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeVar
 
-from ..conversation import fit_messages
-from ..formats import FimTokens
-from ..hole import ask_for_hole, read_answer
-from ..prompts import CountTokens, Prompt
+from ..prompting.conversation import fit_messages
+from ..prompting.formats import FimTokens
+from ..prompting.infilling_chat import ask_for_hole, read_answer
+from ..prompting.prompts import CountTokens, Prompt
 from ..protocol import (
     Cancel,
     ChatRequest,

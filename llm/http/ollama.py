@@ -16,11 +16,11 @@ from collections.abc import Container, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from ..formats import FIM_FORMATS, PROBE, FimChoice, FimTokens
-from ..hole import FILLED_BY_INSTRUCTION, PREFIX_ONLY, ask_for_hole
-from ..lexer import plain_line_breaks
-from ..prompts import SUFFIX_SHARE, build_prompt, fit_suffix
+from ..prompting.formats import FIM_FORMATS, PROBE, FimChoice, FimTokens
+from ..prompting.infilling_chat import FILLED_BY_INSTRUCTION, PREFIX_ONLY, ask_for_hole
+from ..prompting.prompts import SUFFIX_SHARE, build_prompt, fit_suffix
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
+from ..text import plain_line_breaks
 from .endpoint import Endpoint, Refused
 from .model import Ask, Fragments, HttpModel, is_sampled, number_of, plain_text, stops_of, string_of
 

@@ -13,12 +13,12 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from ..formats import PROBE, FimChoice
-from ..hole import FILLED_BY_INSTRUCTION, PREFIX_ONLY, ask_for_hole
-from ..lexer import plain_line_breaks
-from ..prompts import SUFFIX_SHARE, build_prompt, fit_suffix
+from ..prompting.formats import PROBE, FimChoice
+from ..prompting.infilling_chat import FILLED_BY_INSTRUCTION, PREFIX_ONLY, ask_for_hole
+from ..prompting.prompts import SUFFIX_SHARE, build_prompt, fit_suffix
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
 from ..speed import SpeedMeter
+from ..text import plain_line_breaks
 from .endpoint import Endpoint, NothingSaid, Refused
 from .model import Ask, Fragments, HttpModel, number_of, plain_text, stops_of, string_of
 

@@ -1,6 +1,6 @@
 """A trained folder into one file for users: the ONNX file in 8 bits, what it needs, its card and its licences.
 
-Owns what goes into the file and what must be true before. Knows no format: that is `llm/release_file.py`, which
+Owns what goes into the file and what must be true before. Knows no format: that is `llm/library/release_file.py`, which
 installs it, too. Needs no torch.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..release_file import BadRelease, file_hash, write_release
+from ..library.release_file import BadRelease, file_hash, write_release
 from .same_text import SAME_TEXT
 
 FILES = {

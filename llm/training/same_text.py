@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines.onnx_engine import OnnxEngine
-from ..prompts import build_prompt
+from ..library.release_file import BadRelease
+from ..local.engines.onnx_engine import OnnxEngine
+from ..prompting.prompts import build_prompt
 from ..protocol import CompletionRequest, PromptFragment
-from ..release_file import BadRelease
 from .tokenizer import FORMAT, TrainingTokenizer
 
 N_GREEDY_TOKENS = 24

@@ -1,7 +1,7 @@
 """Documents into rows of tokens that a model learns from, written exactly as Weft will ask.
 
 Owns the mix of samples, their weights in the loss, and the packing into rows. A prompt is made by
-`llm/prompts.py`, as in serving, so that a model never meets a format that it was not trained on.
+`llm/prompting/prompts.py`, as in serving, so that a model never meets a format that it was not trained on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from ..prompts import CountTokens, build_prompt, file_block
+from ..prompting.prompts import CountTokens, build_prompt, file_block
 from ..protocol import CompletionRequest, PromptFragment
 from .holes import Hole, choose_hole, choose_line, choose_line_end
 from .neighbours import LEXICAL, Retrieve, practice_fragment, retrieval_named

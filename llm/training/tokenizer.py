@@ -11,8 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..formats import FIM_FORMATS
-from ..prompts import PromptPart
+from ..prompting.formats import FIM_FORMATS
+from ..prompting.prompts import PromptPart
 
 FORMAT = FIM_FORMATS["qwen"]
 END = "<|endoftext|>"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ...llm.conversation import FRAME_TOKENS
+from ...llm.prompting.conversation import FRAME_TOKENS
 from ...llm.protocol import Message
 from ..budgets import cut, shortened
 from ..values import Evidence

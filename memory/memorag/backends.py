@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from ...llm.conversation import FRAME_TOKENS
-from ...llm.kept_prefix import ROOM_TOKENS, CannotKeep, Keeper, KeptPrefix
+from ...llm.local.prefix_cache import ROOM_TOKENS, CannotKeep, Keeper, KeptPrefix
+from ...llm.prompting.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel, CodeModel, Message, ModelError
 from ..accountant import Accountant, Call
 from ..templates import fill

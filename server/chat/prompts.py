@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ...llm.conversation import FRAME_TOKENS
+from ...llm.prompting.conversation import FRAME_TOKENS
 from ...llm.protocol import Message
 from .values import Case, Exhibit
 

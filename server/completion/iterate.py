@@ -31,7 +31,7 @@ from .writing import write
 class Protocol:
     """What RepoEval fixes besides the ranking: how much is written, and how long prompt and answer may be together.
 
-    Half of the prompt is for fragments, ten at most, whatever the protocol (`llm/prompts.py`).
+    Half of the prompt is for fragments, ten at most, whatever the protocol (`llm/prompting/prompts.py`).
     """
 
     max_new_tokens: int = 100

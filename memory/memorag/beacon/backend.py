@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ....llm.chat_template import read_conversations, template_in
-from ....llm.kept_prefix import files_hash
+from ....llm.local.prefix_cache import files_hash
+from ....llm.local.tokenizer import HfTokenizer
+from ....llm.local.transformers_model import find_directory, load_pretrained
+from ....llm.prompting.chat_template import read_conversations, template_in
 from ....llm.protocol import ModelMissing
-from ....llm.tokenizer import HfTokenizer
-from ....llm.transformers_model import find_directory, load_pretrained
 from .ratios import RATIOS, BeaconError
 from .reader import BeaconReader
 

@@ -56,7 +56,7 @@ class Memory:
         return sum(tensor.numel() * tensor.element_size() for tensor in kept)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything, for `llm/tensor_file.py`. Numbers of bfloat16 are stored as their bits, in uint16."""
+        """Everything, for `llm/local/tensor_file.py`. Numbers of bfloat16 are stored as their bits, in uint16."""
         arrays = {
             f"{name}.{layer}": _to_array(tensor)
             for name in _OF_LAYERS

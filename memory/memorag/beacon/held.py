@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from ....llm.engines import Arrays
+from ....llm.local.engines import Arrays
 from ....llm.protocol import Cancel
 from .layout import check_length
 from .ratios import Adapt, Fixed, InSequence, InstanceRandom, RatioOf, StepRandom, longest_text

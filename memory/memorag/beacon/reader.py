@@ -18,10 +18,10 @@ from weakref import WeakSet
 
 import numpy as np
 
-from ....llm.chat_template import ChatTokens
-from ....llm.decoding import write_text
-from ....llm.engines import OutOfMemory
-from ....llm.kept_prefix import (
+from ....llm.local.decoding import write_text
+from ....llm.local.engines import OutOfMemory
+from ....llm.local.kv_cache import GaveWay
+from ....llm.local.prefix_cache import (
     ROOM_TOKENS,
     CannotKeep,
     Identity,
@@ -30,12 +30,12 @@ from ....llm.kept_prefix import (
     shared_tokens,
     tokenizer_hash,
 )
+from ....llm.local.sampling import Sampling, draw
+from ....llm.local.tokenizer import HfTokenizer
+from ....llm.prompting.chat_template import ChatTokens
 from ....llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelError, ModelInfo, Piece, Speed
-from ....llm.sampling import Sampling, draw
-from ....llm.slots import GaveWay
 from ....llm.speed import SpeedMeter
 from ....llm.streaming import cut_stream
-from ....llm.tokenizer import HfTokenizer
 from .held import HeldText, Reach, memory_of
 from .ratios import RatioOf, TextTooLong, parse_policy
 
@@ -231,7 +231,7 @@ class BeaconReader:
     @contextmanager
     def _computing(self, cancel: Cancel) -> Iterator[BeaconModel]:
         """The model, for one thread at a time. Raises GaveWay when cancelled before."""
-        from ....llm.engines.torch_engine import DEFAULT_THREADS
+        from ....llm.local.engines.torch_engine import DEFAULT_THREADS
 
         while not self._turn.acquire(timeout=0.02):
             if cancel.cancelled:
@@ -251,7 +251,7 @@ class BeaconReader:
     @contextmanager
     def _failures(self) -> Iterator[None]:
         """Whatever goes wrong in torch becomes a ModelError; cancelled work ends quietly."""
-        from ....llm.engines.torch_engine import mapped_memory_errors
+        from ....llm.local.engines.torch_engine import mapped_memory_errors
 
         try:
             with mapped_memory_errors():

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .....llm.chat_template import ChatTokens, read_conversations, template_in
+from .....llm.local.tokenizer import HfTokenizer
+from .....llm.prompting.chat_template import ChatTokens, read_conversations, template_in
 from .....llm.protocol import Message
-from .....llm.tokenizer import HfTokenizer
 from ....templates import fill
 from ...prompts import PROMPTS, language_of
 from ...sft_data import Sample

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .....llm.transformers_model import load_pretrained
+from .....llm.local.transformers_model import load_pretrained
 from ...sft_data import read_samples
 from .data import Counts, Words, read_documents, rows_of_documents, texts_of_samples
 from .recipe import Recipe

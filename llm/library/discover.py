@@ -1,0 +1,331 @@
+"""Which models are on this machine, and what can each do? Looked up without loading a weight.
+
+Owns where models usually lie, which ports servers usually listen on, and what files and servers say about themselves.
+Asks this machine only, never the network. What can't be read is left out: a broken file is not what was asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from ..choose import OLLAMA_URL, ModelConfig
+from ..prompting.formats import find_fim_tokens
+from ..protocol import ModelMissing
+from .gguf import fim_of_gguf, read_gguf
+
+SERVER_URLS = (*(f"http://127.0.0.1:{port}" for port in (8080, 8012, 8000, 1234)), OLLAMA_URL)
+"""llama-server, by itself and with its settings for code; vLLM and llama-cpp-python; LM Studio; Ollama."""
+
+ANSWER_WITHIN_S = 1.0
+"""A server of this machine that is up answers at once; one that computes may take a moment."""
+
+DEEPEST_FOLDER = 4
+MOST_FILES = 500  # of one folder: a listing is for people
+
+_TOO_LARGE_JSON = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FoundModel:
+    """One model, how to use it, and what it says of itself. None: only a test can tell."""
+
+    name: str  # what a user calls it
+    where: str
+    config: ModelConfig
+    size_bytes: int = 0
+    context_tokens: int = 0
+    fills_middle: bool | None = None
+    repository_level: bool | None = None
+    details: str = ""  # architecture and quantisation, or what serves it
+    note: str = ""  # what is in the way, with the next step
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where to look. Tests give their own."""
+
+    hub_cache: Path
+    gguf_folders: tuple[Path, ...]
+    ollama_models: Path
+    server_urls: tuple[str, ...] = field(default=SERVER_URLS)
+
+
+def usual_places(environment: Mapping[str, str] = os.environ, home: Path | None = None) -> Places:
+    """Where the programs that fetch and serve models keep them, by their own documentation."""
+    home = Path.home() if home is None else home
+    cache = Path(environment.get("XDG_CACHE_HOME") or home / ".cache")
+    hugging_face = Path(environment.get("HF_HOME") or cache / "huggingface")
+    return Places(
+        hub_cache=Path(environment.get("HF_HUB_CACHE") or hugging_face / "hub"),
+        gguf_folders=(
+            Path(environment.get("LLAMA_CACHE") or cache / "llama.cpp"),
+            home / ".lmstudio" / "models",
+            home / ".cache" / "lm-studio" / "models",
+            models_folder(home),
+        ),
+        ollama_models=Path(environment.get("OLLAMA_MODELS") or home / ".ollama" / "models"),
+    )
+
+
+def models_folder(home: Path | None = None) -> Path:
+    """Where a user keeps models by hand, and where Weft puts one that comes as a file."""
+    return (Path.home() if home is None else home) / "models"
+
+
+def discover(places: Places | None = None) -> tuple[FoundModel, ...]:
+    """Every model that is found, servers first, each name once."""
+    places = usual_places() if places is None else places
+    # Servers are asked side by side: a port that swallows connections costs its own time limit only.
+    with ThreadPoolExecutor(len(places.server_urls) or 1) as pool:
+        served = [model for models in pool.map(_served_at, places.server_urls) for model in models]
+    known = {model.config.name for model in served if model.config.backend == "ollama"}
+    found = [
+        *served,
+        *(model for model in _ollama_files(places.ollama_models) if model.config.name not in known),
+        *_hub_models(places.hub_cache),
+        *(model for folder in places.gguf_folders for model in _models_below(folder)),
+    ]
+    by_name: dict[str, FoundModel] = {}
+    for model in found:
+        by_name.setdefault(model.name, model)
+    return tuple(by_name.values())
+
+
+def describe_directory(directory: Path, name: str = "") -> FoundModel | None:
+    """What a model directory holds, from its configuration and its tokenizer; None when it is no language model."""
+    config = _json(directory / "config.json")
+    architecture = next(iter(_list(config, "architectures")), "")
+    if not (isinstance(architecture, str) and architecture.endswith(("ForCausalLM", "LMHeadModel"))):
+        return None
+    fim = find_fim_tokens(_vocabulary(directory / "tokenizer.json"))
+    weights = list(directory.glob("*.safetensors"))
+    exports = [*directory.glob("*.onnx"), *directory.glob("onnx/*.onnx")]
+    pickles = list(directory.glob("*.bin"))
+    if not (weights or exports or pickles):
+        return None
+    backend, path = ("onnx", str(directory)) if exports and not weights else ("transformers", name or str(directory))
+    context = config.get("max_position_embeddings") or config.get("n_positions")
+    return FoundModel(
+        name=name or directory.name,
+        where=str(directory),
+        config=ModelConfig(backend=backend, path=path),
+        size_bytes=sum(file.stat().st_size for file in weights or exports[:1] or pickles),
+        context_tokens=context if isinstance(context, int) else 0,
+        fills_middle=fim is not None,
+        repository_level=fim is not None and fim.repository_level,
+        details=architecture,
+        note="" if weights or exports else "only pickled weights, which can run code; get the model in safetensors",
+    )
+
+
+def describe_gguf(path: Path, name: str = "") -> FoundModel | None:
+    """What a GGUF file holds, from its header; None when it can't be read or is no first part of a model."""
+    try:
+        file = read_gguf(path)
+        fim = fim_of_gguf(file)
+    except (ModelMissing, OSError):
+        return None
+    # Vision encoders and adapters are GGUF files as well, without a vocabulary.
+    if not file.n_vocabulary:
+        return None
+    return FoundModel(
+        name=name or path.stem,
+        where=str(path),
+        config=ModelConfig(backend="llama.cpp", path=str(path)),
+        size_bytes=file.size_bytes,
+        context_tokens=file.context_tokens,
+        fills_middle=fim is not None,
+        repository_level=fim is not None and fim.repository_level,
+        details=f"{file.architecture} {file.quantisation}".strip(),
+    )
+
+
+def _hub_models(cache: Path) -> Iterator[FoundModel]:
+    for folder in sorted(cache.glob("models--*")):
+        snapshot = _snapshot(folder)
+        if snapshot is None:
+            continue
+        name = folder.name.removeprefix("models--").replace("--", "/")
+        directory = describe_directory(snapshot, name)
+        if directory is not None:
+            yield directory
+        for file in sorted(islice(snapshot.rglob("*.gguf"), MOST_FILES)):
+            if (model := describe_gguf(file)) is not None:
+                yield model
+
+
+def _snapshot(folder: Path) -> Path | None:
+    """The files of a cached repository: those of its main branch, else any."""
+    try:
+        snapshot = folder / "snapshots" / (folder / "refs" / "main").read_text(encoding="utf-8").strip()
+        if snapshot.is_dir():
+            return snapshot
+    except (OSError, ValueError):
+        pass
+    return next(iter(sorted(folder.glob("snapshots/*"))), None)
+
+
+def _models_below(folder: Path) -> Iterator[FoundModel]:
+    """GGUF files and model directories; no link is followed."""
+    n_files = 0
+    for parent, directories, files in os.walk(folder):
+        if len(Path(parent).relative_to(folder).parts) >= DEEPEST_FOLDER:
+            directories.clear()
+        directories.sort()
+        n_files += len(files)
+        if n_files > MOST_FILES:
+            return
+        if "config.json" in files and (model := describe_directory(Path(parent))) is not None:
+            yield model
+        for file in sorted(files):
+            if file.endswith(".gguf") and (found := describe_gguf(Path(parent, file))) is not None:
+                yield found
+
+
+def _ollama_files(models: Path) -> Iterator[FoundModel]:
+    """Models that Ollama has fetched, while its server is not up: each manifest names a GGUF file."""
+    manifests = models / "manifests"
+    for path in sorted(islice(manifests.glob("*/*/*/*"), MOST_FILES)):
+        _host, owner, model, tag = path.relative_to(manifests).parts
+        name = f"{model}:{tag}" if owner == "library" else f"{owner}/{model}:{tag}"
+        for layer in _list(_json(path), "layers"):
+            if isinstance(layer, dict) and str(layer.get("mediaType", "")).endswith("image.model"):
+                blob = models / "blobs" / str(layer.get("digest", "")).replace(":", "-")
+                found = describe_gguf(blob)
+                if found is not None:
+                    yield FoundModel(
+                        name=f"ollama/{name}",
+                        where=str(path),
+                        config=ModelConfig(backend="ollama", name=name),
+                        size_bytes=found.size_bytes,
+                        context_tokens=found.context_tokens,
+                        fills_middle=found.fills_middle,
+                        repository_level=found.repository_level,
+                        details=found.details,
+                        note="Ollama does not answer; start it: ollama serve",
+                    )
+
+
+def _served_at(url: str) -> list[FoundModel]:
+    """What answers at an address of this machine."""
+    # A proxy from the environment is for other machines.
+    with httpx.Client(base_url=url, timeout=ANSWER_WITHIN_S, trust_env=False) as client:
+        try:
+            ask = partial(_answer, client)
+            return _ollama_at(url, ask) or _llama_server_at(url, ask) or _openai_at(url, ask)
+        except httpx.HTTPError:
+            return []
+
+
+Ask = Callable[..., Any]
+
+
+def _ollama_at(url: str, ask: Ask) -> list[FoundModel]:
+    tags = ask("GET", "/api/tags")
+    if not isinstance(tags, dict) or not isinstance(tags.get("models"), list):
+        return []
+    found = []
+    for entry in tags["models"]:
+        if not (isinstance(entry, dict) and isinstance(entry.get("name"), str)):
+            continue
+        name = entry["name"]
+        shown = ask("POST", "/api/show", {"model": name})
+        shown = shown if isinstance(shown, dict) else {}
+        abilities, details = _list(shown, "capabilities"), shown.get("details")
+        about = shown.get("model_info")
+        contexts = (
+            [value for key, value in about.items() if key.endswith(".context_length")]
+            if isinstance(about, dict)
+            else []
+        )
+        family = details if isinstance(details, dict) else {}
+        found.append(
+            FoundModel(
+                name=f"ollama/{name}",
+                where=url,
+                config=ModelConfig(backend="ollama", url="" if url == OLLAMA_URL else url, name=name),
+                size_bytes=entry["size"] if isinstance(entry.get("size"), int) else 0,
+                context_tokens=next((value for value in contexts if isinstance(value, int)), 0),
+                fills_middle="insert" in abilities if abilities else None,
+                details=f"Ollama {family.get('family', '')} {family.get('quantization_level', '')}".strip(),
+            )
+        )
+    return found
+
+
+def _llama_server_at(url: str, ask: Ask) -> list[FoundModel]:
+    props = ask("GET", "/props")
+    settings = props.get("default_generation_settings") if isinstance(props, dict) else None
+    if not isinstance(settings, dict):
+        return []
+    path = props.get("model_path")
+    context = settings.get("n_ctx")
+    return [
+        FoundModel(
+            name=url,
+            where=url,
+            config=ModelConfig(backend="llama.cpp", url=url),
+            context_tokens=context if isinstance(context, int) else 0,
+            details=f"llama-server {Path(path).name if isinstance(path, str) else ''}".strip(),
+        )
+    ]
+
+
+def _openai_at(url: str, ask: Ask) -> list[FoundModel]:
+    cards = [card for card in _list(ask("GET", "/v1/models"), "data") if isinstance(card, dict)]
+    names = [card["id"] for card in cards if isinstance(card.get("id"), str)]
+    contexts = {card.get("id"): card.get("max_model_len") for card in cards}
+    return [
+        FoundModel(
+            name=f"{url}#{name}",
+            where=url,
+            config=ModelConfig(backend="openai", url=url, name=name),
+            context_tokens=context if isinstance(context := contexts.get(name), int) else 0,
+            details=str(next((card.get("owned_by") for card in cards if card.get("id") == name), "") or ""),
+        )
+        for name in names
+    ]
+
+
+def _answer(client: httpx.Client, method: str, path: str, body: object = None) -> Any:
+    """The JSON that a server answers with; None for anything else. Raises httpx.HTTPError when there is no server."""
+    response = client.request(method, path, json=body)
+    try:
+        return response.json() if response.status_code == 200 else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _vocabulary(path: Path) -> frozenset[str]:
+    tokenizer = _json(path)
+    model = tokenizer.get("model")
+    vocabulary: Iterable[Any] = model.get("vocab", ()) if isinstance(model, dict) else ()
+    words = (word[0] if isinstance(word, list) and word else word for word in vocabulary)
+    added = (token.get("content") for token in _list(tokenizer, "added_tokens") if isinstance(token, dict))
+    return frozenset(word for word in (*words, *added) if isinstance(word, str))
+
+
+def _json(path: Path) -> dict[str, Any]:
+    """The object in a file; empty when there is none, or none that can be read."""
+    try:
+        if not path.is_file() or path.stat().st_size > _TOO_LARGE_JSON:
+            return {}
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any, key: str) -> list[Any]:
+    inner = value.get(key) if isinstance(value, dict) else None
+    return inner if isinstance(inner, list) else []

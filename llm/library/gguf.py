@@ -1,0 +1,299 @@
+"""What a GGUF file says about its model, without reading a weight.
+
+Owns the reading of the header: names, sizes, special tokens, vocabulary, chat template. A file is untrusted input:
+every length in it is checked before memory is taken for it. Knows no engine and no library.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..prompting.formats import FimTokens, find_fim_tokens
+from ..protocol import ModelMissing
+
+Value = int | float | bool | str
+
+LONGEST_STRING = 16 << 20
+"""Bytes. The longest in real files are chat templates of some 10 KB."""
+
+LONGEST_ARRAY = 4 << 20
+"""Elements. The largest vocabularies have 260,000 tokens and twice as many merges."""
+
+LONGEST_HEADER = 512 << 20
+"""Bytes. Real headers have some 10 MB, nearly all of it vocabulary."""
+
+MOST_KEYS = 4096
+
+SPECIAL_TYPES = (3, 4)
+"""Types of tokens that are no plain text: control and user-defined."""
+
+_VERSIONS = (2, 3)
+_STRING, _ARRAY = 8, 9
+_LENGTH = struct.Struct("<Q")
+_SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_QUANTISATIONS = {
+    0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 7: "Q8_0", 8: "Q5_0", 9: "Q5_1", 10: "Q2_K", 11: "Q3_K_S", 12: "Q3_K_M",
+    13: "Q3_K_L", 14: "Q4_K_S", 15: "Q4_K_M", 16: "Q5_K_S", 17: "Q5_K_M", 18: "Q6_K", 19: "IQ2_XXS", 20: "IQ2_XS",
+    21: "Q2_K_S", 22: "IQ3_XS", 23: "IQ3_XXS", 24: "IQ1_S", 25: "IQ4_NL", 26: "IQ3_S", 27: "IQ3_M", 28: "IQ2_S",
+    29: "IQ2_M", 30: "IQ4_XS", 31: "IQ1_M", 32: "BF16", 36: "TQ1_0", 37: "TQ2_0", 38: "MXFP4",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayPlace:
+    """Where an array stands in the file: read only when somebody asks."""
+
+    kind: int
+    length: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class GgufFile:
+    """The header of one file. What the file does not say is empty, 0 or None."""
+
+    path: Path
+    size_bytes: int  # of this file; a model in several files has `n_files`
+    n_tensors: int
+    values: Mapping[str, Value]
+    arrays: Mapping[str, ArrayPlace]
+
+    @property
+    def architecture(self) -> str:
+        return self.text("general.architecture")
+
+    @property
+    def name(self) -> str:
+        return self.text("general.name") or self.path.stem
+
+    @property
+    def context_tokens(self) -> int:
+        """What the model was trained for."""
+        return self.number(f"{self.architecture}.context_length") or 0
+
+    @property
+    def quantisation(self) -> str:
+        """As llama.cpp calls it, such as Q4_K_M."""
+        number = self.number("general.file_type")
+        return "" if number is None else _QUANTISATIONS.get(number, f"type {number}")
+
+    @property
+    def n_files(self) -> int:
+        return self.number("split.count") or 1
+
+    @property
+    def n_vocabulary(self) -> int:
+        place = self.arrays.get("tokenizer.ggml.tokens")
+        return place.length if place else 0
+
+    @property
+    def tokenizer_model(self) -> str:
+        return self.text("tokenizer.ggml.model")
+
+    @property
+    def tokenizer_pre(self) -> str:
+        return self.text("tokenizer.ggml.pre")
+
+    @property
+    def chat_template(self) -> str:
+        return self.text("tokenizer.chat_template")
+
+    @property
+    def adds_start(self) -> bool | None:
+        """Whether a prompt begins with the start token; None leaves it to the kind of tokenizer."""
+        value = self.values.get("tokenizer.ggml.add_bos_token")
+        return value if isinstance(value, bool) else None
+
+    def special(self, name: str) -> int | None:
+        """The number of the token that plays a part: "bos", "eos", "eot", "fim_pre" and so on."""
+        number = self.number(f"tokenizer.ggml.{name}_token_id")
+        return number if number is not None and 0 <= number < self.n_vocabulary else None
+
+    def text(self, key: str) -> str:
+        value = self.values.get(key)
+        return value if isinstance(value, str) else ""
+
+    def number(self, key: str) -> int | None:
+        value = self.values.get(key)
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+    def tokens(self) -> list[str]:
+        """The letters of every token, by number, as the file spells them. Raises ModelMissing."""
+        place = self.arrays.get("tokenizer.ggml.tokens")
+        if place is None or place.kind != _STRING:
+            return []
+        with _reading(self.path) as reader:
+            reader.seek(place.offset)
+            return [text.decode("utf-8", errors="replace") for text in reader.strings(place.length)]
+
+    def token_types(self) -> NDArray[np.int32]:
+        """One type a token; empty when the file does not say. Raises ModelMissing."""
+        place = self.arrays.get("tokenizer.ggml.token_type")
+        if place is None or place.kind not in (4, 5):
+            return np.zeros(0, np.int32)
+        with _reading(self.path) as reader:
+            reader.seek(place.offset)
+            return np.frombuffer(reader.bytes(4 * place.length), "<i4").astype(np.int32)
+
+
+def read_gguf(path: str | Path) -> GgufFile:
+    """The header of `path`. Raises ModelMissing when it is not there or not such a file."""
+    path = Path(path)
+    with _reading(path) as reader:
+        return reader.header()
+
+
+def fim_of_gguf(file: GgufFile) -> FimTokens | None:
+    """How the model fills the middle: a known format of its vocabulary, or the one that its metadata describes.
+
+    None when it has neither. Raises ModelMissing when the vocabulary can't be read.
+    """
+    tokens = file.tokens()
+    types = file.token_types()
+    # Old files have no types; there every token may be special.
+    marked = [n for n, kind in enumerate(types.tolist()[: len(tokens)]) if kind in SPECIAL_TYPES]
+    named = {name: number for name, keys in _FIM_KEYS.items() if (number := _first(file, keys)) is not None}
+    letters = {tokens[number] for number in (*(marked or range(len(tokens))), *named.values())}
+    known = find_fim_tokens(letters)
+    parts = {name: tokens[number] for name, number in named.items()}
+    if not {"prefix", "suffix", "middle"} <= parts.keys():
+        return known
+    if known and (known.prefix, known.suffix) == (parts["prefix"], parts["suffix"]):
+        return known
+    return FimTokens(
+        parts["prefix"],
+        parts["suffix"],
+        parts["middle"],
+        repository=parts.get("repository", ""),
+        file=parts.get("file", ""),
+        ends=tuple(dict.fromkeys(parts[name] for name in ("pad", "end") if name in parts)),
+    )
+
+
+_FIM_KEYS = {
+    "prefix": ("fim_pre", "prefix"),
+    "suffix": ("fim_suf", "suffix"),
+    "middle": ("fim_mid", "middle"),
+    "repository": ("fim_rep",),
+    "file": ("fim_sep",),
+    "pad": ("fim_pad",),
+    "end": ("eot", "eos"),
+}
+
+
+def _first(file: GgufFile, names: tuple[str, ...]) -> int | None:
+    return next((number for name in names if (number := file.special(name)) is not None), None)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[_Reader]:
+    try:
+        with path.open("rb") as file:
+            yield _Reader(path, file, path.stat().st_size)
+    except OSError as error:
+        raise ModelMissing(f"{path} can't be read: {error.strerror}. Name a GGUF file in `path`.") from error
+    except struct.error as error:  # the file became shorter while it was read
+        raise ModelMissing(f"{path} changed while it was read. Wait until it is whole.") from error
+
+
+class _Reader:
+    """Reads on from where it is, never past the end of the file, never more than the bounds."""
+
+    def __init__(self, path: Path, file: BinaryIO, size_bytes: int) -> None:
+        self._path = path
+        self._file = file
+        self._size_bytes = size_bytes
+        self._end = min(size_bytes, LONGEST_HEADER)
+        self._at = 0
+
+    def header(self) -> GgufFile:
+        if self._size_bytes < 4 or self.bytes(4) != b"GGUF":
+            raise ModelMissing(f"{self._path} is not a GGUF file. Name a file that ends in .gguf and begins with GGUF.")
+        version = self.scalar("I")
+        if version not in _VERSIONS:
+            raise ModelMissing(
+                f"{self._path} is GGUF version {version}; versions 2 and 3 in little-endian order are read. "
+                "Convert the model anew, or fetch a newer file."
+            )
+        n_tensors, n_keys = self.scalar("Q"), self.scalar("Q")
+        if n_keys > MOST_KEYS:
+            raise self._damaged(f"it claims {n_keys} keys")
+        values: dict[str, Value] = {}
+        arrays: dict[str, ArrayPlace] = {}
+        for _ in range(int(n_keys)):
+            key = self.string()
+            kind = self.scalar("I")
+            if kind == _ARRAY:
+                arrays[key] = self.array()
+            elif kind == _STRING:
+                values[key] = self.string()
+            else:
+                values[key] = self.scalar(self._letter(kind))
+        return GgufFile(self._path, self._size_bytes, int(n_tensors), values, arrays)
+
+    def array(self) -> ArrayPlace:
+        """Where the array stands; reads past it."""
+        kind, length = int(self.scalar("I")), int(self.scalar("Q"))
+        if length > LONGEST_ARRAY:
+            raise self._damaged(f"it claims a list of {length} values")
+        place = ArrayPlace(kind, length, self._at)
+        if kind == _STRING:
+            self.strings(length)
+        else:
+            self.bytes(length * struct.calcsize("<" + self._letter(kind)))
+        return place
+
+    def string(self) -> str:
+        return self.strings(1)[0].decode("utf-8", errors="replace")
+
+    def strings(self, count: int) -> list[bytes]:
+        # Written out: a vocabulary and its merges are half a million of them.
+        read, unpack, end, at = self._file.read, _LENGTH.unpack, self._end, self._at
+        found: list[bytes] = []
+        for _ in range(count):
+            at += 8
+            if at > end:
+                raise self._cut_off()
+            (length,) = unpack(read(8))
+            at += length
+            if length > LONGEST_STRING:
+                raise self._damaged(f"it claims a text of {length} bytes")
+            if at > end:
+                raise self._cut_off()
+            found.append(read(length))
+        self._at = at
+        return found
+
+    def scalar(self, letter: str) -> int | float | bool:
+        value: int | float | bool = struct.unpack("<" + letter, self.bytes(struct.calcsize("<" + letter)))[0]
+        return value
+
+    def bytes(self, count: int) -> bytes:
+        if self._at + count > self._end:
+            raise self._cut_off()
+        self._at += count
+        return self._file.read(count)
+
+    def seek(self, offset: int) -> None:
+        self._file.seek(offset)
+        self._at = offset
+
+    def _letter(self, kind: int | float) -> str:
+        letter = _SCALARS.get(int(kind))
+        if letter is None:
+            raise self._damaged(f"it has a value of the unknown type {kind}")
+        return letter
+
+    def _cut_off(self) -> ModelMissing:
+        return self._damaged("it ends in the middle of its header")
+
+    def _damaged(self, why: str) -> ModelMissing:
+        return ModelMissing(f"{self._path} is damaged: {why}. Fetch the file again.")

@@ -1,0 +1,164 @@
+"""A model of our own in one file, and from that file into the folder of models.
+
+Owns the format: a zip archive of plain files, not packed, whose `manifest.json` names every other file with its size
+and SHA-256. The same files give the same bytes, and no archive can be larger inside than outside. What is installed is
+proven first and put in its place whole. Hashes inside an archive find damage, not forgery: for that a person compares
+`file_hash` with what the publisher says. Knows no engine and no training.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import stat
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..protocol import ModelError
+
+MOST_BYTES = 60_000_000
+"""Of a whole archive."""
+
+NEEDED = ("config.json", "tokenizer.json", "card.md", "licences.md", "LICENSE")
+"""What every release has beside one or more ONNX files."""
+
+MANIFEST, FORMAT = "manifest.json", 1
+
+_MOST_FILES = 32
+_MOST_MANIFEST_BYTES = 100_000
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,78}[A-Za-z0-9])?")
+_KINDS = (".onnx", ".json", ".md")  # nothing that a library would run
+_NO_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip archive can say
+_ENCRYPTED = 1
+
+
+class BadRelease(ModelError):
+    """The file is no whole release, or can't be made or kept. Nothing was installed; the next step is named."""
+
+
+def write_release(path: Path, name: str, files: Mapping[str, Path]) -> None:
+    """`path` anew, or not at all: the archive of the model `name`. Raises BadRelease, as `install_release` would."""
+    if missing := [wanted for wanted in NEEDED if wanted not in files]:
+        raise BadRelease(f"A release needs {', '.join(missing)}. Export and check the model first.")
+    contents = {inside: files[inside].read_bytes() for inside in sorted(files)}
+    entries = {inside: {"bytes": len(data), "sha256": _hash(data)} for inside, data in contents.items()}
+    manifest = {"format": FORMAT, "name": name, "files": entries}
+    _read_manifest(json.dumps(manifest).encode())
+    part = path.with_suffix(".part")
+    try:
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
+            for inside, data in ((MANIFEST, json.dumps(manifest, indent=1).encode()), *contents.items()):
+                entry = zipfile.ZipInfo(inside, _NO_TIME)
+                entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o644) << 16  # as on Unix, everywhere
+                archive.writestr(entry, data)
+        if (n_bytes := part.stat().st_size) > MOST_BYTES:
+            raise BadRelease(
+                f"{name} takes {n_bytes / 1e6:.1f} MB, of {MOST_BYTES / 1e6:.0f} at most: a smaller preset?"
+            )
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def install_release(archive: Path, models: Path) -> Path:
+    """The folder below `models` with the model of a release file, instead of one of its name. Raises BadRelease."""
+    try:
+        if archive.stat().st_size > MOST_BYTES:
+            raise BadRelease(f"{archive} is larger than {MOST_BYTES / 1e6:.0f} MB, so it is no release of a model.")
+        contents = _proven(archive)
+    except (OSError, ValueError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile) as error:
+        raise BadRelease(f"{archive} can't be read as a release: {error}. Download it again.") from error
+    name = str(json.loads(contents[MANIFEST])["name"])
+    target = models / name
+    if target.exists() and not (target / MANIFEST).is_file():
+        raise BadRelease(f"{target} is there already and is no release. Move it away, and run the command again.")
+    try:
+        models.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".weft-", dir=models) as space:
+            new, old = Path(space, "new"), Path(space, "old")
+            new.mkdir()
+            for inside, data in contents.items():
+                (new / inside).write_bytes(data)
+            _exchange(new, target, old)
+    except OSError as error:
+        reason = error.strerror or error
+        raise BadRelease(f"{name} could not be kept in {models}: {reason}. Make room, end what uses it.") from error
+    return target
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of the whole file; of an archive, to compare with what its publisher says."""
+    return _hash(path.read_bytes())
+
+
+def _exchange(new: Path, target: Path, old: Path) -> None:
+    """`new` becomes `target`; what was there becomes `old`, or stays when that fails."""
+    if target.exists():
+        os.replace(target, old)
+    try:
+        os.replace(new, target)
+    except OSError:
+        if old.exists():
+            os.replace(old, target)
+        raise
+
+
+def _proven(archive: Path) -> dict[str, bytes]:
+    """Every file of the archive by its name, the manifest first. Nothing is written anywhere."""
+    with zipfile.ZipFile(archive) as entries:
+        listed = entries.infolist()
+        names = [entry.filename for entry in listed]
+        if MANIFEST not in names or entries.getinfo(MANIFEST).file_size > _MOST_MANIFEST_BYTES:
+            raise BadRelease(f"{archive} holds no {MANIFEST}, so it is no release of a model of Weft's.")
+        _check_entries(archive, listed)
+        contents = {MANIFEST: entries.read(MANIFEST)}
+        files = _read_manifest(contents[MANIFEST])["files"]
+        if sorted(names) != sorted([MANIFEST, *files]):
+            odd = min({MANIFEST, *files} ^ set(names), default="a file twice")
+            raise BadRelease(f"{archive} does not hold what its manifest says ({odd}). Download it again.")
+        for inside, known in files.items():
+            contents[inside] = entries.read(inside)
+            if (len(contents[inside]), _hash(contents[inside])) != (known["bytes"], known["sha256"]):
+                raise BadRelease(f"{inside} in {archive} was changed: its hash is wrong. Download the release again.")
+    return contents
+
+
+def _check_entries(archive: Path, entries: list[zipfile.ZipInfo]) -> None:
+    """Before a byte is read: few plain files, not packed, so that together they are no more than the archive."""
+    for entry in entries:
+        is_plain = stat.S_IFMT(entry.external_attr >> 16) in (0, stat.S_IFREG) and not entry.is_dir()
+        is_packed = entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & _ENCRYPTED
+        if is_packed or not is_plain:
+            raise BadRelease(f"{entry.filename} in {archive} is packed or no plain file. Use the archive as published.")
+    if len(entries) > _MOST_FILES or sum(entry.file_size for entry in entries) > archive.stat().st_size:
+        raise BadRelease(f"{archive} says that it holds more than it can. Download it again.")
+
+
+def _read_manifest(text: bytes) -> dict[str, Any]:
+    """The manifest, when all that it names may stand in a folder of models. Raises BadRelease."""
+    try:
+        manifest = json.loads(text)
+        version, name, files = manifest["format"], manifest["name"], manifest["files"]
+        whole = all(isinstance(each["bytes"], int) and isinstance(each["sha256"], str) for each in files.values())
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise BadRelease(f"The manifest can't be read ({error!r}). Download the release again.") from error
+    if version != FORMAT:
+        raise BadRelease(f"The release has format {version}; this Weft reads {FORMAT}. Upgrade Weft.")
+    # Names without folders: nothing can be written outside.
+    odd = [each for each in (name, *files) if not (isinstance(each, str) and _NAME.fullmatch(each))]
+    odd += [each for each in files if each != "LICENSE" and not each.endswith(_KINDS)]
+    if odd or MANIFEST in files or not whole:
+        raise BadRelease(f"The manifest names {odd[0] if odd else MANIFEST!r}, which no release may hold.")
+    missing = [wanted for wanted in NEEDED if wanted not in files]
+    if missing or not any(each.endswith(".onnx") for each in files):
+        raise BadRelease(f"The release has no {missing[0] if missing else 'ONNX file'}. Get a whole one.")
+    return dict(manifest)
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

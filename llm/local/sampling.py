@@ -1,0 +1,79 @@
+"""Which token comes next, when it is not simply the most likely one: temperature, nucleus, repetition penalty.
+
+Owns the draw from one row of logits. Knows no engine and no text. Greedy answers never come here: an engine finds the
+best token by itself, and several of them at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..protocol import ChatRequest
+from .engines import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How to draw; the fields of `ChatRequest` with these names."""
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    repetition_penalty: float = 1.0
+
+    @staticmethod
+    def of(request: ChatRequest) -> Sampling | None:
+        """None where the most likely token is wanted."""
+        if request.temperature <= 0 and request.repetition_penalty == 1:
+            return None
+        return Sampling(max(0.0, request.temperature), request.top_p, request.repetition_penalty)
+
+
+def draw(
+    logits: FloatArray, seen: Iterable[int], sampling: Sampling, generator: np.random.Generator
+) -> tuple[int, float]:
+    """A token drawn from logits (n_vocabulary,), and its probability in the distribution that it was drawn from.
+
+    `seen` are the tokens so far, those of the prompt among them: their logits shrink by the penalty (Keskar et al.
+    2019, section 4.1). With temperature 0 the most likely token is taken after that.
+    """
+    scores = _penalised(np.asarray(logits, np.float64), seen, sampling.repetition_penalty)
+    if sampling.temperature == 0:
+        token = int(scores.argmax())
+        return token, float(_probabilities(scores)[token])
+    with np.errstate(over="ignore"):  # next to no temperature leaves the best alone
+        scores = (scores - scores.max()) / sampling.temperature
+    probabilities = _nucleus(_probabilities(scores), sampling.top_p)
+    token = int(generator.choice(len(probabilities), p=probabilities))
+    return token, float(probabilities[token])
+
+
+def _penalised(scores: NDArray[np.float64], seen: Iterable[int], penalty: float) -> NDArray[np.float64]:
+    if penalty == 1 or penalty <= 0:
+        return scores
+    scores = scores.copy()
+    tokens = np.unique(np.fromiter(seen, np.int64))
+    had = scores[tokens]
+    scores[tokens] = np.where(had > 0, had / penalty, had * penalty)
+    return scores
+
+
+def _probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    shares = np.exp(scores - scores.max())
+    result: NDArray[np.float64] = shares / shares.sum()
+    return result
+
+
+def _nucleus(probabilities: NDArray[np.float64], top_p: float) -> NDArray[np.float64]:
+    """Those of the likeliest tokens that together have `top_p`, at least one; the others 0 (Holtzman et al. 2020)."""
+    if top_p >= 1:
+        return probabilities
+    order = np.argsort(-probabilities, kind="stable")
+    before = np.cumsum(probabilities[order]) - probabilities[order]
+    kept = order[: max(1, int((before < top_p).sum()))]
+    result = np.zeros_like(probabilities)
+    result[kept] = probabilities[kept] / probabilities[kept].sum()
+    return result

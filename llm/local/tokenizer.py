@@ -1,0 +1,291 @@
+"""Text into a model's tokens and back, byte by byte.
+
+Owns the protocol and its implementation over `tokenizer.json`. A token is bytes, not text: half a character is half
+a character, and what is written so far never changes when more comes.
+Knows no model, no prompt and no network.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..protocol import ModelMissing
+
+
+class CodeTokenizer(Protocol):
+    """What the decode loop and the prompts need of a tokenizer. Safe from several threads."""
+
+    @property
+    def n_vocabulary(self) -> int: ...
+
+    @property
+    def start(self) -> int | None:
+        """The token that every prompt begins with; None when the model wants none."""
+        ...
+
+    @property
+    def ends(self) -> frozenset[int]:
+        """Tokens after which nothing follows, as the model's own files say."""
+        ...
+
+    @property
+    def special_tokens(self) -> frozenset[str]:
+        """Letters of every special or added token: what `find_fim_tokens` looks at."""
+        ...
+
+    def special(self, text: str) -> int | None:
+        """The number of a special token; None when there is none of these letters."""
+        ...
+
+    def encode(self, text: str) -> list[int]:
+        """Tokens of plain text: letters of a special token in it are letters, and no start token is added."""
+        ...
+
+    def bytes_of(self, token: int) -> bytes:
+        """What the token writes; nothing for a special one."""
+        ...
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of these tokens, as the middle of a text: no space of a first token is dropped."""
+        ...
+
+
+class HfTokenizer:
+    """A `CodeTokenizer` over `tokenizer.json` and the small files beside it, read with the `tokenizers` library.
+
+    Text is encoded as it stands: a space that a tokenizer would put before the first word is left out, since parts
+    of a prompt are joined. Added tokens that look like markup (`<|fim_prefix|>`) are special whether the file says so
+    or not; others, such as runs of spaces, are text.
+    """
+
+    def __init__(self, description: dict[str, Any], *, start: str | bool = True, ends: Iterable[int | str] = ()):
+        """Over the parsed `tokenizer.json`.
+
+        `start` is the letters of the start token, False for none; True asks the file's own post-processor.
+        `ends` are numbers or letters. Raises ModelMissing when `tokenizers` is not installed, ValueError when the
+        description is none of a tokenizer.
+        """
+        added = [entry for entry in description.get("added_tokens") or () if isinstance(entry, dict)]
+        for entry in added:
+            entry["special"] = bool(entry.get("special")) or _is_markup(entry["content"])
+        self._special: dict[str, int] = {entry["content"]: entry["id"] for entry in added if entry["special"]}
+        self._added_text: dict[int, str] = {entry["id"]: entry["content"] for entry in added if not entry["special"]}
+        self._listed = frozenset(self._special) | frozenset(self._added_text.values())
+        self._silent = frozenset(self._special.values())
+        self._byte_level = _uses(description, "ByteLevel")
+        self._space = _space_letter(description)
+        self._tokenizer = _load(_without_first_space(description))
+        self._tokenizer.encode_special_tokens = True
+        self._n_vocabulary = 1 + max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
+        self._start = self.special(start) if isinstance(start, str) else self._own_start() if start else None
+        numbers = (self.special(end) if isinstance(end, str) else end for end in ends)
+        self._ends = frozenset(end for end in numbers if end is not None)
+
+    @classmethod
+    def open(cls, directory: str | Path) -> HfTokenizer:
+        """The tokenizer in a model directory. One without `tokenizer.json` is converted by transformers if it can.
+
+        Raises ModelMissing, naming the directory and the next step.
+        """
+        path = Path(directory).expanduser()
+        file = path / "tokenizer.json"
+        start, ends = _start_and_ends(path)
+        try:
+            text = file.read_text("utf-8") if file.is_file() else _converted(path)
+            return cls(json.loads(text), start=start, ends=ends)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ModelMissing(f"{file} can't be read as a tokenizer: {error}. Download the model again.") from error
+
+    @property
+    def n_vocabulary(self) -> int:
+        return self._n_vocabulary
+
+    @property
+    def start(self) -> int | None:
+        return self._start
+
+    @property
+    def ends(self) -> frozenset[int]:
+        return self._ends
+
+    @property
+    def special_tokens(self) -> frozenset[str]:
+        return self._listed
+
+    def special(self, text: str) -> int | None:
+        return self._special.get(text)
+
+    def encode(self, text: str) -> list[int]:
+        # Lone surrogates, which editors can send, have no bytes to encode.
+        plain = text.encode("utf-8", "replace").decode("utf-8")
+        return list(self._tokenizer.encode(plain, add_special_tokens=False).ids)
+
+    def encode_markup(self, text: str) -> list[int]:
+        """Tokens of text that a chat template wrote: letters of a special token in it are the token."""
+        if not self._special:
+            return self.encode(text)
+        longest_first = sorted(self._special, key=len, reverse=True)
+        parts = re.split("(" + "|".join(map(re.escape, longest_first)) + ")", text)
+        return [
+            token
+            for part in parts
+            if part
+            for token in ([self._special[part]] if part in self._special else self.encode(part))
+        ]
+
+    def bytes_of(self, token: int) -> bytes:
+        if token in self._silent:
+            return b""
+        if token in self._added_text:
+            text = self._added_text[token]
+            return (text.replace(self._space, " ") if self._space else text).encode()
+        letters: str | None = self._tokenizer.id_to_token(token) if 0 <= token < self._n_vocabulary else None
+        if letters is None:
+            return b""
+        if self._byte_level:
+            # A letter outside the alphabet stands for itself, as in the library's own decoder.
+            return b"".join(_BYTE_OF.get(letter) or letter.encode() for letter in letters)
+        if self._space:
+            number = _BYTE_LETTERS.fullmatch(letters)
+            return bytes([int(number[1], 16)]) if number else letters.replace(self._space, " ").encode()
+        return self._decoded_after_another(token)
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        return b"".join(map(self.bytes_of, tokens)).decode("utf-8", "replace")
+
+    def _own_start(self) -> int | None:
+        """What the post-processor puts before a text."""
+        plain = self._tokenizer.encode("a", add_special_tokens=False).ids
+        whole = self._tokenizer.encode("a", add_special_tokens=True).ids
+        first = whole[0] if whole and whole[:1] != plain[:1] else None
+        return first if first in self._silent else None
+
+    def _decoded_after_another(self, token: int) -> bytes:
+        """The bytes of a token of an unknown kind: what it adds to a text, since it may write less at the start."""
+        before = self._tokenizer.encode(":", add_special_tokens=False).ids
+        text, both = (self._tokenizer.decode(ids, skip_special_tokens=False) for ids in (before, [*before, token]))
+        return str(both).removeprefix(str(text)).encode()
+
+
+# `<|fim_prefix|>`, `<｜fim▁hole｜>`, `<[fim-prefix]>`, `<repo_name>`, `▁<PRE>`, `[PREFIX]`; not `<div>`.
+_MARKUP = re.compile(r"▁?<(?:[|｜]\w[^<>\s]*[|｜]|\[?\w+[-_▁]\w[^<>\s]*|[A-Z]{3})>|\[[A-Z_]{3,}\]")
+_BYTE_LETTERS = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+_SPACE_LETTER = "\u2581"
+
+
+def _byte_alphabet() -> Iterator[tuple[str, bytes]]:
+    """The letter of each byte in byte-level BPE: printable ones are themselves, the others follow after 255."""
+    moved = 256
+    for byte in range(256):
+        printable = 33 <= byte <= 126 or 161 <= byte <= 172 or byte >= 174
+        yield chr(byte if printable else moved), bytes([byte])
+        moved += not printable
+
+
+_BYTE_OF = dict(_byte_alphabet())
+
+
+def _is_markup(letters: str) -> bool:
+    return _MARKUP.fullmatch(letters) is not None
+
+
+def _parts(description: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every normalizer, pre-tokenizer and decoder, those in sequences too."""
+    waiting = [description.get(role) for role in ("normalizer", "pre_tokenizer", "decoder")]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            yield part
+            for name in ("normalizers", "pretokenizers", "decoders"):
+                waiting += part.get(name) or ()
+
+
+def _uses(description: dict[str, Any], kind: str) -> bool:
+    return any(part.get("type") == kind for part in _parts(description))
+
+
+def _space_letter(description: dict[str, Any]) -> str:
+    """What a space is written as in the vocabulary of a SentencePiece-like tokenizer; empty for other kinds."""
+    for part in _parts(description):
+        if part.get("type") == "Metaspace":
+            return str(part.get("replacement", _SPACE_LETTER))
+        if part.get("type") == "Replace" and part.get("content") == " ":
+            return str(part["pattern"]["String"])
+    return _SPACE_LETTER if _uses(description, "ByteFallback") else ""
+
+
+def _without_first_space(description: dict[str, Any]) -> dict[str, Any]:
+    """The same tokenizer, which neither cuts nor pads nor puts a space before the text."""
+    for part in _parts(description):
+        if part.get("type") == "Metaspace":
+            part["prepend_scheme"] = "never"
+            part.pop("add_prefix_space", None)
+        elif part.get("type") == "ByteLevel":
+            part["add_prefix_space"] = False
+        elif part.get("type") == "Prepend":
+            part["prepend"] = ""
+    return {**description, "truncation": None, "padding": None}
+
+
+def _load(description: dict[str, Any]) -> Any:
+    try:
+        tokenizers = import_module("tokenizers")
+    except ImportError as error:
+        raise ModelMissing("tokenizers is not installed. Run: pip install 'weft[local]'") from error
+    try:
+        return tokenizers.Tokenizer.from_str(json.dumps(description))
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # the library raises bare exceptions, and on some broken files it panics
+        raise ValueError(str(error)) from error
+
+
+def _start_and_ends(directory: Path) -> tuple[str | bool, list[int | str]]:
+    """What the files beside `tokenizer.json` say, as `HfTokenizer` takes it."""
+    settings = _json(directory / "tokenizer_config.json")
+    names = {**_json(directory / "special_tokens_map.json"), **settings}
+    adds_start = settings.get("add_bos_token")
+    start = True if adds_start is None else bool(adds_start) and (_letters(names.get("bos_token")) or True)
+    ends: list[int | str] = []
+    for value in (_json(directory / name).get("eos_token_id") for name in ("generation_config.json", "config.json")):
+        ends += [end for end in (value if isinstance(value, list) else [value]) if isinstance(end, int)]
+    letters = _letters(names.get("eos_token"))
+    return start, [*ends, letters] if letters else ends
+
+
+def _letters(token: Any) -> str:
+    """A token is written as its letters or as an object with them."""
+    value = token.get("content") if isinstance(token, dict) else token
+    return value if isinstance(value, str) else ""
+
+
+def _json(file: Path) -> dict[str, Any]:
+    """The object in a file; nothing when there is none, or it says nothing that can be read."""
+    try:
+        value = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _converted(directory: Path) -> str:
+    """A `tokenizer.json` made of older files, as text."""
+    reason = "transformers is not installed"
+    try:
+        loader = import_module("transformers").AutoTokenizer
+        tokenizer = loader.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+        if getattr(tokenizer, "is_fast", False):
+            return str(tokenizer.backend_tokenizer.to_str())
+        reason = "its older tokenizer files can't be converted"
+    except ImportError as error:
+        reason = f"converting its older files needs {error.name or error}"
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
+        reason = f"its older files can't be converted: {str(error).strip().partition(chr(10))[0]}"
+    raise ModelMissing(
+        f"{directory} has no tokenizer.json, and {reason}. Download a version of the model with tokenizer.json."
+    )

@@ -1,0 +1,291 @@
+"""A model directory of transformers as a model in this process: PyTorch, the directory's tokenizer, one LocalModel.
+
+Owns which directory a name means, what is read of it and what is refused, and on which device in which precision the
+weights are kept. Knows no decoding: that is `local_model`, and `engines/torch_engine` computes. Nothing of a model is
+ever executed: weights come from safetensors only, and no code that lies beside them is run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..library.fetch import fetch_model
+from ..prompting.chat_template import read_conversations, template_in
+from ..prompting.formats import PROBE, FimChoice
+from ..protocol import ModelError, ModelMissing
+from .engines import OutOfMemory
+from .model import LocalModel, LocalSettings
+from .prefix_cache import files_hash
+from .tokenizer import HfTokenizer
+
+CHECKED_TOKENS = 24
+"""Read by both forms of a model before the lean one is taken."""
+
+NO_INT8 = "weights are as stored: there is no int8"
+"""For `ModelInfo.notes`."""
+
+
+def open_transformers(
+    path_or_name: str | Path,
+    *,
+    settings: LocalSettings,
+    fim: FimChoice = PROBE,
+    device: str = "auto",
+    quantise: str = "auto",
+    threads: int = 0,
+    download: bool = False,
+) -> LocalModel:
+    """The model in a directory, or of this name in the hub's cache; fetched from the hub only with `download`.
+
+    `device` auto takes CUDA, then MPS, then the CPU. `quantise` is "int8" for products with 8 bits on a CPU, else
+    weights stay as they are stored, as far as the device computes with that. `threads` 0 takes what is fastest in a
+    short measurement; every call sets the number for all of torch in this process.
+
+    Raises ModelMissing, and ModelError when there is no memory for the weights.
+    """
+    directory, name = find_directory(path_or_name, download=download)
+    _check_files(directory, name)
+    torch, transformers = _libraries()
+    from .engines.torch_engine import TorchEngine
+
+    tokenizer = HfTokenizer.open(directory)
+    fim_tokens = fim.tokens_in(tokenizer.special_tokens)
+    place = _device(torch, device)
+    with _explained(directory, name):
+        decoder, notes = _open_decoder(torch, transformers, directory, place, quantise == "int8")
+    chat_tokens, chat_notes = read_conversations(tokenizer=tokenizer, **template_in(directory))
+    return LocalModel(
+        TorchEngine(decoder, place, threads),
+        tokenizer,
+        name=name,
+        backend="transformers",
+        fim=fim_tokens,
+        settings=settings,
+        chat_tokens=chat_tokens,
+        notes=(*notes, *chat_notes),
+        # Products with 8 bits make other keys and values of the same weights.
+        weights=lambda: (
+            files_hash([directory / "config.json", *directory.glob("*.safetensors")])
+            + (" int8" if quantise == "int8" else "")
+        ),
+    )
+
+
+def load_pretrained(directory: Path, name: str, *, device: str = "auto") -> Any:
+    """The model in a directory as transformers has it, on the device, in a precision that this is fast with.
+
+    Weights that are not the model's own are passed over. Raises ModelMissing, and ModelError when there is no memory
+    for the weights.
+    """
+    _check_files(directory, name)
+    torch, transformers = _libraries()
+    with _explained(directory, name), _without_warnings():
+        return _load(torch, transformers, directory, _device(torch, device))
+
+
+def find_directory(path_or_name: str | Path, *, download: bool = False) -> tuple[Path, str]:
+    """The directory of a model, and its name for a user. Raises ModelMissing, and FetchFailed with `download`."""
+    text = str(path_or_name)
+    path = Path(text).expanduser()
+    if path.is_dir():
+        return path, path.resolve().name
+    if not _HUB_NAME.fullmatch(text):
+        raise ModelMissing(f"{path} is not there. Set `path` to a model directory, or to the name of a model on a hub.")
+    if cached := _cached(text):
+        return cached, text
+    if download:
+        return fetch_model(text), text
+    raise ModelMissing(
+        f"{text} is no directory, and not in the hub's cache on this machine. Run: weft models get {text}"
+    )
+
+
+def _libraries() -> tuple[Any, Any]:
+    try:
+        return import_module("torch"), import_module("transformers")
+    except ImportError as error:
+        raise ModelMissing(f"{error.name} is not installed. Run: pip install 'weft[local]'") from error
+
+
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+
+_HALVES = ("float16", "bfloat16")
+
+
+def _cached(name: str) -> Path | None:
+    """The snapshot of a model that transformers or `weft models get` fetched. No network."""
+    try:
+        cache = import_module("huggingface_hub.constants").HF_HUB_CACHE
+        config = import_module("huggingface_hub").try_to_load_from_cache(name, "config.json", cache_dir=cache)
+    except (ImportError, ValueError):  # not installed; or no name that a hub would take
+        return None
+    return Path(config).parent if isinstance(config, str) else None
+
+
+def _check_files(directory: Path, name: str) -> None:
+    if not (directory / "config.json").is_file():
+        raise ModelMissing(f"{directory} holds no model (no config.json). Set `path` to a downloaded model directory.")
+    index = directory / "model.safetensors.index.json"
+    try:
+        wanted = set(json.loads(index.read_text("utf-8"))["weight_map"].values()) if index.is_file() else set()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelMissing(f"{index} can't be read: {error!r}. Download the model again.") from error
+    if missing := sorted(file for file in wanted if not (directory / file).is_file()):
+        raise ModelMissing(f"{directory} lacks {missing[0]}. Download the model again; what is there is kept.")
+    if wanted or any(directory.glob("*.safetensors")):
+        return
+    if pickled := sorted(file.name for file in (*directory.glob("*.bin"), *directory.glob("*.pt"))):
+        raise ModelMissing(
+            f"{name} has its weights in {pickled[0]}, a pickle, which may run code when it is read. "
+            "Take a version of the model with safetensors."
+        )
+    raise ModelMissing(f"{directory} holds no weights (no .safetensors file). Download the model again.")
+
+
+def _device(torch: Any, wanted: str) -> Any:
+    """Raises ModelMissing when torch has no such device here."""
+    has_cuda, has_mps = torch.cuda.is_available(), torch.backends.mps.is_available()
+    if wanted == "auto":
+        return torch.device("cuda" if has_cuda else "mps" if has_mps else "cpu")
+    try:
+        device = torch.device(wanted)
+    except RuntimeError as error:
+        raise ModelMissing(f'`device` can\'t be {wanted!r}. Known are "auto", "cpu", "cuda" and "mps".') from error
+    if not {"cpu": True, "cuda": has_cuda, "mps": has_mps}.get(device.type, False):
+        raise ModelMissing(f'torch finds no {device.type} here. Set device = "auto", or install a torch that has it.')
+    return device
+
+
+def _precision(torch: Any, device: Any, stored: str) -> Any:
+    """The type of number to compute with: what is stored, or the next one that this device is fast with."""
+    if stored not in _HALVES:
+        return torch.float32
+    if device.type == "cpu":
+        return torch.bfloat16 if _computes_bfloat16(torch) else torch.float32
+    if device.type == "cuda" and stored == "bfloat16" and torch.cuda.is_bf16_supported():
+        return torch.bfloat16
+    return torch.float16
+
+
+def _computes_bfloat16(torch: Any) -> bool:
+    """Whether the processor multiplies it by itself; without that it is slower than float32."""
+    try:
+        found = torch.cpu.get_capabilities()
+    except AttributeError:  # older versions of torch
+        return False
+    return any(found.get(name, False) for name in ("amx_bf16", "avx512_bf16", "bf16"))
+
+
+def _open_decoder(
+    torch: Any, transformers: Any, directory: Path, device: Any, int8: bool
+) -> tuple[Any, tuple[str, ...]]:
+    """The fastest form of the model that says the same as transformers' own, and notes for the user."""
+    from .engines.lean_llama import agrees, lean_llama
+    from .engines.torch_engine import HfDecoder
+
+    model = _load(torch, transformers, directory, device)
+    try:
+        plain = HfDecoder(model)
+    except (ValueError, AttributeError, TypeError) as error:
+        raise ModelMissing(f"{directory} can't be continued token by token: {error}. Choose another model.") from error
+    with torch.inference_mode():
+        tokens = torch.arange(CHECKED_TOKENS, device=device) % plain.n_vocabulary
+        lean = lean_llama(model, plain.context_tokens)
+        if lean is None or not agrees(lean, plain, tokens):
+            return plain, (f"{NO_INT8} for this architecture",) if int8 else ()
+        del model, plain  # their weights are the lean one's now
+        if int8 and device.type != "cpu":
+            return lean, (f"{NO_INT8} on {device.type}",)
+        return (lean.int8() if int8 else lean), ()
+
+
+def _load(torch: Any, transformers: Any, directory: Path, device: Any) -> Any:
+    """Transformers' own model on the device. Raises ModelMissing when its files are not all of one model."""
+    config = json.loads((directory / "config.json").read_text("utf-8"))
+    stored = config.get("dtype") or config.get("torch_dtype")
+    precision = _precision(torch, device, stored)
+    is_quantised = "quantization_config" in config
+    if device.type == "cpu":
+        widened = precision.itemsize / 2 if stored in _HALVES and not is_quantised else 1
+        _check_memory(_weight_bytes(directory) * widened)
+    with without_progress_bars():
+        model, report = transformers.AutoModelForCausalLM.from_pretrained(
+            directory,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+            dtype="auto" if is_quantised else precision,
+            output_loading_info=True,
+        )
+    if lacking := sorted(report["missing_keys"]):
+        raise ModelMissing(f"{directory} lacks the weight {lacking[0]}. Download the model again.")
+    return model.to(device).eval()
+
+
+def _weight_bytes(directory: Path) -> int:
+    return sum(file.stat().st_size for file in directory.glob("*.safetensors"))
+
+
+def _check_memory(n_bytes: float) -> None:
+    """Raises OutOfMemory where the system says that there is less: asked for too much, it would end a process."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:  # not Linux
+        return
+    free = next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
+    if free is not None and n_bytes > free:
+        raise OutOfMemory(f"{n_bytes / 1e9:.1f} GB are needed, {free / 1e9:.1f} GB are free")
+
+
+@contextmanager
+def without_progress_bars() -> Iterator[None]:
+    """While transformers loads: standard error is a log, and nobody asked for a bar in the middle of an answer."""
+    logging: Any = import_module("transformers.utils.logging")  # without types
+    was_shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if was_shown:
+            logging.enable_progress_bar()
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """While transformers loads a file that holds more than the model: it would list all that it passes over."""
+    logging: Any = import_module("transformers.utils.logging")
+    shown = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(shown)
+
+
+@contextmanager
+def _explained(directory: Path, name: str) -> Iterator[None]:
+    """Turns whatever a library says of a stranger's files into a ModelError with the next step."""
+    from .engines.torch_engine import mapped_memory_errors
+
+    try:
+        with mapped_memory_errors():
+            yield
+    except (OutOfMemory, MemoryError) as error:
+        raise ModelError(
+            f"There is no memory for the weights of {name}, {_weight_bytes(directory) / 1e9:.1f} GB in files: {error}. "
+            "Close other programs, or choose a smaller or a quantised model."
+        ) from error
+    except ModelError:
+        raise
+    except Exception as error:  # each library behind transformers has errors of its own
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        if "trust_remote_code" in str(error):
+            reason = "it needs code of its own to be run, which Weft does not"
+            raise ModelMissing(f"{name} can't be opened: {reason}. Choose a model that transformers knows.") from error
+        raise ModelMissing(f"{directory} can't be read as a causal model: {reason}. Download it again.") from error

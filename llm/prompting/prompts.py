@@ -1,0 +1,194 @@
+"""Requests into prompts: what a model without fill-in-the-middle reads, and what one with it reads.
+
+Owns the split of a token budget and the order of blocks; what a format is made of is in `formats`. Pure functions of
+their arguments. Knows no tokenizer but a counting function, no server and no retrieval.
+
+**What stays the same between two keystrokes.** A model that has read a prompt reads the next one for free as far
+as both begin alike. So everything that a keystroke does not change comes first: blocks, then the code before the
+cursor. Blocks that the previous prompt began with keep their places as long as they are still wanted; new ones come
+after them, the best next to the code. The code before the cursor is cut at every sixteenth line of the file, so that
+the cut moves once in sixteen lines and not with every line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from ...languages import language_named
+from ..protocol import CompletionRequest, PromptFragment
+from ..text import plain_line_breaks
+from .formats import FimTokens
+
+MAX_BLOCKS = 10  # as RepoCoder
+BLOCK_SHARE = 0.5  # of the prompt, at most
+SUFFIX_SHARE = 0.25  # of what the blocks leave, at most
+CUT_STEP_LINES = 16
+
+CountTokens = Callable[[str], int]
+"""Tokens of one text. Prompts are counted in parts, lines mostly, whose counts can be remembered. Joined, parts were
+never more tokens than alone: in 40,000 pieces of code and noise, with SentencePiece and with BPE of four patterns."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPart:
+    """Text, or one special token that only its number may stand for, never its letters in somebody's code."""
+
+    text: str
+    special: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model reads, and the fragments it shows, in the order of the prompt."""
+
+    parts: tuple[PromptPart, ...]
+    fragments: tuple[PromptFragment, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The parts joined, for servers that take one text."""
+        return "".join(part.text for part in self.parts)
+
+
+def build_prompt(
+    request: CompletionRequest,
+    fim: FimTokens | None,
+    count_tokens: CountTokens,
+    context_tokens: int,
+    previous: Sequence[PromptFragment] = (),
+) -> Prompt:
+    """The prompt for one request, so that it and `request.max_new_tokens` fit into `context_tokens`.
+
+    With `fim` None the suffix is left out and fragments are comments (RepoCoder, papers' spec 1.7 and 2.3). With
+    repository-level tokens fragments are files of their own; with others they are comments at the start of the
+    prefix. `previous` are the fragments of the last prompt, in its order.
+    """
+    budget = max(0, context_tokens - request.max_new_tokens - _frame_tokens(request, fim, count_tokens))
+    as_files = fim is not None and fim.repository_level
+    write_block = file_block if as_files else comment_block
+    blocks = choose_blocks(
+        request.fragments,
+        lambda fragment: count_tokens(write_block(fragment, request.language)),
+        int(budget * BLOCK_SHARE),
+    )
+    blocks = stable_order(blocks, previous)
+    texts = [write_block(fragment, request.language) for fragment in blocks]
+    left = budget - sum(map(count_tokens, texts))
+    suffix = fit_suffix(plain_line_breaks(request.suffix), count_tokens, int(left * SUFFIX_SHARE)) if fim else ""
+    prefix = fit_prefix(plain_line_breaks(request.prefix), count_tokens, left - count_tokens(suffix))
+    if fim is None:
+        return Prompt((PromptPart(comment_header(texts, request.language) + prefix),), blocks)
+    if not as_files:
+        return Prompt(_fim_parts(fim, comment_header(texts, request.language) + prefix, suffix), blocks)
+    files = [part for text in texts for part in (PromptPart(fim.file, special=True), PromptPart(text))]
+    path = f"{request.path}\n"
+    if fim.path_in_prefix:
+        code = _fim_parts(fim, path + prefix, suffix)
+    else:
+        code = (PromptPart(path), *_fim_parts(fim, prefix, suffix))
+    return Prompt((*_repository(request, fim), *files, PromptPart(fim.file, special=True), *code), blocks)
+
+
+def choose_blocks(
+    fragments: Iterable[PromptFragment], cost: Callable[[PromptFragment], int], budget: int
+) -> tuple[PromptFragment, ...]:
+    """The best fragments that fit, best first: one that is too long is skipped, and the next one tried."""
+    chosen: list[PromptFragment] = []
+    for fragment in fragments:
+        if len(chosen) == MAX_BLOCKS:
+            break
+        tokens = cost(fragment)
+        if tokens <= budget:
+            chosen.append(fragment)
+            budget -= tokens
+    return tuple(chosen)
+
+
+def stable_order(chosen: Sequence[PromptFragment], previous: Sequence[PromptFragment]) -> tuple[PromptFragment, ...]:
+    """`chosen` (best first) in prompt order: what the previous prompt began with, then the others, best last."""
+    wanted = {(fragment.paths[:1], fragment.text): fragment for fragment in chosen}
+    kept_keys = list(takewhile(wanted.__contains__, ((old.paths[:1], old.text) for old in previous)))
+    kept = [wanted.pop(key) for key in kept_keys]
+    return (*kept, *reversed(wanted.values()))
+
+
+def comment_header(blocks: Sequence[str], language: str) -> str:
+    """The blocks under their heading, with the line that parts them from the code; empty without blocks."""
+    return _heading(language) + "".join(blocks) + "\n" if blocks else ""
+
+
+def comment_block(fragment: PromptFragment, language: str) -> str:
+    """One fragment as RepoCoder's block of comment lines, all its paths listed."""
+    lines = plain_line_breaks(fragment.text).removesuffix("\n").split("\n")
+    where = "the below code fragment can be found in:"
+    return _comment(language, where, *fragment.paths, _RULE, *lines, _RULE)
+
+
+def file_block(fragment: PromptFragment, language: str) -> str:
+    """One fragment as a file of its own, under its first path."""
+    return f"{fragment.paths[0]}\n{plain_line_breaks(fragment.text).removesuffix(chr(10))}\n"
+
+
+def fit_prefix(prefix: str, count_tokens: CountTokens, budget: int) -> str:
+    """The end of `prefix` that fits, in whole lines from a sixteenth line on; of a line that is too long its end."""
+    lines = prefix.split("\n")
+    first, left = len(lines), budget
+    while first and (left := left - count_tokens(lines[first - 1] + "\n")) >= 0:
+        first -= 1
+    if first == len(lines):
+        end = lines[-1][-budget * _LONGEST_TOKEN :] if budget else ""
+        while count_tokens(end) > budget:
+            end = end[(len(end) + 1) // 2 :]
+        return end
+    step = -(-first // CUT_STEP_LINES) * CUT_STEP_LINES
+    leaves_half = 2 * (len(lines) - step) >= len(lines) - first
+    return "\n".join(lines[step if leaves_half else first :])
+
+
+def fit_suffix(suffix: str, count_tokens: CountTokens, budget: int) -> str:
+    """The beginning of `suffix` that fits, in whole lines."""
+    kept: list[str] = []
+    for line in suffix.split("\n"):
+        budget -= count_tokens(line + "\n")
+        if budget < 0:
+            break
+        kept.append(line)
+    return "\n".join(kept)
+
+
+_RULE = "-" * 50
+_LONGEST_TOKEN = 16  # characters a token, more than any code has on average
+
+
+def _heading(language: str) -> str:
+    return _comment(language, "Here are some relevant code fragments from other files of the repo:", _RULE)
+
+
+def _comment(language: str, *lines: str) -> str:
+    opening, closing = language_named(language).comment
+    return "".join(f"{opening}{line}{closing}\n" for line in lines)
+
+
+def _repository(request: CompletionRequest, fim: FimTokens) -> tuple[PromptPart, ...]:
+    if not (fim.repository and request.repository):
+        return ()
+    return PromptPart(fim.repository, special=True), PromptPart(request.repository + fim.after_repository)
+
+
+def _fim_parts(fim: FimTokens, prefix: str, suffix: str) -> tuple[PromptPart, ...]:
+    before = (PromptPart(fim.prefix, special=True), PromptPart(fim.opening + prefix if prefix else ""))
+    behind = (PromptPart(fim.suffix, special=True), PromptPart(suffix))
+    middle = (PromptPart(fim.middle, special=True),) if fim.middle else ()
+    return (*behind, *before, *middle) if fim.suffix_first else (*before, *behind, *middle)
+
+
+def _frame_tokens(request: CompletionRequest, fim: FimTokens | None, count_tokens: CountTokens) -> int:
+    """Tokens that every prompt of this request needs, whatever it shows; rounded up."""
+    # Each text alone: joined they can only be fewer tokens.
+    texts = [_heading(request.language), "\n"]
+    if fim is None:
+        return sum(map(count_tokens, texts))
+    texts += [f"{request.repository}\n", f"{request.path}\n", fim.opening]
+    return sum(map(count_tokens, texts)) + len(fim.all) + MAX_BLOCKS

@@ -1,0 +1,12 @@
+"""Line breaks as prompts and models write them."""
+
+from __future__ import annotations
+
+import re
+
+_CARRIAGE_RETURN = re.compile(r"\r\n?")
+
+
+def plain_line_breaks(text: str) -> str:
+    """`text` with every "\\r\\n" and "\\r" as "\\n"."""
+    return _CARRIAGE_RETURN.sub("\n", text) if "\r" in text else text

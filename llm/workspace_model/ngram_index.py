@@ -1,0 +1,293 @@
+"""Where in a repository did these tokens stand before, and what came next?
+
+Owns the vocabulary, and segments: documents laid end to end with every position sorted twice, by the tokens before
+it and by their kinds, so that `self.left = left` finds `self.right = right`. Knows no request and no probability.
+Three int32 values a token are all that is kept.
+
+A segment never changes. Documents lie in path order, so near positions are near files.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..text import plain_line_breaks
+from .tokens import N_KINDS, DocumentTokens, kind_of, split_tokens
+
+MAX_ORDER = 32
+"""Longest context that is told apart; a longer match counts as this one."""
+
+BOUNDARY = 0
+"""The token before the first and after the last of a document."""
+
+# A key sorts a position by the tokens before it, nearest first: how many hash bits for so many of them. Six tokens cut
+# the crowd behind a frequent three. There are few kinds, so it takes more of them to tell places apart. Hashes may
+# collide; matches are verified token by token.
+_TOKEN_KEY = {1: 12, 2: 8, 3: 8, 6: 8}
+_KIND_KEY = {3: 12, 6: 12, 12: 12}
+_HASH_BITS = 36
+_POSITION_BITS = 64 - _HASH_BITS
+_MULTIPLIER = 0x9E3779B97F4A7C15
+_WORD = (1 << 64) - 1
+_BLOCK = 1 << 16  # positions hashed at a time: fits the processor cache, and a build needs little memory
+MAX_SEGMENT_TOKENS = (1 << _POSITION_BITS) - 1
+KIND_ORDERS = tuple(reversed(_KIND_KEY))
+"""How many kinds `Segment.alike` can look for, most first."""
+
+
+class Vocabulary:
+    """Numbers for tokens. It only grows, so snapshots share it; a number never changes its meaning.
+
+    May be used by several threads.
+    """
+
+    def __init__(self, tokens: Iterable[str] = ("",)) -> None:
+        self._tokens: list[str] = []  # the first is BOUNDARY, which has no text
+        self._numbers: dict[str, int] = {}
+        self._kinds = np.zeros(1 << 10, np.int32)
+        self._bare = np.zeros(1 << 10, np.int32)
+        self._lock = threading.Lock()
+        for token in tokens:
+            self._add(token)
+        # Between two keystrokes a file differs in one line.
+        self._numbers_of_line = lru_cache(maxsize=16_384)(self._learn_line)
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Vocabulary, (tuple(self._tokens),)
+
+    def text(self, number: int) -> str:
+        """The token; empty for BOUNDARY."""
+        return self._tokens[number]
+
+    @property
+    def kinds(self) -> NDArray[np.int32]:
+        """By token number: its kind, below N_KINDS; a token that is of none is a kind of its own.
+
+        Both this and `bare` have room at the end, and hold every number that was given out before they were asked for.
+        """
+        return self._kinds
+
+    @property
+    def bare(self) -> NDArray[np.int32]:
+        """By token number: the number of the same token without the space before it."""
+        return self._bare
+
+    def number(self, token: str) -> int:
+        """The number of a token, which may be new."""
+        known = self._numbers.get(token)
+        return int(self._learn([token])[0]) if known is None else known
+
+    def spaced(self, number: int) -> int:
+        """The token with one space before it; `number` is a token without."""
+        return self.number(" " + self._tokens[number])
+
+    def learn_document(self, document: DocumentTokens) -> NDArray[np.int32]:
+        """The numbers of a document's tokens, new ones included."""
+        return self._learn(document.words)[document.numbers]
+
+    def learn_text(self, text: str) -> NDArray[np.int32]:
+        """The numbers of a text's tokens, new ones included; quick for lines that were seen lately."""
+        first, *others = plain_line_breaks(text).split("\n")
+        numbers = self._numbers_of_line
+        return np.frombuffer(b"".join([numbers(first), *[numbers("\n" + line) for line in others]]), np.int32)
+
+    def _learn_line(self, line: str) -> bytes:
+        return self._learn(split_tokens(line)).tobytes()
+
+    def _learn(self, tokens: Sequence[str]) -> NDArray[np.int32]:
+        with self._lock:
+            for token in tokens:
+                if token not in self._numbers:
+                    self._add(token)
+        return np.fromiter(map(self._numbers.__getitem__, tokens), np.int32, len(tokens))
+
+    def _add(self, token: str) -> None:
+        bare = token[1:] if len(token) > 1 and token[0] == " " else token
+        if bare is not token and bare not in self._numbers:
+            self._add(bare)
+        number = len(self._tokens)
+        if number == len(self._kinds):
+            # New arrays: a reader keeps the ones it took.
+            self._kinds, self._bare = (np.resize(array, 2 * number) for array in (self._kinds, self._bare))
+        self._kinds[number] = kind_of(token) or N_KINDS + number
+        self._bare[number] = number if bare is token else self._numbers[bare]
+        self._tokens.append(token)
+        self._numbers[token] = number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """Documents in path order and their positions in the order of the contexts before them.
+
+    `tokens` is int32 of shape (n,): MAX_ORDER boundaries, then each document followed by one boundary.
+    `by_tokens` and `by_kinds` hold the positions from MAX_ORDER on, by the key of what is before them, then by place.
+    `starts` is int64 of shape (n_documents + 1,): the first position of each document, and the end.
+    """
+
+    paths: tuple[str, ...]
+    starts: NDArray[np.int64]
+    tokens: NDArray[np.int32]
+    by_tokens: Order
+    by_kinds: Order
+
+    @classmethod
+    def build(cls, documents: Sequence[tuple[str, NDArray[np.int32]]], kinds: NDArray[np.int32]) -> Segment:
+        """Lay out and sort `documents`, pairs of path and token numbers in any order of paths.
+
+        `kinds` is `Vocabulary.kinds`, which has them all.
+        """
+        documents = sorted(documents, key=lambda document: document[0])
+        boundary = np.zeros(1, np.int32)
+        parts = chain.from_iterable((numbers, boundary) for _, numbers in documents)
+        tokens = np.concatenate([np.zeros(MAX_ORDER, np.int32), *parts])
+        if len(tokens) > MAX_SEGMENT_TOKENS:
+            raise ValueError(f"{len(tokens)} tokens; a segment holds {MAX_SEGMENT_TOKENS}. Exclude generated files.")
+        lengths = [len(numbers) + 1 for _, numbers in documents]
+        starts = MAX_ORDER + np.cumsum([0, *lengths])
+        by_tokens, by_kinds = Order.build(tokens, _TOKEN_KEY), Order.build(kinds[tokens], _KIND_KEY)
+        return cls(tuple(path for path, _ in documents), starts, tokens, by_tokens, by_kinds)
+
+    @property
+    def n_tokens(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def n_bytes(self) -> int:
+        return self.tokens.nbytes + self.starts.nbytes + self.by_tokens.n_bytes + self.by_kinds.n_bytes
+
+    def document(self, index: int) -> NDArray[np.int32]:
+        """The token numbers of one document."""
+        return self.tokens[self.starts[index] : self.starts[index + 1] - 1]
+
+    def documents_at(self, positions: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The index of the document that holds each position."""
+        return np.searchsorted(self.starts, positions, side="right") - 1
+
+    def index_of(self, path: str) -> int | None:
+        index = bisect_left(self.paths, path)
+        return index if index < len(self.paths) and self.paths[index] == path else None
+
+    def span_of(self, path: str) -> tuple[int, int]:
+        """First position of the document and the position after its last; both where it would stand when absent."""
+        index = bisect_left(self.paths, path)
+        known = index < len(self.paths) and self.paths[index] == path
+        return int(self.starts[index]), int(self.starts[index + known])
+
+    def after(self, context: Sequence[int], order: int) -> NDArray[np.uint32]:
+        """Positions that follow the last `order` tokens of `context`, and a few that do not (hash collisions).
+
+        `order` is 1, 2, 3 or 6. For 6 the positions come in document order.
+        """
+        nearest_first = [context[-1 - back] for back in range(order)]
+        begin, end = self.by_tokens.find(nearest_first, self.tokens.data)
+        return self.by_tokens.positions[begin:end]
+
+    def alike(self, kinds: Sequence[int], order: int, kinds_of: NDArray[np.int32]) -> NDArray[np.uint32]:
+        """Positions that follow tokens of the last `order` of `kinds`, one of KIND_ORDERS, and a few that do not.
+
+        `kinds_of` is `Vocabulary.kinds`.
+        """
+        nearest_first = [kinds[-1 - back] for back in range(order)]
+        begin, end = self.by_kinds.find(nearest_first, self.tokens.data, kinds_of.data)
+        return self.by_kinds.positions[begin:end]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Order:
+    """Positions sorted by the values before them, as far as the bits of a key tell them apart."""
+
+    bits: Mapping[int, int]  # by how many values before a position: bits of the key for them
+    positions: NDArray[np.uint32]
+    first_level: NDArray[np.int64]  # where each value of the key's first bits begins in `positions`
+
+    @classmethod
+    def build(cls, values: NDArray[np.int32], bits: Mapping[int, int]) -> Order:
+        keys = _sorted_keys(values, bits)
+        first_bits = next(iter(bits.values()))
+        first_values = np.arange(1 << first_bits, dtype=np.uint64) << np.uint64(64 - first_bits)
+        first_level = np.append(np.searchsorted(keys, first_values), len(keys))
+        return cls(bits, (keys & np.uint64(MAX_SEGMENT_TOKENS)).astype(np.uint32), first_level)
+
+    @property
+    def n_bytes(self) -> int:
+        return self.positions.nbytes + self.first_level.nbytes
+
+    def find(
+        self, nearest_first: Sequence[int], tokens: memoryview, value_of: memoryview | None = None
+    ) -> tuple[int, int]:
+        """First and last index in `positions` of those with these values before them; `value_of` is by token."""
+        order = len(nearest_first)
+        key, bits = _key(nearest_first, self.bits), sum(size for depth, size in self.bits.items() if depth <= order)
+        low, high = key >> (_HASH_BITS - bits), (key >> (_HASH_BITS - bits)) + 1
+        first = key >> (_HASH_BITS - next(iter(self.bits.values())))
+        begin, end = int(self.first_level[first]), int(self.first_level[first + 1])
+        if order == next(iter(self.bits)):
+            return begin, end
+
+        def prefix_of_key(position: int) -> int:
+            before = tokens[position - order : position].tolist()[::-1]
+            values = before if value_of is None else [value_of[token] for token in before]
+            return _key(values, self.bits) >> (_HASH_BITS - bits)
+
+        view = self.positions.data
+        begin = bisect_left(view, low, begin, end, key=prefix_of_key)
+        return begin, bisect_left(view, high, begin, end, key=prefix_of_key)
+
+
+def match_lengths(
+    tokens: NDArray[np.int32], positions: NDArray[np.int64], context: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many tokens before each position equal the end of `context`: without a gap, and in all.
+
+    Compares MAX_ORDER tokens. Every position must be at least that, and `context` at least as long.
+    """
+    back = np.arange(1, MAX_ORDER + 1)
+    equal = tokens[positions[:, None] - back] == context[-back]
+    exact = np.where(equal.all(axis=1), MAX_ORDER, equal.argmin(axis=1))
+    return exact, equal.sum(axis=1)
+
+
+def _key(nearest_first: Sequence[int], bits: Mapping[int, int]) -> int:
+    """The key's hash part for some values; the twin of `_sorted_keys`, for one position."""
+    mixed = key = 0
+    for depth, value in enumerate(nearest_first, 1):
+        mixed = ((mixed ^ value) * _MULTIPLIER) & _WORD
+        mixed ^= mixed >> 29
+        if depth in bits:
+            key = key << bits[depth] | mixed >> (64 - bits[depth])
+    for depth, size in bits.items():
+        if depth > len(nearest_first):
+            key <<= size
+    return key
+
+
+def _sorted_keys(values: NDArray[np.int32], bits: Mapping[int, int]) -> NDArray[np.uint64]:
+    """Hash of the values before a position, then the position, sorted; for every position from MAX_ORDER on."""
+    keys = np.empty(len(values) - MAX_ORDER, np.uint64)
+    for begin in range(MAX_ORDER, len(values), _BLOCK):
+        end = min(begin + _BLOCK, len(values))
+        mixed = np.zeros(end - begin, np.uint64)
+        key = np.zeros(end - begin, np.uint64)
+        for depth in range(1, max(bits) + 1):
+            mixed ^= values[begin - depth : end - depth].astype(np.uint64)
+            mixed *= np.uint64(_MULTIPLIER)
+            mixed ^= mixed >> np.uint64(29)
+            if depth in bits:
+                key <<= np.uint64(bits[depth])
+                key |= mixed >> np.uint64(64 - bits[depth])
+        key <<= np.uint64(_POSITION_BITS)
+        key |= np.arange(begin, end, dtype=np.uint64)
+        keys[begin - MAX_ORDER : end - MAX_ORDER] = key
+    keys.sort()
+    return keys

@@ -1,0 +1,50 @@
+"""How likely is each token, by what speaks for it?
+
+Owns the weights of the evidence: a sum, and a few hidden units that tell when to trust which. They are numbers in
+`scorer.json`, fitted by `weft.llm.training.fit_scorer` on packages that are not in the benchmark. Knows no token.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .features import EVIDENCE
+from .match_finder import Floats
+
+WEIGHTS_FILE = Path(__file__).with_name("scorer.json")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judge:
+    """A conditional choice: the score of a row is `linear @ row + output @ tanh(row @ hidden + bias)`."""
+
+    linear: Floats  # (n_evidence,)
+    hidden: Floats  # (n_evidence, n_hidden)
+    bias: Floats  # (n_hidden,)
+    output: Floats  # (n_hidden,)
+
+    def probabilities(self, rows: NDArray[np.float64]) -> Floats:
+        """The probability of each row, in their order; they sum to 1. The last row stands for all other tokens."""
+        scores = rows @ self.linear + np.tanh(rows @ self.hidden + self.bias) @ self.output
+        shares: Floats = np.exp(scores - scores.max())
+        shares /= shares.sum()
+        return shares
+
+    @classmethod
+    def of(cls, weights: Mapping[str, Sequence[float]]) -> Judge:
+        """From the file's form: by the name of an evidence its weights, the linear one first."""
+        table = np.array([weights[name] for name in EVIDENCE])
+        return cls(table[:, 0], table[:, 1:], np.array(weights["bias"][1:]), np.array(weights["output"][1:]))
+
+
+@cache
+def fitted_judge() -> Judge:
+    """The judge that is shipped."""
+    return Judge.of(json.loads(WEIGHTS_FILE.read_text(encoding="utf-8")))
