@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..retrieval.bm25 import idf, length_norm, saturated
 from .embedding import Embedder, Vectors, knows_meaning
 from .strategy import Kit
 from .values import Segment
@@ -67,7 +68,7 @@ def indexer(how: str = "bm25", kit: Kit | None = None) -> Indexer:
 
 
 class Bm25Index:
-    """Okapi BM25 with k1 = 1.5, b = 0.75 and idf = ln(1 + (N - df + .5) / (df + .5)) (papers' spec, F6).
+    """Okapi BM25 by the formulas of `retrieval.bm25`, with postings of prose terms (`words`).
 
     A word that a question says twice counts twice, as in rank_bm25.
     """
@@ -76,17 +77,14 @@ class Bm25Index:
         self.segments = segments
         self._postings = _Postings(segments)
         n_terms = self._postings.n_terms
-        norms = 1.5 * (0.25 + 0.75 * n_terms / (n_terms.mean() if n_terms.any() else 1.0))
-        counts = self._postings.counts
-        self._weights = counts * 2.5 / (counts + norms[self._postings.owners])
+        norms = length_norm(n_terms, float(n_terms.mean()) if n_terms.any() else 1.0)
+        self._weights = saturated(self._postings.counts, norms[self._postings.owners])
 
     def scores(self, question: str) -> Scores:
         scores = np.zeros(len(self.segments))
         for term, n in count_terms(question).items():
             at = self._postings.of(term)
-            df = at.stop - at.start
-            idf = np.log(1 + (len(self.segments) - df + 0.5) / (df + 0.5))
-            scores[self._postings.owners[at]] += n * idf * self._weights[at]
+            scores[self._postings.owners[at]] += n * idf(len(self.segments), at.stop - at.start) * self._weights[at]
         return scores
 
 

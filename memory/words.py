@@ -14,6 +14,8 @@ from collections import Counter
 from functools import lru_cache
 from itertools import chain, pairwise
 
+from ..retrieval.stemming import stem
+
 CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 """Scripts written without spaces between words, for a character class."""
 
@@ -62,25 +64,6 @@ def parts_of_run(run: str) -> tuple[str, ...]:
 def is_cjk(run: str) -> bool:
     """Whether a run is one of CJK characters, by its first."""
     return _CJK_CHARACTER.match(run) is not None
-
-
-def stem(word: str) -> str:
-    """An English word in lower case without the endings of plurals, verbs and adverbs. No linguistics: what matters is
-    that the forms of a word meet, not that the result is one."""
-    word = _singular(word)
-    for ending in ("ing", "ed"):
-        base = word[: -len(ending)]
-        if word.endswith(ending) and len(base) > 2 and any(vowel in base for vowel in "aeiouy"):
-            return base[:-1] if base[-1] == base[-2] and base[-1] not in "lsz" else base
-    if len(word) > 3 and word.endswith("e"):
-        return word[:-1]
-    return word[:-2] if len(word) > 5 and word.endswith("ly") else word
-
-
-def _singular(word: str) -> str:
-    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
-        return word
-    return word[:-3] + "y" if word.endswith("ies") else word[:-1]
 
 
 _CJK_CHARACTER = re.compile(f"[{CJK}]")

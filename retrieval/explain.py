@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from .bm25 import FloatArray
 from .index import CursorView
-from .lexical import FloatArray
 from .values import Fragment, Place, ScorePart
 
 N_TERMS = 8

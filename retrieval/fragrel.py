@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from .bm25 import FloatArray
 from .explain import place_name, words_part
 from .index import CursorView
-from .lexical import FloatArray
 from .ranking import Ranking
 from .values import RetrievalOptions, ScorePart
 

@@ -21,8 +21,9 @@ from ..codegraph import CodeGraph, FileGraph, parse_file
 from ..codegraph.cover import Spans
 from ..codegraph.relations import Relations
 from ..codegraph.weights import Weights
+from .bm25 import FloatArray
 from .fragments import FileFragments, Slicing, count_lines, lines_between, normalise, slice_file, split_lines
-from .lexical import FloatArray, LexicalIndex, grown
+from .lexical import LexicalIndex, grown
 from .names import NameTable
 from .terms import count_terms, encode
 from .values import Place, Query, QueryLines

@@ -17,13 +17,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .bm25 import K1, FloatArray, idf, length_norm, saturated
 from .fragments import FileFragments
 from .terms import term_key
 
-K1 = 1.5
-B = 0.75
-
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 T = TypeVar("T", bound=np.generic)
 
@@ -126,10 +123,7 @@ class LexicalIndex:
         A fragment says a group as often as it says its terms, weights included; `df` counts the live fragments that
         have any of them.
         """
-        n_live = self.n_fragments
-        lengths = self._lengths.astype(np.float64)
-        average = float((lengths * self.live).sum()) / n_live if n_live else 0.0
-        norm = K1 * (1 - B + B * lengths / (average or 1.0))
+        n_live, norm = self.n_fragments, self._length_norm()
         scores, frequencies = np.zeros(self.n_ids), []
         for group, weight in zip(groups, weights, strict=True):
             postings = self._postings(group)
@@ -137,8 +131,7 @@ class LexicalIndex:
             counts = self._sum(postings.ids, postings.counts * each)
             here = np.flatnonzero(counts)
             frequencies.append(len(here))
-            idf = float(np.log1p((n_live - len(here) + 0.5) / (len(here) + 0.5)))
-            scores[here] += weight * idf * (K1 + 1) * counts[here] / (counts[here] + norm[here])
+            scores[here] += weight * idf(n_live, len(here)) * saturated(counts[here], norm[here])
         return GroupScores(scores, tuple(frequencies))
 
     def jaccard(self, query: Iterable[str]) -> FloatArray:
@@ -179,22 +172,25 @@ class LexicalIndex:
 
     def _bm25_parts(self, postings: _Postings, weights: Sequence[float]) -> FloatArray:
         """The summand of each posting."""
-        n_live = self.n_fragments
-        lengths = self._lengths.astype(np.float64)
-        # No `@`: it goes to a BLAS whose threads wait for a busy core, which made a query four times slower.
-        average = float((lengths * self.live).sum()) / n_live if n_live else 0.0
-        norm = K1 * (1 - B + B * lengths / (average or 1.0))
+        n_live, norm = self.n_fragments, self._length_norm()
         df = np.bincount(postings.terms, postings.sizes, len(weights))
         dead = np.flatnonzero(~self.live[postings.ids])
         if len(dead):
             df -= np.bincount(np.repeat(postings.terms, postings.sizes)[dead], minlength=len(weights))
-        idf = np.log1p((n_live - df + 0.5) / (df + 0.5))
         # In place: at 200k lines a query has 150k postings, and making arrays costs more than filling them.
         parts = norm[postings.ids]
         parts += postings.counts
         np.divide(postings.counts, parts, out=parts)
-        parts *= np.repeat(((K1 + 1) * idf * weights)[postings.terms], postings.sizes)
+        parts *= np.repeat(
+            ((K1 + 1) * idf(n_live, df.astype(np.float64, copy=False)) * weights)[postings.terms], postings.sizes
+        )
         return parts
+
+    def _length_norm(self) -> FloatArray:
+        lengths = self._lengths.astype(np.float64)
+        n_live = self.n_fragments
+        # No `@`: it goes to a BLAS whose threads wait for a busy core, which made a query four times slower.
+        return length_norm(lengths, float((lengths * self.live).sum()) / n_live if n_live else 0.0)
 
     def _sum(self, ids: IntArray, weights: FloatArray | None) -> FloatArray:
         """Sum per fragment, 0 for dead ones."""

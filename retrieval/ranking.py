@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .bm25 import FloatArray
 from .index import CursorView
-from .lexical import FloatArray
 from .values import Fragment, RankedFragment, RetrievalOptions, Retrieved, ScorePart
 
 

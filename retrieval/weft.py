@@ -18,10 +18,10 @@ from operator import itemgetter
 
 import numpy as np
 
+from .bm25 import FloatArray
 from .definitions import Candidate, rank_definitions
 from .explain import words_part
 from .index import CursorView
-from .lexical import FloatArray
 from .ranking import best_first
 from .terms import terms_of
 from .values import Fragment, Place, RankedFragment, RetrievalOptions, Retrieved, ScorePart

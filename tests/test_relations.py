@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from weft.benchmarks.engine.reference_relations import ExactGraph, environment
 from weft.codegraph import CodeGraph, parse_file
 from weft.codegraph.cover import Spans, cover
-from weft.codegraph.exact import ExactGraph, environment
 from weft.codegraph.relations import Relations
 from weft.codegraph.weights import Weights
 

@@ -14,7 +14,8 @@ from weft.memory.embedding_kept import KeepingEmbedder
 from weft.memory.scoring import WAYS, Bm25Index, DenseIndex, HybridIndex, JaccardIndex, best, indexer
 from weft.memory.storage import MemoryStore
 from weft.memory.strategy import Kit
-from weft.memory.words import stem, terms_of
+from weft.memory.words import terms_of
+from weft.retrieval.stemming import stem
 
 
 def segments(*texts: str) -> list[Segment]:

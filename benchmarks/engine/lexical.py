@@ -21,8 +21,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from ...retrieval.bm25 import FloatArray
 from ...retrieval.fragments import FileFragments, lines_between, slice_file
-from ...retrieval.lexical import FloatArray, LexicalIndex
+from ...retrieval.lexical import LexicalIndex
 from ...retrieval.terms import count_terms, terms_of
 from .trees import TREES, tree
 

@@ -23,7 +23,6 @@ from rich.table import Table
 
 from ...codegraph import CodeGraph, parse_file
 from ...codegraph.cover import Spans
-from ...codegraph.exact import ExactGraph, environment
 from ...codegraph.layout import Layout, Names
 from ...codegraph.relations import Relations
 from ...codegraph.weights import Weights
@@ -32,6 +31,7 @@ from ...retrieval.lexical import LexicalIndex
 from ...retrieval.terms import count_terms
 from ..repoeval.archives import ARCHIVES, checkout
 from .lexical import read_texts
+from .reference_relations import ExactGraph, environment
 from .trees import TREES, tree
 
 PACKAGES = (

@@ -21,7 +21,6 @@ from itertools import groupby
 from random import Random
 from typing import Literal
 
-from ...server.completion.partial import part_length
 from ..histories import FileEdit
 
 Kind = Literal["move", "type", "erase", "delete", "over", "take"]
@@ -369,6 +368,19 @@ def _unit_at(text: str, start: int, end: int) -> str:
 def _whole_words(text: str, n: int) -> int:
     """The most of the first `n` characters that are whole words of `text`."""
     taken = 0
-    while (word := part_length(text[taken:], "word")) and taken + word <= n:
+    while (word := next_word_length(text[taken:])) and taken + word <= n:
         taken += word
     return taken
+
+
+def next_word_length(text: str) -> int:
+    """Characters of the first word, as an editor accepts a completion word by word; 0 for an empty text.
+
+    White space before a word belongs to it, and so does one opening bracket or dot behind it: `  total(` is one step.
+    A line break is a step of its own with the indentation after it.
+    """
+    found = _ACCEPTED_WORD.match(text)
+    return found.end() if found else 0
+
+
+_ACCEPTED_WORD = re.compile(r"\r?\n[ \t]*|[ \t]*(?:\w+[.(\[]?|[^\w\s]+|(?=\r?\n)|$)")

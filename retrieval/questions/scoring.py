@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
+from ..bm25 import length_norm, saturated
 from ..terms import encode, terms_of_word, words_in
 from ..values import ScorePart
 from .units import Unit
@@ -87,7 +88,7 @@ class Reader:
                 body[concept] += weight * line.worth
                 covered[concept] = max(covered[concept], weight)
         n_words = sum(line.n_words for line in stretch)
-        norm = K1 * (1 - B + B * n_words / AVERAGE_WORDS)
+        norm = length_norm(n_words, AVERAGE_WORDS, K1, B)
         mentions = list(body)
         before = self._sum(mentions, norm)
         parts = [ScorePart("words", before)]
@@ -114,7 +115,7 @@ class Reader:
         return tuple(found.items())
 
     def _sum(self, mentions: Sequence[float], norm: float) -> float:
-        return sum(idf * (K1 + 1) * n / (n + norm) for idf, n in zip(self._idf, mentions, strict=True) if n)
+        return sum(idf * saturated(n, norm, K1) for idf, n in zip(self._idf, mentions, strict=True) if n)
 
     def _read(self, unit: Unit, lines: Sequence[bytes]) -> list[_Line]:
         """The unit's own lines, as many as are read."""

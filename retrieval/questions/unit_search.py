@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..lexical import FloatArray
+from .. import bm25
+from ..bm25 import FloatArray
 from ..names import Named
 from ..values import ScorePart
 from .scoring import Reader, Weighed
@@ -86,7 +87,7 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
     concepts = wording.concepts
     windows = index.lexical.bm25_of_groups([concept.forms for concept in concepts], [c.weight for c in concepts])
     idf = tuple(
-        concept.weight * float(np.log1p((index.n_fragments - df + 0.5) / (df + 0.5)))
+        concept.weight * float(bm25.idf(index.n_fragments, df))
         for concept, df in zip(concepts, windows.df, strict=True)
     )
     scores, around = windows.scores, np.zeros(len(windows.scores))

@@ -16,6 +16,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ...retrieval.stemming import stem
+
 FEWEST_SHARED = 0.3
 """Measured with first sentences of docstrings as claims about their functions without them (vizier and torchrl, 668
 functions): 0.79 of the claims hold, 0.08 hold of another function anywhere, 0.34 of one in the same file. With 0.4
@@ -78,7 +80,7 @@ def lines_with(claim: Claim, lines: Sequence[str]) -> list[int]:
 
 def words_of(text: str) -> list[str]:
     """Words and parts of names in lower case, without their endings; pairs of characters where there are no blanks."""
-    words = [_stem(part.lower()) for part in _WORD.findall(text)]
+    words = [stem(part.lower()) for part in _WORD.findall(text)]
     for run in _UNSPACED.findall(text):
         words += [run[at : at + 2] for at in range(len(run) - 1)]
     return words
@@ -112,14 +114,6 @@ def _names_in(span: str) -> list[str]:
 
 def _squeezed(text: str) -> str:
     return re.sub(r"\s+", "", text).replace("'", '"')
-
-
-def _stem(word: str) -> str:
-    """Without an ending of English, so that "decides", "decided" and "deciding" are one."""
-    for ending in ("ingly", "edly", "ings", "ing", "ers", "ies", "ied", "ed", "er", "es", "ly", "s", "e", "y"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word
 
 
 _CODE_SPAN = re.compile(r"`+([^`\n]+)`+")

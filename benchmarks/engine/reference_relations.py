@@ -1,8 +1,8 @@
-"""The paper's relations, word for word: build the graph, run Dijkstra from every node, apply Eq. 8 and Eq. 9.
+"""Reference implementation of the relations: the whole graph, Dijkstra from every node, Eq. 8 and Eq. 9 as written.
 
-Owns the reference that the engine (`relations`) is measured against. For tests and small trees of Python: its time
-grows with the square of the repository. Reads all named nodes of the syntax trees, and nothing that the engine made of
-them; which call leads where comes from the `CodeGraph`. Needs networkx, which Weft itself does not.
+Owns what `codegraph.relations` is compared with by tests and by `relations` beside this file. Its time grows with the
+square of the repository. It reads all named nodes of the syntax trees and none of the engine's arrays; the resolved
+calls come from the `CodeGraph`. Needs networkx, which Weft itself does not.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tree_sitter import Node, Parser
 
-from ..languages import grammar
-from .cover import Spans
-from .graph import CodeGraph
-from .weights import Weights
+from ...codegraph.cover import Spans
+from ...codegraph.graph import CodeGraph
+from ...codegraph.weights import Weights
+from ...languages import grammar
 
 if TYPE_CHECKING:
     from networkx import Graph

@@ -1,11 +1,11 @@
-"""Taking a text bit by bit."""
+"""Accepting a completion word by word, as the simulated typist does."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.server.completion.partial import part_length
+from weft.benchmarks.latency.typing import next_word_length
 
 
 @pytest.mark.parametrize(
@@ -23,26 +23,15 @@ from weft.server.completion.partial import part_length
 def test_words_come_with_the_space_before_them(text, first_words):
     taken = []
     while text:
-        length = part_length(text, "word")
+        length = next_word_length(text)
         taken.append(text[:length])
         text = text[length:]
     assert taken == first_words
 
 
-def test_lines_end_before_their_line_break():
-    text = "if x:\n    pay()\n\n    go()"
-    assert [text[: part_length(text, "line", n)] for n in (1, 2, 3, 9)] == [
-        "if x:",
-        "if x:\n    pay()",
-        "if x:\n    pay()\n",
-        text,
-    ]
-    assert part_length("a\r\nb", "line") == 1
-
-
-@given(st.text(alphabet=" \tab_(.)\n\r😀é", max_size=30), st.sampled_from(["word", "line"]), st.integers(1, 4))
-def test_a_part_is_never_longer_than_the_text_and_words_make_progress(text, unit, n):
-    length = part_length(text, unit, n)
+@given(st.text(alphabet=" \tab_(.)\n\r😀é", max_size=30))
+def test_a_word_is_never_longer_than_the_text_and_words_make_progress(text):
+    length = next_word_length(text)
     assert 0 <= length <= len(text)
-    if unit == "word" and text.strip("\r") and not text.startswith("\r"):
+    if text and "\r" not in text.replace("\r\n", ""):
         assert length > 0
