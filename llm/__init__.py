@@ -4,7 +4,7 @@ Start with `protocol`; `choose` opens a configured model, `workspace_model` is t
 Knows no editor and no index.
 """
 
-from .choose import BACKENDS, ModelConfig, open_model
+from .backends import BACKENDS, ModelConfig, open_model
 from .protocol import (
     Cancel,
     CodeModel,

@@ -16,7 +16,7 @@ FEWEST_NEW_TOKENS = 16
 
 
 def prompt_ms(target_ms: int) -> int:
-    """How long reading an unknown prompt may take. A model makes its prompts so short (`llm/speed.py`)."""
+    """How long reading an unknown prompt may take. A model makes its prompts so short (`llm/throughput.py`)."""
     return round(target_ms * READING_SHARE)
 
 

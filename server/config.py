@@ -22,7 +22,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import platformdirs
 
-from ..llm.choose import BACKENDS, FIM_WORDS
+from ..llm.backends import BACKENDS, FIM_WORDS
 from ..memory.embedding import KINDS as EMBEDDER_KINDS
 
 if sys.version_info >= (3, 11):

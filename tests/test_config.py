@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.llm.choose import ModelConfig
+from weft.llm.backends import ModelConfig
 from weft.server.config import Config, ModelOptions, describe, load_config, user_config_file
 from weft.server.settings import model_configs
 

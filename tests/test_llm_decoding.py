@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from weft.llm.local.decoding import Report, Spellings, heal_end, read_prompt, write_text, write_tokens
 from weft.llm.local.kv_cache import GaveWay, Slots
 from weft.llm.protocol import Cancel
-from weft.llm.speed import PassTimes
+from weft.llm.throughput import PassTimes
 
 same_engine = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 prompts = st.lists(st.integers(0, 7), min_size=1, max_size=20)

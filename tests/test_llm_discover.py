@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from weft.llm.choose import ModelConfig
+from weft.llm.backends import ModelConfig
 from weft.llm.library.discover import FoundModel, Places, discover, usual_places
 
 FIM = ["<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|repo_name|>", "<|file_sep|>", "<|fim_pad|>"]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.llm.choose import ModelConfig, open_model
+from weft.llm.backends import ModelConfig, open_model
 from weft.llm.http.llama_cpp import LlamaCppServer
 from weft.llm.http.llama_tokens import ServerTokens
 from weft.llm.protocol import (

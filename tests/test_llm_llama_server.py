@@ -21,7 +21,7 @@ from typing import Any
 
 import httpx
 import pytest
-from weft.llm.choose import ModelConfig, open_model
+from weft.llm.backends import ModelConfig, open_model
 from weft.llm.http.endpoint import ContextOverflow, Endpoint
 from weft.llm.http.llama_cpp import LlamaCppServer
 from weft.llm.protocol import Cancel, CodeModel, CompletionRequest, ModelMissing, ModelUnreachable, PromptFragment

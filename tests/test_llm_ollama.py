@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.llm.choose import ModelConfig, open_model
+from weft.llm.backends import ModelConfig, open_model
 from weft.llm.http.ollama import fim_of_template
 from weft.llm.prompting.formats import FIM_FORMATS, FimTokens
 from weft.llm.protocol import (

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from weft.llm.choose import ModelConfig, open_model
+from weft.llm.backends import ModelConfig, open_model
 from weft.llm.http.model import plain_text
 from weft.llm.prompting.formats import FIM_FORMATS
 from weft.llm.prompting.prompts import build_prompt

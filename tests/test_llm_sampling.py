@@ -12,7 +12,7 @@ from weft.llm.local.decoding import write_tokens
 from weft.llm.local.kv_cache import Slots
 from weft.llm.local.sampling import Sampling, draw
 from weft.llm.protocol import Cancel, ChatRequest, Message
-from weft.llm.speed import PassTimes
+from weft.llm.throughput import PassTimes
 
 ASK = (Message("user", "?"),)
 logit_rows = st.lists(st.floats(-20, 20, width=32), min_size=1, max_size=12)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.llm import Cancel, ModelError
-from weft.llm.choose import ModelConfig, open_model
+from weft.llm.backends import ModelConfig, open_model
 from weft.llm.prompting.conversation import FRAME_TOKENS
 from weft.llm.protocol import Message
 from weft.memory import Accountant, Budget, Evidence, HashingEmbedder, Item, Kit, Question, Segment, Strategy

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.llm import Cancel
-from weft.llm.choose import ModelConfig, open_model
+from weft.llm.backends import ModelConfig, open_model
 from weft.memory import Accountant, Budget, Item, Kit, Question, Strategy
 from weft.memory.fragrel import ContextRelation, FragRel, FragRelOptions, NoRelation, SemanticRelation
 from weft.memory.fragrel.scores import RelatedIndex

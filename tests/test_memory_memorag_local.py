@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from weft.llm.local.instructed import InstructedModel
+from weft.llm.local.infilling_chat_model import InstructedModel
 from weft.llm.local.model import LocalModel, LocalSettings
 from weft.llm.protocol import Cancel, ModelError
 from weft.memory import Accountant, Budget, Item, Kit, Question

@@ -21,7 +21,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ...llm.choose import ModelConfig, open_model
+from ...llm.backends import ModelConfig, open_model
 from ...llm.local.model import LocalModel
 from ...llm.protocol import Cancel, CodeModel, CompletionRequest
 from ...server.resident import memory_mb

@@ -29,8 +29,8 @@ from ..protocol import (
     PromptFragment,
     Speed,
 )
-from ..speed import SpeedMeter
 from ..streaming import LastPrompts, cut_stream
+from ..throughput import SpeedMeter
 from .endpoint import Cancelled, ContextOverflow, Endpoint
 
 BYTES_PER_TOKEN = 2.5  # tokenizers for code need 3 to 4; too many tokens counted is safer than too few

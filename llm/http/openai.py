@@ -17,8 +17,8 @@ from ..prompting.formats import PROBE, FimChoice
 from ..prompting.infilling_chat import FILLED_BY_INSTRUCTION, PREFIX_ONLY, ask_for_hole
 from ..prompting.prompts import SUFFIX_SHARE, build_prompt, fit_suffix
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
-from ..speed import SpeedMeter
 from ..text import plain_line_breaks
+from ..throughput import SpeedMeter
 from .endpoint import Endpoint, NothingSaid, Refused
 from .model import Ask, Fragments, HttpModel, number_of, plain_text, stops_of, string_of
 

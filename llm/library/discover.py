@@ -18,7 +18,7 @@ from typing import Any
 
 import httpx
 
-from ..choose import OLLAMA_URL, ModelConfig
+from ..backends import OLLAMA_URL, ModelConfig
 from ..prompting.formats import find_fim_tokens
 from ..protocol import ModelMissing
 from .gguf import fim_of_gguf, read_gguf

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..protocol import Piece
-from ..speed import PassTimes
+from ..throughput import PassTimes
 from .engines import FloatArray
 from .kv_cache import Reader, count_equal
 

@@ -33,9 +33,9 @@ from ..protocol import (
     Piece,
     Speed,
 )
-from ..speed import FEWEST_TOKENS, SHORTEST_CONTEXT_TOKENS, PassTimes, SpeedMeter
 from ..streaming import LastPrompts, cut_stream
 from ..text import plain_line_breaks
+from ..throughput import FEWEST_TOKENS, SHORTEST_CONTEXT_TOKENS, PassTimes, SpeedMeter
 from .decoding import Report, Spellings, heal_end, read_prompt, write_text, write_tokens
 from .engines import Engine, OutOfMemory
 from .kv_cache import GaveWay, KeptSlot, Reader, Slots
@@ -85,7 +85,7 @@ class LocalModel:
         weights: Callable[[], str] = str,
     ) -> None:
         """Takes over `engine`, and frees it in `close`. `chat_tokens` is the model's template, up to the answer.
-        `weights` gives what stands for them, see `kept_prefix`.
+        `weights` gives what stands for them, see `prefix_cache`.
 
         Raises ModelMissing when the tokenizer lacks a token of `fim`.
         """

@@ -16,7 +16,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from ..speed import PassTimes
+from ..throughput import PassTimes
 from .kv_cache import count_equal
 
 LENGTHS = (0, 1, 2, 3, 5, 7, 11, 15, 23, 31)

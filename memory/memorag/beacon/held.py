@@ -34,7 +34,7 @@ class HeldText:
         return self.memory is not None
 
     def read_arrays(self, use: Callable[[Arrays], None], cancel: Cancel) -> bool:
-        """Call `use` with what is kept; False when cancelled, or when it was let go. See `kept_prefix.Kept`."""
+        """Call `use` with what is kept; False when cancelled, or when it was let go. See `prefix_cache.Kept`."""
         memory = self.memory
         if memory is None or cancel.cancelled:
             return False

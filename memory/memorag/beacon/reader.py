@@ -34,8 +34,8 @@ from ....llm.local.sampling import Sampling, draw
 from ....llm.local.tokenizer import HfTokenizer
 from ....llm.prompting.chat_template import ChatTokens
 from ....llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelError, ModelInfo, Piece, Speed
-from ....llm.speed import SpeedMeter
 from ....llm.streaming import cut_stream
+from ....llm.throughput import SpeedMeter
 from .held import HeldText, Reach, memory_of
 from .ratios import RatioOf, TextTooLong, parse_policy
 

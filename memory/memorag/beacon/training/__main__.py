@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from .....llm.choose import BACKENDS, ModelConfig, open_model
+from .....llm.backends import BACKENDS, ModelConfig, open_model
 from .....llm.protocol import Cancel, ModelError
 from .....llm.training.cpu_settings import restart_with_cpu_settings
 from ....accountant import Accountant

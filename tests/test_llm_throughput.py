@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.llm.protocol import Speed
-from weft.llm.speed import FEWEST_TOKENS, SHORTEST_CONTEXT_TOKENS, PassTimes, SpeedMeter
+from weft.llm.throughput import FEWEST_TOKENS, SHORTEST_CONTEXT_TOKENS, PassTimes, SpeedMeter
 
 
 def meter(tokens_per_second: float) -> SpeedMeter:

@@ -41,7 +41,7 @@ class InstructedModel:
 
     @property
     def inner(self) -> CodeModel:
-        """The model that is asked: it may be able to keep a beginning (see `kept_prefix`)."""
+        """The model that is asked: it may be able to keep a beginning (see `prefix_cache`)."""
         return self._model
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from weft.llm.choose import FIM_WORDS, ModelConfig, fim_choice, open_model
+from weft.llm.backends import FIM_WORDS, ModelConfig, fim_choice, open_model
 from weft.llm.http.llama_cpp import LlamaCppServer
 from weft.llm.prompting.formats import FIM_FORMATS, FimChoice, FimTokens
 from weft.llm.protocol import ModelMissing

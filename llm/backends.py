@@ -156,7 +156,7 @@ def _filling(model: CodeModel, fim: FimChoice) -> CodeModel:
     """`model`, asked in words if the user wants that."""
     if fim.way != "chat":
         return model
-    from .local.instructed import InstructedModel
+    from .local.infilling_chat_model import InstructedModel
 
     return InstructedModel(model)
 

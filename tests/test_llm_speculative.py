@@ -18,7 +18,7 @@ from weft.llm.local.speculative import (
     Lookup,
     continue_text,
 )
-from weft.llm.speed import PassTimes
+from weft.llm.throughput import PassTimes
 
 tokens = st.lists(st.integers(0, 3), max_size=20)
 

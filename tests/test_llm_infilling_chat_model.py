@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from weft.llm.local.instructed import InstructedModel
+from weft.llm.local.infilling_chat_model import InstructedModel
 from weft.llm.prompting.infilling_chat import FILLED_BY_INSTRUCTION, PREFIX_ONLY
 from weft.llm.protocol import (
     Cancel,
