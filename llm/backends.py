@@ -142,7 +142,7 @@ def _in_process(config: ModelConfig, fim: FimChoice) -> dict[str, Any]:
         context_tokens=config.context_tokens,
         prompt_ms=config.prompt_ms,
         cache_bytes=config.cache_mb * 1_000_000,
-        speculate=config.speculate,
+        speculative_decoding=config.speculate,
     )
     return {"settings": settings, "fim": fim, "threads": config.threads}
 
@@ -156,9 +156,9 @@ def _filling(model: CodeModel, fim: FimChoice) -> CodeModel:
     """`model`, asked in words if the user wants that."""
     if fim.way != "chat":
         return model
-    from .local.infilling_chat_model import InstructedModel
+    from .local.infilling_chat_model import InfillingChatModel
 
-    return InstructedModel(model)
+    return InfillingChatModel(model)
 
 
 def _required(config: ModelConfig, *names: str) -> str:

@@ -81,7 +81,7 @@ class CompletionRequest:
     in_score_order: bool = False
     # What would probably follow the prefix and these further characters: drafts for speculation, asked only by models
     # that can check them. Never changes what a greedy model writes, only how fast.
-    guess: Callable[[str], str] | None = field(default=None, compare=False)
+    draft_source: Callable[[str], str] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

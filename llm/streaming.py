@@ -48,7 +48,7 @@ class LastPrompts:
         self._shown: dict[str, tuple[PromptFragment, ...]] = {}
         self._lock = threading.Lock()
 
-    def to_keep(self, request: CompletionRequest) -> tuple[PromptFragment, ...]:
+    def previous_fragments(self, request: CompletionRequest) -> tuple[PromptFragment, ...]:
         """What the last prompt of the request's file showed, for the next one to begin like it where it may."""
         with self._lock:
             return () if request.in_score_order else self._shown.get(request.path, ())

@@ -7,6 +7,6 @@ import re
 _CARRIAGE_RETURN = re.compile(r"\r\n?")
 
 
-def plain_line_breaks(text: str) -> str:
+def normalise_line_breaks(text: str) -> str:
     """`text` with every "\\r\\n" and "\\r" as "\\n"."""
     return _CARRIAGE_RETURN.sub("\n", text) if "\r" in text else text

@@ -1,7 +1,7 @@
-"""How fast a model is here, and how long a prompt may therefore be.
+"""Measured prefill and decode throughput of a model, and the prompt budget that follows from it.
 
-Owns the running measurements, the token budget that follows from them, and what a pass costs by its tokens. Knows
-no model.
+Owns the running averages, the token budget within a time limit, and the duration of a forward pass by its number of
+tokens. Knows no model.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from bisect import bisect_left
 from .protocol import Speed
 
 SHORTEST_CONTEXT_TOKENS = 512
-"""Less shows too little to complete anything."""
+"""A shorter prompt shows too little code for a useful completion."""
 
 NEWEST_SHARE = 0.2
-"""Weight of the newest measurement: a busy second does not change the budget, a busy minute does."""
+"""Weight of the newest measurement: one slow second does not change the budget, a slow minute does."""
 
 TOLERATED_CHANGE = 1.5
-"""A budget that moves with every measurement would cut each prompt elsewhere, and nothing read would fit again."""
+"""A budget that changes with every measurement cuts each prompt elsewhere and defeats the prefix cache."""
 
 FEWEST_TOKENS = 64
 """Shorter prompts measure the overhead of a call."""
 
 LONGEST_PAUSE = 3.0
-"""A pass that took this many times what it should was interrupted by something else, and counts as no more."""
+"""A pass that takes more than this many times its average was preempted by another process; its time is capped."""
 
 ASSUMED_GROWTH = 0.1
-"""Of a pass with every further token, where none that long was measured. It is measured as soon as it is tried."""
+"""Relative cost of each token beyond the longest pass that was measured."""
 
 
-class SpeedMeter:
-    """Measurements of one model, from any thread."""
+class ThroughputMeter:
+    """Running averages of one model's throughput. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -44,22 +44,22 @@ class SpeedMeter:
         with self._lock:
             return Speed(self._prefill, self._decode)
 
-    def read(self, n_tokens: int, seconds: float) -> None:
-        """`n_tokens` of a prompt were read, none of them from a cache."""
+    def record_prefill(self, n_tokens: int, seconds: float) -> None:
+        """Add a prefill of `n_tokens`, none of them cached."""
         if n_tokens >= FEWEST_TOKENS and seconds > 0:
             with self._lock:
-                self._prefill = _mixed(self._prefill, n_tokens / seconds)
+                self._prefill = _moving_average(self._prefill, n_tokens / seconds)
 
-    def wrote(self, n_tokens: int, seconds: float) -> None:
-        """`n_tokens` were written after the prompt."""
+    def record_decode(self, n_tokens: int, seconds: float) -> None:
+        """Add the decoding of `n_tokens` after the prompt."""
         if n_tokens > 0 and seconds > 0:
             with self._lock:
-                self._decode = _mixed(self._decode, n_tokens / seconds)
+                self._decode = _moving_average(self._decode, n_tokens / seconds)
 
     def context_tokens(self, limit: int, prompt_ms: float) -> int:
-        """Tokens of prompt and answer, at most `limit`, so that a cold prompt is read within `prompt_ms`.
+        """Tokens of prompt and answer, at most `limit`, so that an uncached prompt takes at most `prompt_ms`.
 
-        `limit` while nothing was measured. Changes only when the measurements say something clearly different.
+        `limit` while nothing is measured. Changes only when the measurements differ clearly from the last budget.
         """
         with self._lock:
             if not self._prefill:
@@ -71,20 +71,21 @@ class SpeedMeter:
             return min(limit, self._context_tokens)
 
 
-class PassTimes:
-    """Seconds of one pass over the weights, by the number of tokens that it reads after a prompt. From any thread."""
+class ForwardPassTimes:
+    """Seconds of one forward pass after a prompt, by its number of tokens. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._seconds: dict[int, float] = {}
 
-    def measured(self, n_tokens: int, seconds: float) -> None:
+    def record(self, n_tokens: int, seconds: float) -> None:
         with self._lock:
             before = self._seconds.get(n_tokens, 0.0)
-            self._seconds[n_tokens] = _mixed(before, min(seconds, LONGEST_PAUSE * before) if before else seconds)
+            capped = min(seconds, LONGEST_PAUSE * before) if before else seconds
+            self._seconds[n_tokens] = _moving_average(before, capped)
 
     def seconds(self, n_tokens: int) -> float:
-        """Between two measurements in proportion; 0 while nothing was measured."""
+        """Linear interpolation between measurements; 0 while nothing is measured."""
         with self._lock:
             if n_tokens in self._seconds or not self._seconds:
                 return self._seconds.get(n_tokens, 0.0)
@@ -99,5 +100,5 @@ class PassTimes:
         return fewer_s + (more_s - fewer_s) * (n_tokens - fewer) / (more - fewer)
 
 
-def _mixed(before: float, now: float) -> float:
+def _moving_average(before: float, now: float) -> float:
     return now if not before else (1 - NEWEST_SHARE) * before + NEWEST_SHARE * now

@@ -19,7 +19,7 @@ from pathlib import Path
 from .. import __version__
 from ..languages import PARSED, grammar
 from ..llm import Cancel, ModelConfig, ModelError
-from ..llm.library.discover import describe_directory, describe_gguf, discover, usual_places
+from ..llm.library.discover import default_search_paths, describe_directory, describe_gguf, discover
 from . import answers
 from .config import Config, load_config, user_config_file
 from .model_check import check_model
@@ -163,7 +163,8 @@ def _local_model(model: ModelConfig) -> Iterator[Finding]:
     if found is None and model.backend == "transformers" and not path.exists():
         # A name in the hub's cache.
         found = next(
-            (each for each in discover(replace(usual_places(), server_urls=())) if each.name == model.path), None
+            (each for each in discover(replace(default_search_paths(), server_urls=())) if each.name == model.path),
+            None,
         )
     if found is None:
         step = f"Set path of this [[model]] in {user_config_file()}, or fetch one: weft models get NAME."

@@ -686,7 +686,7 @@ class ToyEngine:
             self.caches.append([])
             return self.caches[-1]
 
-    def read(self, cache: list[int], tokens: Sequence[int], n_scored: int = 1) -> ToyScores:
+    def forward(self, cache: list[int], tokens: Sequence[int], n_scored: int = 1) -> ToyScores:
         with self._call(cache):
             assert 1 <= n_scored <= len(tokens)
             assert len(cache) + len(tokens) <= self.context_tokens
@@ -715,11 +715,11 @@ class ToyEngine:
 
     cache_kind = "toy"
 
-    def arrays_of(self, cache: list[int]) -> dict[str, Any]:
+    def export_cache(self, cache: list[int]) -> dict[str, Any]:
         with self._call(cache):
             return {"tokens": np.array(cache)}
 
-    def cache_of(self, arrays: dict[str, Any], n_tokens: int) -> list[int]:
+    def import_cache(self, arrays: dict[str, Any], n_tokens: int) -> list[int]:
         cache = self.new_cache()
         cache.extend(arrays["tokens"].tolist())
         if len(cache) != n_tokens:
@@ -789,7 +789,7 @@ def toy_chat_model() -> Callable[..., LocalModel]:
             name="toy",
             backend="onnx",
             fim=None,
-            settings=LocalSettings(**{"prompt_ms": 10**9, "speculate": False, **options}),
+            settings=LocalSettings(**{"prompt_ms": 10**9, "speculative_decoding": False, **options}),
             chat_tokens=template,
             weights=lambda: f"weights {seed}",
         )

@@ -152,8 +152,8 @@ def test_a_model_is_told_what_the_repository_would_go_on_with(folder):
     model = Scripted("x")
     completed(folder, model)
     (request,) = model.requests
-    assert request.guess is not None
-    assert (request.guess(""), request.guess("ite")) == ("items)", "ms)")
+    assert request.draft_source is not None
+    assert (request.draft_source(""), request.draft_source("ite")) == ("items)", "ms)")
 
 
 def test_the_very_prompt_of_the_next_completion_is_read_ahead(folder):

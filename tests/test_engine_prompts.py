@@ -57,7 +57,7 @@ class Served:
         return len(text)
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
-        prompt = build_prompt(request, FIM_FORMATS["qwen"], len, 3000, self._last.to_keep(request))
+        prompt = build_prompt(request, FIM_FORMATS["qwen"], len, 3000, self._last.previous_fragments(request))
         self._last.remember(request.path, prompt.fragments)
         self.prompts.append(prompt.text)
         self.requests.append(request)

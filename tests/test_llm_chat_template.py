@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from weft.llm.prompting.chat_template import read_conversations, template_in
+from weft.llm.prompting.chat_template import load_chat_template, template_in
 from weft.llm.protocol import Message, ModelError
 
 pytest.importorskip("jinja2", reason="chat templates need jinja2")
@@ -47,7 +47,7 @@ def shown(tokens: list[int]) -> str:
 
 
 def read(source: str, *messages: Message) -> str:
-    tokens, notes = read_conversations(source, BracketTokenizer())
+    tokens, notes = load_chat_template(source, BracketTokenizer())
     assert tokens is not None and not notes
     return shown(tokens(messages))
 
@@ -72,36 +72,36 @@ def test_system_messages_go_before_the_question_where_the_template_refuses_them(
 
 
 def test_a_start_token_that_the_template_leaves_out_is_put_first():
-    tokens, _ = read_conversations(CHATML, BracketTokenizer(1001))
+    tokens, _ = load_chat_template(CHATML, BracketTokenizer(1001))
     assert tokens is not None
     assert shown(tokens([QUESTION])) == "[1][5]user\nWhy?[3]\n[5]assistant\n"
 
 
 def test_a_start_token_that_the_template_writes_is_not_doubled():
-    tokens, _ = read_conversations(NO_SYSTEM, BracketTokenizer(1005), start="<start>")
+    tokens, _ = load_chat_template(NO_SYSTEM, BracketTokenizer(1005), start="<start>")
     assert tokens is not None
     assert shown(tokens([QUESTION])) == "[5]user: Why?\n"
 
 
 def test_without_a_template_there_are_no_conversations():
-    assert read_conversations("", BracketTokenizer()) == (None, ())
+    assert load_chat_template("", BracketTokenizer()) == (None, ())
 
 
 def test_a_broken_template_is_a_note_and_no_conversations():
-    tokens, notes = read_conversations("{% for %}", BracketTokenizer())
+    tokens, notes = load_chat_template("{% for %}", BracketTokenizer())
     assert tokens is None
     assert "can't be read" in notes[0]
 
 
 def test_a_template_that_refuses_says_so():
-    tokens, _ = read_conversations("{{ raise_exception('never') }}", BracketTokenizer())
+    tokens, _ = load_chat_template("{{ raise_exception('never') }}", BracketTokenizer())
     assert tokens is not None
     with pytest.raises(ModelError, match="never"):
         tokens([QUESTION])
 
 
 def test_a_template_reaches_nothing_of_this_process():
-    tokens, _ = read_conversations("{{ messages.__class__.__mro__[1].__subclasses__() }}", BracketTokenizer())
+    tokens, _ = load_chat_template("{{ messages.__class__.__mro__[1].__subclasses__() }}", BracketTokenizer())
     assert tokens is not None
     with pytest.raises(ModelError, match="unsafe"):
         tokens([QUESTION])

@@ -8,26 +8,26 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from weft.llm.local.decoding import Report, Spellings, heal_end, read_prompt, write_text, write_tokens
-from weft.llm.local.kv_cache import GaveWay, Slots
+from weft.llm.local.decoding import DecodingStats, TokenBytesIndex, decode_tokens, detokenise, heal_last_token, prefill
+from weft.llm.local.kv_cache import KVCachePool, Preempted
 from weft.llm.protocol import Cancel
-from weft.llm.throughput import PassTimes
+from weft.llm.throughput import ForwardPassTimes
 
 same_engine = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 prompts = st.lists(st.integers(0, 7), min_size=1, max_size=20)
 
 
-class ScriptedDrafts:
+class ScriptedDrafter:
     """Gives drafts one after the other, and remembers what was written."""
 
     def __init__(self, drafts: Sequence[Sequence[int]]) -> None:
         self._drafts = list(drafts)
         self.written: list[int] = []
 
-    def next(self, n_most: int) -> list[int]:
+    def propose(self, n_most: int) -> list[int]:
         return list(self._drafts.pop(0))[:n_most] if self._drafts else []
 
-    def wrote(self, tokens: Sequence[int]) -> None:
+    def record(self, tokens: Sequence[int]) -> None:
         self.written += tokens
 
 
@@ -37,18 +37,18 @@ class Written:
     def __init__(
         self, engine: Any, prompt: list[int], n_new: int, drafts: Any = None, ends: Sequence[int] = ()
     ) -> None:
-        self.reports: list[Report] = []
+        self.reports: list[DecodingStats] = []
         self.tokens: list[int] = []
         self.probabilities: list[float] = []
-        with Slots(engine, 1_000_000).take(prompt, n_new, Cancel()) as reader:
-            for token, probability in write_tokens(
-                reader,
+        with KVCachePool(engine, 1_000_000).acquire(prompt, n_new, Cancel()) as lease:
+            for token, probability in decode_tokens(
+                lease,
                 prompt,
                 n_new,
                 ends=frozenset(ends),
-                drafts=drafts,
+                drafter=drafts,
                 block_tokens=4,
-                times=PassTimes(),
+                times=ForwardPassTimes(),
                 report=self.reports.append,
             ):
                 self.tokens.append(token)
@@ -62,52 +62,52 @@ def test_drafts_never_change_what_is_written(
     toy_engine: Any, prompt: list[int], n_new: int, seed: int, drafts: list[list[int]]
 ):
     plain = Written(toy_engine(seed=seed, order=None), prompt, n_new, ends=[7])
-    scripted = ScriptedDrafts(drafts)
+    scripted = ScriptedDrafter(drafts)
     drafted = Written(toy_engine(seed=seed, order=None), prompt, n_new, scripted, ends=[7])
     assert drafted.tokens == plain.tokens
     assert drafted.probabilities == pytest.approx(plain.probabilities)
     assert [*prompt, *scripted.written][: len(drafted.held)] == drafted.held
 
 
-def test_a_right_draft_saves_its_passes(toy_engine: Any):
+def test_an_accepted_draft_saves_its_passes(toy_engine: Any):
     engine = toy_engine()
     right = Written(engine, [1, 2], 9).tokens
-    drafts = ScriptedDrafts([right[:3], right[4:8]])
+    drafts = ScriptedDrafter([right[:3], right[4:8]])
     drafted = Written(engine, [1, 2], 9, drafts)
     assert drafted.tokens == right
     assert drafted.reports == [
-        Report(2, 0, drafted.reports[0].prefill_s, 4, drafted.reports[0].decode_s, 1, 9, 7, 7),
+        DecodingStats(2, 0, drafted.reports[0].prefill_s, 4, drafted.reports[0].decode_s, 1, 9, 7, 7),
     ]
 
 
-def test_a_wrong_draft_is_forgotten_and_costs_no_further_pass(toy_engine: Any):
+def test_a_rejected_draft_is_cropped_and_costs_no_further_pass(toy_engine: Any):
     engine = toy_engine()
     right = Written(engine, [1, 2], 6).tokens
     wrong = [right[0], (right[1] + 1) % 8, 5, 5]
-    drafted = Written(engine, [1, 2], 6, ScriptedDrafts([wrong]))
+    drafted = Written(engine, [1, 2], 6, ScriptedDrafter([wrong]))
     assert drafted.tokens == right
     report = drafted.reports[0]
     assert (report.first_tokens, report.passes, report.drafted_tokens, report.accepted_tokens) == (2, 4, 4, 1)
     assert drafted.held == [1, 2, *right[:-1]]
 
 
-def test_where_nothing_can_be_forgotten_a_wrong_draft_still_changes_nothing(toy_engine: Any):
+def test_where_the_cache_cannot_be_cropped_a_rejected_draft_changes_nothing(toy_engine: Any):
     plain = Written(toy_engine(order=None), [1, 2, 3, 4, 5, 6], 8)
-    drafted = Written(toy_engine(order=None, crops=False), [1, 2, 3, 4, 5, 6], 8, ScriptedDrafts([[0, 0, 0]] * 3))
+    drafted = Written(toy_engine(order=None, crops=False), [1, 2, 3, 4, 5, 6], 8, ScriptedDrafter([[0, 0, 0]] * 3))
     assert drafted.tokens == plain.tokens
 
 
 def test_drafts_stay_within_the_answer(toy_engine: Any):
     engine = toy_engine(context_tokens=12)
     right = Written(toy_engine(), [1, 2], 20).tokens
-    drafted = Written(engine, [1, 2], 10, ScriptedDrafts([right[:20]]))
+    drafted = Written(engine, [1, 2], 10, ScriptedDrafter([right[:20]]))
     assert drafted.tokens == right[:10]
 
 
 def test_nothing_comes_after_an_end(toy_engine: Any):
     right = Written(toy_engine(), [1, 2], 20).tokens
     end = right[3]
-    for drafts in (None, ScriptedDrafts([right[:8]])):
+    for drafts in (None, ScriptedDrafter([right[:8]])):
         assert Written(toy_engine(), [1, 2], 20, drafts, ends=[end]).tokens == right[: right.index(end)]
 
 
@@ -117,11 +117,11 @@ def test_a_prompt_is_read_in_blocks_and_its_last_tokens_with_the_first_pass(toy_
     assert engine.blocks == [4, 4, 4, 4, 1]
 
 
-def test_reading_leaves_at_least_one_token(toy_engine: Any):
+def test_prefill_leaves_at_least_one_token(toy_engine: Any):
     engine = toy_engine()
-    with Slots(engine, 1_000).take([1, 2, 3, 4, 5], 0, Cancel()) as reader:
-        read_prompt(reader, [1, 2, 3, 4, 5], 4, n_left=1)
-        read_prompt(reader, [1, 2, 3, 4, 5], 4, n_left=1)
+    with KVCachePool(engine, 1_000).acquire([1, 2, 3, 4, 5], 0, Cancel()) as lease:
+        prefill(lease, [1, 2, 3, 4, 5], 4, n_left=1)
+        prefill(lease, [1, 2, 3, 4, 5], 4, n_left=1)
     assert engine.caches == [[1, 2, 3, 4]]
 
 
@@ -130,33 +130,33 @@ def test_cancelled_at_any_call_the_slot_holds_what_was_read(toy_engine: Any, aft
     engine = toy_engine(order=None)
     prompt = [*range(8), 3, 1]
     right = Written(toy_engine(order=None), prompt, 8).tokens
-    slots, cancel = Slots(engine, 1_000_000), Cancel()
+    pool, cancel = KVCachePool(engine, 1_000_000), Cancel()
     n_calls = iter(range(100))
     engine.before_read = lambda: cancel.cancel() if next(n_calls) == after_calls else None
     written: list[int] = []
 
     def write(cancel: Cancel) -> None:
-        with slots.take(prompt, 8, cancel) as reader:
-            for token, _ in write_tokens(
-                reader,
+        with pool.acquire(prompt, 8, cancel) as lease:
+            for token, _ in decode_tokens(
+                lease,
                 prompt,
                 8,
                 ends=frozenset(),
-                drafts=ScriptedDrafts([[right[0], right[1] ^ 1], [], [right[3]]]),
+                drafter=ScriptedDrafter([[right[0], right[1] ^ 1], [], [right[3]]]),
                 block_tokens=4,
-                times=PassTimes(),
+                times=ForwardPassTimes(),
                 report=lambda report: None,
             ):
                 written.append(token)
 
     try:
         write(cancel)
-    except GaveWay:
+    except Preempted:
         assert cancel.cancelled
     assert written == right[: len(written)]
     (held,) = engine.caches
     assert held[: len(prompt)] == prompt[: len(held)]
-    assert slots.held_tokens == (len(held),)
+    assert pool.cached_tokens == (len(held),)
     engine.before_read = lambda: None
     written.clear()
     write(Cancel())
@@ -166,36 +166,36 @@ def test_cancelled_at_any_call_the_slot_holds_what_was_read(toy_engine: Any, aft
 def test_a_stream_given_up_in_the_middle_leaves_a_valid_slot(toy_engine: Any):
     engine = toy_engine()
     prompt = [1, 2, 3, 4, 5]
-    slots = Slots(engine, 1_000)
-    with slots.take(prompt, 8, Cancel()) as reader:
-        stream = write_tokens(
-            reader,
+    pool = KVCachePool(engine, 1_000)
+    with pool.acquire(prompt, 8, Cancel()) as lease:
+        stream = decode_tokens(
+            lease,
             prompt,
             8,
             ends=frozenset(),
-            drafts=None,
+            drafter=None,
             block_tokens=4,
-            times=PassTimes(),
+            times=ForwardPassTimes(),
             report=lambda report: None,
         )
         first, _ = next(stream)
         stream.close()
-    with slots.take([*prompt, first], 0, Cancel()) as reader:
-        assert reader.n_reused == len(prompt)
+    with pool.acquire([*prompt, first], 0, Cancel()) as lease:
+        assert lease.n_reused == len(prompt)
 
 
 def test_passes_are_measured_by_their_tokens(toy_engine: Any):
-    times = PassTimes()
+    times = ForwardPassTimes()
     prompt = [1, 2, 3, 4, 5, 6, 7]
-    with Slots(toy_engine(), 1_000).take(prompt, 6, Cancel()) as reader:
-        drafts = ScriptedDrafts([[], [0, 0]])
+    with KVCachePool(toy_engine(), 1_000).acquire(prompt, 6, Cancel()) as lease:
+        drafts = ScriptedDrafter([[], [0, 0]])
         list(
-            write_tokens(
-                reader,
+            decode_tokens(
+                lease,
                 prompt,
                 6,
                 ends=frozenset(),
-                drafts=drafts,
+                drafter=drafts,
                 block_tokens=4,
                 times=times,
                 report=lambda report: None,
@@ -208,21 +208,21 @@ WORDS = [b"r", b"e", b"t", b"u", b"n", b" ", b"re", b"ret", b"retu", b"return", 
 
 
 @given(st.lists(st.binary(max_size=4), max_size=20), st.binary(min_size=1, max_size=4))
-def test_spellings_that_fit_are_found(words: list[bytes], missing: bytes):
-    spellings = Spellings(range(len(words)), words.__getitem__)
+def test_matching_spellings_are_found(words: list[bytes], missing: bytes):
+    spellings = TokenBytesIndex(range(len(words)), words.__getitem__)
     fitting = [i for i, word in enumerate(words) if word and (word.startswith(missing) or missing.startswith(word))]
-    assert sorted(spellings.beginning_like(missing)) == fitting
+    assert sorted(spellings.matching(missing)) == fitting
 
 
 def healed(engine: Any, prompt: list[int], n_new: int = 9) -> bytes:
-    spellings = Spellings(range(len(WORDS)), WORDS.__getitem__)
-    with Slots(engine, 1_000).take(prompt[:-1], n_new, Cancel()) as reader:
-        tokens = list(heal_end(reader, prompt, n_new, spellings, block_tokens=4))
+    spellings = TokenBytesIndex(range(len(WORDS)), WORDS.__getitem__)
+    with KVCachePool(engine, 1_000).acquire(prompt[:-1], n_new, Cancel()) as lease:
+        tokens = list(heal_last_token(lease, prompt, n_new, spellings, block_tokens=4))
     return b"".join(WORDS[token] for token, _ in tokens)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_is_taken_back_is_written_again_and_perhaps_more(toy_engine: Any, seed: int):
+def test_a_healed_token_is_decoded_again_and_perhaps_more(toy_engine: Any, seed: int):
     text = healed(toy_engine(len(WORDS), seed=seed), [11, WORDS.index(b"retu")])
     assert text in (b"retu", b"return", b"returns")
 
@@ -232,14 +232,14 @@ def test_the_better_spelling_wins(toy_engine: Any):
     assert len(texts) > 1
 
 
-def test_repairing_ends_with_the_budget(toy_engine: Any):
+def test_token_healing_ends_with_the_budget(toy_engine: Any):
     texts = [healed(toy_engine(len(WORDS), seed=seed), [11, WORDS.index(b"retu")], n_new=1) for seed in range(20)]
     assert any(len(text) < 4 for text in texts)
 
 
 def text_of(*spellings: bytes, skip: int = 0) -> list[tuple[str, float | None]]:
     tokens = [(number, 1 / (number + 1)) for number in range(len(spellings))]
-    return [(piece.text, piece.probability) for piece in write_text(tokens, spellings.__getitem__, skip)]
+    return [(piece.text, piece.probability) for piece in detokenise(tokens, spellings.__getitem__, skip)]
 
 
 def test_half_a_character_waits_for_its_other_half():

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from weft.llm.backends import ModelConfig
-from weft.llm.library.discover import FoundModel, Places, discover, usual_places
+from weft.llm.library.discover import FoundModel, Places, default_search_paths, discover
 
 FIM = ["<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>", "<|repo_name|>", "<|file_sep|>", "<|fim_pad|>"]
 QWEN = [*FIM, "<|endoftext|>"]
@@ -179,7 +179,7 @@ def test_a_server_that_is_something_else_is_no_model(places: Places, replaying, 
 
 
 def test_the_environment_moves_the_usual_places(tmp_path: Path):
-    moved = usual_places({"HF_HOME": "/hf", "OLLAMA_MODELS": "/o", "LLAMA_CACHE": "/l"}, tmp_path)
+    moved = default_search_paths({"HF_HOME": "/hf", "OLLAMA_MODELS": "/o", "LLAMA_CACHE": "/l"}, tmp_path)
     assert (moved.hub_cache, moved.ollama_models, moved.gguf_folders[0]) == (Path("/hf/hub"), Path("/o"), Path("/l"))
-    usual = usual_places({}, tmp_path)
+    usual = default_search_paths({}, tmp_path)
     assert usual.hub_cache == tmp_path / ".cache" / "huggingface" / "hub"

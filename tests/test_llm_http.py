@@ -52,7 +52,7 @@ class PlainModel(HttpModel):
 
     def _piece(self, event: dict[str, Any]) -> Piece | None:
         if "speed" in event:
-            self._meter.read(event["speed"], 1.0)
+            self._meter.record_prefill(event["speed"], 1.0)
         return Piece(event["text"]) if "text" in event else None
 
     def _warm_ask(self, request: CompletionRequest, previous: Any, context_tokens: int, cancel: Cancel) -> Ask:

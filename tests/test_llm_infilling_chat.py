@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.llm.prompting.infilling_chat import FENCE_TOKENS, ask_for_hole, fill_hole, read_answer
+from weft.llm.prompting.infilling_chat import FENCE_TOKENS, build_infilling_chat, extract_infill, infill_by_chat
 from weft.llm.protocol import Cancel, ChatRequest, CompletionRequest, Piece, PromptFragment
 
 CURSOR = "<CURSOR>"
@@ -27,7 +27,7 @@ def check_answer(file: str, answer: str, filled: str, **request: object) -> None
     """The answer, cut into pieces of any length, fills the hole at the cursor with `filled`."""
     for length in PIECE_LENGTHS:
         pieces = [Piece(answer[i : i + length]) for i in range(0, len(answer), length)]
-        found = "".join(piece.text for piece in read_answer(pieces, request_at(file, **request)))
+        found = "".join(piece.text for piece in extract_infill(pieces, request_at(file, **request)))
         assert found == filled, f"in pieces of {length}"
 
 
@@ -146,7 +146,7 @@ def test_the_answer_comes_as_soon_as_it_is_known_to_repeat_nothing():
             written.append(text)
             yield Piece(text)
 
-    stream = read_answer(pieces(), request_at(PAY))
+    stream = extract_infill(pieces(), request_at(PAY))
     assert next(stream).text == "al"
     assert written == ["```\n", "al"]
 
@@ -162,13 +162,13 @@ def test_the_answer_is_read_no_further_than_its_fence():
             closed.append(True)
 
     request = request_at(PAY)
-    question = ask_for_hole(request, words, 1000)
-    assert "".join(piece.text for piece in fill_hole(chat, question, request, Cancel())) == "al(items)"
+    question = build_infilling_chat(request, words, 1000)
+    assert "".join(piece.text for piece in infill_by_chat(chat, question, request, Cancel())) == "al(items)"
     assert closed == [True]
 
 
 def test_the_question_shows_fragments_then_the_code_after_then_the_code_before():
-    system, user = ask_for_hole(request_at(PAY), words, 1000).chat.messages
+    system, user = build_infilling_chat(request_at(PAY), words, 1000).chat.messages
     assert system.role == "system"
     assert user.text == (
         '<other_file path="price.py">\ndef total(items): ...\n</other_file>\n'
@@ -180,9 +180,9 @@ def test_the_question_shows_fragments_then_the_code_after_then_the_code_before()
 
 
 def test_what_was_asked_before_is_the_beginning_of_what_is_asked_after_more_was_typed():
-    first = ask_for_hole(request_at(PAY), words, 1000)
+    first = build_infilling_chat(request_at(PAY), words, 1000)
     typed = request_at(PAY.replace("tot<", "total(<"))
-    second = ask_for_hole(typed, words, 1000, first.fragments)
+    second = build_infilling_chat(typed, words, 1000, first.fragments)
     before, after = (question.chat.messages[-1].text for question in (first, second))
     common = before[: before.index("</before_hole>")]
     assert after.startswith(common)
@@ -192,10 +192,10 @@ def test_what_was_asked_before_is_the_beginning_of_what_is_asked_after_more_was_
 def test_question_and_answer_fit_into_the_context(context_tokens: int):
     prefix = "\n".join(f"line number {i} of the file" for i in range(500))
     request = CompletionRequest("a.py", "python", prefix, prefix, FRAGMENTS * 30)
-    question = ask_for_hole(request, words, context_tokens).chat
+    question = build_infilling_chat(request, words, context_tokens).chat
     used = sum(words(message.text) for message in question.messages)
     frame = sum(
-        words(m.text) for m in ask_for_hole(CompletionRequest("a.py", "python", "", ""), words, 0).chat.messages
+        words(m.text) for m in build_infilling_chat(CompletionRequest("a.py", "python", "", ""), words, 0).chat.messages
     )
     assert used + question.max_new_tokens <= max(context_tokens, frame + question.max_new_tokens)
     assert question.max_new_tokens == request.max_new_tokens + FENCE_TOKENS
@@ -204,11 +204,11 @@ def test_question_and_answer_fit_into_the_context(context_tokens: int):
 @given(st.text("ab \n`(x", max_size=40), st.text("ab \n`(x", max_size=60), st.integers(0, 9))
 def test_how_an_answer_is_cut_into_pieces_changes_nothing(prefix: str, answer: str, seed: int):
     request = request_at(prefix + CURSOR + "\nabab\n")
-    whole = "".join(piece.text for piece in read_answer([Piece(answer)], request))
+    whole = "".join(piece.text for piece in extract_infill([Piece(answer)], request))
     chance = random.Random(seed)
     pieces, rest = [], answer
     while rest:
         size = chance.randint(1, 5)
         pieces.append(Piece(rest[:size]))
         rest = rest[size:]
-    assert "".join(piece.text for piece in read_answer(pieces, request)) == whole
+    assert "".join(piece.text for piece in extract_infill(pieces, request)) == whole

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from weft.llm.local.infilling_chat_model import InstructedModel
-from weft.llm.prompting.infilling_chat import FILLED_BY_INSTRUCTION, PREFIX_ONLY
+from weft.llm.local.infilling_chat_model import InfillingChatModel
+from weft.llm.prompting.infilling_chat import INFILLED_BY_CHAT, PREFIX_ONLY
 from weft.llm.protocol import (
     Cancel,
     ChatRequest,
@@ -54,20 +54,20 @@ class Chatting:
 
 
 def test_the_code_in_the_answer_is_the_completion():
-    model = InstructedModel(Chatting("Sure!\n```python\n    return total(items)\n```\n"))
+    model = InfillingChatModel(Chatting("Sure!\n```python\n    return total(items)\n```\n"))
     assert isinstance(model, CodeModel)
     assert "".join(piece.text for piece in model.stream(REQUEST, Cancel())) == "al(items)"
 
 
 def test_what_it_does_is_said():
-    info = InstructedModel(Chatting("")).info
+    info = InfillingChatModel(Chatting("")).info
     assert (info.fills_middle, info.repository_level, info.chats) == (True, False, True)
-    assert info.notes == (FILLED_BY_INSTRUCTION, "the context is 1000 tokens")
+    assert info.notes == (INFILLED_BY_CHAT, "the context is 1000 tokens")
 
 
 def test_a_question_fits_and_blocks_keep_their_places():
     chatting = Chatting("```\nx\n```")
-    model = InstructedModel(chatting)
+    model = InfillingChatModel(chatting)
     good, fair = (PromptFragment((f"{name}.py",), f"{name} = 1\n", 0, 0.0) for name in ("good", "fair"))
     long = replace(REQUEST, prefix="value = 1\n" * 2000 + "tot", fragments=(good, fair))
     for fragments in ((good, fair), (fair, good)):
@@ -79,7 +79,7 @@ def test_a_question_fits_and_blocks_keep_their_places():
 
 def test_warming_reads_the_question_and_writes_a_token():
     chatting = Chatting("```\nx\n```")
-    model = InstructedModel(chatting)
+    model = InfillingChatModel(chatting)
     model.warm(REQUEST, Cancel())
     list(model.stream(REQUEST, Cancel()))
     warmed, asked = chatting.asked
@@ -89,5 +89,5 @@ def test_warming_reads_the_question_and_writes_a_token():
 def test_a_model_that_does_not_chat_is_refused_and_closed():
     chatting = Chatting("", chats=False)
     with pytest.raises(ModelMissing, match='coder has no template for conversations, so fim = "chat"'):
-        InstructedModel(chatting)
+        InfillingChatModel(chatting)
     assert chatting.is_closed

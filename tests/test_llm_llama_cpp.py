@@ -160,7 +160,7 @@ def tokens(count: int, seed: int = 0) -> list[int]:
 
 def cold(engine: LlamaEngine, read: list[int], n_scored: int = 1) -> np.ndarray:
     cache = engine.new_cache()
-    logits = engine.read(cache, read, n_scored).logits()
+    logits = engine.forward(cache, read, n_scored).logits()
     engine.free(cache)
     return logits
 
@@ -173,19 +173,19 @@ def check_same(logits: np.ndarray, expected: np.ndarray) -> None:
 
 def test_reading_on_gives_the_logits_of_reading_all(engine):
     cache, read = engine.new_cache(), tokens(60)
-    engine.read(cache, read[:25])
-    engine.read(cache, read[25:26])
-    warm = engine.read(cache, read[26:]).logits()
+    engine.forward(cache, read[:25])
+    engine.forward(cache, read[25:26])
+    warm = engine.forward(cache, read[26:]).logits()
     engine.free(cache)
     check_same(warm, cold(engine, read))
 
 
 def test_what_was_cropped_leaves_no_trace(engine):
     cache, read = engine.new_cache(), tokens(60)
-    engine.read(cache, [*read[:40], *tokens(30, seed=1)])
+    engine.forward(cache, [*read[:40], *tokens(30, seed=1)])
     assert engine.crop(cache, 40)
     assert cache.n_tokens == 40
-    warm = engine.read(cache, read[40:]).logits()
+    warm = engine.forward(cache, read[40:]).logits()
     engine.free(cache)
     check_same(warm, cold(engine, read))
 
@@ -210,8 +210,8 @@ def test_caches_do_not_see_each_other(engine):
     one, other = engine.new_cache(), engine.new_cache()
     first, second = tokens(30, seed=1), tokens(30, seed=2)
     for start in range(0, 30, 10):
-        one_logits = engine.read(one, first[start : start + 10]).logits()
-        other_logits = engine.read(other, second[start : start + 10]).logits()
+        one_logits = engine.forward(one, first[start : start + 10]).logits()
+        other_logits = engine.forward(other, second[start : start + 10]).logits()
     engine.free(one)
     engine.free(other)
     check_same(one_logits, cold(engine, first))
@@ -228,7 +228,7 @@ def test_any_order_of_cropping_and_reading_is_a_cold_run(engine, steps):
         assert engine.crop(cache, len(text))
         text += new
         n_scored = 1 + seed % n_new
-        check_same(engine.read(cache, new, n_scored).logits(), cold(engine, text, n_scored))
+        check_same(engine.forward(cache, new, n_scored).logits(), cold(engine, text, n_scored))
         assert cache.n_tokens == len(text)
     for cache in caches:
         engine.free(cache)
@@ -253,11 +253,11 @@ def test_there_are_as_many_caches_as_memory_allows(path):
 
 def test_a_full_cache_says_so_and_keeps_what_it_has(engine):
     cache = engine.new_cache()
-    engine.read(cache, tokens(CONTEXT_TOKENS - 1))
+    engine.forward(cache, tokens(CONTEXT_TOKENS - 1))
     with pytest.raises(OutOfMemory):
-        engine.read(cache, [1, 2])
+        engine.forward(cache, [1, 2])
     assert cache.n_tokens == CONTEXT_TOKENS - 1
-    check_same(engine.read(cache, [1]).logits(), cold(engine, [*tokens(CONTEXT_TOKENS - 1), 1]))
+    check_same(engine.forward(cache, [1]).logits(), cold(engine, [*tokens(CONTEXT_TOKENS - 1), 1]))
     engine.free(cache)
 
 
@@ -269,10 +269,10 @@ def test_the_context_is_never_longer_than_the_model_was_trained_for(path):
 
 def test_a_token_that_is_none_costs_only_its_call(engine):
     cache, read = engine.new_cache(), tokens(10)
-    engine.read(cache, read[:5])
+    engine.forward(cache, read[:5])
     with pytest.raises(RuntimeError, match="invalid token"):
-        engine.read(cache, [engine.n_vocabulary])
-    warm = engine.read(cache, read[5:]).logits()
+        engine.forward(cache, [engine.n_vocabulary])
+    warm = engine.forward(cache, read[5:]).logits()
     engine.free(cache)
     check_same(warm, cold(engine, read))
 
@@ -289,11 +289,11 @@ def test_tuning_changes_no_logits(path):
 def test_a_closed_engine_refuses_and_its_tokenizer_still_answers(path):
     engine = LlamaEngine(path, context_tokens=512, cache_bytes=1, threads=1)
     cache, tokenizer = engine.new_cache(), LlamaTokenizer(engine.model)
-    engine.read(cache, [1])
+    engine.forward(cache, [1])
     engine.close()
     engine.close()
     with pytest.raises(RuntimeError, match="closed"):
-        engine.read(cache, [1])
+        engine.forward(cache, [1])
     engine.free(cache)
     del engine
     assert tokenizer.decode(tokenizer.encode("def ret")) == "def ret"
@@ -376,10 +376,10 @@ def test_a_recurrent_model_reads_on_and_says_that_it_can_forget_no_part(tmp_path
     path = write_gguf(tmp_path / "mamba.gguf", body=mamba_body)
     engine = LlamaEngine(path, context_tokens=512, cache_bytes=1, threads=1)
     cache, read = engine.new_cache(), tokens(40)
-    engine.read(cache, read[:30])
+    engine.forward(cache, read[:30])
     assert not engine.crop(cache, 20)
     assert cache.n_tokens == 30
-    warm = engine.read(cache, read[30:]).logits()
+    warm = engine.forward(cache, read[30:]).logits()
     engine.free(cache)
     check_same(warm, cold(engine, read))
     engine.close()

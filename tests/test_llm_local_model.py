@@ -176,7 +176,7 @@ def test_the_answer_ends_at_an_end_token(local_model: Make):
 
 
 def test_a_single_line_ends_before_its_line_break_and_no_further_pass_is_made(local_model: Make):
-    model = local_model(speculate=False)
+    model = local_model(speculative_decoding=False)
     likes(model.engine, "total\nx = 1")
     model.prepare(Cancel())
     before = len(model.engine.blocks)
@@ -202,10 +202,10 @@ def typed(text: str) -> list[CompletionRequest]:
 
 
 def test_a_keystroke_reads_only_what_it_changed(local_model: Make):
-    model = local_model(speculate=False)
+    model = local_model(speculative_decoding=False)
     for request in typed("self.p"):
         written(model, request)
-        report = model.last_report
+        report = model.last_stats
         if request.prefix != REQUEST.prefix:
             # The suffix and the tokens around it come after the code that grows.
             assert report.prompt_tokens - report.reused_tokens <= 6
@@ -237,23 +237,23 @@ def test_neither_reuse_nor_drafts_change_the_text(
 ):
     guess = lambda text: guesses[len(text) % len(guesses)]  # noqa: E731
     requests = [
-        replace(REQUEST, prefix=REQUEST.prefix + typed, suffix=suffix, path=path, guess=guess)
+        replace(REQUEST, prefix=REQUEST.prefix + typed, suffix=suffix, path=path, draft_source=guess)
         for typed, suffix, path in edits
     ]
-    plain = local_model(**how, speculate=False, reuse=False)
+    plain = local_model(**how, speculative_decoding=False, reuse_cache=False)
     fast = local_model(**how)
     assert [written(fast, request) for request in requests] == [written(plain, request) for request in requests]
 
 
-def test_a_guess_that_is_right_saves_passes(local_model: Make):
+def test_an_accepted_draft_saves_passes(local_model: Make):
     text = "zig zag zug"
     reports = []
     for guess in (None, lambda so_far: text[len(so_far) :]):
         model = local_model()
         likes(model.engine, text)
         for _ in range(8):
-            assert written(model, replace(REQUEST, guess=guess)) == text
-        reports.append(model.last_report)
+            assert written(model, replace(REQUEST, draft_source=guess)) == text
+        reports.append(model.last_stats)
     plain, guessed = reports
     assert guessed.passes < plain.passes
     assert guessed.accepted_tokens > 0
@@ -264,7 +264,7 @@ def test_what_the_prompt_shows_is_drafted(local_model: Make):
     likes(model.engine, "self.price\n")
     for _ in range(8):
         written(model)
-    assert model.last_report.accepted_tokens > 0
+    assert model.last_stats.accepted_tokens > 0
 
 
 def test_fragments_that_did_not_fit_are_drafted_from(local_model: Make):
@@ -273,24 +273,24 @@ def test_fragments_that_did_not_fit_are_drafted_from(local_model: Make):
     likes(model.engine, "qrst uvw xyz")
     for _ in range(8):
         assert written(model, replace(REQUEST, fragments=(long,))) == "qrst uvw xyz"
-    assert model.last_report.accepted_tokens > 0
+    assert model.last_stats.accepted_tokens > 0
 
 
 def test_without_speculation_every_pass_after_the_prompt_reads_one_token(local_model: Make):
-    model = local_model(speculate=False)
-    written(model, replace(REQUEST, guess=lambda text: "return"))
-    assert (model.last_report.drafted_tokens, model.last_report.first_tokens) == (0, 1)
+    model = local_model(speculative_decoding=False)
+    written(model, replace(REQUEST, draft_source=lambda text: "return"))
+    assert (model.last_stats.drafted_tokens, model.last_stats.first_tokens) == (0, 1)
 
 
 def test_an_engine_that_cannot_forget_gets_no_drafts(local_model: Make):
     model = local_model(crops=False)
-    written(model, replace(REQUEST, guess=lambda text: "return"))
-    assert model.last_report.drafted_tokens == 0
+    written(model, replace(REQUEST, draft_source=lambda text: "return"))
+    assert model.last_stats.drafted_tokens == 0
 
 
 def test_warming_reads_the_prompt_and_the_answer_only_its_last_token(local_model: Make):
     for fim in (True, False):
-        model = local_model(fim=fim, speculate=False)
+        model = local_model(fim=fim, speculative_decoding=False)
         model.warm(REQUEST, Cancel())
         n_blocks = len(model.engine.blocks)
         written(model)
@@ -298,7 +298,7 @@ def test_warming_reads_the_prompt_and_the_answer_only_its_last_token(local_model
 
 
 def test_a_warm_up_that_is_cancelled_leaves_what_it_read(local_model: Make):
-    model = local_model(speculate=False)
+    model = local_model(speculative_decoding=False)
     request = replace(REQUEST, prefix="x = 1\n" * 400)
     model.prepare(Cancel())
     cancel, n_reads = Cancel(), iter(range(100))
@@ -307,7 +307,7 @@ def test_a_warm_up_that_is_cancelled_leaves_what_it_read(local_model: Make):
     model.warm(request, cancel)
     model.engine.before_read = lambda: None
     written(model, request)
-    assert model.last_report.reused_tokens == 3 * 64
+    assert model.last_stats.reused_tokens == 3 * 64
 
 
 def test_two_streams_at_once_write_what_each_alone_would(local_model: Make):
@@ -365,7 +365,7 @@ def test_a_stream_that_is_cancelled_before_it_begins_reads_nothing(local_model: 
 
 def test_the_prompt_of_a_model_without_a_middle_ends_where_the_model_would_cut(local_model: Make):
     # "ret" was never seen before "urn": the prompt goes back to what stands before it.
-    model = local_model(fim=False, speculate=False)
+    model = local_model(fim=False, speculative_decoding=False)
     tokenizer = ToyTokenizer()
     plain = model.engine._row
     ret, whole = tokenizer.encode("ret")[0], tokenizer.encode("return")[0]
@@ -381,7 +381,7 @@ def test_the_prompt_of_a_model_without_a_middle_ends_where_the_model_would_cut(l
 
 
 def test_with_a_middle_nothing_is_taken_back(local_model: Make):
-    model = local_model(speculate=False)
+    model = local_model(speculative_decoding=False)
     written(model, replace(REQUEST, prefix="    ret", max_new_tokens=1))
     assert ToyTokenizer().encode("ret")[0] in model.engine.caches[0]
 
@@ -436,12 +436,12 @@ def test_other_files_give_their_memory_before_the_prompt_is_shortened(local_mode
 
 
 def test_without_memory_for_anything_the_next_step_is_named(local_model: Make):
-    with pytest.raises(ModelError, match=r"toy finds no memory.*smaller"):
+    with pytest.raises(ModelError, match=r"toy has no memory.*smaller"):
         written(local_model(memory_tokens=10))
 
 
 def test_memory_that_is_gone_in_the_middle_of_an_answer_ends_it_quietly(local_model: Make):
-    model = local_model(speculate=False)
+    model = local_model(speculative_decoding=False)
     model.prepare(Cancel())
     stream = model.stream(REQUEST, Cancel())
     first = next(stream).text
@@ -500,23 +500,23 @@ def test_preparing_stays_within_a_small_context(local_model: Make, context_token
 
 def test_a_slow_machine_reads_shorter_prompts(local_model: Make):
     model = local_model(prompt_ms=100)
-    model._meter.read(1000, 0.5)
+    model._meter.record_prefill(1000, 0.5)
     model._is_prepared = True
     assert model.info.context_tokens == 512
     written(model, replace(REQUEST, prefix="x = 1\n" * 2000))
-    assert model.last_report.prompt_tokens <= 512
+    assert model.last_stats.prompt_tokens <= 512
 
 
 def test_the_report_says_what_an_answer_took(local_model: Make):
-    model = local_model(speculate=False)
-    assert model.last_report is None
+    model = local_model(speculative_decoding=False)
+    assert model.last_stats is None
     likes(model.engine, "zig")
     written(model)
-    report = model.last_report
+    report = model.last_stats
     assert (report.reused_tokens, report.passes, report.first_tokens, report.written_tokens) == (0, 3, 1, 4)
     assert report.prefill_s > 0 and report.decode_s > 0
     written(model)
-    assert model.last_report.reused_tokens == report.prompt_tokens - 1
+    assert model.last_stats.reused_tokens == report.prompt_tokens - 1
 
 
 def conversation(*texts: str, system: str = "") -> ChatRequest:
@@ -580,7 +580,7 @@ def test_a_chat_stops_where_it_is_told_to(local_model: Make):
 
 def test_a_chat_with_a_temperature_is_drawn_and_a_seed_repeats_it(local_model: Make):
     hot = replace(conversation("hello"), temperature=1.5, max_new_tokens=12)
-    texts = [[piece.text for piece in local_model(draw_seed=seed).chat(hot, Cancel())] for seed in (1, 1, 2)]
+    texts = [[piece.text for piece in local_model(sampling_seed=seed).chat(hot, Cancel())] for seed in (1, 1, 2)]
     assert texts[0] == texts[1] != texts[2]
 
 
@@ -588,7 +588,7 @@ def test_what_is_drawn_is_never_drafted(local_model: Make):
     model = local_model()
     hot = replace(conversation("aaaaaaaaaaaaaaaaaaaaaaa"), temperature=1.0, max_new_tokens=12)
     list(model.chat(hot, Cancel()))
-    assert model.last_report.drafted_tokens == 0
+    assert model.last_stats.drafted_tokens == 0
 
 
 def test_a_closed_model_has_freed_everything_and_says_nothing_more(local_model: Make):

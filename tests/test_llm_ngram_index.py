@@ -140,10 +140,10 @@ def test_only_the_last_files_are_remembered():
     for number in range(100):
         last.remember(f"{number}.py", (fragment,))
     first, newest = (CompletionRequest(path, "", "", "") for path in ("0.py", "99.py"))
-    assert (last.to_keep(first), last.to_keep(newest)) == ((), (fragment,))
+    assert (last.previous_fragments(first), last.previous_fragments(newest)) == ((), (fragment,))
 
 
 def test_in_score_order_the_last_prompt_does_not_matter():
     last = LastPrompts()
     last.remember("a.py", (PromptFragment(("x.py",), "x", 0, 1.0),))
-    assert last.to_keep(CompletionRequest("a.py", "", "", "", in_score_order=True)) == ()
+    assert last.previous_fragments(CompletionRequest("a.py", "", "", "", in_score_order=True)) == ()

@@ -100,7 +100,7 @@ def tokens(count: int, seed: int = 0) -> list[int]:
 
 
 def cold(engine: OnnxEngine, read: list[int], n_scored: int = 1) -> np.ndarray:
-    return engine.read(engine.new_cache(), read, n_scored).logits()
+    return engine.forward(engine.new_cache(), read, n_scored).logits()
 
 
 def check_same(logits: np.ndarray, expected: np.ndarray) -> None:
@@ -111,24 +111,24 @@ def check_same(logits: np.ndarray, expected: np.ndarray) -> None:
 
 def test_reading_on_gives_the_logits_of_reading_all(engine):
     cache, read = engine.new_cache(), tokens(60)
-    engine.read(cache, read[:25])
-    engine.read(cache, read[25:26])
-    check_same(engine.read(cache, read[26:]).logits(), cold(engine, read))
+    engine.forward(cache, read[:25])
+    engine.forward(cache, read[25:26])
+    check_same(engine.forward(cache, read[26:]).logits(), cold(engine, read))
 
 
 def test_what_was_cropped_leaves_no_trace(engine):
     cache, read = engine.new_cache(), tokens(60)
-    engine.read(cache, [*read[:40], *tokens(30, seed=1)])
+    engine.forward(cache, [*read[:40], *tokens(30, seed=1)])
     assert engine.crop(cache, 40)
     assert cache.n_tokens == 40
-    check_same(engine.read(cache, read[40:]).logits(), cold(engine, read))
+    check_same(engine.forward(cache, read[40:]).logits(), cold(engine, read))
 
 
 def test_everything_can_be_cropped(engine):
     cache = engine.new_cache()
-    engine.read(cache, tokens(5, seed=1))
+    engine.forward(cache, tokens(5, seed=1))
     assert engine.crop(cache, 0)
-    check_same(engine.read(cache, tokens(9)).logits(), cold(engine, tokens(9)))
+    check_same(engine.forward(cache, tokens(9)).logits(), cold(engine, tokens(9)))
 
 
 def test_every_scored_row_is_that_of_its_token(engine):
@@ -141,8 +141,8 @@ def test_caches_do_not_see_each_other(engine):
     one, other = engine.new_cache(), engine.new_cache()
     first, second = tokens(30, seed=1), tokens(30, seed=2)
     for start in range(0, 30, 10):
-        one_logits = engine.read(one, first[start : start + 10]).logits()
-        other_logits = engine.read(other, second[start : start + 10]).logits()
+        one_logits = engine.forward(one, first[start : start + 10]).logits()
+        other_logits = engine.forward(other, second[start : start + 10]).logits()
     engine.free(one)
     check_same(one_logits, cold(engine, first))
     check_same(other_logits, cold(engine, second))
@@ -158,7 +158,7 @@ def test_any_order_of_cropping_and_reading_is_a_cold_run(engine, steps):
         assert engine.crop(cache, len(text))
         text += new
         n_scored = 1 + seed % n_new
-        check_same(engine.read(cache, new, n_scored).logits(), cold(engine, text, n_scored))
+        check_same(engine.forward(cache, new, n_scored).logits(), cold(engine, text, n_scored))
         assert cache.n_tokens == len(text)
     for cache in caches:
         engine.free(cache)
@@ -166,24 +166,24 @@ def test_any_order_of_cropping_and_reading_is_a_cold_run(engine, steps):
 
 def test_a_cache_takes_the_memory_it_says(engine):
     cache = engine.new_cache()
-    engine.read(cache, tokens(10))
+    engine.forward(cache, tokens(10))
     assert sum(value.numpy().nbytes for value in cache.past) == 10 * engine.cache_bytes_per_token
 
 
 def test_a_full_cache_says_so_and_keeps_what_it_has(engine):
     cache = engine.new_cache()
-    engine.read(cache, tokens(255))
+    engine.forward(cache, tokens(255))
     with pytest.raises(OutOfMemory):
-        engine.read(cache, [1, 2])
-    check_same(engine.read(cache, [1]).logits(), cold(engine, [*tokens(255), 1]))
+        engine.forward(cache, [1, 2])
+    check_same(engine.forward(cache, [1]).logits(), cold(engine, [*tokens(255), 1]))
 
 
 def test_a_token_that_is_none_costs_only_its_call(engine):
     cache, read = engine.new_cache(), tokens(10)
-    engine.read(cache, read[:5])
+    engine.forward(cache, read[:5])
     with pytest.raises(RuntimeError, match="could not read 1 tokens"):
-        engine.read(cache, [engine.n_vocabulary])
-    check_same(engine.read(cache, read[5:]).logits(), cold(engine, read))
+        engine.forward(cache, [engine.n_vocabulary])
+    check_same(engine.forward(cache, read[5:]).logits(), cold(engine, read))
 
 
 def test_tuning_changes_no_logits(exported):
@@ -201,8 +201,8 @@ def test_weights_in_eight_bits_are_the_same_weights(exported, engine):
 
 def test_an_export_says_only_what_it_is_asked(engine):
     cache = engine.new_cache()
-    assert engine.read(cache, tokens(50), 3).logits().shape == (3, engine.n_vocabulary)
-    assert engine.read(engine.new_cache(), tokens(50), 50).logits().shape == (50, engine.n_vocabulary)
+    assert engine.forward(cache, tokens(50), 3).logits().shape == (3, engine.n_vocabulary)
+    assert engine.forward(engine.new_cache(), tokens(50), 50).logits().shape == (50, engine.n_vocabulary)
 
 
 def test_rounding_to_eight_bits_is_found_out_and_said(exported, engine, tmp_path):
@@ -227,24 +227,24 @@ def test_an_export_without_mask_and_positions_in_either_precision(tmp_path, kind
     assert engine.n_vocabulary == N_VOCABULARY
     assert engine.cache_bytes_per_token == 2 * N_VOCABULARY * {"float": 4, "float16": 2}[kind]
     cache = engine.new_cache()
-    engine.read(cache, [1, 2, 2, 3])
-    assert engine.read(cache, [2, 5], n_scored=2).logits().tolist() == [
+    engine.forward(cache, [1, 2, 2, 3])
+    assert engine.forward(cache, [2, 5], n_scored=2).logits().tolist() == [
         [0, 1, 3, 1, 0, 0, 0, 0],
         [0, 1, 3, 1, 0, 1, 0, 0],
     ]
     engine.crop(cache, 2)
-    assert engine.read(cache, [7]).logits().tolist() == [[0, 1, 1, 0, 0, 0, 0, 1]]
+    assert engine.forward(cache, [7]).logits().tolist() == [[0, 1, 1, 0, 0, 0, 0, 1]]
 
 
 def test_an_export_that_computes_the_wanted_rows_only(tmp_path):
     path = write_counter(tmp_path / "model.onnx", rows="num_logits_to_keep")
     engine = OnnxEngine(path, context_tokens=100, threads=1)
     cache = engine.new_cache()
-    assert engine.read(cache, [1, 2, 2], n_scored=2).logits().tolist() == [
+    assert engine.forward(cache, [1, 2, 2], n_scored=2).logits().tolist() == [
         [0, 1, 1, 0, 0, 0, 0, 0],
         [0, 1, 2, 0, 0, 0, 0, 0],
     ]
-    assert engine.read(cache, [3, 3]).logits().tolist() == [[0, 1, 2, 2, 0, 0, 0, 0]]
+    assert engine.forward(cache, [3, 3]).logits().tolist() == [[0, 1, 2, 2, 0, 0, 0, 0]]
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_a_model_writes_the_same_with_reuse_and_without(exported):
     request = CompletionRequest("a.py", "python", "def ret(x):\n    ret", "\n", max_new_tokens=8, single_line=False)
     texts = []
     for reuse in (True, False):
-        model = open_onnx(exported, settings=LocalSettings(reuse=reuse, speculate=reuse), threads=1)
+        model = open_onnx(exported, settings=LocalSettings(reuse_cache=reuse, speculative_decoding=reuse), threads=1)
         texts += ["".join(piece.text for piece in model.stream(request, Cancel())) for _ in range(2)]
         model.close()
     assert len(set(texts)) == 1

@@ -1,4 +1,4 @@
-"""A beginning that is read once: kept over many questions, saved, loaded, and refused when it is another."""
+"""Prefix cache: reused over many questions, saved, loaded, and refused for another model or text."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from weft.llm.local.engines import OutOfMemory
-from weft.llm.local.kv_cache import MOST_SLOTS, Slots
+from weft.llm.local.kv_cache import MAX_SLOTS, KVCachePool
 from weft.llm.local.model import LocalModel, LocalSettings
-from weft.llm.local.prefix_cache import CannotKeep, Keeper, files_hash, shared_tokens
+from weft.llm.local.prefix_cache import PrefixCacheError, PrefixCachingModel, common_prefix_tokens, files_hash
 from weft.llm.local.tensor_file import read_tensors, write_tensors
 from weft.llm.protocol import Cancel, ChatRequest, Message, ModelError
 
@@ -47,76 +47,76 @@ def from_a_full_prompt(fresh: LocalModel, question: str) -> str:
     return said(fresh.chat(ask(question, before=ARTICLE), Cancel()))
 
 
-def test_a_model_in_this_process_can_keep(model: Make):
-    assert isinstance(model(), Keeper)
+def test_a_model_in_this_process_can_cache_a_prefix(model: Make):
+    assert isinstance(model(), PrefixCachingModel)
 
 
-def test_many_questions_get_what_full_prompts_get_and_the_beginning_is_read_once(model: Make):
-    kept_by = model()
-    kept = kept_by.keep(ARTICLE)
-    held = kept_by.engine.caches[-1]
-    n_read = len(kept_by.engine.blocks)
+def test_many_questions_get_what_full_prompts_get_and_the_prefix_is_computed_once(model: Make):
+    local = model()
+    prefix = local.cache_prefix(ARTICLE)
+    held = local.engine.caches[-1]
+    n_read = len(local.engine.blocks)
     for question in QUESTIONS:
-        assert said(kept.chat(ask(question), Cancel())) == from_a_full_prompt(model(), question)
-        assert len(held) == kept.n_tokens  # cropped back
-    assert max(kept_by.engine.blocks[n_read:]) < kept.n_tokens / 4
-    assert any(held is cache for cache in kept_by.engine.caches)
+        assert said(prefix.chat(ask(question), Cancel())) == from_a_full_prompt(model(), question)
+        assert len(held) == prefix.n_tokens  # cropped back
+    assert max(local.engine.blocks[n_read:]) < prefix.n_tokens / 4
+    assert any(held is cache for cache in local.engine.caches)
 
 
-def test_the_same_conversation_sent_whole_uses_what_is_kept(model: Make):
-    kept_by = model()
-    kept = kept_by.keep(ARTICLE)
-    said(kept_by.chat(ask("Who?", before=ARTICLE), Cancel()))
-    assert kept_by.last_report.reused_tokens >= kept.n_tokens
+def test_the_same_conversation_sent_whole_uses_the_cached_prefix(model: Make):
+    local = model()
+    prefix = local.cache_prefix(ARTICLE)
+    said(local.chat(ask("Who?", before=ARTICLE), Cancel()))
+    assert local.last_stats.reused_tokens >= prefix.n_tokens
 
 
-def test_other_conversations_and_many_of_them_leave_what_is_kept_alone(model: Make):
-    kept_by = model(cache_bytes=20_000)  # of 10 a token
-    kept = kept_by.keep(ARTICLE)
-    for number in range(2 * MOST_SLOTS):
-        said(kept_by.chat(ask(f"{number} is another thing " * 9), Cancel()))
-    assert kept.is_held
-    said(kept.chat(ask("Who?"), Cancel()))
-    assert kept_by.last_report.reused_tokens == kept.n_tokens
+def test_other_conversations_do_not_evict_the_cached_prefix(model: Make):
+    local = model(cache_bytes=20_000)  # of 10 a token
+    prefix = local.cache_prefix(ARTICLE)
+    for number in range(2 * MAX_SLOTS):
+        said(local.chat(ask(f"{number} is another thing " * 9), Cancel()))
+    assert prefix.is_cached
+    said(prefix.chat(ask("Who?"), Cancel()))
+    assert local.last_stats.reused_tokens == prefix.n_tokens
 
 
-def test_let_go_it_is_a_slot_like_others(model: Make):
-    kept_by = model()
-    kept = kept_by.keep(ARTICLE)
-    kept.close()
-    kept.close()
-    assert not kept.is_held
-    for number in range(2 * MOST_SLOTS):
-        said(kept_by.chat(ask(f"{number} is another thing " * 9), Cancel()))
-    assert all(len(cache) < kept.n_tokens for cache in kept_by.engine.caches)
+def test_a_released_slot_serves_any_prompt(model: Make):
+    local = model()
+    prefix = local.cache_prefix(ARTICLE)
+    prefix.close()
+    prefix.close()
+    assert not prefix.is_cached
+    for number in range(2 * MAX_SLOTS):
+        said(local.chat(ask(f"{number} is another thing " * 9), Cancel()))
+    assert all(len(cache) < prefix.n_tokens for cache in local.engine.caches)
 
 
-def test_what_nobody_has_any_more_is_let_go(model: Make):
-    kept_by = model()
+def test_the_last_reference_releases_the_slot(model: Make):
+    local = model()
     for number in range(20):
-        kept_by.keep((Message("user", f"{number} is a text. " * 30), Message("assistant", "Read.")))
+        local.cache_prefix((Message("user", f"{number} is a text. " * 30), Message("assistant", "Read.")))
     gc.collect()
-    said(kept_by.chat(ask("Who?"), Cancel()))
-    assert len(kept_by.engine.caches) <= MOST_SLOTS
+    said(local.chat(ask("Who?"), Cancel()))
+    assert len(local.engine.caches) <= MAX_SLOTS
 
 
-def test_it_is_read_again_when_it_was_lost(model: Make):
-    kept_by = model()
-    kept = kept_by.keep(ARTICLE)
-    kept_by.engine.before_read = lambda: (_ for _ in ()).throw(RuntimeError("broken"))
+def test_a_lost_cache_is_computed_again(model: Make):
+    local = model()
+    prefix = local.cache_prefix(ARTICLE)
+    local.engine.before_read = lambda: (_ for _ in ()).throw(RuntimeError("broken"))
     with pytest.raises(ModelError, match="broken"):
-        said(kept.chat(ask("Who?"), Cancel()))
-    assert not kept.is_held
-    kept_by.engine.before_read = lambda: None
-    assert said(kept.chat(ask("Who?"), Cancel())) == from_a_full_prompt(model(), "Who?")
-    assert kept.is_held
+        said(prefix.chat(ask("Who?"), Cancel()))
+    assert not prefix.is_cached
+    local.engine.before_read = lambda: None
+    assert said(prefix.chat(ask("Who?"), Cancel())) == from_a_full_prompt(model(), "Who?")
+    assert prefix.is_cached
 
 
 @same_engine
 @given(after_calls=st.integers(0, 12))
-def test_cancelled_anywhere_in_an_answer_the_beginning_stays(model: Make, after_calls: int):
-    kept_by = model()
-    kept = kept_by.keep(ARTICLE)
+def test_cancelled_anywhere_in_an_answer_the_prefix_stays_cached(model: Make, after_calls: int):
+    local = model()
+    prefix = local.cache_prefix(ARTICLE)
     cancel, n_calls = Cancel(), 0
 
     def count() -> None:
@@ -125,30 +125,30 @@ def test_cancelled_anywhere_in_an_answer_the_beginning_stays(model: Make, after_
         if n_calls > after_calls:
             cancel.cancel()
 
-    kept_by.engine.before_read = count
-    said(kept.chat(ask("Where does it live now?"), cancel))
-    kept_by.engine.before_read = lambda: None
-    assert said(kept.chat(ask("Who?"), Cancel())) == from_a_full_prompt(model(), "Who?")
-    assert kept_by.last_report.reused_tokens == kept.n_tokens
+    local.engine.before_read = count
+    said(prefix.chat(ask("Where does it live now?"), cancel))
+    local.engine.before_read = lambda: None
+    assert said(prefix.chat(ask("Who?"), Cancel())) == from_a_full_prompt(model(), "Who?")
+    assert local.last_stats.reused_tokens == prefix.n_tokens
 
 
-def test_reading_that_is_cancelled_keeps_nothing_and_says_so(model: Make):
-    kept_by = model()
+def test_a_cancelled_computation_caches_nothing_and_says_so(model: Make):
+    local = model()
     cancel = Cancel()
-    kept_by.engine.before_read = cancel.cancel
+    local.engine.before_read = cancel.cancel
     with pytest.raises(ModelError, match="cancelled"):
-        kept_by.keep(ARTICLE, cancel)
-    kept_by.engine.before_read = lambda: None
-    assert kept_by.keep(ARTICLE).is_held
+        local.cache_prefix(ARTICLE, cancel)
+    local.engine.before_read = lambda: None
+    assert local.cache_prefix(ARTICLE).is_cached
 
 
 def test_questions_at_once_wait_for_each_other(model: Make):
-    kept_by = model()
-    kept = kept_by.keep(ARTICLE)
+    local = model()
+    prefix = local.cache_prefix(ARTICLE)
     answers: dict[str, str] = {}
 
     def run(question: str) -> None:
-        answers[question] = said(kept.chat(ask(question), Cancel()))
+        answers[question] = said(prefix.chat(ask(question), Cancel()))
 
     threads = [threading.Thread(target=run, args=(question,)) for question in QUESTIONS[:3]]
     for thread in threads:
@@ -156,60 +156,60 @@ def test_questions_at_once_wait_for_each_other(model: Make):
     for thread in threads:
         thread.join()
     assert answers == {question: from_a_full_prompt(model(), question) for question in QUESTIONS[:3]}
-    assert sum(len(cache) >= kept.n_tokens for cache in kept_by.engine.caches) == 1
+    assert sum(len(cache) >= prefix.n_tokens for cache in local.engine.caches) == 1
 
 
-def test_two_texts_are_kept_beside_each_other(model: Make):
-    kept_by = model()
+def test_two_prefixes_are_cached_at_once(model: Make):
+    local = model()
     other = (Message("user", "Read this. " + "Bees dance. " * 30), Message("assistant", "I have read it."))
-    both = [kept_by.keep(ARTICLE), kept_by.keep(other)]
-    for kept in (*both, *both):
-        said(kept.chat(ask("Who?"), Cancel()))
-        assert kept_by.last_report.reused_tokens == kept.n_tokens
+    both = [local.cache_prefix(ARTICLE), local.cache_prefix(other)]
+    for prefix in (*both, *both):
+        said(prefix.chat(ask("Who?"), Cancel()))
+        assert local.last_stats.reused_tokens == prefix.n_tokens
 
 
-def test_a_text_that_goes_on_from_a_kept_one_takes_its_place_and_the_shorter_is_read_again(model: Make):
-    kept_by = model()
-    shorter = kept_by.keep(ARTICLE)
-    longer = kept_by.keep((*ARTICLE, Message("user", "And this?"), Message("assistant", "That too.")))
-    assert (shorter.is_held, longer.is_held) == (False, True)
+def test_a_text_that_continues_a_cached_one_takes_its_slot_and_the_shorter_is_computed_again(model: Make):
+    local = model()
+    shorter = local.cache_prefix(ARTICLE)
+    longer = local.cache_prefix((*ARTICLE, Message("user", "And this?"), Message("assistant", "That too.")))
+    assert (shorter.is_cached, longer.is_cached) == (False, True)
     assert said(shorter.chat(ask("Who?"), Cancel())) == from_a_full_prompt(model(), "Who?")
-    assert (shorter.is_held, longer.is_held) == (True, True)
+    assert (shorter.is_cached, longer.is_cached) == (True, True)
 
 
 def test_a_text_longer_than_the_context_is_refused_with_both_numbers(model: Make):
-    with pytest.raises(CannotKeep, match=r"takes 5\d\d tokens, and toy has room for 600"):
-        model(context_tokens=600).keep(ARTICLE)
+    with pytest.raises(PrefixCacheError, match=r"takes 5\d\d tokens, and toy has room for 600"):
+        model(context_tokens=600).cache_prefix(ARTICLE)
 
 
 def test_a_question_that_does_not_fit_behind_is_refused_and_nothing_is_cut(model: Make):
-    kept = model(context_tokens=1200).keep(ARTICLE)
-    with pytest.raises(ModelError, match="are too many behind them"):
-        said(kept.chat(ask("Why? " * 200), Cancel()))
-    assert kept.is_held
+    prefix = model(context_tokens=1200).cache_prefix(ARTICLE)
+    with pytest.raises(ModelError, match="question is too long"):
+        said(prefix.chat(ask("Why? " * 200), Cancel()))
+    assert prefix.is_cached
 
 
-def test_without_memory_for_anything_else_nothing_is_kept(model: Make):
-    kept_by = model()
-    plain, engine = kept_by.engine.new_cache, kept_by.engine
+def test_without_memory_for_another_cache_nothing_is_cached(model: Make):
+    local = model()
+    plain, engine = local.engine.new_cache, local.engine
     engine.new_cache = lambda: plain() if not engine.caches else (_ for _ in ()).throw(OutOfMemory())
-    with pytest.raises(CannotKeep, match="no memory to keep"):
-        kept_by.keep(ARTICLE)
-    assert said(kept_by.chat(ask("Who?"), Cancel()))
+    with pytest.raises(PrefixCacheError, match="no memory to cache"):
+        local.cache_prefix(ARTICLE)
+    assert said(local.chat(ask("Who?"), Cancel()))
 
 
-def test_an_engine_that_cannot_forget_keeps_nothing_and_says_so(model: Make):
-    with pytest.raises(ModelError, match="can't forget"):
-        model(crops=False).keep(ARTICLE)
+def test_an_engine_that_cannot_crop_caches_nothing_and_says_so(model: Make):
+    with pytest.raises(ModelError, match="can't cache a prefix"):
+        model(crops=False).cache_prefix(ARTICLE)
 
 
-def test_a_model_without_a_template_keeps_nothing_and_says_so(model: Make):
-    with pytest.raises(ModelError, match="no template"):
-        model(template=None).keep(ARTICLE)
+def test_a_model_without_a_template_caches_nothing_and_says_so(model: Make):
+    with pytest.raises(ModelError, match="no chat template"):
+        model(template=None).cache_prefix(ARTICLE)
 
 
-def test_what_every_question_leaves_alone_is_what_is_shared(chat_tokens: Template):
-    tokens = shared_tokens(chat_tokens, ARTICLE)
+def test_the_common_prefix_is_the_same_before_every_question(chat_tokens: Template):
+    tokens = common_prefix_tokens(chat_tokens, ARTICLE)
     for question in ("Who?", "北", "\n", ""):
         assert chat_tokens((*ARTICLE, Message("user", question)))[: len(tokens)] == list(tokens)
     assert bytes(tokens).endswith(b"<u>")
@@ -219,18 +219,18 @@ def test_a_template_that_writes_the_beginning_by_what_follows_is_refused(model: 
     def counting(messages: Sequence[Message]) -> list[int]:
         return list(b"x" * len(messages[-1].text)) + chat_tokens(messages)
 
-    kept = model(template=counting).keep(ARTICLE)
-    with pytest.raises(ModelError, match="can't be kept"):
-        said(kept.chat(ask(""), Cancel()))
+    prefix = model(template=counting).cache_prefix(ARTICLE)
+    with pytest.raises(ModelError, match="can't be cached"):
+        said(prefix.chat(ask(""), Cancel()))
 
 
-def test_saved_and_loaded_it_answers_the_same_without_reading(model: Make, tmp_path: Path):
-    model().keep(ARTICLE).save(tmp_path / "kept")
+def test_saved_and_loaded_it_answers_the_same_without_computing_the_prefix(model: Make, tmp_path: Path):
+    model().cache_prefix(ARTICLE).save(tmp_path / "cache")
     other = model()
-    kept = other.load_kept(tmp_path / "kept")
-    assert (kept.messages, kept.is_held) == (ARTICLE, True)
+    prefix = other.load_prefix(tmp_path / "cache")
+    assert (prefix.messages, prefix.is_cached) == (ARTICLE, True)
     n_read = len(other.engine.blocks)
-    assert said(kept.chat(ask("Who?"), Cancel())) == from_a_full_prompt(model(), "Who?")
+    assert said(prefix.chat(ask("Who?"), Cancel())) == from_a_full_prompt(model(), "Who?")
     assert sum(other.engine.blocks[n_read:]) < 40
 
 
@@ -245,53 +245,53 @@ def change(folder: Path, **values: Any) -> None:
         ({"version": 2}, "version 2; this Weft reads 1"),
         ({"weights": "others"}, "another set of weights"),
         ({"tokenizer": "other"}, "another tokenizer"),
-        ({"cache": "other"}, "another form of keys and values"),
+        ({"cache": "other"}, "another format of keys and values"),
         ({"context": "other"}, "was changed"),
-        ({"n_tokens": 3}, "as other tokens"),
+        ({"n_tokens": 3}, "differently"),
     ],
 )
 def test_what_is_of_something_else_is_refused(model: Make, tmp_path: Path, values: dict[str, Any], says: str):
-    model().keep(ARTICLE).save(tmp_path)
+    model().cache_prefix(ARTICLE).save(tmp_path)
     change(tmp_path, **values)
     with pytest.raises(ModelError, match=says):
-        model().load_kept(tmp_path)
+        model().load_prefix(tmp_path)
 
 
 def test_other_weights_are_refused_and_named(model: Make, tmp_path: Path):
-    model(seed=1).keep(ARTICLE).save(tmp_path)
-    with pytest.raises(ModelError, match="another set of weights than toy has here"):
-        model(seed=2).load_kept(tmp_path)
+    model(seed=1).cache_prefix(ARTICLE).save(tmp_path)
+    with pytest.raises(ModelError, match="another set of weights than toy has"):
+        model(seed=2).load_prefix(tmp_path)
 
 
 @pytest.mark.parametrize("lost", ["manifest.json", "messages.json", "prefix.safetensors"])
 def test_a_folder_that_is_not_whole_is_refused(model: Make, tmp_path: Path, lost: str):
-    model().keep(ARTICLE).save(tmp_path)
+    model().cache_prefix(ARTICLE).save(tmp_path)
     (tmp_path / lost).unlink()
-    with pytest.raises(ModelError, match="no whole memory"):
-        model().load_kept(tmp_path)
+    with pytest.raises(ModelError, match="no complete prefix cache"):
+        model().load_prefix(tmp_path)
 
 
 def test_numbers_that_are_cut_short_are_refused(model: Make, tmp_path: Path):
-    model().keep(ARTICLE).save(tmp_path)
+    model().cache_prefix(ARTICLE).save(tmp_path)
     file = tmp_path / "prefix.safetensors"
     file.write_bytes(file.read_bytes()[:-8])
     with pytest.raises(ModelError, match="not whole"):
-        model().load_kept(tmp_path)
+        model().load_prefix(tmp_path)
 
 
-def test_what_was_let_go_is_not_saved(model: Make, tmp_path: Path):
-    kept = model().keep(ARTICLE)
-    kept.close()
+def test_a_released_prefix_is_not_saved(model: Make, tmp_path: Path):
+    prefix = model().cache_prefix(ARTICLE)
+    prefix.close()
     with pytest.raises(ModelError, match="Nothing was saved"):
-        kept.save(tmp_path / "kept")
+        prefix.save(tmp_path / "cache")
 
 
-def test_a_closed_model_frees_what_it_kept(model: Make):
-    kept_by = model()
-    kept = kept_by.keep(ARTICLE)
-    kept_by.close()
-    assert kept_by.engine.caches == []
-    assert not kept.is_held
+def test_a_closed_model_frees_its_prefix_cache(model: Make):
+    local = model()
+    prefix = local.cache_prefix(ARTICLE)
+    local.close()
+    assert local.engine.caches == []
+    assert not prefix.is_cached
 
 
 def test_weights_are_known_by_what_is_in_their_files(tmp_path: Path):
@@ -372,7 +372,7 @@ def open_onnx(folder: Path, settings: LocalSettings) -> LocalModel:
 def open_gguf(folder: Path, settings: LocalSettings) -> LocalModel:
     """As `open_gguf` does, but with a template: there is none in the file's header."""
     from weft.llm.local.engines.llama_engine import LlamaEngine, LlamaTokenizer
-    from weft.llm.prompting.chat_template import read_conversations
+    from weft.llm.prompting.chat_template import load_chat_template
 
     path = folder / "tiny-f32.gguf"
     engine = LlamaEngine(path, context_tokens=settings.context_tokens, cache_bytes=settings.cache_bytes, threads=1)
@@ -384,7 +384,7 @@ def open_gguf(folder: Path, settings: LocalSettings) -> LocalModel:
         backend="llama.cpp",
         fim=None,
         settings=settings,
-        chat_tokens=read_conversations(TEMPLATE, tokenizer)[0],
+        chat_tokens=load_chat_template(TEMPLATE, tokenizer)[0],
         weights=lambda: files_hash([path]),
     )
 
@@ -402,7 +402,7 @@ def with_template(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.mark.local
 @pytest.mark.parametrize("open_model", [open_transformers, open_onnx, open_gguf])
-def test_a_real_model_answers_from_what_is_kept_saved_and_loaded_as_from_full_prompts(
+def test_a_real_model_answers_from_a_cached_saved_and_loaded_prefix_as_from_full_prompts(
     open_model: Callable[[Path, LocalSettings], LocalModel],
     with_template: Path,
     tmp_path: Path,
@@ -411,19 +411,19 @@ def test_a_real_model_answers_from_what_is_kept_saved_and_loaded_as_from_full_pr
     if open_model is open_gguf:
         request.getfixturevalue("llama_library")
     # Full prompts are read anew each time; so a difference can't be hidden by both reusing the same.
-    fresh = open_model(with_template, LocalSettings(context_tokens=2048, prompt_ms=1_000_000, reuse=False))
+    fresh = open_model(with_template, LocalSettings(context_tokens=2048, prompt_ms=1_000_000, reuse_cache=False))
     expected = [said(fresh.chat(ask(question, 24, CODE), Cancel())) for question in NEXT]
     assert all(expected)
     settings = LocalSettings(context_tokens=2048, prompt_ms=1_000_000)
-    kept_by, loaded_by = open_model(with_template, settings), open_model(with_template, settings)
-    kept = kept_by.keep(CODE)
-    assert [said(kept.chat(ask(question, 24), Cancel())) for question in NEXT] == expected
-    assert kept_by.last_report.reused_tokens == kept.n_tokens
-    kept.save(tmp_path)
-    loaded = loaded_by.load_kept(tmp_path)
+    local, loaded_by = open_model(with_template, settings), open_model(with_template, settings)
+    prefix = local.cache_prefix(CODE)
+    assert [said(prefix.chat(ask(question, 24), Cancel())) for question in NEXT] == expected
+    assert local.last_stats.reused_tokens == prefix.n_tokens
+    prefix.save(tmp_path)
+    loaded = loaded_by.load_prefix(tmp_path)
     assert [said(loaded.chat(ask(question, 24), Cancel())) for question in NEXT] == expected
-    assert loaded_by.last_report.reused_tokens == loaded.n_tokens
-    for model in (fresh, kept_by, loaded_by):
+    assert loaded_by.last_stats.reused_tokens == loaded.n_tokens
+    for model in (fresh, local, loaded_by):
         model.close()
 
 
@@ -446,26 +446,26 @@ def test_keys_and_values_of_torch_come_back_and_lean_ones_never_move(kind: str):
     caches: list[Any] = []
     new_cache = engine.new_cache
     engine.new_cache = lambda: caches.append(new_cache()) or caches[-1]  # type: ignore[func-returns-value]
-    slots, prefix = Slots(engine, 10_000_000), list(range(100))
-    with slots.take(prefix, 50, Cancel()) as reader:
-        reader.read(prefix)
-        kept = reader.keep()
+    pool, prefix = KVCachePool(engine, 10_000_000), list(range(100))
+    with pool.acquire(prefix, 50, Cancel()) as lease:
+        lease.append(prefix)
+        prefix = lease.pin()
     held = caches[0]
-    before = {name: array.copy() for name, array in engine.arrays_of(held).items()}
+    before = {name: array.copy() for name, array in engine.export_cache(held).items()}
     places = [tensor.data_ptr() for pair in getattr(held, "layers", ()) for tensor in pair]
     for number in range(5):
         prompt = [*prefix, *range(number, number + 20)]
-        with slots.take(prompt, 10, Cancel()) as reader:
-            assert reader.n_reused == 100
-            reader.best_after(prompt[100:])
+        with pool.acquire(prompt, 10, Cancel()) as lease:
+            assert lease.n_reused == 100
+            lease.best_after(prompt[100:])
         assert held.n_tokens == 100
-    assert {name: array.tolist() for name, array in engine.arrays_of(held).items()} == {
+    assert {name: array.tolist() for name, array in engine.export_cache(held).items()} == {
         name: array.tolist() for name, array in before.items()
     }
     assert [tensor.data_ptr() for pair in getattr(held, "layers", ()) for tensor in pair] == places
-    assert kept.is_held
-    again = engine.cache_of(before, 100)
-    scores = [engine.read(cache, [7, 8, 9]).logits().tolist() for cache in (held, again)]
+    assert prefix.is_cached
+    again = engine.import_cache(before, 100)
+    scores = [engine.forward(cache, [7, 8, 9]).logits().tolist() for cache in (held, again)]
     assert scores[0] == scores[1]
     with pytest.raises(ValueError, match="another shape"):
-        engine.cache_of({name: array[..., :4] for name, array in before.items()}, 100)
+        engine.import_cache({name: array[..., :4] for name, array in before.items()}, 100)

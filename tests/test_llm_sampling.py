@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.llm.local.decoding import write_tokens
-from weft.llm.local.kv_cache import Slots
-from weft.llm.local.sampling import Sampling, draw
+from weft.llm.local.decoding import decode_tokens
+from weft.llm.local.kv_cache import KVCachePool
+from weft.llm.local.sampling import Sampling, sample_token
 from weft.llm.protocol import Cancel, ChatRequest, Message
-from weft.llm.throughput import PassTimes
+from weft.llm.throughput import ForwardPassTimes
 
 ASK = (Message("user", "?"),)
 logit_rows = st.lists(st.floats(-20, 20, width=32), min_size=1, max_size=12)
@@ -21,7 +21,7 @@ logit_rows = st.lists(st.floats(-20, 20, width=32), min_size=1, max_size=12)
 def drawn(logits: list[float], n: int, seen: tuple[int, ...] = (), **settings: float) -> list[int]:
     generator = np.random.default_rng(0)
     row = np.array(logits, np.float32)
-    return [draw(row, seen, Sampling(**settings), generator)[0] for _ in range(n)]
+    return [sample_token(row, seen, Sampling(**settings), generator)[0] for _ in range(n)]
 
 
 def test_a_plain_request_is_greedy():
@@ -63,7 +63,7 @@ def test_whatever_the_logits_a_token_comes_with_its_probability(
 ):
     seen = data.draw(st.lists(st.integers(0, len(logits) - 1)))
     row = np.array(logits, np.float32)
-    token, probability = draw(row, seen, Sampling(temperature, top_p, penalty), np.random.default_rng(1))
+    token, probability = sample_token(row, seen, Sampling(temperature, top_p, penalty), np.random.default_rng(1))
     assert 0 <= token < len(logits)
     assert 0 < probability <= 1 + 1e-9
     assert row.tolist() == np.array(logits, np.float32).tolist()
@@ -72,22 +72,22 @@ def test_whatever_the_logits_a_token_comes_with_its_probability(
 @given(logit_rows)
 def test_without_temperature_and_penalty_the_best_is_taken(logits: list[float]):
     row = np.array(logits, np.float32)
-    assert draw(row, (), Sampling(), np.random.default_rng(0))[0] == row.argmax()
+    assert sample_token(row, (), Sampling(), np.random.default_rng(0))[0] == row.argmax()
 
 
 def written(toy_engine: Any, sampling: Sampling | None, seed: int = 0, n_new: int = 20) -> list[int]:
     generator, prompt = np.random.default_rng(seed), [1, 2, 3]
-    with Slots(toy_engine(), 1_000_000).take(prompt, n_new, Cancel()) as reader:
-        tokens = write_tokens(
-            reader,
+    with KVCachePool(toy_engine(), 1_000_000).acquire(prompt, n_new, Cancel()) as lease:
+        tokens = decode_tokens(
+            lease,
             prompt,
             n_new,
             ends=frozenset(),
-            drafts=None,
+            drafter=None,
             block_tokens=4,
-            times=PassTimes(),
+            times=ForwardPassTimes(),
             report=lambda report: None,
-            draw=(lambda logits, seen: draw(logits, seen, sampling, generator)) if sampling else None,
+            sample=(lambda logits, seen: sample_token(logits, seen, sampling, generator)) if sampling else None,
         )
         return [token for token, _ in tokens]
 

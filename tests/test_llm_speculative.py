@@ -1,4 +1,4 @@
-"""Drafts: where they come from, how long they are, and that they stop when they do not pay."""
+"""Speculative decoding: where drafts come from, their length, and that they stop when they do not pay."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.llm.local.speculative import (
-    LONGEST_DRAFT,
-    TRIED_TOKENS,
-    TRY_AGAIN_AFTER,
+    MAX_DRAFT_TOKENS,
+    RETRY_AFTER_DECLINED,
+    RETRY_TOKENS,
     Draft,
     Drafter,
-    DraftWorth,
-    Lookup,
-    continue_text,
+    DraftPolicy,
+    PromptLookup,
+    find_text_continuation,
 )
-from weft.llm.throughput import PassTimes
+from weft.llm.throughput import ForwardPassTimes
 
 tokens = st.lists(st.integers(0, 3), max_size=20)
 
@@ -34,29 +34,29 @@ def longest_match(sources: list[list[int]], history: list[int]) -> int:
     return min(best, 8)
 
 
-def test_what_followed_the_same_tokens_is_drafted():
-    assert Lookup([[1, 2, 3, 4, 5]], [9, 2, 3]).find() == (2, [4, 5])
+def test_the_continuation_of_the_same_tokens_is_drafted():
+    assert PromptLookup([[1, 2, 3, 4, 5]], [9, 2, 3]).find() == (2, [4, 5])
 
 
-def test_the_place_that_agrees_longer_wins_over_the_nearer_one():
-    assert Lookup([[1, 2, 3, 4]], [3, 7, 1, 2, 3]).find() == (3, [4])
+def test_the_longer_match_wins_over_the_nearer_one():
+    assert PromptLookup([[1, 2, 3, 4]], [3, 7, 1, 2, 3]).find() == (3, [4])
 
 
-def test_of_equal_places_the_last_wins():
-    assert Lookup([[2, 3, 4], [2, 3, 5]], [2, 3]).find() == (2, [5])
+def test_of_equal_matches_the_last_wins():
+    assert PromptLookup([[2, 3, 4], [2, 3, 5]], [2, 3]).find() == (2, [5])
 
 
-def test_the_history_itself_is_looked_at():
-    assert Lookup([], [1, 2, 3, 1, 2]).find() == (2, [3, 1, 2])
+def test_the_history_itself_is_searched():
+    assert PromptLookup([], [1, 2, 3, 1, 2]).find() == (2, [3, 1, 2])
 
 
-def test_sources_are_not_read_across_their_borders():
-    assert Lookup([[1, 2], [3, 4]], [5, 1, 2]).find() == (2, [])
-    assert Lookup([[1, 2], [3, 4]], [2, 3]).find() == (1, [4])
+def test_matches_do_not_cross_sources():
+    assert PromptLookup([[1, 2], [3, 4]], [5, 1, 2]).find() == (2, [])
+    assert PromptLookup([[1, 2], [3, 4]], [2, 3]).find() == (1, [4])
 
 
-def test_what_is_written_becomes_history_and_source():
-    lookup = Lookup([], [1])
+def test_written_tokens_become_history_and_source():
+    lookup = PromptLookup([], [1])
     for token in [2, 3] * 200:
         lookup.add([token])
     n_equal, following = lookup.find()
@@ -65,19 +65,19 @@ def test_what_is_written_becomes_history_and_source():
 
 
 def test_nothing_is_found_in_nothing():
-    assert Lookup([], []).find() == (0, [])
-    assert Lookup([[1, 2]], []).find() == (0, [])
-    assert Lookup([], [1]).find() == (0, [])
+    assert PromptLookup([], []).find() == (0, [])
+    assert PromptLookup([[1, 2]], []).find() == (0, [])
+    assert PromptLookup([], [1]).find() == (0, [])
 
 
 @given(st.lists(tokens, max_size=3), tokens, tokens)
 def test_the_lookup_finds_what_a_slow_search_finds(sources: list[list[int]], history: list[int], written: list[int]):
-    lookup = Lookup(sources, history)
+    lookup = PromptLookup(sources, history)
     lookup.add(written)
     whole = [*history, *written]
     n_equal, following = lookup.find()
     assert n_equal == longest_match(sources, whole)
-    assert len(following) <= LONGEST_DRAFT
+    assert len(following) <= MAX_DRAFT_TOKENS
     if following:
         found = [*whole[len(whole) - n_equal :], *following]
         assert any(
@@ -97,15 +97,15 @@ def test_the_lookup_finds_what_a_slow_search_finds(sources: list[list[int]], his
         ([], "", ""),
     ],
 )
-def test_text_continues_as_at_the_last_place_that_ends_alike(texts: list[str], before: str, expected: str):
-    assert continue_text(texts, before) == expected
+def test_text_lookup_continues_the_last_match(texts: list[str], before: str, expected: str):
+    assert find_text_continuation(texts, before) == expected
 
 
-def worth_with(**seconds_by_tokens: float) -> DraftWorth:
-    times = PassTimes()
+def policy_with(**seconds_by_tokens: float) -> DraftPolicy:
+    times = ForwardPassTimes()
     for name, seconds in seconds_by_tokens.items():
-        times.measured(int(name.removeprefix("n")), seconds)
-    return DraftWorth(times)
+        times.record(int(name.removeprefix("n")), seconds)
+    return DraftPolicy(times)
 
 
 FLAT = {"n1": 1.0, "n32": 1.1}  # several tokens cost hardly more than one: a GPU, or big weights
@@ -113,73 +113,75 @@ STEEP = {"n1": 1.0, "n2": 2.0, "n32": 32.0}
 
 
 def test_where_more_tokens_cost_nothing_drafts_are_long():
-    assert worth_with(**FLAT).best_length("5 tokens", 31) >= 11
+    assert policy_with(**FLAT).draft_length("5 tokens", 31) >= 11
 
 
 def test_where_every_token_costs_as_much_as_the_first_nothing_is_drafted():
-    assert worth_with(**STEEP).best_length("5 tokens", 31) == 0
+    assert policy_with(**STEEP).draft_length("5 tokens", 31) == 0
 
 
-def test_drafts_that_are_wrong_become_shorter_until_there_are_none():
-    worth = worth_with(n1=1.0, n2=1.5, n32=4.0)
-    lengths = [worth.best_length("opening", 31)]
+def test_rejected_drafts_become_shorter_until_there_are_none():
+    policy = policy_with(n1=1.0, n2=1.5, n32=4.0)
+    lengths = [policy.draft_length("text lookup", 31)]
     for _ in range(40):
-        worth.learn(Draft((1, 2, 3), "opening"), [9])
-        lengths.append(worth.best_length("opening", 31))
+        policy.record_draft(Draft((1, 2, 3), "text lookup"), [9])
+        lengths.append(policy.draft_length("text lookup", 31))
     assert lengths[0] > 0
     assert lengths[-1] == 0
     assert lengths[:3] == sorted(lengths[:3], reverse=True)
 
 
-def test_drafts_that_were_not_checked_are_learnt_from_as_well():
-    worth = worth_with(**FLAT)
+def test_drafts_that_are_not_verified_count_as_well():
+    policy = policy_with(**FLAT)
     for _ in range(40):
-        worth.learn(Draft((1, 2, 3), "opening"), [9])
-    assert worth.share_right("opening") < 0.1
+        policy.record_draft(Draft((1, 2, 3), "text lookup"), [9])
+    assert policy.acceptance_rate("text lookup") < 0.1
     for _ in range(40):
-        worth.learn(Draft((1, 2, 3), "opening"), [1])
-    assert worth.share_right("opening") > 0.8
+        policy.record_draft(Draft((1, 2, 3), "text lookup"), [1])
+    assert policy.acceptance_rate("text lookup") > 0.8
 
 
-def test_what_does_not_pay_is_tried_again_now_and_then_with_few_tokens():
-    worth = worth_with(**STEEP)
-    lengths = [worth.best_length("opening", 31) for _ in range(3 * TRY_AGAIN_AFTER)]
+def test_a_declined_kind_of_draft_is_retried_with_few_tokens():
+    policy = policy_with(**STEEP)
+    lengths = [policy.draft_length("text lookup", 31) for _ in range(3 * RETRY_AFTER_DECLINED)]
     assert sum(length > 0 for length in lengths) == 3
-    assert max(lengths) == TRIED_TOKENS
+    assert max(lengths) == RETRY_TOKENS
 
 
 def test_nothing_to_draft_is_no_draft():
-    worth = worth_with(**STEEP)
-    assert [worth.best_length("opening", 0) for _ in range(2 * TRY_AGAIN_AFTER)] == [0] * 2 * TRY_AGAIN_AFTER
+    policy = policy_with(**STEEP)
+    assert [policy.draft_length("text lookup", 0) for _ in range(2 * RETRY_AFTER_DECLINED)] == [
+        0
+    ] * 2 * RETRY_AFTER_DECLINED
 
 
 @given(st.dictionaries(st.integers(1, 40), st.floats(1e-4, 10), max_size=6), st.integers(0, 40))
 def test_a_length_is_never_more_than_there_is(seconds: dict[int, float], n_most: int):
-    worth = worth_with(**{f"n{n}": s for n, s in seconds.items()})
-    assert 0 <= worth.best_length("2 tokens", n_most) <= n_most
+    policy = policy_with(**{f"n{n}": s for n, s in seconds.items()})
+    assert 0 <= policy.draft_length("2 tokens", n_most) <= n_most
 
 
-def test_a_guess_that_takes_longer_than_it_gains_is_not_asked_for():
-    worth = worth_with(**FLAT)
-    assert worth.is_worth_asking("guess")
+def test_a_draft_source_slower_than_its_gain_is_not_called():
+    policy = policy_with(**FLAT)
+    assert policy.should_request("draft source")
     for _ in range(100):
-        worth.asked("guess", 50.0, True)
-    assert not worth.is_worth_asking("guess")
+        policy.record_request("draft source", 50.0, True)
+    assert not policy.should_request("draft source")
 
 
-def test_a_guess_that_has_never_an_answer_is_not_asked_for():
-    worth = worth_with(**FLAT)
+def test_a_draft_source_without_results_is_not_called():
+    policy = policy_with(**FLAT)
     for _ in range(100):
-        worth.asked("guess", 0.5, False)
-    assert not worth.is_worth_asking("guess")
+        policy.record_request("draft source", 0.5, False)
+    assert not policy.should_request("draft source")
 
 
-def drafter(lookup: Lookup, worth: DraftWorth, *, single_line: bool = True, **guesses: Any) -> Drafter:
+def drafter(lookup: PromptLookup, policy: DraftPolicy, *, single_line: bool = True, **sources: Any) -> Drafter:
     """Over a tokenizer whose tokens are the characters."""
     return Drafter(
         lookup,
-        worth,
-        **guesses,
+        policy,
+        **sources,
         encode=lambda text: [ord(c) for c in text],
         bytes_of=lambda token: chr(token).encode(),
         ends=frozenset({0}),
@@ -193,75 +195,77 @@ def letters(text: str) -> list[int]:
 
 def test_a_draft_ends_before_the_line_break_when_a_line_is_wanted():
     source = letters("xab\ncd")
-    assert drafter(Lookup([source], letters("x")), worth_with(**FLAT)).next(31) == letters("ab")
-    several = drafter(Lookup([letters("uvwxyab\ncd")], letters("uvwxy")), worth_with(**FLAT), single_line=False)
-    assert several.next(31) == letters("ab\ncd")
+    assert drafter(PromptLookup([source], letters("x")), policy_with(**FLAT)).propose(31) == letters("ab")
+    several = drafter(PromptLookup([letters("uvwxyab\ncd")], letters("uvwxy")), policy_with(**FLAT), single_line=False)
+    assert several.propose(31) == letters("ab\ncd")
 
 
 def test_a_draft_ends_before_an_end():
-    assert drafter(Lookup([[1, 2, 3, 0, 5]], [1, 2]), worth_with(**FLAT)).next(31) == [3]
+    assert drafter(PromptLookup([[1, 2, 3, 0, 5]], [1, 2]), policy_with(**FLAT)).propose(31) == [3]
 
 
-def test_a_guess_is_followed_as_long_as_it_is_right_and_asked_for_again_when_it_is_not():
+def test_a_draft_is_used_until_it_is_refuted_and_then_requested_again():
     asked: list[str] = []
 
-    def guess(written: str) -> str:
+    def source(written: str) -> str:
         asked.append(written)
         return "price()" if not written else "ing"
 
-    drafts = drafter(Lookup([], []), worth_with(**FLAT), guess=guess)
-    assert drafts.next(31) == letters("price()")
-    drafts.wrote(letters("pri"))
-    assert drafts.next(31) == letters("ce()")
-    drafts.wrote(letters("cl"))
-    assert drafts.next(31) == letters("ing")
+    drafts = drafter(PromptLookup([], []), policy_with(**FLAT), draft_source=source)
+    assert drafts.propose(31) == letters("price()")
+    drafts.record(letters("pri"))
+    assert drafts.propose(31) == letters("ce()")
+    drafts.record(letters("cl"))
+    assert drafts.propose(31) == letters("ing")
     assert asked == ["", "pricl"]
 
 
-def test_an_opening_is_followed_until_something_else_is_written():
-    drafts = drafter(Lookup([], []), worth_with(**FLAT), opening="price()")
-    assert drafts.next(31) == letters("price()")
-    drafts.wrote(letters("pri"))
-    assert drafts.next(31) == letters("ce()")
-    drafts.wrote(letters("cl"))
-    assert drafts.next(31) == []
+def test_a_text_draft_is_used_until_something_else_is_written():
+    drafts = drafter(PromptLookup([], []), policy_with(**FLAT), text_draft="price()")
+    assert drafts.propose(31) == letters("price()")
+    drafts.record(letters("pri"))
+    assert drafts.propose(31) == letters("ce()")
+    drafts.record(letters("cl"))
+    assert drafts.propose(31) == []
 
 
-def test_a_guess_that_was_empty_is_asked_for_again():
+def test_an_empty_draft_is_requested_again():
     asked: list[str] = []
-    drafts = drafter(Lookup([], []), worth_with(**FLAT), guess=lambda written: asked.append(written) or "")
-    assert drafts.next(31) == []
-    drafts.wrote(letters("a"))
-    assert drafts.next(31) == []
+    drafts = drafter(
+        PromptLookup([], []), policy_with(**FLAT), draft_source=lambda written: asked.append(written) or ""
+    )
+    assert drafts.propose(31) == []
+    drafts.record(letters("a"))
+    assert drafts.propose(31) == []
     assert asked == ["", "a"]
 
 
-def test_a_guess_is_not_asked_for_in_the_middle_of_a_character():
+def test_no_draft_is_requested_in_the_middle_of_a_character():
     asked: list[str] = []
     drafts = Drafter(
-        Lookup([], []),
-        worth_with(**FLAT),
-        guess=lambda written: asked.append(written) or "x",
+        PromptLookup([], []),
+        policy_with(**FLAT),
+        draft_source=lambda written: asked.append(written) or "x",
         encode=lambda text: list(text.encode()),
         bytes_of=lambda token: bytes([token]),
         ends=frozenset(),
         single_line=True,
     )
-    drafts.next(31)
-    drafts.wrote([0xC3])
-    drafts.next(31)
-    drafts.wrote([0xA9])
-    drafts.next(31)
+    drafts.propose(31)
+    drafts.record([0xC3])
+    drafts.propose(31)
+    drafts.record([0xA9])
+    drafts.propose(31)
     assert asked == ["", "é"]
 
 
-def test_the_kind_that_was_right_most_often_is_taken():
-    worth = worth_with(**FLAT)
-    lookup = Lookup([letters("uvwxyab")], letters("uvwxy"))
+def test_the_kind_with_the_highest_acceptance_rate_is_used():
+    policy = policy_with(**FLAT)
+    lookup = PromptLookup([letters("uvwxyab")], letters("uvwxy"))
     for _ in range(40):
-        worth.learn(Draft((1, 2), "guess"), [9])
-    assert drafter(lookup, worth, guess=lambda written: "cd").next(31) == letters("ab")
+        policy.record_draft(Draft((1, 2), "draft source"), [9])
+    assert drafter(lookup, policy, draft_source=lambda written: "cd").propose(31) == letters("ab")
     for _ in range(80):
-        worth.learn(Draft((1, 2), "guess"), [1, 2])
-        worth.learn(Draft((1, 2), "5 tokens"), [9])
-    assert drafter(lookup, worth, guess=lambda written: "cd").next(31) == letters("cd")
+        policy.record_draft(Draft((1, 2), "draft source"), [1, 2])
+        policy.record_draft(Draft((1, 2), "5 tokens"), [9])
+    assert drafter(lookup, policy, draft_source=lambda written: "cd").propose(31) == letters("cd")

@@ -142,9 +142,9 @@ def test_writes_what_generate_writes(pair: tuple[Any, TorchEngine]):
     expected = generated(model)
     assert len(set(expected)) > 1, "a model that says one thing proves nothing"
     cache = engine.new_cache()
-    written = engine.read(cache, PROMPT).best()[0]
+    written = engine.forward(cache, PROMPT).best()[0]
     while len(written) < N_NEW:
-        written += engine.read(cache, written[-1:]).best()[0]
+        written += engine.forward(cache, written[-1:]).best()[0]
     assert written == expected
     assert cache.n_tokens == len(PROMPT) + N_NEW - 1
 
@@ -154,21 +154,21 @@ def test_reading_in_parts_gives_the_logits_of_reading_at_once(pair: tuple[Any, T
     tokens = PROMPT * 3
     cache = engine.new_cache()
     parts = [tokens[:5], tokens[5:6], tokens[6:9], tokens[9:]]
-    logits = np.concatenate([engine.read(cache, part, len(part)).logits() for part in parts])
+    logits = np.concatenate([engine.forward(cache, part, len(part)).logits() for part in parts])
     np.testing.assert_allclose(logits, logits_of(model, tokens), rtol=2e-4, atol=2e-4)
 
 
 def test_what_was_taken_back_leaves_no_trace(pair: tuple[Any, TorchEngine]):
     model, engine = pair
     cache = engine.new_cache()
-    engine.read(cache, [*PROMPT, 1, 2, 3])
+    engine.forward(cache, [*PROMPT, 1, 2, 3])
     if engine.crop(cache, 6):
         assert cache.n_tokens == 6
-        last = engine.read(cache, [9, 9, *PROMPT], 1).logits()
+        last = engine.forward(cache, [9, 9, *PROMPT], 1).logits()
         np.testing.assert_allclose(last, logits_of(model, [*PROMPT[:6], 9, 9, *PROMPT])[-1:], rtol=2e-4, atol=2e-4)
     else:
         assert cache.n_tokens == len(PROMPT) + 3, "a crop that is refused does nothing"
-        last = engine.read(cache, [9]).logits()
+        last = engine.forward(cache, [9]).logits()
         np.testing.assert_allclose(last, logits_of(model, [*PROMPT, 1, 2, 3, 9])[-1:], rtol=2e-4, atol=2e-4)
 
 
@@ -176,11 +176,11 @@ def test_drafts_do_not_change_what_is_written(pair: tuple[Any, TorchEngine]):
     model, engine = pair
     expected = generated(model)
     cache = engine.new_cache()
-    written = engine.read(cache, PROMPT).best()[0]
+    written = engine.forward(cache, PROMPT).best()[0]
     while len(written) < N_NEW:
         right = expected[len(written) : len(written) + 3]
         draft = [*right[:2], 0, 1] if len(written) % 2 else right
-        tokens, _ = engine.read(cache, [written[-1], *draft], len(draft) + 1).best()
+        tokens, _ = engine.forward(cache, [written[-1], *draft], len(draft) + 1).best()
         n_right = next((i for i, token in enumerate(draft) if token != tokens[i]), len(draft))
         n_kept = cache.n_tokens - (len(draft) - n_right)
         if not engine.crop(cache, n_kept):
@@ -193,7 +193,7 @@ def test_drafts_do_not_change_what_is_written(pair: tuple[Any, TorchEngine]):
 def test_an_architecture_that_forgets_says_that_it_cannot_take_back(family: str):
     engine = engine_of(make_model(family))
     cache = engine.new_cache()
-    engine.read(cache, PROMPT)
+    engine.forward(cache, PROMPT)
     assert not engine.crop(cache, 3)
     assert engine.crop(cache, len(PROMPT)), "nothing to take back"
 
@@ -202,7 +202,7 @@ def test_an_architecture_that_forgets_says_that_it_cannot_take_back(family: str)
 def test_an_architecture_that_keeps_every_token_can_take_back(family: str):
     engine = engine_of(make_model(family))
     cache = engine.new_cache()
-    engine.read(cache, PROMPT)
+    engine.forward(cache, PROMPT)
     assert engine.crop(cache, 3)
     assert engine.crop(cache, 0)
     assert cache.n_tokens == 0
@@ -224,7 +224,7 @@ def test_any_order_of_taking_back_and_reading_gives_the_logits_of_a_cold_run(
         assert engine.crop(cache, kept)
         new = [(first + 7 * number) % 160 for number in range(n_new)]
         tokens = tokens[:kept] + new
-        logits = engine.read(cache, new, n_new).logits()
+        logits = engine.forward(cache, new, n_new).logits()
         assert cache.n_tokens == len(tokens)
     np.testing.assert_allclose(logits, logits_of(model, tokens)[-n_new:], rtol=2e-4, atol=2e-4)
 
@@ -252,24 +252,24 @@ def test_both_forms_need_the_same_memory_and_hold_the_same_context(llama: Any):
 def test_more_than_the_context_is_out_of_memory_and_not_a_wrong_answer(llama: Any, make: Any):
     engine = make(llama)
     cache = engine.new_cache()
-    engine.read(cache, [1] * 256)
+    engine.forward(cache, [1] * 256)
     with pytest.raises(OutOfMemory):
-        engine.read(cache, [1])
+        engine.forward(cache, [1])
 
 
 @pytest.mark.parametrize("make", [engine_of, lean_engine_of])
 def test_caches_are_independent(llama: Any, make: Any):
     engine = make(llama)
     first, second = engine.new_cache(), engine.new_cache()
-    engine.read(first, PROMPT)
-    engine.read(second, [5, 5, 5])
-    continued = engine.read(first, [1, 2], 2).logits()
+    engine.forward(first, PROMPT)
+    engine.forward(second, [5, 5, 5])
+    continued = engine.forward(first, [1, 2], 2).logits()
     np.testing.assert_allclose(continued, logits_of(llama, [*PROMPT, 1, 2])[-2:], rtol=2e-4, atol=2e-4)
 
 
 def test_probabilities_are_those_of_the_softmax(llama: Any):
     engine = engine_of(llama)
-    scores = engine.read(engine.new_cache(), PROMPT, 3)
+    scores = engine.forward(engine.new_cache(), PROMPT, 3)
     expected = torch.tensor(scores.logits()).softmax(-1)
     tokens, probabilities = scores.best()
     np.testing.assert_allclose(probabilities, expected.max(-1).values.numpy(), rtol=1e-5)
@@ -329,7 +329,7 @@ def test_a_lean_cache_grows_with_what_is_read(llama: Any):
     assert cache.room == 0
     tokens = (PROMPT * 30)[:256]
     for start in range(0, 256, 51):
-        logits = engine.read(cache, tokens[start : start + 51]).logits()
+        logits = engine.forward(cache, tokens[start : start + 51]).logits()
         assert cache.n_tokens <= cache.room <= 1.25 * cache.n_tokens + lean_module.CACHE_STEP_TOKENS
     np.testing.assert_allclose(logits, logits_of(llama, tokens)[-1:], rtol=2e-4, atol=2e-4)
 
@@ -342,7 +342,7 @@ def test_8_bits_are_nearly_the_same(dtype: str):
         lean = lean_llama(model.to(getattr(torch, dtype)), 256)
         assert lean is not None
         engine = TorchEngine(lean.int8(), model.device, threads=1)
-    found = engine.read(engine.new_cache(), PROMPT, len(PROMPT)).logits()
+    found = engine.forward(engine.new_cache(), PROMPT, len(PROMPT)).logits()
     error = np.linalg.norm(found - expected) / np.linalg.norm(expected - expected.mean())
     assert 0 < error < 0.1
 
@@ -367,15 +367,15 @@ def test_a_token_and_a_block_have_the_threads_that_were_measured_to_be_fastest(
     monkeypatch.setattr(torch_engine, "DEFAULT_THREADS", 2)
     engine.tune()
     cache = engine.new_cache()
-    engine.read(cache, [1])
-    engine.read(cache, [1] * torch_engine.BLOCK_TOKENS)
+    engine.forward(cache, [1])
+    engine.forward(cache, [1] * torch_engine.BLOCK_TOKENS)
     assert used[-2:] == [2, 1]
 
 
 def test_tuning_leaves_the_engine_as_it_was_but_for_its_threads(llama: Any):
     engine = TorchEngine(lean_llama(llama, 256), llama.device)
     engine.tune()
-    logits = engine.read(engine.new_cache(), PROMPT, len(PROMPT)).logits()
+    logits = engine.forward(engine.new_cache(), PROMPT, len(PROMPT)).logits()
     np.testing.assert_allclose(logits, logits_of(llama, PROMPT), rtol=2e-4, atol=2e-4)
 
 
@@ -384,7 +384,7 @@ def test_a_slow_model_is_not_measured(llama: Any, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(torch_engine, "SLOW_TOKEN_S", 0)
     monkeypatch.setattr(torch_engine, "fastest_threads", None)
     engine.tune()
-    engine.read(engine.new_cache(), [1])
+    engine.forward(engine.new_cache(), [1])
     assert torch.get_num_threads() == torch_engine.DEFAULT_THREADS
 
 
@@ -392,7 +392,7 @@ def test_a_number_of_threads_that_was_given_stays_whatever_others_set(llama: Any
     engine = TorchEngine(HfDecoder(llama), llama.device, threads=1)
     torch.set_num_threads(2)
     engine.tune()
-    engine.read(engine.new_cache(), [1])
+    engine.forward(engine.new_cache(), [1])
     assert torch.get_num_threads() == 1
 
 
@@ -412,13 +412,13 @@ def test_running_out_of_memory_is_one_error(llama: Any, error: Exception, monkey
 
     monkeypatch.setattr(engine._decoder, "forward", fail)
     with pytest.raises(OutOfMemory):
-        engine.read(engine.new_cache(), PROMPT)
+        engine.forward(engine.new_cache(), PROMPT)
 
 
 def test_other_errors_stay_what_they_are(llama: Any):
     engine = engine_of(llama)
     with pytest.raises((IndexError, RuntimeError)):
-        engine.read(engine.new_cache(), [10_000])
+        engine.forward(engine.new_cache(), [10_000])
 
 
 def test_a_model_that_keeps_nothing_is_refused(llama: Any, monkeypatch: pytest.MonkeyPatch):

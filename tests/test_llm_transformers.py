@@ -140,7 +140,7 @@ def expected_text(directory: Path, n_new: int) -> str:
 
 @pytest.mark.parametrize("speculate", [True, False])
 def test_streams_what_generate_writes(shared_directory: Path, speculate: bool):
-    model = open_model(shared_directory, settings=LocalSettings(speculate=speculate))
+    model = open_model(shared_directory, settings=LocalSettings(speculative_decoding=speculate))
     expected = expected_text(shared_directory, REQUEST.max_new_tokens)
     assert len(expected) >= 10
     for _ in range(2):  # cold, then with everything read already
@@ -149,10 +149,10 @@ def test_streams_what_generate_writes(shared_directory: Path, speculate: bool):
         assert all(0 < (piece.probability or 0) <= 1 for piece in pieces)
 
 
-def test_a_right_guess_is_written_in_fewer_passes(model: LocalModel):
+def test_an_accepted_draft_takes_fewer_passes(model: LocalModel):
     plain = text_of(model)
-    assert text_of(model, replace(REQUEST, guess=lambda written: plain.removeprefix(written))) == plain
-    report = model.last_report
+    assert text_of(model, replace(REQUEST, draft_source=lambda written: plain.removeprefix(written))) == plain
+    report = model.last_stats
     assert report is not None
     assert report.accepted_tokens > 0
     assert report.passes < report.written_tokens
@@ -161,7 +161,7 @@ def test_a_right_guess_is_written_in_fewer_passes(model: LocalModel):
 def test_only_what_is_new_is_read(model: LocalModel):
     text_of(model)
     text_of(model, replace(REQUEST, prefix=REQUEST.prefix + "self"))
-    report = model.last_report
+    report = model.last_stats
     assert report is not None
     assert report.reused_tokens >= report.prompt_tokens // 2
 
@@ -442,5 +442,7 @@ def test_the_trained_model_fills_a_middle_like_its_plain_twin(tiny_model: Path, 
     )
     lean = open_model(tiny_model / "transformers")
     monkeypatch.setattr(lean_llama, "lean_llama", lambda *_: None)
-    plain = open_model(tiny_model / "transformers", settings=LocalSettings(speculate=False, reuse=False))
+    plain = open_model(
+        tiny_model / "transformers", settings=LocalSettings(speculative_decoding=False, reuse_cache=False)
+    )
     assert text_of(lean, request) == text_of(plain, request)

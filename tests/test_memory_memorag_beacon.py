@@ -23,9 +23,9 @@ for _name in ("torch", "transformers", "tokenizers", "safetensors"):
 import torch  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 from transformers import LlamaConfig, LlamaForCausalLM  # noqa: E402
-from weft.llm.local.prefix_cache import CannotKeep, Keeper  # noqa: E402
+from weft.llm.local.prefix_cache import PrefixCacheError, PrefixCachingModel  # noqa: E402
 from weft.llm.local.tokenizer import HfTokenizer  # noqa: E402
-from weft.llm.prompting.chat_template import read_conversations, template_in  # noqa: E402
+from weft.llm.prompting.chat_template import load_chat_template, template_in  # noqa: E402
 from weft.llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelError, ModelMissing  # noqa: E402
 from weft.llm.training.tokenizer import TrainingTokenizer, train_tokenizer  # noqa: E402
 from weft.memory import Accountant, Budget, Item, Kit, Question  # noqa: E402
@@ -137,7 +137,7 @@ def said(pieces: Any) -> str:
 
 
 def held(model: BeaconReader) -> list[HeldText]:
-    return [text for text in model._texts if text.is_held]
+    return [text for text in model._texts if text.is_cached]
 
 
 def counted(model: BeaconReader, monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -247,7 +247,7 @@ def test_reading_is_cancelled_between_two_windows(reader: Make, monkeypatch: pyt
 
 def test_an_answer_is_cancelled_between_two_tokens(reader: Make):
     model, cancel = reader(), Cancel()
-    pieces = model.keep(article(STORY)).chat(ask("Who?", n=500), cancel)
+    pieces = model.cache_prefix(article(STORY)).chat(ask("Who?", n=500), cancel)
     next(pieces)
     cancel.cancel()
     assert len(list(pieces)) <= 1
@@ -263,7 +263,7 @@ def test_what_is_said_follows_from_the_memory(reader: Make):
     sentences = STORY.split(" Shop ")[1:]
     end = " It is quiet there." * 40
     texts = [
-        model.keep(article(f"Shop {' Shop '.join(['0 is closed.', *order])}{end}"))
+        model.cache_prefix(article(f"Shop {' Shop '.join(['0 is closed.', *order])}{end}"))
         for order in (sentences, sentences[::-1])
     ]
     first, second = (text._slot.memory for text in texts)
@@ -280,7 +280,7 @@ def test_what_is_said_follows_from_the_memory(reader: Make):
 
 
 def test_a_kept_text_answers_as_the_whole_conversation_read_anew(reader: Make):
-    kept, fresh = reader().keep(article(STORY)), reader()
+    kept, fresh = reader().cache_prefix(article(STORY)), reader()
     for question in ("Who has the violin?", "And the lamp?", "Who has the violin?"):
         expected = said(fresh.chat(ask(question, article(STORY)), Cancel()))
         assert said(kept.chat(ask(question), Cancel())) == expected
@@ -300,7 +300,7 @@ def test_what_is_kept_of_a_short_text_is_what_the_base_model_keeps(reader: Make,
 
 def test_two_questions_at_once_get_what_each_gets_alone(reader: Make):
     model = reader()
-    kept = model.keep(article(STORY))
+    kept = model.cache_prefix(article(STORY))
     questions = ["Who has the violin?", "Who has the fox?", "And who the lamp?"]
     alone = [said(kept.chat(ask(question), Cancel())) for question in questions]
     with ThreadPoolExecutor(3) as pool:
@@ -312,25 +312,25 @@ def test_two_questions_at_once_get_what_each_gets_alone(reader: Make):
 
 def test_two_who_keep_the_same_text_share_it_and_each_may_let_it_go(reader: Make):
     model = reader()
-    first, second = model.keep(article(STORY)), model.keep(article(STORY))
+    first, second = model.cache_prefix(article(STORY)), model.cache_prefix(article(STORY))
     assert len(held(model)) == 1
     expected = said(second.chat(ask("Who?"), Cancel()))
     first.close()
     assert not held(model)
     assert said(second.chat(ask("Who?"), Cancel())) == expected
-    assert second.is_held
+    assert second.is_cached
 
 
 @pytest.mark.parametrize("ratio", ["2", "8", "sequence:2,4", "adapt-64", "instance-random", "step-random"])
 def test_every_policy_gives_the_same_memory_each_time(reader: Make, ratio: str):
-    first, second = (reader(ratio).keep(article(STORY)) for _ in range(2))
+    first, second = (reader(ratio).cache_prefix(article(STORY)) for _ in range(2))
     assert said(first.chat(ask("Who?"), Cancel())) == said(second.chat(ask("Who?"), Cancel()))
 
 
 def test_adaptive_takes_the_smallest_ratio_that_is_enough(reader: Make):
     n_kept = []
     for times in (1, 4):
-        kept = reader("adapt-600").keep(article(STORY * times))
+        kept = reader("adapt-600").cache_prefix(article(STORY * times))
         memory = kept._slot.memory
         n_kept.append((memory.n_tokens - memory.n_open) // memory.n_memory)
     assert n_kept == [2, 4]
@@ -338,7 +338,7 @@ def test_adaptive_takes_the_smallest_ratio_that_is_enough(reader: Make):
 
 def test_what_is_drawn_differs_and_a_penalty_changes_the_text(reader: Make):
     model = reader()
-    kept = model.keep(article(STORY))
+    kept = model.cache_prefix(article(STORY))
     likeliest = said(kept.chat(ask("Who?"), Cancel()))
     assert said(kept.chat(replace(ask("Who?"), temperature=2.0), Cancel())) != likeliest
     assert said(kept.chat(replace(ask("Who?"), repetition_penalty=10.0), Cancel())) != likeliest
@@ -368,13 +368,13 @@ def test_16_bit_weights_are_saved_and_loaded_as_they_are(folder: Path, tmp_path:
     def half() -> BeaconReader:
         base = LlamaForCausalLM.from_pretrained(folder / "base", dtype=torch.bfloat16)
         tokenizer = HfTokenizer.open(folder / "base")
-        chat_tokens, _ = read_conversations(tokenizer=tokenizer, **template_in(folder / "base"))
+        chat_tokens, _ = load_chat_template(tokenizer=tokenizer, **template_in(folder / "base"))
         model = load_beacon(base, folder / "weights")
         return BeaconReader(model, tokenizer, chat_tokens, name="half", ratio="4", ratios=(4,), weights=str)
 
-    kept = half().keep(article(STORY))
+    kept = half().cache_prefix(article(STORY))
     kept.save(tmp_path)
-    loaded = half().load_kept(tmp_path)
+    loaded = half().load_prefix(tmp_path)
     assert loaded._slot.memory.keys[0].dtype == torch.bfloat16
     assert said(loaded.chat(ask("Who?"), Cancel())) == said(kept.chat(ask("Who?"), Cancel()))
 
@@ -382,7 +382,7 @@ def test_16_bit_weights_are_saved_and_loaded_as_they_are(folder: Path, tmp_path:
 def test_the_file_is_smaller_by_the_ratio(reader: Make, tmp_path: Path):
     sizes = []
     for ratio in ("2", "8"):
-        reader(ratio).keep(article(STORY * 2)).save(tmp_path / ratio)
+        reader(ratio).cache_prefix(article(STORY * 2)).save(tmp_path / ratio)
         sizes.append((tmp_path / ratio / "prefix.safetensors").stat().st_size)
     assert sizes[0] / sizes[1] > 3
 
@@ -391,12 +391,12 @@ def test_another_ratio_or_other_weights_are_refused(reader: Make, folder: Path, 
     memorag(reader()).save(tmp_path / "whole")
     with pytest.raises(ModelError, match=r"memorised by .*ratio 4.*ratio 8.*memorise again"):
         memorag(reader("8")).load(tmp_path / "whole")
-    reader().keep(article(STORY)).save(tmp_path / "kept")
+    reader().cache_prefix(article(STORY)).save(tmp_path / "kept")
     with pytest.raises(ModelError, match="another form of keys and values"):
-        reader("8").load_kept(tmp_path / "kept")
+        reader("8").load_prefix(tmp_path / "kept")
     save_beacon(random_beacon(folder / "base", seed=2), tmp_path / "weights", ratios=(2, 4, 8))
     with pytest.raises(ModelError, match="another set of weights"):
-        reader(weights=str(tmp_path / "weights")).load_kept(tmp_path / "kept")
+        reader(weights=str(tmp_path / "weights")).load_prefix(tmp_path / "kept")
 
 
 @pytest.mark.parametrize(
@@ -413,10 +413,10 @@ def test_a_folder_that_is_not_whole_or_of_another_text_is_refused(
     reader: Make, tmp_path: Path, change: Callable[[Path], Any], says: str
 ):
     model = reader()
-    model.keep(article(STORY)).save(tmp_path / "kept")
+    model.cache_prefix(article(STORY)).save(tmp_path / "kept")
     change(tmp_path / "kept")
     with pytest.raises(ModelError, match=says):
-        model.load_kept(tmp_path / "kept")
+        model.load_prefix(tmp_path / "kept")
 
 
 def test_a_saved_text_without_its_memory_is_refused_and_not_read_again(reader: Make, tmp_path: Path):
@@ -428,15 +428,15 @@ def test_a_saved_text_without_its_memory_is_refused_and_not_read_again(reader: M
 
 def test_arrays_of_another_shape_are_refused(reader: Make, tmp_path: Path):
     model = reader()
-    model.keep(article(STORY)).save(tmp_path)
+    model.cache_prefix(article(STORY)).save(tmp_path)
     arrays = load_file(tmp_path / "prefix.safetensors")
     save_file({**arrays, "keys.0": arrays["keys.0"][:, :1].contiguous()}, tmp_path / "prefix.safetensors")
     with pytest.raises(ModelError, match="another shape"):
-        model.load_kept(tmp_path)
+        model.load_prefix(tmp_path)
     del arrays["values.1"]
     save_file(arrays, tmp_path / "prefix.safetensors")
     with pytest.raises(ModelError, match="can't be used"):
-        model.load_kept(tmp_path)
+        model.load_prefix(tmp_path)
 
 
 # In a workspace.
@@ -491,7 +491,9 @@ def test_a_checkpoint_with_both_in_one_folder_is_opened(
     assert capfd.readouterr() == ("", "")
     ours = reader()
     for question in ("Who has the violin?", "Who has the fox?"):
-        answers = [said(model.keep(article(STORY)).chat(ask(question), Cancel())) for model in (published, ours)]
+        answers = [
+            said(model.cache_prefix(article(STORY)).chat(ask(question), Cancel())) for model in (published, ours)
+        ]
         assert answers[0] == answers[1]
 
 
@@ -517,8 +519,8 @@ def test_what_is_missing_or_of_another_model_is_named(reader: Make, folder: Path
 
 
 def test_a_text_that_is_too_long_names_the_ratio_that_holds_it(reader: Make):
-    with pytest.raises(CannotKeep, match=r"ratio 2,.*with ratio 4"):
-        reader("2").keep(article(STORY * 6))
+    with pytest.raises(PrefixCacheError, match=r"ratio 2,.*with ratio 4"):
+        reader("2").cache_prefix(article(STORY * 6))
     with pytest.raises(ModelError, match=r"with ratio 4.*memory.beacon_ratio.*memory lite"):
         memorag(reader("2"), STORY * 6, backend="beacon").recall(WHO, ALL)
     assert backend_of(memorag(reader("4"), STORY * 6).recall(WHO, ALL)) == "beacon"
@@ -544,7 +546,7 @@ def test_the_memory_must_suit_the_model(reader: Make, toy_chat_model: Any):
 
 def test_it_keeps_texts_and_does_nothing_else(reader: Make):
     model = reader()
-    assert isinstance(model, Keeper)
+    assert isinstance(model, PrefixCachingModel)
     with pytest.raises(ModelError, match="completes no code"):
         model.stream(CompletionRequest("a.py", "python", "", ""), Cancel())
     model.close()
@@ -558,5 +560,5 @@ def test_what_fails_in_the_middle_is_an_error_that_says_the_next_step(reader: Ma
         with monkeypatch.context() as patch:
             patch.setattr(model._model, "read", lambda *given, error=error: (_ for _ in ()).throw(error))
             with pytest.raises(ModelError, match=says):
-                model.keep(article(STORY))
-    assert model.keep(article(STORY)).is_held
+                model.cache_prefix(article(STORY))
+    assert model.cache_prefix(article(STORY)).is_cached

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from weft.llm.local.infilling_chat_model import InstructedModel
+from weft.llm.local.infilling_chat_model import InfillingChatModel
 from weft.llm.local.model import LocalModel, LocalSettings
 from weft.llm.protocol import Cancel, ModelError
 from weft.memory import Accountant, Budget, Item, Kit, Question
@@ -39,7 +39,7 @@ def backend_of(recalled: Any) -> str:
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_a_text_that_fits_is_read_once_by_a_model_in_this_process(local: Make, wrapped: bool):
     model = local()
-    made = memorag(InstructedModel(model) if wrapped else model)
+    made = memorag(InfillingChatModel(model) if wrapped else model)
     assert backend_of(made.recall(WHO, ALL)) == "kv"
     n_read = len(model.engine.blocks)
     for question in ("Who has the fox?", "And who has the lamp?"):
@@ -75,7 +75,7 @@ def test_a_text_that_is_too_long_becomes_gists_which_are_kept(local: Make):
     n_read = len(model.engine.blocks)
     made.recall(Question("Who has the fox?"), ALL)
     # Questions of a hundred and more bytes are read, the gists before them are not.
-    assert model.last_report.reused_tokens > memory.n_tokens - 10
+    assert model.last_stats.reused_tokens > memory.n_tokens - 10
     assert len(model.engine.blocks) > n_read
 
 
@@ -88,7 +88,7 @@ def test_a_model_that_cannot_keep_is_sent_the_text_unless_kv_was_asked_for(local
     made = memorag(local(crops=False))
     assert backend_of(made.recall(WHO, ALL)) == "api_full"
     assert backend_of(memorag(local(crops=False), backend="lite").recall(WHO, ALL)) == "lite"
-    with pytest.raises(ModelError, match=r"can't forget .* api_full"):
+    with pytest.raises(ModelError, match=r"can't cache a prefix.* api_full"):
         memorag(local(crops=False), backend="kv").recall(WHO, ALL)
 
 
@@ -103,7 +103,7 @@ def test_a_changed_text_takes_the_place_of_the_old_one(local: Make):
     made.recall(WHO, ALL)
     made.remember([Item("shops.txt", "It has burnt down. " * 60)])
     made.recall(WHO, ALL)
-    kept = [slot for slot in model._slots._slots if slot.n_kept]
+    kept = [slot for slot in model._kv_cache._slots if slot.n_pinned]
     assert len(kept) == 1
 
 
@@ -112,7 +112,7 @@ def test_reset_gives_the_memory_back_and_the_next_question_reads_again(local: Ma
     made = memorag(model)
     expected = made.recall(WHO, ALL)
     made.reset()
-    assert not any(slot.n_kept for slot in model._slots._slots)
+    assert not any(slot.n_pinned for slot in model._kv_cache._slots)
     assert made.recall(WHO, ALL) == expected
 
 

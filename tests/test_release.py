@@ -18,7 +18,7 @@ import weft
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.llm.library import release_file
-from weft.llm.library.discover import discover, usual_places
+from weft.llm.library.discover import default_search_paths, discover
 from weft.llm.library.release_file import MANIFEST, BadRelease, install_release, write_release
 from weft.llm.training.__main__ import main as training
 from weft.llm.training.release import CHECKS, FILES, RELEASED_EXPORT, keep_checks, make_release
@@ -301,7 +301,7 @@ def test_a_file_that_was_cut_or_changed_anywhere_is_refused_or_the_same(tmp_path
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for variable in ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "WEFT_CACHE_DIR"):
         monkeypatch.setenv(variable, str(tmp_path / "home"))
-    monkeypatch.setattr(model_commands, "discover", lambda: discover(replace(usual_places(), server_urls=())))
+    monkeypatch.setattr(model_commands, "discover", lambda: discover(replace(default_search_paths(), server_urls=())))
     return tmp_path / "home"
 
 

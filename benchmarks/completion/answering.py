@@ -108,7 +108,7 @@ def answer(
     seconds = time.perf_counter() - started
     score = score_completion(task.ground_truth, completion.text)
     log_probability, n_pieces = joint_probability(done.written)
-    report = getattr(loop.model, "last_report", None)
+    report = getattr(loop.model, "last_stats", None)
     return Row(
         task_id=task.task_id,
         setting=setting.name,

@@ -58,13 +58,13 @@ def first_texts(model: CodeModel, typings: Sequence[Typing]) -> dict[str, Any]:
     for typing in typings:
         first, *others = typing.keystrokes
         cold.append(_first_text_s(model, first))
-        if isinstance(model, LocalModel) and model.last_report is not None:
-            prompts.append(model.last_report.prompt_tokens)
+        if isinstance(model, LocalModel) and model.last_stats is not None:
+            prompts.append(model.last_stats.prompt_tokens)
         later = []
         for request in others:
             later.append(_first_text_s(model, request))
-            if isinstance(model, LocalModel) and model.last_report is not None:
-                reused.append(model.last_report.reused_tokens / model.last_report.prompt_tokens)
+            if isinstance(model, LocalModel) and model.last_stats is not None:
+                reused.append(model.last_stats.reused_tokens / model.last_stats.prompt_tokens)
         warm += later
         ratios.append(statistics.median(later) / cold[-1])
     return {
@@ -91,9 +91,9 @@ def answers(
         n_new = model.count_tokens(texts["drafts"])
         if n_new < FEWEST_NEW_TOKENS:
             continue
-        if isinstance(model, LocalModel) and model.last_report is not None:
-            drafted += model.last_report.drafted_tokens
-            accepted += model.last_report.accepted_tokens
+        if isinstance(model, LocalModel) and model.last_stats is not None:
+            drafted += model.last_stats.drafted_tokens
+            accepted += model.last_stats.accepted_tokens
         taken: dict[str, list[float]] = {name: [] for name in writers}
         for _ in range(REPEATS):
             for name, write in writers.items():

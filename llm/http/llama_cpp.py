@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from ..prompting.formats import FIM_FORMATS, FimChoice
-from ..prompting.infilling_chat import FILLED_BY_INSTRUCTION, PREFIX_ONLY
+from ..prompting.infilling_chat import INFILLED_BY_CHAT, PREFIX_ONLY
 from ..prompting.prompts import (
     BLOCK_SHARE,
     SUFFIX_SHARE,
@@ -41,7 +41,7 @@ from ..protocol import (
     Piece,
     PromptFragment,
 )
-from ..text import plain_line_breaks
+from ..text import normalise_line_breaks
 from .endpoint import Endpoint, Refused
 from .llama_tokens import ServerTokens, split_tokenize
 from .model import Ask, Fragments, HttpModel, T, is_sampled, number_of, numbers_of, stops_of, string_of
@@ -208,7 +208,7 @@ class LlamaCppServer(HttpModel):
 
     def _notes(self) -> tuple[str, ...]:
         if self._by_instruction:
-            return (FILLED_BY_INSTRUCTION,)
+            return (INFILLED_BY_CHAT,)
         if self._fim or self._fills_by_infill or self._choice.way == "none":
             return ()
         return (PREFIX_ONLY,)
@@ -246,8 +246,8 @@ class LlamaCppServer(HttpModel):
 
             shown = stable_order(choose_blocks(request.fragments, cost, int(budget * BLOCK_SHARE)), previous)
             left = budget - sum(map(cost, shown))
-            suffix = fit_suffix(plain_line_breaks(request.suffix), count, int(left * SUFFIX_SHARE))
-            return shown, fit_prefix(plain_line_breaks(request.prefix), count, left - count(suffix)), suffix
+            suffix = fit_suffix(normalise_line_breaks(request.suffix), count, int(left * SUFFIX_SHARE))
+            return shown, fit_prefix(normalise_line_breaks(request.prefix), count, left - count(suffix)), suffix
 
         shown, prefix, suffix = self._tokens.counting(build, cancel)
         body = {
@@ -261,12 +261,16 @@ class LlamaCppServer(HttpModel):
         """Also of a prompt that nobody waits to the end for: the next one is as long as the server is fast."""
         if isinstance(progress, dict):
             n_read = number_of(progress.get("processed")) - number_of(progress.get("cache"))
-            self._meter.read(n_read, _milliseconds(progress.get("time_ms")) / 1e3)
+            self._meter.record_prefill(n_read, _milliseconds(progress.get("time_ms")) / 1e3)
 
     def _measure(self, timings: object) -> None:
         if isinstance(timings, dict):
-            self._meter.read(number_of(timings.get("prompt_n")), _milliseconds(timings.get("prompt_ms")) / 1e3)
-            self._meter.wrote(number_of(timings.get("predicted_n")), _milliseconds(timings.get("predicted_ms")) / 1e3)
+            self._meter.record_prefill(
+                number_of(timings.get("prompt_n")), _milliseconds(timings.get("prompt_ms")) / 1e3
+            )
+            self._meter.record_decode(
+                number_of(timings.get("predicted_n")), _milliseconds(timings.get("predicted_ms")) / 1e3
+            )
 
 
 _ALWAYS: dict[str, object] = {

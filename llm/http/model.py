@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from ..prompting.conversation import fit_messages
 from ..prompting.formats import FimTokens
-from ..prompting.infilling_chat import ask_for_hole, read_answer
+from ..prompting.infilling_chat import build_infilling_chat, extract_infill
 from ..prompting.prompts import CountTokens, Prompt
 from ..protocol import (
     Cancel,
@@ -30,7 +30,7 @@ from ..protocol import (
     Speed,
 )
 from ..streaming import LastPrompts, cut_stream
-from ..throughput import SpeedMeter
+from ..throughput import ThroughputMeter
 from .endpoint import Cancelled, ContextOverflow, Endpoint
 
 BYTES_PER_TOKEN = 2.5  # tokenizers for code need 3 to 4; too many tokens counted is safer than too few
@@ -65,7 +65,7 @@ class HttpModel(ABC):
         self._info = info
         self._fim: FimTokens | None = None
         self._by_instruction = False  # a middle is asked for in a conversation; `_probe` decides
-        self._meter = SpeedMeter()
+        self._meter = ThroughputMeter()
         self._last_prompts = LastPrompts()
         self._context_tokens = context_tokens
         self._prompt_ms = prompt_ms
@@ -107,7 +107,9 @@ class HttpModel(ABC):
     def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
         try:
             self._prepared(cancel)
-            ask = self._warm_ask(request, self._last_prompts.to_keep(request), self._completion_context(), cancel)
+            ask = self._warm_ask(
+                request, self._last_prompts.previous_fragments(request), self._completion_context(), cancel
+            )
             if ask is not None:
                 self._last_prompts.remember(request.path, ask.shown)
                 for event in self._endpoint.events(ask.path, ask.body, cancel):
@@ -123,9 +125,11 @@ class HttpModel(ABC):
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
         def ask() -> Ask:
-            context_tokens, previous = self._completion_context(), self._last_prompts.to_keep(request)
+            context_tokens, previous = self._completion_context(), self._last_prompts.previous_fragments(request)
             if self._by_instruction:
-                question = self._counting(lambda count: ask_for_hole(request, count, context_tokens, previous), cancel)
+                question = self._counting(
+                    lambda count: build_infilling_chat(request, count, context_tokens, previous), cancel
+                )
                 ask = replace(self._chat_ask(question.chat, context_tokens, cancel), shown=question.fragments)
             else:
                 ask = self._ask(request, previous, context_tokens, cancel)
@@ -137,7 +141,7 @@ class HttpModel(ABC):
 
         def cut(pieces: Iterator[Piece]) -> Iterator[Piece]:
             if self._by_instruction:
-                return read_answer(pieces, request)
+                return extract_infill(pieces, request)
             special = self._fim.all if self._fim else ()
             # One more than asked for: the last event has no text, but ends the answer and says how fast it was.
             return cut_stream(islice(pieces, request.max_new_tokens + 1), request, special)

@@ -17,10 +17,10 @@ from difflib import get_close_matches
 from typing import Any
 
 from ..prompting.formats import FIM_FORMATS, PROBE, FimChoice, FimTokens
-from ..prompting.infilling_chat import FILLED_BY_INSTRUCTION, PREFIX_ONLY, ask_for_hole
+from ..prompting.infilling_chat import INFILLED_BY_CHAT, PREFIX_ONLY, build_infilling_chat
 from ..prompting.prompts import SUFFIX_SHARE, build_prompt, fit_suffix
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
-from ..text import plain_line_breaks
+from ..text import normalise_line_breaks
 from .endpoint import Endpoint, Refused
 from .model import Ask, Fragments, HttpModel, is_sampled, number_of, plain_text, stops_of, string_of
 
@@ -91,7 +91,7 @@ class OllamaModel(HttpModel):
         suffix = ""
         if self._uses_suffix:
             room = int(max(0, context_tokens - request.max_new_tokens) * SUFFIX_SHARE)
-            suffix = fit_suffix(plain_line_breaks(request.suffix), self.count_tokens, room)
+            suffix = fit_suffix(normalise_line_breaks(request.suffix), self.count_tokens, room)
             context_tokens -= self.count_tokens(suffix)
         prompt = build_prompt(request, self._fim, self.count_tokens, context_tokens, previous)
         body["prompt"] = plain_text(prompt, self._fim)
@@ -107,7 +107,7 @@ class OllamaModel(HttpModel):
         self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel
     ) -> Ask | None:
         if self._by_instruction:
-            question = ask_for_hole(request, self.count_tokens, context_tokens, previous)
+            question = build_infilling_chat(request, self.count_tokens, context_tokens, previous)
             asked = Ask(CHAT, self._chat_ask(question.chat, context_tokens, cancel).body, question.fragments)
         else:
             asked = self._ask(request, previous, context_tokens, cancel)
@@ -208,16 +208,16 @@ class OllamaModel(HttpModel):
         return str(names[0])
 
     def _measure(self, event: dict[str, Any]) -> None:
-        self._meter.wrote(number_of(event.get("eval_count")), number_of(event.get("eval_duration")) / 1e9)
+        self._meter.record_decode(number_of(event.get("eval_count")), number_of(event.get("eval_duration")) / 1e9)
         # The count is of the whole prompt, the duration of what no cache had: only together where nothing was kept.
         if number_of(event.get("load_duration")) / 1e9 >= FRESH_LOAD_S:
             n_tokens, seconds = event.get("prompt_eval_count"), number_of(event.get("prompt_eval_duration")) / 1e9
-            self._meter.read(number_of(n_tokens), seconds)
+            self._meter.record_prefill(number_of(n_tokens), seconds)
 
     def _notes(self, about: dict[str, Any]) -> tuple[str, ...]:
         notes: list[str] = []
         if self._by_instruction:
-            notes.append(FILLED_BY_INSTRUCTION)
+            notes.append(INFILLED_BY_CHAT)
         elif not self._fim and not self._uses_suffix:
             notes.append(PREFIX_ONLY)
         if host := string_of(about.get("remote_host")):

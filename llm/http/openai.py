@@ -14,11 +14,11 @@ from difflib import get_close_matches
 from typing import Any
 
 from ..prompting.formats import PROBE, FimChoice
-from ..prompting.infilling_chat import FILLED_BY_INSTRUCTION, PREFIX_ONLY, ask_for_hole
+from ..prompting.infilling_chat import INFILLED_BY_CHAT, PREFIX_ONLY, build_infilling_chat
 from ..prompting.prompts import SUFFIX_SHARE, build_prompt, fit_suffix
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
-from ..text import plain_line_breaks
-from ..throughput import SpeedMeter
+from ..text import normalise_line_breaks
+from ..throughput import ThroughputMeter
 from .endpoint import Endpoint, NothingSaid, Refused
 from .model import Ask, Fragments, HttpModel, number_of, plain_text, stops_of, string_of
 
@@ -109,7 +109,7 @@ class OpenAIModel(HttpModel):
         }
         if self._suffix_path:
             room = int(max(0, context_tokens - request.max_new_tokens) * SUFFIX_SHARE)
-            suffix = fit_suffix(plain_line_breaks(request.suffix), self.count_tokens, room)
+            suffix = fit_suffix(normalise_line_breaks(request.suffix), self.count_tokens, room)
             body["suffix"] = suffix
             context_tokens -= self.count_tokens(suffix)
         prompt = build_prompt(request, self._fim, self.count_tokens, context_tokens, previous)
@@ -123,7 +123,7 @@ class OpenAIModel(HttpModel):
         if not self._keeps_prompts:
             return None
         if self._by_instruction:
-            question = ask_for_hole(request, self.count_tokens, context_tokens, previous)
+            question = build_infilling_chat(request, self.count_tokens, context_tokens, previous)
             asked = self._chat_ask(question.chat, context_tokens, cancel)
             return Ask(asked.path, {**asked.body, "max_tokens": 1}, question.fragments)
         asked = self._ask(request, previous, context_tokens, cancel)
@@ -204,7 +204,7 @@ class OpenAIModel(HttpModel):
     def _notes(self, card: dict[str, Any], tokenises: bool) -> tuple[str, ...]:
         notes: list[str] = []
         if self._by_instruction:
-            notes.append(FILLED_BY_INSTRUCTION)
+            notes.append(INFILLED_BY_CHAT)
         elif not self._fim and not self._suffix_path:
             notes.append(PREFIX_ONLY)
         if self._choice.way == "probe" and not self._fim and not tokenises:
@@ -302,14 +302,18 @@ class _Clock:
         if isinstance(timings := event.get("timings"), dict):  # llama.cpp's server
             self._timings = timings
 
-    def tell(self, meter: SpeedMeter) -> None:
+    def tell(self, meter: ThroughputMeter) -> None:
         if self._timings:
-            meter.read(number_of(self._timings.get("prompt_n")), number_of(self._timings.get("prompt_ms")) / 1e3)
-            meter.wrote(number_of(self._timings.get("predicted_n")), number_of(self._timings.get("predicted_ms")) / 1e3)
+            meter.record_prefill(
+                number_of(self._timings.get("prompt_n")), number_of(self._timings.get("prompt_ms")) / 1e3
+            )
+            meter.record_decode(
+                number_of(self._timings.get("predicted_n")), number_of(self._timings.get("predicted_ms")) / 1e3
+            )
             return
-        meter.read(self._n_read, self._first_s - self._asked_s)
+        meter.record_prefill(self._n_read, self._first_s - self._asked_s)
         if self._n_pieces >= FEWEST_TIMED_PIECES:
-            meter.wrote(self._n_pieces - 1, self._last_s - self._first_s)
+            meter.record_decode(self._n_pieces - 1, self._last_s - self._first_s)
 
 
 def _value(endpoint: Endpoint, path: str, body: Mapping[str, object] | None, cancel: Cancel) -> Any:

@@ -60,7 +60,7 @@ class Places:
     server_urls: tuple[str, ...] = field(default=SERVER_URLS)
 
 
-def usual_places(environment: Mapping[str, str] = os.environ, home: Path | None = None) -> Places:
+def default_search_paths(environment: Mapping[str, str] = os.environ, home: Path | None = None) -> Places:
     """Where the programs that fetch and serve models keep them, by their own documentation."""
     home = Path.home() if home is None else home
     cache = Path(environment.get("XDG_CACHE_HOME") or home / ".cache")
@@ -84,7 +84,7 @@ def models_folder(home: Path | None = None) -> Path:
 
 def discover(places: Places | None = None) -> tuple[FoundModel, ...]:
     """Every model that is found, servers first, each name once."""
-    places = usual_places() if places is None else places
+    places = default_search_paths() if places is None else places
     # Servers are asked side by side: a port that swallows connections costs its own time limit only.
     with ThreadPoolExecutor(len(places.server_urls) or 1) as pool:
         served = [model for models in pool.map(_served_at, places.server_urls) for model in models]

@@ -48,7 +48,7 @@ _QUANTISATIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class ArrayPlace:
+class ArrayLocation:
     """Where an array stands in the file: read only when somebody asks."""
 
     kind: int
@@ -64,7 +64,7 @@ class GgufFile:
     size_bytes: int  # of this file; a model in several files has `n_files`
     n_tensors: int
     values: Mapping[str, Value]
-    arrays: Mapping[str, ArrayPlace]
+    arrays: Mapping[str, ArrayLocation]
 
     @property
     def architecture(self) -> str:
@@ -227,7 +227,7 @@ class _Reader:
         if n_keys > MOST_KEYS:
             raise self._damaged(f"it claims {n_keys} keys")
         values: dict[str, Value] = {}
-        arrays: dict[str, ArrayPlace] = {}
+        arrays: dict[str, ArrayLocation] = {}
         for _ in range(int(n_keys)):
             key = self.string()
             kind = self.scalar("I")
@@ -239,12 +239,12 @@ class _Reader:
                 values[key] = self.scalar(self._letter(kind))
         return GgufFile(self._path, self._size_bytes, int(n_tensors), values, arrays)
 
-    def array(self) -> ArrayPlace:
+    def array(self) -> ArrayLocation:
         """Where the array stands; reads past it."""
         kind, length = int(self.scalar("I")), int(self.scalar("Q"))
         if length > LONGEST_ARRAY:
             raise self._damaged(f"it claims a list of {length} values")
-        place = ArrayPlace(kind, length, self._at)
+        place = ArrayLocation(kind, length, self._at)
         if kind == _STRING:
             self.strings(length)
         else:

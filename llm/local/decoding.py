@@ -1,7 +1,6 @@
-"""From a prompt's tokens to text: read what is missing, check drafts, hand out whole characters.
+"""The decoding loop: prefill, greedy or sampled tokens, verification of drafts, token healing, detokenisation.
 
-Owns the loop, greedy unless it is told how to draw, the repair of a prompt that ends within a token, and the way from
-bytes to text. Knows no prompt format, no request and no stop rule but the tokens that end everything.
+Knows no prompt format, no request and no stop rule but the end tokens.
 """
 
 from __future__ import annotations
@@ -10,68 +9,60 @@ import codecs
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from ..protocol import Piece
-from ..throughput import PassTimes
+from ..throughput import ForwardPassTimes
 from .engines import FloatArray
-from .kv_cache import Reader, count_equal
+from .kv_cache import SlotLease, common_prefix_length
+from .speculative import Drafter
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What one answer took. Seconds are those of the engine: nobody else's turn, and no time in which nobody asked."""
+class DecodingStats:
+    """The work for one answer. Seconds are engine time for this stream only, without waiting."""
 
     prompt_tokens: int
-    reused_tokens: int  # of the prompt: these were not read again
-    prefill_s: float  # up to and with the pass that gives the first token
-    first_tokens: int  # that this pass gave: more than one with a draft
+    reused_tokens: int  # of the prompt, from the KV cache
+    prefill_s: float  # up to and including the pass that gives the first token
+    first_tokens: int  # of that pass: more than one with a draft
     decode_s: float  # afterwards
     passes: int  # afterwards
     written_tokens: int  # in all passes
-    drafted_tokens: int  # that were checked
+    drafted_tokens: int  # that were verified
     accepted_tokens: int  # of these
 
 
-class Drafts(Protocol):
-    """Where drafts come from; see `drafts.Drafter`."""
-
-    def next(self, n_most: int) -> list[int]: ...
-
-    def wrote(self, tokens: Sequence[int]) -> None: ...
+Sampler = Callable[[FloatArray, Sequence[int]], tuple[int, float]]
+"""From the logits of one position and all tokens before it to the next token, and its probability."""
 
 
-Draw = Callable[[FloatArray, Sequence[int]], tuple[int, float]]
-"""From the logits of one place and all tokens before it to the next token, and its probability."""
+def prefill(lease: SlotLease, tokens: Sequence[int], block_tokens: int, n_left: int) -> None:
+    """Compute all of `tokens` but the last ones, at least one and at most `n_left`, in blocks.
 
-
-def read_prompt(reader: Reader, tokens: Sequence[int], block_tokens: int, n_left: int) -> None:
-    """Read all of `tokens` but the last ones, at least one and at most `n_left`; a block at a time.
-
-    Between two blocks others have their turn, and a cancelled stream ends.
+    Between two blocks other streams compute, and a cancelled stream ends.
     """
-    while (n_unread := len(tokens) - reader.n_tokens) > n_left:
-        n_read = reader.n_tokens
-        reader.read(tokens[n_read : n_read + min(block_tokens, n_unread - 1)])
+    while (n_missing := len(tokens) - lease.n_tokens) > n_left:
+        n_cached = lease.n_tokens
+        lease.append(tokens[n_cached : n_cached + min(block_tokens, n_missing - 1)])
 
 
-def write_tokens(
-    reader: Reader,
+def decode_tokens(
+    lease: SlotLease,
     prompt: Sequence[int],
     n_new: int,
     *,
     ends: frozenset[int],
-    drafts: Drafts | None,
+    drafter: Drafter | None,
     block_tokens: int,
-    times: PassTimes,
-    report: Callable[[Report], None],
-    draw: Draw | None = None,
+    times: ForwardPassTimes,
+    report: Callable[[DecodingStats], None],
+    sample: Sampler | None = None,
 ) -> Iterator[tuple[int, float]]:
-    """The most likely tokens and their probabilities: `n_new` of them (at least one), or those before an end.
+    """The most likely tokens and their probabilities: `n_new` of them (at least one), or those before an end token.
 
-    Drafts change how many passes that takes, never the tokens. With `draw` it decides each token, and there may be no
-    drafts: what is drawn can't be checked. `report` is called when all is over, for whatever
-    reason, unless that is before the first token.
+    Drafts change the number of passes, never the tokens. `sample` chooses each token in place of the most likely one,
+    and rules out a drafter: drafts are verified by greedy decoding. `report` is called at the end, for whatever reason,
+    unless that comes before the first token.
     """
     tokens = list(prompt)
     n_end = len(prompt) + n_new
@@ -79,66 +70,66 @@ def write_tokens(
     prefill_s = 0.0
     try:
         while len(tokens) < n_end:
-            # After the first pass one token is unread, or all of them where an engine can't forget a wrong draft.
-            read_prompt(reader, tokens, block_tokens, n_left=block_tokens)
-            unread = tokens[reader.n_tokens :]
-            draft = drafts.next(n_end - len(tokens) - 1) if drafts else []
-            if draw is None:
-                best, probabilities = reader.best_after([*unread, *draft], len(draft) + 1)
+            # After the first pass one token is missing, or all of them where an engine can't crop a rejected draft.
+            prefill(lease, tokens, block_tokens, n_left=block_tokens)
+            missing = tokens[lease.n_tokens :]
+            draft = drafter.propose(n_end - len(tokens) - 1) if drafter else []
+            if sample is None:
+                best, probabilities = lease.best_after([*missing, *draft], len(draft) + 1)
             else:
-                drawn, probability = draw(reader.logits_after(unread)[0], tokens)
-                best, probabilities = [drawn], [probability]
-            if len(unread) == 1:
-                times.measured(1 + len(draft), reader.last_s)
-            n_right = count_equal(draft, best)
-            if n_right < len(draft):
-                reader.crop(reader.n_tokens - len(draft) + n_right)
-            new = best[: n_right + 1]
+                sampled, probability = sample(lease.logits_after(missing)[0], tokens)
+                best, probabilities = [sampled], [probability]
+            if len(missing) == 1:
+                times.record(1 + len(draft), lease.last_s)
+            n_correct = common_prefix_length(draft, best)
+            if n_correct < len(draft):
+                lease.crop(lease.n_tokens - len(draft) + n_correct)
+            new = best[: n_correct + 1]
             tokens += new
             n_drafted += len(draft)
-            n_accepted += n_right
+            n_accepted += n_correct
             if n_first:
                 n_passes += 1
             else:
-                n_first, prefill_s = len(new), reader.total_s
-            if drafts:
-                drafts.wrote(new)
+                n_first, prefill_s = len(new), lease.total_s
+            if drafter:
+                drafter.record(new)
             for token, probability in zip(new, probabilities, strict=False):
-                if token in ends or reader.cancel.cancelled:
+                if token in ends or lease.cancel.cancelled:
                     return
                 yield token, probability
     finally:
         if n_first:
             n_written = len(tokens) - len(prompt)
             report(
-                Report(
-                    len(prompt), reader.n_reused, prefill_s, n_first, reader.total_s - prefill_s, n_passes, n_written,
+                DecodingStats(
+                    len(prompt), lease.n_reused, prefill_s, n_first, lease.total_s - prefill_s, n_passes, n_written,
                     n_drafted, n_accepted,
                 )
             )  # fmt: skip
 
 
-def heal_end(
-    reader: Reader, prompt: Sequence[int], n_new: int, spellings: Spellings, block_tokens: int
+def heal_last_token(
+    lease: SlotLease, prompt: Sequence[int], n_new: int, token_bytes: TokenBytesIndex, block_tokens: int
 ) -> Iterator[tuple[int, float]]:
-    """The most likely tokens that spell at least what the last token of `prompt` spells, in its place.
+    """Token healing: the most likely tokens that spell at least the last token of `prompt`, in its place.
 
-    A text that ends with "retu" ends with a token that a model hardly ever saw before "rn": it is taken back, and
-    written again as the beginning of what follows.
+    A text that ends with "retu" ends with a token that a model hardly ever saw before "rn". That token is removed and
+    decoded again as the beginning of what follows.
     """
     tokens = list(prompt)
-    missing = spellings.bytes_of(tokens.pop())
+    missing = token_bytes.bytes_of(tokens.pop())
     while missing and n_new:
-        read_prompt(reader, tokens, block_tokens, n_left=block_tokens)
-        token, probability = reader.best_of_after(tokens[reader.n_tokens :], spellings.beginning_like(missing))
+        prefill(lease, tokens, block_tokens, n_left=block_tokens)
+        token, probability = lease.best_of_after(tokens[lease.n_tokens :], token_bytes.matching(missing))
         tokens.append(token)
-        missing = missing[len(spellings.bytes_of(token)) :]
+        missing = missing[len(token_bytes.bytes_of(token)) :]
         n_new -= 1
         yield token, probability
 
 
-class Spellings:
-    """The bytes of every token, sorted. Takes a moment to build: some tenths of a second for a big vocabulary."""
+class TokenBytesIndex:
+    """A sorted index of the bytes of every token. Takes some tenths of a second to build for a large vocabulary."""
 
     def __init__(self, tokens: Iterable[int], bytes_of: Callable[[int], bytes]) -> None:
         self.bytes_of = bytes_of
@@ -146,9 +137,9 @@ class Spellings:
         self._spellings = [spelling for spelling, _ in spelled]
         self._tokens = [token for _, token in spelled]
 
-    def beginning_like(self, missing: bytes) -> list[int]:
+    def matching(self, missing: bytes) -> list[int]:
         """Tokens that begin with `missing`, or that `missing` begins with."""
-        found = self._tokens[self._at(missing) : self._behind(missing)]
+        found = self._tokens[self._at(missing) : self._after(missing)]
         for size in range(1, len(missing)):
             shorter = missing[:size]
             found += self._tokens[self._at(shorter) : self._at(shorter + b"\0")]
@@ -157,18 +148,18 @@ class Spellings:
     def _at(self, spelling: bytes) -> int:
         return bisect_left(self._spellings, spelling)
 
-    def _behind(self, beginning: bytes) -> int:
-        """Behind the last that begins like this."""
-        kept = beginning.rstrip(b"\xff")
-        return self._at(kept[:-1] + bytes([kept[-1] + 1])) if kept else len(self._spellings)
+    def _after(self, prefix: bytes) -> int:
+        """The position after the last spelling with this prefix."""
+        stem = prefix.rstrip(b"\xff")
+        return self._at(stem[:-1] + bytes([stem[-1] + 1])) if stem else len(self._spellings)
 
 
-def write_text(
+def detokenise(
     tokens: Iterable[tuple[int, float | None]], bytes_of: Callable[[int], bytes], n_skipped_bytes: int = 0
 ) -> Iterator[Piece]:
-    """Pieces of whole characters, every line break "\\n", without the first `n_skipped_bytes`.
+    """Pieces of complete characters, every line break "\\n", without the first `n_skipped_bytes`.
 
-    A character whose last bytes never come is left out.
+    An incomplete character at the end is left out.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     after_return = False

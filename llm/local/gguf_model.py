@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..library.gguf import fim_of_gguf, read_gguf
-from ..prompting.chat_template import read_conversations
+from ..prompting.chat_template import load_chat_template
 from ..prompting.formats import PROBE, FimChoice
 from ..protocol import ModelError
 from .engines import OutOfMemory
@@ -35,7 +35,7 @@ def open_gguf(path: str | Path, *, settings: LocalSettings, fim: FimChoice = PRO
         raise ModelError(f"{path}: {error} Take a smaller model, or lower `context_tokens`.") from error
     tokenizer = LlamaTokenizer(engine.model, framing=tokens.all if tokens else ())
     start, end = (letters[n] if (n := header.special(name)) is not None else "" for name in ("bos", "eos"))
-    chat_tokens, notes = read_conversations(header.chat_template, tokenizer, start=start, end=end)
+    chat_tokens, notes = load_chat_template(header.chat_template, tokenizer, start=start, end=end)
     return LocalModel(
         engine,
         tokenizer,

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..prompting.infilling_chat import FILLED_BY_INSTRUCTION, PREFIX_ONLY, HoleQuestion, ask_for_hole, fill_hole
+from ..prompting.infilling_chat import (
+    INFILLED_BY_CHAT,
+    PREFIX_ONLY,
+    InfillingChat,
+    build_infilling_chat,
+    infill_by_chat,
+)
 from ..protocol import Cancel, ChatRequest, CodeModel, CompletionRequest, ModelInfo, ModelMissing, Piece, Speed
 from ..streaming import LastPrompts
 
@@ -17,7 +23,7 @@ FRAME_TOKENS = 64
 """For the marks that a template puts around the turns. One that takes more has the question cut, not refused."""
 
 
-class InstructedModel:
+class InfillingChatModel:
     """A `CodeModel` over one that chats. Closes it in `close`.
 
     Raises ModelMissing when it does not chat, and closes it then.
@@ -36,7 +42,7 @@ class InstructedModel:
     @property
     def info(self) -> ModelInfo:
         info = self._model.info
-        notes = (FILLED_BY_INSTRUCTION, *(note for note in info.notes if note != PREFIX_ONLY))
+        notes = (INFILLED_BY_CHAT, *(note for note in info.notes if note != PREFIX_ONLY))
         return replace(info, fills_middle=True, repository_level=False, notes=notes)
 
     @property
@@ -60,7 +66,7 @@ class InstructedModel:
         return self._model.count_tokens(text)
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
-        yield from fill_hole(self._model.chat, self._question(request), request, cancel)
+        yield from infill_by_chat(self._model.chat, self._question(request), request, cancel)
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         yield from self._model.chat(request, cancel)
@@ -68,8 +74,8 @@ class InstructedModel:
     def close(self) -> None:
         self._model.close()
 
-    def _question(self, request: CompletionRequest) -> HoleQuestion:
-        previous = self._last_prompts.to_keep(request)
-        question = ask_for_hole(request, self.count_tokens, self.info.context_tokens - FRAME_TOKENS, previous)
+    def _question(self, request: CompletionRequest) -> InfillingChat:
+        previous = self._last_prompts.previous_fragments(request)
+        question = build_infilling_chat(request, self.count_tokens, self.info.context_tokens - FRAME_TOKENS, previous)
         self._last_prompts.remember(request.path, question.fragments)
         return question

@@ -1,11 +1,11 @@
-"""What was read is not read again: caches of the last prompts, each continued where the next one agrees with it.
+"""KV-cache slots: each prompt reuses the slot with the longest common prefix.
 
-Owns the caches of an engine, who uses which, their bound in memory, and the order in which streams get to compute.
-Knows no text, no prompt format and no drafts: only token numbers.
+Owns the caches of an engine, their leases, the memory limit with least-recently-used eviction, and the order in which
+streams compute. Knows token numbers only: no text, no prompt format, no drafts.
 
-A slot is a cache and the tokens that it holds. Both change together, under one lock, so a stream may be given up
-between any two calls and leaves a slot that the next one can continue. A slot can be kept: then only prompts that
-begin with its tokens continue it, one at a time, and it is cropped back to them.
+A slot is a cache and the tokens in it. Both change together under one lock, so a stream may be cancelled between any
+two calls and leaves a slot that the next one can continue. A pinned slot serves only prompts that begin with its
+tokens, one at a time, and is cropped back to them afterwards.
 """
 
 from __future__ import annotations
@@ -22,180 +22,179 @@ from typing import Any, TypeVar
 from ..protocol import Cancel
 from .engines import Arrays, Engine, FloatArray, OutOfMemory, Scores
 
-MOST_SLOTS = 4
-"""Files between which an editor goes to and fro. Only streams that run at once may need more, while they run."""
+MAX_SLOTS = 4
+"""About the number of files that a person edits in turns. Concurrent streams may need more, while they run."""
 
-LONGEST_WAIT_S = 10.0
-"""For a cache that another stream uses. Only engines with a fixed number of caches come to that."""
+SLOT_TIMEOUT_S = 10.0
+"""Longest wait for a cache in use. Only engines with a fixed number of caches make a stream wait."""
 
-LONGEST_ANSWER_S = 600.0
-"""For one that continues the same kept tokens: it is over when its answer is."""
+PINNED_SLOT_TIMEOUT_S = 600.0
+"""Longest further wait for a pinned slot in use: until the answer of the other stream is complete."""
 
 _Result = TypeVar("_Result")
 
 
-class GaveWay(Exception):
-    """The stream was cancelled, or the model closed: nothing more is computed for it."""
+class Preempted(Exception):
+    """The stream is cancelled or the model is closed: no further computation for it."""
 
 
-class Slots:
-    """The caches of one engine. For several threads.
+class KVCachePool:
+    """The KV-cache slots of one engine. Thread-safe.
 
-    `cache_bytes` bounds what is kept between streams and the stream that runs; streams that run at once are not
-    refused for it.
+    `cache_bytes` limits the idle caches and the running stream; concurrent streams are not refused for it.
     """
 
     def __init__(self, engine: Engine, cache_bytes: int, *, reuse: bool = True) -> None:
         self._engine = engine
         self._reuse = reuse
-        self._most_tokens = cache_bytes // max(1, engine.cache_bytes_per_token)
-        self._turns = _Turns()
+        self._max_tokens = cache_bytes // max(1, engine.cache_bytes_per_token)
+        self._lock = _FifoLock()
         self._slots: list[_Slot] = []  # least recently used first
-        self._crops = True  # until the engine says otherwise
+        self._can_crop = True  # until the engine refuses to
         self._closed = False
 
     @property
-    def crops(self) -> bool:
-        """Whether tokens can be forgotten again, as far as is known: without that there is nothing to draft."""
-        return self._crops
+    def can_crop(self) -> bool:
+        """Whether the engine can remove tokens from a cache, as far as is known; drafts need it."""
+        return self._can_crop
 
     @property
-    def held_tokens(self) -> tuple[int, ...]:
+    def cached_tokens(self) -> tuple[int, ...]:
         """Tokens in each cache, the least recently used first."""
         return tuple(len(slot.tokens) for slot in list(self._slots))
 
     @property
     def cache_kind(self) -> str:
-        """The engine's form of keys and values."""
+        """The engine's format of keys and values."""
         return self._engine.cache_kind
 
     def tune(self) -> None:
         """Let the engine tune itself; before the first stream."""
-        with self._turns:
+        with self._lock:
             self._engine.tune()
 
-    def take(self, tokens: Sequence[int], n_new: int, cancel: Cancel) -> Reader:
-        """A reader whose slot begins like `tokens` as far as can be, at least one token short of them.
+    def acquire(self, tokens: Sequence[int], n_new: int, cancel: Cancel) -> SlotLease:
+        """A lease of the slot with the longest common prefix with `tokens`, cropped to it; at least one token short.
 
-        There is room for all of `tokens` and `n_new` more. Waits for a stream to end where there is memory for no
-        further cache, or where it continues the same kept slot. Raises GaveWay; OutOfMemory when there is none although
-        no stream runs; TimeoutError.
+        There is room for all of `tokens` and `n_new` more. Waits for another stream where there is no memory for a
+        further cache, or where that stream uses the pinned slot. Raises Preempted; OutOfMemory when there is no memory
+        although no stream runs; TimeoutError.
         """
-        waited_until = monotonic() + LONGEST_WAIT_S
+        started = monotonic()
         while True:
-            with self._turns:
+            with self._lock:
                 if self._closed or cancel.cancelled:
-                    raise GaveWay
-                kept = self._kept_for(tokens)
-                if kept is None or kept.is_idle:
+                    raise Preempted
+                pinned = self._pinned_slot_for(tokens)
+                if pinned is None or pinned.is_idle:
                     try:
-                        return self._take(tokens, n_new, cancel)
+                        return self._lease(tokens, n_new, cancel)
                     except OutOfMemory:
                         if all(slot.is_idle for slot in self._slots):
                             raise
-            if monotonic() > (waited_until if kept is None else waited_until + LONGEST_ANSWER_S):
-                raise TimeoutError("other streams had all its caches for too long")
+            if monotonic() > started + SLOT_TIMEOUT_S + (PINNED_SLOT_TIMEOUT_S if pinned else 0.0):
+                raise TimeoutError("no KV cache became free in time; other requests use all of them")
             cancel.wait(0.01)
 
-    def restore(self, tokens: Sequence[int], arrays: Arrays) -> KeptSlot:
-        """A kept slot that holds `tokens`, out of what `KeptSlot.read_arrays` gave. Raises ValueError, OutOfMemory."""
-        with self._turns:
+    def restore(self, tokens: Sequence[int], arrays: Arrays) -> PinnedSlot:
+        """A pinned slot with `tokens`, from what `PinnedSlot.export_arrays` gave. Raises ValueError, OutOfMemory."""
+        with self._lock:
             if self._closed:
-                raise GaveWay
+                raise Preempted
             try:
-                cache = self._engine.cache_of(arrays, len(tokens))
+                cache = self._engine.import_cache(arrays, len(tokens))
             except OutOfMemory:
-                if not self._free_unused():
+                if not self._evict_idle():
                     raise
-                cache = self._engine.cache_of(arrays, len(tokens))
+                cache = self._engine.import_cache(arrays, len(tokens))
             slot = _Slot(cache, list(tokens))
             self._slots.append(slot)
-            return self._keep(slot)
+            return self._pin(slot)
 
-    def kept_tokens_of(self, tokens: Sequence[int]) -> int:
-        """Of the longest kept slot that `tokens` continue; 0 when there is none."""
-        with self._turns:
-            slot = self._kept_for(tokens)
-            return slot.n_kept if slot else 0
+    def pinned_prefix_tokens(self, tokens: Sequence[int]) -> int:
+        """Length of the longest pinned slot that `tokens` begin with; 0 when there is none."""
+        with self._lock:
+            slot = self._pinned_slot_for(tokens)
+            return slot.n_pinned if slot else 0
 
-    def free_unused(self) -> bool:
+    def evict_idle(self) -> bool:
         """Free every cache that no stream uses; whether there was one."""
-        with self._turns:
-            return self._free_unused()
+        with self._lock:
+            return self._evict_idle()
 
     def close(self) -> None:
-        """Free all caches and close the engine; streams that run end quietly."""
-        with self._turns:
+        """Free all caches and close the engine; running streams end quietly."""
+        with self._lock:
             if not self._closed:
                 self._closed = True
                 for slot in list(self._slots):
                     self._drop(slot)
                 self._engine.close()
 
-    # What follows is called by whoever has the turn.
+    # The caller of the methods below holds the lock.
 
-    def _take(self, tokens: Sequence[int], n_new: int, cancel: Cancel) -> Reader:
-        slot, n_kept = self._choose(tokens, len(tokens) + n_new)
-        reader = Reader(self, slot, cancel)
-        slot.user, slot.n_reserved = reader, len(tokens) + n_new
+    def _lease(self, tokens: Sequence[int], n_new: int, cancel: Cancel) -> SlotLease:
+        slot, n_reused = self._choose_slot(tokens, len(tokens) + n_new)
+        lease = SlotLease(self, slot, cancel)
+        slot.lease, slot.n_reserved = lease, len(tokens) + n_new
         self._slots.remove(slot)
         self._slots.append(slot)
         try:
-            self._crop(slot, n_kept)
+            self._crop(slot, n_reused)
         except BaseException:
             self._drop(slot)
             raise
-        self._free_until_bounded(slot)
-        reader.n_reused = len(slot.tokens)
-        return reader
+        self._evict_to_limit(slot)
+        lease.n_reused = len(slot.tokens)
+        return lease
 
-    def _choose(self, tokens: Sequence[int], n_needed: int) -> tuple[_Slot, int]:
-        """The slot for `tokens`, and how many of its own it may keep."""
-        if (own := self._kept_for(tokens)) is not None:
-            return own, self._continued(own, tokens)
-        free = [slot for slot in self._slots if slot.is_free] if self._reuse else []
-        kept = {id(slot): self._continued(slot, tokens) for slot in free}
-        best = max(reversed(free), key=lambda slot: kept[id(slot)], default=None)
-        if best is not None and 2 * kept[id(best)] >= min(len(best.tokens), len(tokens)):
-            return best, kept[id(best)]
-        # Little in common: another file's slot is left alone as long as there is room.
-        n_slots = sum(not slot.n_kept for slot in self._slots)
-        has_room = n_slots < MOST_SLOTS and self._n_held() + n_needed <= self._most_tokens
-        if free and not has_room:
-            return free[0], kept[id(free[0])]
+    def _choose_slot(self, tokens: Sequence[int], n_needed: int) -> tuple[_Slot, int]:
+        """The slot for `tokens`, and how many of its tokens stay."""
+        if (pinned := self._pinned_slot_for(tokens)) is not None:
+            return pinned, self._reusable_tokens(pinned, tokens)
+        available = [slot for slot in self._slots if slot.is_available] if self._reuse else []
+        reusable = {id(slot): self._reusable_tokens(slot, tokens) for slot in available}
+        best = max(reversed(available), key=lambda slot: reusable[id(slot)], default=None)
+        if best is not None and 2 * reusable[id(best)] >= min(len(best.tokens), len(tokens)):
+            return best, reusable[id(best)]
+        # A short common prefix: keep the other file's slot while there is room for a new one.
+        n_slots = sum(not slot.n_pinned for slot in self._slots)
+        has_room = n_slots < MAX_SLOTS and self._reserved_tokens() + n_needed <= self._max_tokens
+        if available and not has_room:
+            return available[0], reusable[id(available[0])]
         slot = _Slot(self._new_cache())
         self._slots.append(slot)
         return slot, 0
 
-    def _kept_for(self, tokens: Sequence[int]) -> _Slot | None:
-        """The kept slot with the most tokens of those that `tokens` continue."""
-        kept = (slot for slot in self._slots if 0 < slot.n_kept < len(tokens))
-        fitting = [slot for slot in kept if slot.tokens[: slot.n_kept] == list(tokens[: slot.n_kept])]
-        return max(fitting, key=lambda slot: slot.n_kept, default=None)
+    def _pinned_slot_for(self, tokens: Sequence[int]) -> _Slot | None:
+        """The longest pinned slot that `tokens` begin with."""
+        pinned = (slot for slot in self._slots if 0 < slot.n_pinned < len(tokens))
+        matching = [slot for slot in pinned if slot.tokens[: slot.n_pinned] == list(tokens[: slot.n_pinned])]
+        return max(matching, key=lambda slot: slot.n_pinned, default=None)
 
-    def _keep(self, slot: _Slot) -> KeptSlot:
-        slot.n_kept = len(slot.tokens)
+    def _pin(self, slot: _Slot) -> PinnedSlot:
+        slot.n_pinned = len(slot.tokens)
         try:
-            # Where caches are few there must be another one, or nothing else could be asked any more.
+            # An engine with few caches needs another one, or every other request would fail.
             self._engine.free(self._new_cache())
         except OutOfMemory:
-            slot.n_kept = 0
+            slot.n_pinned = 0
             self._drop(slot)
             raise
-        return KeptSlot(self, slot)
+        return PinnedSlot(self, slot)
 
-    def _continued(self, slot: _Slot, tokens: Sequence[int]) -> int:
-        """How many tokens of `slot` a reader of `tokens` can use. The last of them is read again, for its scores."""
-        n_equal = count_equal(slot.tokens, tokens[:-1])
-        return n_equal if self._crops or n_equal == len(slot.tokens) else 0
+    def _reusable_tokens(self, slot: _Slot, tokens: Sequence[int]) -> int:
+        """Tokens of `slot` that a prompt can reuse. The last one is computed again, for its scores."""
+        n_equal = common_prefix_length(slot.tokens, tokens[:-1])
+        return n_equal if self._can_crop or n_equal == len(slot.tokens) else 0
 
     def _crop(self, slot: _Slot, n_tokens: int) -> None:
-        """Forget all but the first `n_tokens`; where the engine can't, everything. Raises OutOfMemory."""
+        """Keep the first `n_tokens`; none where the engine can't crop. Raises OutOfMemory."""
         if n_tokens == len(slot.tokens):
             return
-        if self._crops:
-            self._crops = self._engine.crop(slot.cache, n_tokens)
-        if self._crops:
+        if self._can_crop:
+            self._can_crop = self._engine.crop(slot.cache, n_tokens)
+        if self._can_crop:
             del slot.tokens[n_tokens:]
             return
         self._engine.free(slot.cache)
@@ -206,199 +205,198 @@ class Slots:
         try:
             return self._engine.new_cache()
         except OutOfMemory:
-            if not self._free_unused():
+            if not self._evict_idle():
                 raise
             return self._engine.new_cache()
 
     def _append(self, slot: _Slot, tokens: Sequence[int], n_scored: int) -> Scores:
-        """Read `tokens` into `slot`. Out of memory, the unused slots give theirs, and all is read once more."""
+        """Compute `tokens` into `slot`. Out of memory, evicts the idle slots and computes the whole slot once more."""
         try:
-            scores = self._engine.read(slot.cache, tokens, n_scored)
+            scores = self._engine.forward(slot.cache, tokens, n_scored)
         except OutOfMemory:
-            if not self._free_unused():
+            if not self._evict_idle():
                 raise
             self._engine.free(slot.cache)
             slot.cache = None
             slot.cache = self._engine.new_cache()
-            scores = self._engine.read(slot.cache, [*slot.tokens, *tokens], n_scored)
+            scores = self._engine.forward(slot.cache, [*slot.tokens, *tokens], n_scored)
         slot.tokens.extend(tokens)
         return scores
 
-    def _n_held(self) -> int:
-        return sum(slot.n_tokens_bound for slot in self._slots)
+    def _reserved_tokens(self) -> int:
+        return sum(slot.reserved_tokens for slot in self._slots)
 
-    def _free_until_bounded(self, keep: _Slot | None = None) -> None:
-        """Free the least recently used until number and memory are within bounds, or the others are all in use."""
+    def _evict_to_limit(self, spared: _Slot | None = None) -> None:
+        """Free the least recently used slots until count and memory are within their limits, or all others are used."""
         for slot in list(self._slots):
-            n_slots = sum(not slot.n_kept for slot in self._slots)
-            if self._n_held() <= self._most_tokens and n_slots <= MOST_SLOTS:
+            n_slots = sum(not slot.n_pinned for slot in self._slots)
+            if self._reserved_tokens() <= self._max_tokens and n_slots <= MAX_SLOTS:
                 return
-            if slot.is_free and slot is not keep:
+            if slot.is_available and slot is not spared:
                 self._drop(slot)
 
-    def _free_unused(self) -> bool:
-        unused = [slot for slot in self._slots if slot.is_free]
-        for slot in unused:
+    def _evict_idle(self) -> bool:
+        idle = [slot for slot in self._slots if slot.is_available]
+        for slot in idle:
             self._drop(slot)
-        return bool(unused)
+        return bool(idle)
 
     def _drop(self, slot: _Slot) -> None:
         if slot in self._slots:
             self._slots.remove(slot)
             if slot.cache is not None:
                 self._engine.free(slot.cache)
-                slot.cache = None  # whoever still knows the slot does not keep its memory
+                slot.cache = None  # a remaining reference to the slot does not keep its memory
 
-    def _release(self, slot: _Slot, reader: Reader) -> None:
-        if slot.user is not reader:  # dropped, or already another's
+    def _end_lease(self, slot: _Slot, lease: SlotLease) -> None:
+        if slot.lease is not lease:  # dropped, or leased again
             return
-        slot.user = None
-        if slot.n_kept:
+        slot.lease = None
+        if slot.n_pinned:
             try:
-                self._crop(slot, slot.n_kept)
+                self._crop(slot, slot.n_pinned)
             except OutOfMemory:
                 self._drop(slot)
         elif self._reuse:
-            self._free_until_bounded()
+            self._evict_to_limit()
         else:
             self._drop(slot)
 
 
-class Reader:
-    """One stream's use of a slot. Every call waits for its turn, and raises GaveWay when the stream was cancelled."""
+class SlotLease:
+    """Exclusive use of a slot by one stream. Every call waits for the lock; raises Preempted once cancelled."""
 
-    def __init__(self, slots: Slots, slot: _Slot, cancel: Cancel) -> None:
-        self._slots = slots
+    def __init__(self, pool: KVCachePool, slot: _Slot, cancel: Cancel) -> None:
+        self._pool = pool
         self._slot = slot
         self.cancel = cancel
-        self.n_reused = 0  # tokens that were there already
-        self.last_s = 0.0  # that the engine took for the last call
-        self.total_s = 0.0  # and for all
+        self.n_reused = 0  # tokens of the prompt that were cached
+        self.last_s = 0.0  # engine time of the last call
+        self.total_s = 0.0  # and of all calls
 
-    def __enter__(self) -> Reader:
+    def __enter__(self) -> SlotLease:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """The slot may be continued by others."""
-        with self._slots._turns:
-            self._slots._release(self._slot, self)
+        """Make the slot available to other streams."""
+        with self._pool._lock:
+            self._pool._end_lease(self._slot, self)
 
     @property
     def n_tokens(self) -> int:
         return len(self._slot.tokens)
 
-    def read(self, tokens: Sequence[int]) -> None:
-        """Append `tokens`. Raises OutOfMemory; the reader is of no use after that."""
-        self._read(tokens, 1, lambda scores: None)
+    def append(self, tokens: Sequence[int]) -> None:
+        """Compute `tokens` into the slot. Raises OutOfMemory, after which the lease is of no use."""
+        self._append(tokens, 1, lambda scores: None)
 
     def best_after(self, tokens: Sequence[int], n_scored: int = 1) -> tuple[list[int], list[float]]:
         """Append `tokens`; the best token after each of the last `n_scored`, and its probability."""
-        return self._read(tokens, n_scored, lambda scores: scores.best())
+        return self._append(tokens, n_scored, lambda scores: scores.best())
 
     def best_of_after(self, tokens: Sequence[int], allowed: Sequence[int]) -> tuple[int, float]:
         """Append `tokens`; the best among `allowed` after the last, and its probability among all."""
-        return self._read(tokens, 1, lambda scores: scores.best_of(0, allowed))
+        return self._append(tokens, 1, lambda scores: scores.best_of(0, allowed))
 
     def logits_after(self, tokens: Sequence[int], n_scored: int = 1) -> FloatArray:
-        """Append `tokens`; the logits of what follows each of the last `n_scored`, (n_scored, n_vocabulary)."""
-        return self._read(tokens, n_scored, lambda scores: scores.logits()[-n_scored:])
+        """Append `tokens`; the logits after each of the last `n_scored`, (n_scored, n_vocabulary)."""
+        return self._append(tokens, n_scored, lambda scores: scores.logits()[-n_scored:])
 
     def crop(self, n_tokens: int) -> None:
-        """Forget all but the first `n_tokens`; where the engine can't, everything: `n_tokens` says what is left."""
-        self._compute(lambda: self._slots._crop(self._slot, n_tokens))
+        """Keep the first `n_tokens`; none where the engine can't crop. `self.n_tokens` says what is left."""
+        self._compute(lambda: self._pool._crop(self._slot, n_tokens))
 
-    def keep(self) -> KeptSlot:
-        """What was read stays until it is let go. Raises OutOfMemory where there is no cache for anything else."""
-        return self._compute(lambda: self._slots._keep(self._slot))
+    def pin(self) -> PinnedSlot:
+        """Keep the tokens in the slot until they are released. Raises OutOfMemory where no other cache is left."""
+        return self._compute(lambda: self._pool._pin(self._slot))
 
-    def _read(self, tokens: Sequence[int], n_scored: int, pick: Callable[[Scores], _Result]) -> _Result:
-        # Scores are valid until the engine's next call, so what is wanted of them is taken within the same turn.
-        return self._compute(lambda: pick(self._slots._append(self._slot, tokens, n_scored)))
+    def _append(self, tokens: Sequence[int], n_scored: int, pick: Callable[[Scores], _Result]) -> _Result:
+        # Scores are valid until the engine's next call, so they are evaluated under the same lock.
+        return self._compute(lambda: pick(self._pool._append(self._slot, tokens, n_scored)))
 
     def _compute(self, call: Callable[[], _Result]) -> _Result:
-        slots, slot = self._slots, self._slot
-        with slots._turns:
-            # A slot whose user was cancelled may be another's by now.
-            if slots._closed or self.cancel.cancelled:
-                raise GaveWay
+        with self._pool._lock:
+            # A cancelled stream may have lost its slot to another one.
+            if self._pool._closed or self.cancel.cancelled:
+                raise Preempted
             started = perf_counter()
             try:
                 return call()
             except BaseException:
-                # Nobody knows what the cache holds now.
-                slots._drop(slot)
+                # The content of the cache is unknown after a failure.
+                self._pool._drop(self._slot)
                 raise
             finally:
                 self.last_s = perf_counter() - started
                 self.total_s += self.last_s
 
 
-class KeptSlot:
-    """A slot that nobody takes but those who continue its tokens, one at a time, and that is cropped back to them."""
+class PinnedSlot:
+    """A slot reserved for prompts that begin with its tokens, one at a time; cropped back to them afterwards."""
 
-    def __init__(self, slots: Slots, slot: _Slot) -> None:
-        self._slots = slots
+    def __init__(self, pool: KVCachePool, slot: _Slot) -> None:
+        self._pool = pool
         self._slot = slot
-        self._n_tokens = slot.n_kept
-        # Whoever forgets to let it go does so with the last reference. No lock: that may come in the middle of a call.
-        weakref.finalize(self, slot.let_go, self._n_tokens).atexit = False
+        self._n_tokens = slot.n_pinned
+        # The last reference releases the slot as well. Without the lock: that may happen in the middle of a call.
+        weakref.finalize(self, slot.unpin, self._n_tokens).atexit = False
 
     @property
-    def is_held(self) -> bool:
-        """False after it was let go, lost with a call that failed, or taken over by what goes on longer."""
-        return self._slot in list(self._slots._slots) and self._slot.n_kept == self._n_tokens
+    def is_cached(self) -> bool:
+        """False after `release`, after a call that failed, and when a longer text was pinned in the same slot."""
+        return self._slot in list(self._pool._slots) and self._slot.n_pinned == self._n_tokens
 
-    def read_arrays(self, use: Callable[[Arrays], None], cancel: Cancel) -> bool:
-        """Call `use` with what the cache holds, while nobody computes; False when cancelled, or when it was lost."""
-        slots, slot = self._slots, self._slot
+    def export_arrays(self, use: Callable[[Arrays], None], cancel: Cancel) -> bool:
+        """Call `use` with the keys and values while nothing computes; False when cancelled or not cached."""
+        pool, slot = self._pool, self._slot
         while not cancel.cancelled:
-            with slots._turns:
-                if slots._closed or not self.is_held:
+            with pool._lock:
+                if pool._closed or not self.is_cached:
                     return False
                 if slot.is_idle:
-                    slots._crop(slot, slot.n_kept)
-                    use(slots._engine.arrays_of(slot.cache))
+                    pool._crop(slot, slot.n_pinned)
+                    use(pool._engine.export_cache(slot.cache))
                     return True
             cancel.wait(0.01)
         return False
 
-    def let_go(self) -> None:
-        """The slot is one like others again; twice does nothing."""
-        with self._slots._turns:
-            self._slot.let_go(self._n_tokens)
-            if not self._slots._closed:
-                self._slots._free_until_bounded()
+    def release(self) -> None:
+        """Make the slot available to every prompt; a second call does nothing."""
+        with self._pool._lock:
+            self._slot.unpin(self._n_tokens)
+            if not self._pool._closed:
+                self._pool._evict_to_limit()
 
 
 @dataclass(eq=False, slots=True)
 class _Slot:
     cache: Any
     tokens: list[int] = field(default_factory=list)
-    user: Reader | None = None
-    n_reserved: int = 0  # tokens that its user may come to hold
-    n_kept: int = 0  # tokens that stay, whoever used it: 0 in a slot that anybody may take
+    lease: SlotLease | None = None
+    n_reserved: int = 0  # tokens that the lease may fill
+    n_pinned: int = 0  # tokens that stay after every use; 0 in a slot for any prompt
 
-    def let_go(self, n_tokens: int) -> None:
-        """Anybody may take it again, if it is still these tokens that are kept."""
-        if self.n_kept == n_tokens:
-            self.n_kept = 0
+    def unpin(self, n_tokens: int) -> None:
+        """Make it available again, if these tokens are still the pinned ones."""
+        if self.n_pinned == n_tokens:
+            self.n_pinned = 0
 
     @property
     def is_idle(self) -> bool:
-        # A cancelled user makes no further call, so the next keystroke need not wait until it has noticed.
-        return self.user is None or self.user.cancel.cancelled
+        # A cancelled stream makes no further call, so the next keystroke need not wait until it ends.
+        return self.lease is None or self.lease.cancel.cancelled
 
     @property
-    def is_free(self) -> bool:
-        return not self.n_kept and self.is_idle
+    def is_available(self) -> bool:
+        return not self.n_pinned and self.is_idle
 
     @property
-    def n_tokens_bound(self) -> int:
+    def reserved_tokens(self) -> int:
         return len(self.tokens) if self.is_idle else max(self.n_reserved, len(self.tokens))
 
 
-class _Turns:
-    """A lock that is given in the order of asking. With a plain one a busy stream takes it again before others wake."""
+class _FifoLock:
+    """A fair lock: first come, first served. With a plain lock a busy stream takes it again before others wake."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -423,9 +421,8 @@ class _Turns:
                 self._taken = False
 
 
-def count_equal(first: Sequence[int], second: Sequence[int]) -> int:
-    """Length of what both begin with."""
-    # By halves, because comparing two lists at once is fifty times faster than one number after the other.
+def common_prefix_length(first: Sequence[int], second: Sequence[int]) -> int:
+    # Binary search: comparing two lists at once is fifty times faster than one number after the other.
     n_equal, n_most = 0, min(len(first), len(second))
     while n_equal < n_most:
         half = (n_equal + n_most + 1) // 2

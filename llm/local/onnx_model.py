@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..prompting.chat_template import read_conversations, template_in
+from ..prompting.chat_template import load_chat_template, template_in
 from ..prompting.formats import PROBE, FimChoice
 from ..protocol import ModelMissing
 from .engines.onnx_engine import OnnxEngine
@@ -34,7 +34,7 @@ def open_onnx(path: str | Path, *, settings: LocalSettings, fim: FimChoice = PRO
     file, directory = _find(Path(path).expanduser())
     tokenizer = HfTokenizer.open(directory)
     engine = OnnxEngine(file, context_tokens=_context_tokens(directory) or settings.context_tokens, threads=threads)
-    chat_tokens, notes = read_conversations(tokenizer=tokenizer, **template_in(directory))
+    chat_tokens, notes = load_chat_template(tokenizer=tokenizer, **template_in(directory))
     return LocalModel(
         engine,
         tokenizer,

@@ -1,8 +1,8 @@
-"""The beginning of conversations, read once and kept: a long text about which many questions are asked.
+"""Prefix cache: the keys and values of a long common beginning of conversations, in memory and on disk.
 
-Owns which tokens a beginning has in common with whatever is asked behind it, and its form on disk: keys and values as
-plain numbers, and a manifest that says which model, which weights and which text they are of. Knows no engine and no
-strategy. What is kept is cropped back after each answer, never copied.
+Owns which tokens a beginning shares with every question after it, and the persistent KV cache: arrays of plain numbers
+and a manifest with the model, the weights and the text that they belong to. Knows no engine and no strategy. The
+cached tokens are cropped back after each answer, never copied.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from ..protocol import Cancel, ChatRequest, Message, ModelError, Piece
 from .engines import Arrays
-from .kv_cache import count_equal
+from .kv_cache import common_prefix_length
 from .tensor_file import read_tensors, write_tensors
 
 VERSION = 1
@@ -26,67 +26,66 @@ VERSION = 1
 
 MANIFEST, MESSAGES, TENSORS = "manifest.json", "messages.json", "prefix.safetensors"
 
-ROOM_TOKENS = 512
-"""For a question and its answer behind what is kept: with less it would be of no use."""
+RESERVED_TOKENS = 512
+"""Room after the cached tokens for a question and its answer."""
 
-_OPENINGS = ("a", "7", "\n", " x", "Ω", "北")
-"""A question may begin with any of these: what all of them leave alone is what every question leaves alone."""
+_PROBES = ("a", "7", "\n", " x", "Ω", "北")
+"""First characters of questions: tokens that are the same before all of them are the same before any question."""
 
 
-class CannotKeep(ModelError):
-    """The model can be asked all the same: the text is too long to stay, or there is no memory for it, or no way."""
+class PrefixCacheError(ModelError):
+    """The prefix can't be cached: it is too long, there is no memory, or the engine can't. The model still answers."""
 
 
 @runtime_checkable
-class Keeper(Protocol):
-    """A model that can keep a beginning: those in this process."""
+class PrefixCachingModel(Protocol):
+    """A model that can cache a prefix: the models in this process."""
 
-    def keep(self, messages: Sequence[Message], cancel: Cancel | None = None) -> KeptPrefix:
-        """Read `messages` and keep them for whatever is asked behind them.
+    def cache_prefix(self, messages: Sequence[Message], cancel: Cancel | None = None) -> CachedPrefix:
+        """Compute `messages` and cache their tokens. A `chat` that begins with them then computes only the rest.
 
-        From then on `chat` with messages that begin with these reads only what follows. Raises CannotKeep, and
-        ModelError also when cancelled.
+        Raises PrefixCacheError, and ModelError also when cancelled.
         """
         ...
 
-    def load_kept(self, folder: Path, cancel: Cancel | None = None) -> KeptPrefix:
-        """What `KeptPrefix.save` wrote. Raises ModelError when it is another model's, or not whole."""
+    def load_prefix(self, folder: Path, cancel: Cancel | None = None) -> CachedPrefix:
+        """What `CachedPrefix.save` wrote. Raises ModelError when it is incomplete or belongs to another model."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
-    """What keys and values depend on besides the text."""
+class CacheIdentity:
+    """What keys and values depend on besides the text. The field names are keys of the manifest."""
 
     model: str  # its name, for a person
-    weights: str  # stands for the content of their files
-    tokenizer: str  # stands for the spelling of every token
-    cache: str  # the engine's form of keys and values
+    weights: str  # a hash of their files
+    tokenizer: str  # a hash of the spelling of every token
+    cache: str  # the engine's format of keys and values
 
 
-class Kept(Protocol):
-    """What a model keeps of tokens that it read, whatever its form: see `slots.KeptSlot`."""
-
-    @property
-    def is_held(self) -> bool:
-        """False after it was let go or lost."""
-        ...
-
-    def read_arrays(self, use: Callable[[Arrays], None], cancel: Cancel) -> bool:
-        """Call `use` with it as arrays, which are valid until that returns; False when cancelled, or not held."""
-        ...
-
-    def let_go(self) -> None: ...
-
-
-class Reading(Protocol):
-    """What `KeptPrefix` needs of the model that reads."""
+class CachedTokens(Protocol):
+    """The cached keys and values of a prefix, such as `kv_cache.PinnedSlot`."""
 
     @property
-    def identity(self) -> Identity: ...
+    def is_cached(self) -> bool:
+        """False after `release` or a failure."""
+        ...
 
-    def hold(self, tokens: Sequence[int], cancel: Cancel) -> Kept:
-        """Read `tokens` and keep them. Raises CannotKeep, and ModelError also when cancelled."""
+    def export_arrays(self, use: Callable[[Arrays], None], cancel: Cancel) -> bool:
+        """Call `use` with the arrays, valid until it returns; False when cancelled, or not cached."""
+        ...
+
+    def release(self) -> None: ...
+
+
+class TokenCachingModel(Protocol):
+    """What `CachedPrefix` needs of its model."""
+
+    @property
+    def identity(self) -> CacheIdentity: ...
+
+    def cache_tokens(self, tokens: Sequence[int], cancel: Cancel) -> CachedTokens:
+        """Compute and cache `tokens`. Raises PrefixCacheError, and ModelError also when cancelled."""
         ...
 
     def conversation_tokens(self, messages: Sequence[Message]) -> Sequence[int]: ...
@@ -94,14 +93,16 @@ class Reading(Protocol):
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]: ...
 
 
-class KeptPrefix:
-    """Messages that a model in this process has read. For several threads; questions are answered one at a time."""
+class CachedPrefix:
+    """Messages whose tokens a model in this process has cached. Thread-safe; answers one question at a time."""
 
-    def __init__(self, model: Reading, messages: Sequence[Message], tokens: Sequence[int], slot: Kept) -> None:
+    def __init__(
+        self, model: TokenCachingModel, messages: Sequence[Message], tokens: Sequence[int], cached: CachedTokens
+    ) -> None:
         self.messages = tuple(messages)
         self._model = model
         self._tokens = tokens
-        self._slot = slot
+        self._cached = cached
         self._lock = threading.Lock()
 
     @property
@@ -109,58 +110,58 @@ class KeptPrefix:
         return len(self._tokens)
 
     @property
-    def is_held(self) -> bool:
-        """False when it has to be read again: after `close`, or when the engine failed in the middle of a question."""
-        return self._slot.is_held
+    def is_cached(self) -> bool:
+        """False when it has to be computed again: after `close`, or after a failure of the engine."""
+        return self._cached.is_cached
 
-    def hold(self, cancel: Cancel) -> None:
-        """Read it again where it was lost. Raises ModelError."""
+    def ensure_cached(self, cancel: Cancel) -> None:
+        """Compute the tokens again where their cache was lost. Raises ModelError."""
         with self._lock:
-            if not self._slot.is_held:
-                self._slot = self._model.hold(self._tokens, cancel)
+            if not self._cached.is_cached:
+                self._cached = self._model.cache_tokens(self._tokens, cancel)
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
-        """The answer to the request's messages as they would follow the kept ones. Raises ModelError."""
-        self.hold(cancel)
+        """The answer to the request's messages as if they followed the cached ones. Raises ModelError."""
+        self.ensure_cached(cancel)
         messages = (*self.messages, *request.messages)
         tokens = self._model.conversation_tokens(messages)
         if list(tokens[: self.n_tokens]) != list(self._tokens):
             raise ModelError(
-                "The model's template writes a conversation that goes on otherwise than its beginning, so the "
-                "beginning can't be kept. Send it with every question, or choose another model."
+                "The beginning of the conversation can't be cached: the model's chat template changes it when the "
+                "conversation continues. Send it with every question, or choose another model."
             )
         yield from self._model.chat(replace(request, messages=messages), cancel)
 
     def save(self, folder: Path, cancel: Cancel | None = None) -> None:
-        """Write it to a folder, which `load_kept` reads. The manifest comes last: a folder without it is not whole."""
+        """Write it for `load_prefix`. The manifest is written last: a folder without it is incomplete."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / MANIFEST).unlink(missing_ok=True)
 
         def write(arrays: Arrays) -> None:
             _replace(folder / TENSORS, lambda path: write_tensors(path, arrays))
 
-        if not self._slot.read_arrays(write, cancel or Cancel()):
-            raise ModelError("Nothing was saved: the memory was let go, or saving was cancelled.")
+        if not self._cached.export_arrays(write, cancel or Cancel()):
+            raise ModelError("Nothing was saved: the cache was released, or saving was cancelled.")
         _write_json(folder / MESSAGES, [[message.role, message.text] for message in self.messages])
         about = {"version": VERSION, **asdict(self._model.identity), "n_tokens": self.n_tokens}
         _write_json(folder / MANIFEST, {**about, "context": context_hash(self.messages)})
 
     def close(self) -> None:
-        """Let it go: the memory is used for something else when it is needed."""
-        self._slot.let_go()
+        """Release the cache: its memory becomes available to other prompts."""
+        self._cached.release()
 
 
 @dataclass(frozen=True, slots=True)
-class SavedPrefix:
-    """What a folder holds, checked against the model that wants it."""
+class StoredPrefix:
+    """The content of a folder, checked against the model that loads it."""
 
     messages: tuple[Message, ...]
     arrays: dict[str, Any]
     n_tokens: int
 
 
-def read_saved(folder: Path, identity: Identity) -> SavedPrefix:
-    """Raises ModelError when the folder is not whole or of another model."""
+def read_stored_prefix(folder: Path, identity: CacheIdentity) -> StoredPrefix:
+    """The stored prefix in a folder. Raises ModelError when it is incomplete or belongs to another model."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
         messages = tuple(Message(role, text) for role, text in json.loads((folder / MESSAGES).read_text("utf-8")))
@@ -168,31 +169,33 @@ def read_saved(folder: Path, identity: Identity) -> SavedPrefix:
         version, n_tokens, context = (manifest[name] for name in ("version", "n_tokens", "context"))
         saved = {name: manifest[name] for name in asdict(identity)}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelError(f"{folder} holds no whole memory ({error}). Let the model read the text again.") from error
+        raise ModelError(
+            f"{folder} holds no complete prefix cache ({error}). Let the model read the text again."
+        ) from error
     if version != VERSION:
         raise ModelError(
-            f"{folder} is a memory of version {version}; this Weft reads {VERSION}. Let the model read the text again."
+            f"{folder} has version {version}; this Weft reads {VERSION}. Let the model read the text again."
         )
     for name, here in asdict(identity).items():
         if name != "model" and saved[name] != here:
             raise ModelError(
-                f"{folder} was kept by {saved['model']} with another {_WORDS[name]} than {identity.model} has here. "
-                "Open the model that it was kept by, or read the text again."
+                f"{folder} was written by {saved['model']} with another {_LABELS[name]} than {identity.model} has. "
+                "Open the model that wrote it, or let this one read the text again."
             )
     if context != context_hash(messages):
-        raise ModelError(f"The text in {folder} was changed after it was read. Let the model read it again.")
-    return SavedPrefix(messages, arrays, n_tokens)
+        raise ModelError(f"The text in {folder} was changed after it was cached. Let the model read it again.")
+    return StoredPrefix(messages, arrays, n_tokens)
 
 
-_WORDS = {"weights": "set of weights", "tokenizer": "tokenizer", "cache": "form of keys and values"}
+_LABELS = {"weights": "set of weights", "tokenizer": "tokenizer", "cache": "format of keys and values"}
 
 
-def shared_tokens(
+def common_prefix_tokens(
     chat_tokens: Callable[[Sequence[Message]], Sequence[int]], messages: Sequence[Message]
 ) -> Sequence[int]:
-    """The tokens of `messages` that stand first, whatever is asked behind them."""
-    first, *others = [chat_tokens((*messages, Message("user", opening))) for opening in _OPENINGS]
-    return first[: min(count_equal(first, other) for other in others)]
+    """The tokens of `messages` that are the same before any question."""
+    first, *others = [chat_tokens((*messages, Message("user", probe))) for probe in _PROBES]
+    return first[: min(common_prefix_length(first, other) for other in others)]
 
 
 def context_hash(messages: Sequence[Message]) -> str:
@@ -208,9 +211,9 @@ def tokenizer_hash(n_vocabulary: int, bytes_of: Callable[[int], bytes]) -> str:
 
 
 def files_hash(files: Sequence[Path]) -> str:
-    """Stands for weights: the sizes of their files, and some of each at its beginning, in the middle and at its end.
+    """Identifies weights by the size of each file and samples from its beginning, middle and end.
 
-    Gigabytes are not read for it; other weights differ everywhere.
+    Different weights differ everywhere, so gigabytes need not be read.
     """
     digest = blake2b(digest_size=16)
     for path in sorted(files):
@@ -243,7 +246,7 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def _replace(path: Path, write: Callable[[Path], None]) -> None:
-    """Write a file beside `path` and put it in its place, so that it is never half there."""
+    """Write `path` atomically: a temporary file beside it, then a rename."""
     new = path.with_name(path.name + ".new")
     write(new)
     os.replace(new, path)

@@ -32,7 +32,7 @@ class Sampling:
         return Sampling(max(0.0, request.temperature), request.top_p, request.repetition_penalty)
 
 
-def draw(
+def sample_token(
     logits: FloatArray, seen: Iterable[int], sampling: Sampling, generator: np.random.Generator
 ) -> tuple[int, float]:
     """A token drawn from logits (n_vocabulary,), and its probability in the distribution that it was drawn from.

@@ -1,8 +1,7 @@
-"""What will probably be written next, so that one pass over the weights can check several tokens at once.
+"""Speculative decoding without a draft model: prompt-lookup drafts, text lookup, drafts of the workspace model.
 
-Owns where drafts come from (what the prompt shows, what was written, guesses of others) and how long one should be,
-from how often drafts were right and from what a pass costs here. Knows no engine: whoever decodes checks every
-token, so a wrong draft costs time and never changes the text.
+Owns where drafts come from and how long they are, by their acceptance rate and the measured time of a forward pass.
+Knows no engine: the decoding loop verifies every token, so a wrong draft costs time and never changes the text.
 """
 
 from __future__ import annotations
@@ -16,62 +15,62 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from ..throughput import PassTimes
-from .kv_cache import count_equal
+from ..throughput import ForwardPassTimes
+from .kv_cache import common_prefix_length
 
 LENGTHS = (0, 1, 2, 3, 5, 7, 11, 15, 23, 31)
-"""Lengths that are tried, one less than what a pass reads. Few, so that an engine meets few shapes."""
+"""Draft lengths to choose from, one less than the tokens of the pass. Few, so that an engine meets few shapes."""
 
-LONGEST_DRAFT = LENGTHS[-1]
+MAX_DRAFT_TOKENS = LENGTHS[-1]
 
-LEAST_GAIN = 1.05
-"""Both sides of the comparison are measured on a machine that does other things as well."""
+MIN_SPEEDUP = 1.05
+"""Both times of the comparison are measured on a machine with other load."""
 
-TRY_AGAIN_AFTER = 64
-"""Drafts that did not pay before a short one is tried all the same: at twice the cost of a pass 1.6 % slower."""
+RETRY_AFTER_DECLINED = 64
+"""Declined drafts before a short one is verified anyway: at twice the cost of a pass 1.6 % slower."""
 
-TRIED_TOKENS = 3
+RETRY_TOKENS = 3
 
 UNMEASURED_LENGTH = 3
 
-REMEMBERED = 0.95
-"""What is kept of the counts with every draft: about the last twenty count."""
+DECAY = 0.95
+"""Of the counts with every draft: about the last twenty count."""
 
-# Right and wrong tokens that a kind begins with, in the proportion that was measured as below.
-_UNKNOWN = (2.0, 1.0)
-_EXPECTED = {"1 token": (1.0, 2.0), "2 tokens": (2.0, 2.0), "5 tokens": (5.0, 1.0)}
+# Prior counts of accepted and rejected tokens by kind of draft, in the proportion measured as below.
+_PRIOR = (2.0, 1.0)
+_PRIORS = {"1 token": (1.0, 2.0), "2 tokens": (2.0, 2.0), "5 tokens": (5.0, 1.0)}
 
 # Measured on 400 lines and 60 pieces of eight lines of the held-out files of `llm/training`, with a model that writes
-# what stands there: 2.4 tokens a pass for lines (2.1 without the workspace's guesses), 2.0 for pieces. Did not help:
-# places that agree for up to 24 tokens told apart, or the continuation that most places share (2.0 both).
-_LONGEST_MATCH = 8  # tokens of agreement beyond which a place is not better still
-_LONGEST_TOKEN = 8  # characters a token that a guess is cut to; more than code has on average
-_APART = -1  # between two sources; no token
+# the existing text: 2.4 tokens a pass for lines (2.1 without the workspace model's drafts), 2.0 for pieces. Did not
+# help: matches of up to 24 tokens told apart, or the most frequent continuation of all matches (2.0 both).
+_LONGEST_MATCH = 8  # tokens; a longer match is no better
+_LONGEST_TOKEN = 8  # characters a token, to truncate a text draft; more than code has on average
+_SEPARATOR = -1  # between two sources; no token
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Tokens that may come next. `kind` says where they are from; how often it was right is kept by kind."""
+    """Tokens that may come next. Acceptance rates are kept by `kind`, which says where they come from."""
 
     tokens: tuple[int, ...]
     kind: str
 
 
-class Lookup:
-    """Finds the last place that reads like the end of the history, and says what followed there.
+class PromptLookup:
+    """Prompt lookup: finds the last longest match of the end of the history, and what follows it there.
 
-    `sources` are token sequences, the least likely to be copied from first; `history` is what stands before the
-    next token, and is looked at as well.
+    `sources` are token sequences, the most likely one to copy from last. `history` are the tokens before the next one;
+    it is searched as well.
     """
 
     def __init__(self, sources: Iterable[Sequence[int]], history: Sequence[int]) -> None:
-        tokens = [token for source in sources for token in (*source, _APART)]
+        tokens = [token for source in sources for token in (*source, _SEPARATOR)]
         self._n_tokens = len(tokens) + len(history)
         self._tokens = np.empty(self._n_tokens + 256, np.int32)
         self._tokens[: self._n_tokens] = [*tokens, *history]
 
     def add(self, tokens: Sequence[int]) -> None:
-        """`tokens` were written after the history."""
+        """Append `tokens` to the history."""
         end = self._n_tokens + len(tokens)
         if end > len(self._tokens):
             self._tokens = np.concatenate((self._tokens, np.empty(end, np.int32)))
@@ -79,11 +78,11 @@ class Lookup:
         self._n_tokens = end
 
     def find(self) -> tuple[int, list[int]]:
-        """For how many tokens the best place agrees, and at most LONGEST_DRAFT tokens that follow it; (0, [])."""
+        """The length of the best match, and at most MAX_DRAFT_TOKENS tokens that follow it; (0, []) without a match."""
         tokens: NDArray[np.int32] = self._tokens[: self._n_tokens]
-        if not len(tokens) or tokens[-1] == _APART:
+        if not len(tokens) or tokens[-1] == _SEPARATOR:
             return 0, []
-        ends = np.flatnonzero(tokens[:-1] == tokens[-1])  # where a place ends that agrees for `n_equal` tokens
+        ends = np.flatnonzero(tokens[:-1] == tokens[-1])  # ends of matches of `n_equal` tokens
         n_equal = 0
         while len(ends):
             n_equal += 1
@@ -91,20 +90,20 @@ class Lookup:
             if n_equal == _LONGEST_MATCH or n_equal == len(tokens):
                 break
             wanted = tokens[-1 - n_equal]
-            if wanted == _APART:
+            if wanted == _SEPARATOR:
                 break
             ends = ends[ends >= n_equal]
             ends = ends[tokens[ends - n_equal] == wanted]
         if not n_equal:
             return 0, []
-        following = tokens[best + 1 : best + 1 + LONGEST_DRAFT].tolist()
-        return n_equal, following[: following.index(_APART)] if _APART in following else following
+        following = tokens[best + 1 : best + 1 + MAX_DRAFT_TOKENS].tolist()
+        return n_equal, following[: following.index(_SEPARATOR)] if _SEPARATOR in following else following
 
 
-def continue_text(texts: Sequence[str], before: str) -> str:
-    """What follows the last place in `before`, or else in the last of `texts`, that ends like `before`.
+def find_text_continuation(texts: Sequence[str], before: str) -> str:
+    """What follows the last match of the end of `before`: in `before` itself, or else in the last of `texts`.
 
-    Agreement is measured in characters, so a word that is half typed is found. Empty when fewer than three agree.
+    Matches characters, so a half-typed word is found. Empty for fewer than three characters.
     """
     for n_equal in (48, 24, 12, 6, 3):
         ending = before[-n_equal:]
@@ -113,98 +112,98 @@ def continue_text(texts: Sequence[str], before: str) -> str:
         for text in (before[:-1], *reversed(texts)):
             at = text.rfind(ending)
             if at >= 0:
-                return text[at + n_equal : at + n_equal + LONGEST_DRAFT * _LONGEST_TOKEN]
+                return text[at + n_equal : at + n_equal + MAX_DRAFT_TOKENS * _LONGEST_TOKEN]
     return ""
 
 
-class DraftWorth:
-    """Whether a draft pays, learnt from every draft of a model. For several threads."""
+_TEXT, _SOURCE = "text lookup", "draft source"
+"""Kinds of drafts; those of prompt lookup are named by the length of the match."""
 
-    def __init__(self, times: PassTimes) -> None:
+
+class DraftPolicy:
+    """Chooses the length of drafts by their acceptance rate and the time of a forward pass. Thread-safe."""
+
+    def __init__(self, times: ForwardPassTimes) -> None:
         self.times = times
         self._lock = threading.Lock()
-        self._counts: dict[str, tuple[float, float]] = dict(_EXPECTED)
-        self._asking: dict[str, tuple[float, float]] = {}  # seconds, and how often there was an answer
+        self._counts: dict[str, tuple[float, float]] = dict(_PRIORS)
+        self._requests: dict[str, tuple[float, float]] = {}  # average seconds, and the share with a result
         self._n_declined = 0
 
-    def share_right(self, kind: str) -> float:
-        """How probably a token of such a draft is right when those before it were."""
+    def acceptance_rate(self, kind: str) -> float:
+        """The probability that a drafted token is accepted when those before it are."""
         with self._lock:
-            right, wrong = self._counts.get(kind, _UNKNOWN)
-        return right / (right + wrong)
+            accepted, rejected = self._counts.get(kind, _PRIOR)
+        return accepted / (accepted + rejected)
 
-    def best_length(self, kind: str, n_most: int) -> int:
-        """How many of `n_most` drafted tokens should be checked, so that most is written in a second; 0 is none."""
-        length = self._best_length(self.share_right(kind), n_most)
-        if not length and n_most and self._is_tried_again():
-            # What a pass costs changes with the load of the machine, and only passes tell.
-            return min(n_most, TRIED_TOKENS)
+    def draft_length(self, kind: str, n_most: int) -> int:
+        """How many of `n_most` drafted tokens to verify for the highest throughput; 0 for no draft."""
+        length = self._best_length(self.acceptance_rate(kind), n_most)
+        if not length and n_most and self._is_retry():
+            # The time of a pass changes with the load of the machine, and only passes measure it.
+            return min(n_most, RETRY_TOKENS)
         return length
 
-    def learn(self, draft: Draft, written: Sequence[int]) -> None:
-        """What was written where `draft` was expected, checked or not."""
+    def record_draft(self, draft: Draft, written: Sequence[int]) -> None:
+        """Compare `draft`, verified or not, with the tokens that were written."""
         n_compared = min(len(draft.tokens), len(written))
-        n_right = count_equal(draft.tokens, written)
+        n_accepted = common_prefix_length(draft.tokens, written)
         with self._lock:
-            right, wrong = self._counts.get(draft.kind, _UNKNOWN)
-            self._counts[draft.kind] = (
-                right * REMEMBERED + n_right,
-                wrong * REMEMBERED + (n_right < n_compared),
-            )
+            accepted, rejected = self._counts.get(draft.kind, _PRIOR)
+            self._counts[draft.kind] = (accepted * DECAY + n_accepted, rejected * DECAY + (n_accepted < n_compared))
 
-    def is_worth_asking(self, kind: str) -> bool:
-        """Whether a guess of this kind gains more time than asking for it takes. True while nothing is known."""
+    def should_request(self, kind: str) -> bool:
+        """Whether a draft of this kind saves more time than making it takes. True while nothing is measured."""
         with self._lock:
-            asking_s, share_answered = self._asking.get(kind, (0.0, 1.0))
+            request_s, success_rate = self._requests.get(kind, (0.0, 1.0))
         one = self.times.seconds(1)
-        if not asking_s or not one:
+        if not request_s or not one:
             return True
-        share = self.share_right(kind)
-        length = self._best_length(share, LONGEST_DRAFT)
-        gain_s = _expected(share, length) * one - self.times.seconds(length + 1)
-        return share_answered * gain_s > asking_s or self._is_tried_again()
+        rate = self.acceptance_rate(kind)
+        length = self._best_length(rate, MAX_DRAFT_TOKENS)
+        saved_s = _expected_tokens(rate, length) * one - self.times.seconds(length + 1)
+        return success_rate * saved_s > request_s or self._is_retry()
 
-    def asked(self, kind: str, seconds: float, answered: bool) -> None:
-        """A guess took `seconds`, and had something to say or not."""
+    def record_request(self, kind: str, seconds: float, succeeded: bool) -> None:
+        """Making a draft took `seconds`, with or without a result."""
         with self._lock:
-            before_s, before = self._asking.get(kind, (seconds, 1.0))
-            self._asking[kind] = (
-                REMEMBERED * before_s + (1 - REMEMBERED) * seconds,
-                REMEMBERED * before + (1 - REMEMBERED) * answered,
+            before_s, before = self._requests.get(kind, (seconds, 1.0))
+            self._requests[kind] = (
+                DECAY * before_s + (1 - DECAY) * seconds,
+                DECAY * before + (1 - DECAY) * succeeded,
             )
 
-    def _is_tried_again(self) -> bool:
+    def _is_retry(self) -> bool:
         with self._lock:
             self._n_declined += 1
-            return self._n_declined % TRY_AGAIN_AFTER == 0
+            return self._n_declined % RETRY_AFTER_DECLINED == 0
 
-    def _best_length(self, share: float, n_most: int) -> int:
+    def _best_length(self, rate: float, n_most: int) -> int:
         one = self.times.seconds(1)
         if not one:
             return min(n_most, UNMEASURED_LENGTH)
         lengths = [length for length in LENGTHS if length <= n_most]
         if lengths[-1] < n_most:
             lengths.append(n_most)
-        rates = [_expected(share, length) / self.times.seconds(length + 1) for length in lengths]
+        rates = [_expected_tokens(rate, length) / self.times.seconds(length + 1) for length in lengths]
         best = max(range(len(rates)), key=rates.__getitem__)
-        return lengths[best] if rates[best] > LEAST_GAIN * rates[0] else 0
+        return lengths[best] if rates[best] > MIN_SPEEDUP * rates[0] else 0
 
 
 class Drafter:
-    """Drafts for one stream: from `lookup`, from the text `opening` that may come first, and from `guess`.
+    """Drafts for one stream: from `lookup`, from `text_draft` at its beginning, and from `draft_source`.
 
-    `guess` is asked with the text written so far, and says what may follow. `written` is what stands behind the
-    opening's place already. Nothing behind one of `ends` is drafted, and with `single_line` nothing from a line break
-    on.
+    `draft_source` gets the text written so far and returns what may follow; `written` are the bytes that are written
+    before the first proposal. A draft stops before one of `ends`, and with `single_line` before a line break.
     """
 
     def __init__(
         self,
-        lookup: Lookup,
-        worth: DraftWorth,
+        lookup: PromptLookup,
+        policy: DraftPolicy,
         *,
-        opening: str = "",
-        guess: Callable[[str], str] | None = None,
+        text_draft: str = "",
+        draft_source: Callable[[str], str] | None = None,
         encode: Callable[[str], list[int]],
         bytes_of: Callable[[int], bytes],
         ends: frozenset[int],
@@ -212,74 +211,74 @@ class Drafter:
         written: bytes = b"",
     ) -> None:
         self._lookup = lookup
-        self._worth = worth
-        self._guess = guess
+        self._policy = policy
+        self._draft_source = draft_source
         self._encode = encode
         self._bytes_of = bytes_of
         self._ends = ends
         self._single_line = single_line
         self._written = written
-        # What was guessed, from the first character on; of no use any more where something else was written.
-        self._guessed = {"opening": opening.encode("utf-8", "replace"), "guess": b""}
+        # From the first character on; useless once something else is written.
+        self._text_drafts = {_TEXT: text_draft.encode("utf-8", "replace"), _SOURCE: b""}
         self._draft = Draft((), "")
 
-    def next(self, n_most: int) -> list[int]:
-        """At most `n_most` tokens to check; none when it does not pay. Followed by `wrote`."""
+    def propose(self, n_most: int) -> list[int]:
+        """At most `n_most` tokens to verify; none when it does not pay. Followed by `record`."""
         self._draft = self._best_draft(n_most)
-        length = self._worth.best_length(self._draft.kind, len(self._draft.tokens))
+        length = self._policy.draft_length(self._draft.kind, len(self._draft.tokens))
         return list(self._draft.tokens[:length])
 
-    def wrote(self, tokens: Sequence[int]) -> None:
-        """`tokens` came next, as the model wants them."""
+    def record(self, tokens: Sequence[int]) -> None:
+        """`tokens` are what the model chose after the last proposal."""
         if self._draft.tokens:
-            self._worth.learn(self._draft, tokens)
+            self._policy.record_draft(self._draft, tokens)
         self._lookup.add(tokens)
         self._written += b"".join(map(self._bytes_of, tokens))
 
     def _best_draft(self, n_most: int) -> Draft:
-        """From the kind that was right most often, of those that have something to say."""
+        """Of the kind with the highest acceptance rate, among those with a draft."""
         n_equal, following = self._lookup.find()
         lookup_kind = _lookup_kind(n_equal)
-        kinds = [*self._guessed, *((lookup_kind,) if following else ())]
-        for kind in sorted(kinds, key=self._worth.share_right, reverse=True):
-            tokens = following if kind == lookup_kind else self._guessed_tokens(kind)
-            tokens = list(takewhile(self._is_wanted, tokens[:n_most]))
+        kinds = [*self._text_drafts, *((lookup_kind,) if following else ())]
+        for kind in sorted(kinds, key=self._policy.acceptance_rate, reverse=True):
+            tokens = following if kind == lookup_kind else self._text_draft_tokens(kind)
+            tokens = list(takewhile(self._is_allowed, tokens[:n_most]))
             if tokens:
                 return Draft(tuple(tokens), kind)
         return Draft((), "")
 
-    def _guessed_tokens(self, kind: str) -> list[int]:
-        if kind == "guess":
-            self._ask_again()
-        guessed = self._guessed[kind]
-        if not guessed.startswith(self._written):
+    def _text_draft_tokens(self, kind: str) -> list[int]:
+        if kind == _SOURCE:
+            self._request_draft()
+        draft = self._text_drafts[kind]
+        if not draft.startswith(self._written):
             return []
-        left = guessed[len(self._written) :][: LONGEST_DRAFT * _LONGEST_TOKEN].decode("utf-8", "ignore")
+        left = draft[len(self._written) :][: MAX_DRAFT_TOKENS * _LONGEST_TOKEN].decode("utf-8", "ignore")
         if self._single_line:
-            # Before it becomes tokens: of a token that holds a line break nothing could be used.
+            # Before tokenising: a token with a line break would be dropped whole.
             left = left.partition("\n")[0]
         return self._encode(left) if left else []
 
-    def _ask_again(self) -> None:
-        """Ask for a guess where there is none, or another text was written, if that is worth its time."""
-        guessed = self._guessed["guess"]
-        if self._guess is None or (guessed and guessed.startswith(self._written)):
+    def _request_draft(self) -> None:
+        """Call `draft_source` where its last draft is used up or refuted, if that saves time."""
+        draft = self._text_drafts[_SOURCE]
+        if self._draft_source is None or (draft and draft.startswith(self._written)):
             return
-        text = _whole_text(self._written)
-        if text is None or not self._worth.is_worth_asking("guess"):
+        text = _complete_text(self._written)
+        if text is None or not self._policy.should_request(_SOURCE):
             return
         started = perf_counter()
-        guess = self._guess(text)
-        self._worth.asked("guess", perf_counter() - started, bool(guess))
-        self._guessed["guess"] = self._written + guess.encode("utf-8", "replace")
+        following = self._draft_source(text)
+        self._policy.record_request(_SOURCE, perf_counter() - started, bool(following))
+        self._text_drafts[_SOURCE] = self._written + following.encode("utf-8", "replace")
 
-    def _is_wanted(self, token: int) -> bool:
+    def _is_allowed(self, token: int) -> bool:
         return token not in self._ends and not (self._single_line and b"\n" in self._bytes_of(token))
 
 
-def _expected(share: float, length: int) -> float:
-    """Tokens that a pass with a draft of this length writes on average; 1 without one."""
-    return 1.0 + length if share >= 1 else float((1 - share ** (length + 1)) / (1 - share))
+def _expected_tokens(rate: float, length: int) -> float:
+    """Average tokens of a pass with a draft of this length; 1 without one."""
+    return 1.0 + length if rate >= 1 else float((1 - rate ** (length + 1)) / (1 - rate))
 
 
 def _lookup_kind(n_equal: int) -> str:
@@ -288,8 +287,8 @@ def _lookup_kind(n_equal: int) -> str:
     return "3 tokens" if n_equal < 5 else "5 tokens"
 
 
-def _whole_text(written: bytes) -> str | None:
-    """None in the middle of a character."""
+def _complete_text(written: bytes) -> str | None:
+    """`written` as text; None within a character."""
     try:
         return written.decode("utf-8")
     except UnicodeDecodeError:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..library.fetch import fetch_model
-from ..prompting.chat_template import read_conversations, template_in
+from ..prompting.chat_template import load_chat_template, template_in
 from ..prompting.formats import PROBE, FimChoice
 from ..protocol import ModelError, ModelMissing
 from .engines import OutOfMemory
@@ -59,7 +59,7 @@ def open_transformers(
     place = _device(torch, device)
     with _explained(directory, name):
         decoder, notes = _open_decoder(torch, transformers, directory, place, quantise == "int8")
-    chat_tokens, chat_notes = read_conversations(tokenizer=tokenizer, **template_in(directory))
+    chat_tokens, chat_notes = load_chat_template(tokenizer=tokenizer, **template_in(directory))
     return LocalModel(
         TorchEngine(decoder, place, threads),
         tokenizer,

@@ -29,7 +29,7 @@ class MarkupTokenizer(Protocol):
     def encode_markup(self, text: str) -> list[int]: ...
 
 
-def read_conversations(
+def load_chat_template(
     source: str, tokenizer: MarkupTokenizer, *, start: str = "", end: str = ""
 ) -> tuple[ChatTokens | None, tuple[str, ...]]:
     """How a conversation becomes tokens, as `LocalModel` takes it; None without a template.
@@ -52,7 +52,7 @@ def read_conversations(
 
 
 def template_in(directory: Path) -> dict[str, str]:
-    """`source`, `start` and `end` for `read_conversations`, as the files of a transformers directory say them."""
+    """`source`, `start` and `end` for `load_chat_template`, as the files of a transformers directory say them."""
     settings = _settings(directory)
     source = settings.get("chat_template") or ""
     if isinstance(source, list):  # several, each with its purpose

@@ -21,7 +21,7 @@ from itertools import chain
 
 from ..protocol import Cancel, ChatRequest, CompletionRequest, Message, Piece, PromptFragment
 from ..streaming import cut_stream
-from ..text import plain_line_breaks
+from ..text import normalise_line_breaks
 from .prompts import BLOCK_SHARE, SUFFIX_SHARE, CountTokens, choose_blocks, fit_prefix, fit_suffix, stable_order
 
 Chat = Callable[[ChatRequest, Cancel], Iterator[Piece]]
@@ -29,7 +29,7 @@ Chat = Callable[[ChatRequest, Cancel], Iterator[Piece]]
 PREFIX_ONLY = "no fill-in-the-middle tokens are known: the code after the cursor is not read"
 """For `ModelInfo.notes`, of a model that can't be asked in words either."""
 
-FILLED_BY_INSTRUCTION = (
+INFILLED_BY_CHAT = (
     "the model has no fill-in-the-middle tokens: it is asked in words, which is slower and less exact. "
     "A model made for code completion does better."
 )
@@ -46,19 +46,19 @@ FEWEST_LETTERS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class HoleQuestion:
+class InfillingChat:
     """What to ask, and the fragments it shows, in its order."""
 
     chat: ChatRequest
     fragments: tuple[PromptFragment, ...]
 
 
-def ask_for_hole(
+def build_infilling_chat(
     request: CompletionRequest,
     count_tokens: CountTokens,
     context_tokens: int,
     previous: Sequence[PromptFragment] = (),
-) -> HoleQuestion:
+) -> InfillingChat:
     """The question for one request, so that it and its answer fit into `context_tokens`.
 
     `previous` are the fragments of the last question about this file, in its order.
@@ -71,26 +71,26 @@ def ask_for_hole(
     )
     blocks = stable_order(blocks, previous)
     left = budget - sum(count_tokens(_fragment(fragment)) for fragment in blocks)
-    suffix = fit_suffix(plain_line_breaks(request.suffix), count_tokens, int(left * SUFFIX_SHARE))
-    prefix = fit_prefix(plain_line_breaks(request.prefix), count_tokens, left - count_tokens(suffix))
+    suffix = fit_suffix(normalise_line_breaks(request.suffix), count_tokens, int(left * SUFFIX_SHARE))
+    prefix = fit_prefix(normalise_line_breaks(request.prefix), count_tokens, left - count_tokens(suffix))
     question = _question(request, blocks, prefix, suffix)
     messages = (Message("system", _INSTRUCTION), Message("user", question))
-    return HoleQuestion(ChatRequest(messages, max_new_tokens), blocks)
+    return InfillingChat(ChatRequest(messages, max_new_tokens), blocks)
 
 
-def fill_hole(chat: Chat, question: HoleQuestion, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
+def infill_by_chat(chat: Chat, question: InfillingChat, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
     """What belongs at the cursor, as it is written. The answer is read no further than that."""
     with closing(_closable(chat(question.chat, cancel))) as answer:
-        yield from read_answer(answer, request)
+        yield from extract_infill(answer, request)
 
 
-def read_answer(answer: Iterable[Piece], request: CompletionRequest) -> Iterator[Piece]:
+def extract_infill(answer: Iterable[Piece], request: CompletionRequest) -> Iterator[Piece]:
     """The text for the cursor out of an answer: from its fence, without what repeats the file around the cursor.
 
     Indentation stays as the answer has it. An answer without a fence is taken whole when it has ended, but not one
     that repeats the question.
     """
-    prefix, suffix = plain_line_breaks(request.prefix), plain_line_breaks(request.suffix)
+    prefix, suffix = normalise_line_breaks(request.prefix), normalise_line_breaks(request.suffix)
     lines = replace(request, single_line=False, stop=())
     code = _without_repetition(_fenced(without_thoughts(answer), lines), prefix)
     begun = prefix[prefix.rfind("\n") + 1 :]
@@ -125,7 +125,7 @@ def _question(request: CompletionRequest, blocks: Sequence[PromptFragment], pref
 
 
 def _fragment(fragment: PromptFragment) -> str:
-    text = plain_line_breaks(fragment.text).removesuffix("\n")
+    text = normalise_line_breaks(fragment.text).removesuffix("\n")
     return f'<other_file path="{fragment.paths[0]}">\n{text}\n</other_file>\n'
 
 

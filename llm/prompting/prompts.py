@@ -18,7 +18,7 @@ from itertools import takewhile
 
 from ...languages import language_named
 from ..protocol import CompletionRequest, PromptFragment
-from ..text import plain_line_breaks
+from ..text import normalise_line_breaks
 from .formats import FimTokens
 
 MAX_BLOCKS = 10  # as RepoCoder
@@ -76,8 +76,8 @@ def build_prompt(
     blocks = stable_order(blocks, previous)
     texts = [write_block(fragment, request.language) for fragment in blocks]
     left = budget - sum(map(count_tokens, texts))
-    suffix = fit_suffix(plain_line_breaks(request.suffix), count_tokens, int(left * SUFFIX_SHARE)) if fim else ""
-    prefix = fit_prefix(plain_line_breaks(request.prefix), count_tokens, left - count_tokens(suffix))
+    suffix = fit_suffix(normalise_line_breaks(request.suffix), count_tokens, int(left * SUFFIX_SHARE)) if fim else ""
+    prefix = fit_prefix(normalise_line_breaks(request.prefix), count_tokens, left - count_tokens(suffix))
     if fim is None:
         return Prompt((PromptPart(comment_header(texts, request.language) + prefix),), blocks)
     if not as_files:
@@ -121,14 +121,14 @@ def comment_header(blocks: Sequence[str], language: str) -> str:
 
 def comment_block(fragment: PromptFragment, language: str) -> str:
     """One fragment as RepoCoder's block of comment lines, all its paths listed."""
-    lines = plain_line_breaks(fragment.text).removesuffix("\n").split("\n")
+    lines = normalise_line_breaks(fragment.text).removesuffix("\n").split("\n")
     where = "the below code fragment can be found in:"
     return _comment(language, where, *fragment.paths, _RULE, *lines, _RULE)
 
 
 def file_block(fragment: PromptFragment, language: str) -> str:
     """One fragment as a file of its own, under its first path."""
-    return f"{fragment.paths[0]}\n{plain_line_breaks(fragment.text).removesuffix(chr(10))}\n"
+    return f"{fragment.paths[0]}\n{normalise_line_breaks(fragment.text).removesuffix(chr(10))}\n"
 
 
 def fit_prefix(prefix: str, count_tokens: CountTokens, budget: int) -> str:

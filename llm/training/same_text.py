@@ -86,7 +86,7 @@ def repeat_texts(folder: Path) -> list[tuple[str, str]]:
     tokenizer = TrainingTokenizer.load(folder / "tokenizer.json")
 
     def read(tokens: Sequence[int]) -> Logits:
-        return engine.read(engine.new_cache(), tokens).logits()
+        return engine.forward(engine.new_cache(), tokens).logits()
 
     prompts = fixed_prompts(tokenizer, kept["prompts"])
     written = [tokenizer.decode(greedy(read, prompt, tokenizer.ends, kept["tokens"])) for prompt in prompts]

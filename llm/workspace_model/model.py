@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ...languages import language_named
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelError, ModelInfo, Piece, Speed
-from ..text import plain_line_breaks
+from ..text import normalise_line_breaks
 from .features import Hypothesis, Scene, begins_line, copied_token, evidence_for, with_alike, with_equal
 from .match_finder import Floats, Indexed, Layer, OpenFile, Source
 from .nearby_names import Names
@@ -370,7 +370,7 @@ class _Cursor(NamedTuple):
     @classmethod
     def of(cls, request: CompletionRequest) -> _Cursor:
         prefix, suffix = request.prefix[-NEAR_CHARS:], request.suffix[:NEAR_CHARS]
-        prefix, suffix = plain_line_breaks(prefix), plain_line_breaks(suffix)
+        prefix, suffix = normalise_line_breaks(prefix), normalise_line_breaks(suffix)
         _, newline, line_start = prefix.rpartition("\n")
         tokens = split_tokens(newline + line_start)
         # Signs are complete; words, spaces and indentation may go on.

@@ -19,7 +19,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from ..text import plain_line_breaks
+from ..text import normalise_line_breaks
 from .tokens import N_KINDS, DocumentTokens, kind_of, split_tokens
 
 MAX_ORDER = 32
@@ -98,7 +98,7 @@ class Vocabulary:
 
     def learn_text(self, text: str) -> NDArray[np.int32]:
         """The numbers of a text's tokens, new ones included; quick for lines that were seen lately."""
-        first, *others = plain_line_breaks(text).split("\n")
+        first, *others = normalise_line_breaks(text).split("\n")
         numbers = self._numbers_of_line
         return np.frombuffer(b"".join([numbers(first), *[numbers("\n" + line) for line in others]]), np.int32)
 

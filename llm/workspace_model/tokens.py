@@ -15,7 +15,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from ..text import plain_line_breaks
+from ..text import normalise_line_breaks
 
 # One space belongs to the token it precedes: a quarter fewer tokens, so a context of three sees further.
 # A line break carries the indentation after it. Runs that draw rules (`-----`) are one token. A word is at
@@ -61,7 +61,7 @@ class DocumentTokens:
 
 def split_tokens(text: str) -> list[str]:
     """The tokens of `text`, in order; any kind of line break becomes "\\n"."""
-    return _TOKEN.findall(plain_line_breaks(text))
+    return _TOKEN.findall(normalise_line_breaks(text))
 
 
 def kind_of(token: str) -> int:

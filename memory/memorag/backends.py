@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from ...llm.local.prefix_cache import ROOM_TOKENS, CannotKeep, Keeper, KeptPrefix
+from ...llm.local.prefix_cache import RESERVED_TOKENS, CachedPrefix, PrefixCacheError, PrefixCachingModel
 from ...llm.prompting.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel, CodeModel, Message, ModelError
 from ..accountant import Accountant, Call
@@ -120,13 +120,13 @@ def choose_kind(accountant: Accountant, n_tokens: int, language: Language) -> st
 def text_room(accountant: Accountant, language: Language) -> int:
     """Tokens of the model's window that a text may take, beside what is said around it, a question and an answer."""
     prompts, count = PROMPTS[language], accountant.model.count_tokens
-    return max(1, room_beside(accountant.window_tokens, count(prompts.article) + count(prompts.reply), ROOM_TOKENS))
+    return max(1, room_beside(accountant.window_tokens, count(prompts.article) + count(prompts.reply), RESERVED_TOKENS))
 
 
-def keeper_of(model: CodeModel) -> Keeper | None:
+def keeper_of(model: CodeModel) -> PrefixCachingModel | None:
     """The model in this process that can keep what it read, if there is one and it chats."""
     inner = getattr(model, "inner", model)
-    return inner if isinstance(inner, Keeper) and model.info.chats else None
+    return inner if isinstance(inner, PrefixCachingModel) and model.info.chats else None
 
 
 def is_beacon(model: CodeModel) -> bool:
@@ -154,7 +154,7 @@ class PromptedMemory:
         self._language: Language = "en"
         self._messages: tuple[Message, ...] = ()
         self._gists: tuple[str, ...] = ()
-        self._kept: KeptPrefix | None = None
+        self._kept: CachedPrefix | None = None
 
     @property
     def n_tokens(self) -> int:
@@ -194,7 +194,7 @@ class PromptedMemory:
         (folder / "gists.json").write_text(json.dumps(self._gists), "utf-8")
         if self._kept is not None:
             with _quiet_when_cancelled(cancel):
-                self._kept.hold(cancel)
+                self._kept.ensure_cached(cancel)
                 self._kept.save(folder / "kept", cancel)
 
     def load(self, folder: Path, article: str, language: Language, cancel: Cancel) -> None:
@@ -242,7 +242,7 @@ class PromptedMemory:
                 self.name = "api_full"
         self._messages, self._gists = messages, tuple(gists)
 
-    def _check_keeper(self, keeper: Keeper | None) -> None:
+    def _check_keeper(self, keeper: PrefixCachingModel | None) -> None:
         model = self._accountant.model
         if keeper is None:
             raise ModelError(
@@ -256,17 +256,17 @@ class PromptedMemory:
             )
 
     def _keep(
-        self, keeper: Keeper, messages: Sequence[Message], saved: Path | None, cancel: Cancel
-    ) -> KeptPrefix | None:
+        self, keeper: PrefixCachingModel, messages: Sequence[Message], saved: Path | None, cancel: Cancel
+    ) -> CachedPrefix | None:
         try:
             if saved is None or not (saved.is_dir() or self._kind.must_keep):
-                return keeper.keep(messages, cancel)
-            kept = keeper.load_kept(saved, cancel)
+                return keeper.cache_prefix(messages, cancel)
+            kept = keeper.load_prefix(saved, cancel)
             if kept.messages == tuple(messages):
                 return kept
             kept.close()
             raise ModelError(f"{saved} holds the memory of another text. Memorise this one again.")
-        except CannotKeep as error:
+        except PrefixCacheError as error:
             if self._must_keep:
                 raise ModelError(f"{error} Or choose the memory {_INSTEAD[self.name]}.") from error
             return None
@@ -274,7 +274,7 @@ class PromptedMemory:
     def _check_window(self, messages: Sequence[Message]) -> None:
         count = self._accountant.model.count_tokens
         n_tokens = sum(count(message.text) + FRAME_TOKENS for message in messages)
-        if n_tokens + ROOM_TOKENS > (window := self._accountant.window_tokens):
+        if n_tokens + RESERVED_TOKENS > (window := self._accountant.window_tokens):
             instead = "" if self._kind.has_gists else " Or choose the memory api_gist, which sends a short version."
             raise ModelError(
                 f"The text takes {n_tokens} tokens, and {self._accountant.model.info.name} holds {window} with a "
@@ -286,7 +286,7 @@ class PromptedMemory:
             return ""
         if self._kept is not None:
             with _quiet_when_cancelled(cancel):
-                self._kept.hold(cancel)
+                self._kept.ensure_cached(cancel)
         messages = (*self._messages, Message("user", prompt))
         count = self._accountant.model.count_tokens
         used = sum(count(message.text) + FRAME_TOKENS for message in messages)

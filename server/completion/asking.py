@@ -106,7 +106,7 @@ def request_for(
         max_new_tokens=max_new_tokens,
         single_line=single_line,
     )
-    return replace(request, guess=partial(_guess, snapshot.model.with_threshold(0.0), request, cancel))
+    return replace(request, draft_source=partial(_guess, snapshot.model.with_threshold(0.0), request, cancel))
 
 
 def for_prompt(fragments: Iterable[RankedFragment], leaves_machine: bool) -> tuple[PromptFragment, ...]:

@@ -52,7 +52,7 @@ class Engine(Protocol):
         """An empty cache for one sequence; only this engine looks into it. Raises OutOfMemory."""
         ...
 
-    def read(self, cache: Any, tokens: Sequence[int], n_scored: int = 1) -> Scores:
+    def forward(self, cache: Any, tokens: Sequence[int], n_scored: int = 1) -> Scores:
         """Append `tokens` (at least one) to the cache; scores of the last `n_scored` of them.
 
         The scores are valid until the next call. Raises OutOfMemory, after which the cache may be dropped only.
@@ -72,12 +72,12 @@ class Engine(Protocol):
         """Stands for what the arrays of a cache mean: only a cache of the same kind can be made of them."""
         ...
 
-    def arrays_of(self, cache: Any) -> Arrays:
+    def export_cache(self, cache: Any) -> Arrays:
         """What a cache holds, to be kept on disk. Views where that can be: valid until the next call."""
         ...
 
-    def cache_of(self, arrays: Arrays, n_tokens: int) -> Any:
-        """A cache with what `arrays_of` gave for `n_tokens`. Raises ValueError when they don't fit, OutOfMemory."""
+    def import_cache(self, arrays: Arrays, n_tokens: int) -> Any:
+        """A cache with what `export_cache` gave for `n_tokens`. Raises ValueError when they don't fit, OutOfMemory."""
         ...
 
     def tune(self) -> None:

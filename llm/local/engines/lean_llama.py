@@ -90,7 +90,7 @@ class LeanLlama:
             for name, tensor in zip(("keys", "values"), pair, strict=True)
         }
 
-    def cache_of(self, tensors: dict[str, Any], n_tokens: int) -> LeanCache:
+    def import_cache(self, tensors: dict[str, Any], n_tokens: int) -> LeanCache:
         cache = LeanCache()
         self._grow(cache, n_tokens)
         cache.n_tokens = n_tokens

@@ -87,7 +87,7 @@ class LlamaEngine:
             raise OutOfMemory("Every sequence of the llama.cpp context is in use.")
         return LlamaCache(self._free.pop())
 
-    def read(self, cache: LlamaCache, tokens: Sequence[int], n_scored: int = 1) -> ArrayScores:
+    def forward(self, cache: LlamaCache, tokens: Sequence[int], n_scored: int = 1) -> ArrayScores:
         if cache.n_tokens + len(tokens) > self._context_tokens:
             raise OutOfMemory(f"A cache holds {self._context_tokens} tokens.")
         first_scored = len(tokens) - n_scored
@@ -121,14 +121,14 @@ class LlamaEngine:
     def cache_kind(self) -> str:
         return "llama.cpp"
 
-    def arrays_of(self, cache: LlamaCache) -> Arrays:
+    def export_cache(self, cache: LlamaCache) -> Arrays:
         """One array: llama.cpp's own form of a sequence, which only the same version of it reads for certain."""
         size = int(self._lib.llama_state_seq_get_size(self._context, cache.sequence))
         state = np.zeros(size, np.uint8)
         written = self._lib.llama_state_seq_get_data(self._context, _bytes_at(state), size, cache.sequence)
         return {"state": state[: int(written)]}
 
-    def cache_of(self, arrays: Arrays, n_tokens: int) -> LlamaCache:
+    def import_cache(self, arrays: Arrays, n_tokens: int) -> LlamaCache:
         state = np.ascontiguousarray(arrays["state"], np.uint8)
         cache = self.new_cache()
         if not self._lib.llama_state_seq_set_data(self._context, _bytes_at(state), len(state), cache.sequence):
@@ -147,7 +147,7 @@ class LlamaEngine:
         def reading(n_tokens: int) -> Callable[[int], Step]:
             def use(n_threads: int) -> Step:
                 self._lib.llama_set_n_threads(self._context, n_threads, n_threads)
-                return lambda: (self.read(cache, [0] * n_tokens), self.crop(cache, 0))
+                return lambda: (self.forward(cache, [0] * n_tokens), self.crop(cache, 0))
 
             return use
 

@@ -78,7 +78,7 @@ class OnnxEngine:
     def new_cache(self) -> OnnxCache:
         return OnnxCache()
 
-    def read(self, cache: OnnxCache, tokens: Sequence[int], n_scored: int = 1) -> ArrayScores:
+    def forward(self, cache: OnnxCache, tokens: Sequence[int], n_scored: int = 1) -> ArrayScores:
         total = cache.n_tokens + len(tokens)
         if total > self._context_tokens:
             raise OutOfMemory(f"A cache holds {self._context_tokens} tokens.")
@@ -113,10 +113,10 @@ class OnnxEngine:
     def cache_kind(self) -> str:
         return "onnx"
 
-    def arrays_of(self, cache: OnnxCache) -> Arrays:
+    def export_cache(self, cache: OnnxCache) -> Arrays:
         return {name: value.numpy() for name, value in zip(self._past_names, cache.past, strict=False)}
 
-    def cache_of(self, arrays: Arrays, n_tokens: int) -> OnnxCache:
+    def import_cache(self, arrays: Arrays, n_tokens: int) -> OnnxCache:
         wanted = [(1, n_heads, n_tokens, width) for n_heads, width, _ in self._shapes]
         kinds = [np.dtype(kind) for _, _, kind in self._shapes]
         if [(array.shape, array.dtype) for array in arrays.values()] != list(zip(wanted, kinds, strict=True)):
@@ -140,7 +140,7 @@ class OnnxEngine:
         def use(n_threads: int) -> Step:
             self._session = sessions.get(n_threads) or self._open(n_threads)
             sessions[n_threads] = self._session
-            return lambda: self.read(self.new_cache(), [0])
+            return lambda: self.forward(self.new_cache(), [0])
 
         self._session = sessions[fastest_threads(use)]
 
@@ -150,8 +150,8 @@ class OnnxEngine:
         Not so where activations are rounded to 8 bits with one scale for all tokens of a call.
         """
         whole, parts = self.new_cache(), self.new_cache()
-        self.read(parts, _SOME_TOKENS[:1])
-        difference = self.read(whole, _SOME_TOKENS).logits() - self.read(parts, _SOME_TOKENS[1:]).logits()
+        self.forward(parts, _SOME_TOKENS[:1])
+        difference = self.forward(whole, _SOME_TOKENS).logits() - self.forward(parts, _SOME_TOKENS[1:]).logits()
         return float(np.abs(difference).max()) < LARGEST_DIFFERENCE
 
     def close(self) -> None:
@@ -207,7 +207,7 @@ class OnnxEngine:
 
     def _count_vocabulary(self, logits: Any) -> int:
         size = logits.shape[-1]
-        return size if isinstance(size, int) else self.read(self.new_cache(), [0]).logits().shape[1]
+        return size if isinstance(size, int) else self.forward(self.new_cache(), [0]).logits().shape[1]
 
     def _size_bytes(self) -> int:
         """Of the file and the data files that larger models have beside it."""

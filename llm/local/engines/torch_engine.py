@@ -60,7 +60,7 @@ class Decoder(Protocol):
         """Views of what the cache holds, of the tokens that it holds only."""
         ...
 
-    def cache_of(self, tensors: dict[str, Any], n_tokens: int) -> Any:
+    def import_cache(self, tensors: dict[str, Any], n_tokens: int) -> Any:
         """A cache of such tensors, which it copies. Raises ValueError when they don't fit."""
         ...
 
@@ -97,7 +97,7 @@ class TorchEngine:
         with mapped_memory_errors():
             return self._decoder.new_cache()
 
-    def read(self, cache: Any, tokens: Sequence[int], n_scored: int = 1) -> TorchScores:
+    def forward(self, cache: Any, tokens: Sequence[int], n_scored: int = 1) -> TorchScores:
         if cache.n_tokens + len(tokens) > self.context_tokens:
             raise OutOfMemory(f"A cache holds {self.context_tokens} tokens.")
         torch.set_num_threads(self._token_threads if len(tokens) < BLOCK_TOKENS else self._block_threads)
@@ -115,14 +115,14 @@ class TorchEngine:
     def cache_kind(self) -> str:
         return self._decoder.cache_kind
 
-    def arrays_of(self, cache: Any) -> Arrays:
+    def export_cache(self, cache: Any) -> Arrays:
         with torch.inference_mode():
             return {name: _to_array(tensor) for name, tensor in self._decoder.tensors_of(cache).items()}
 
-    def cache_of(self, arrays: Arrays, n_tokens: int) -> Any:
+    def import_cache(self, arrays: Arrays, n_tokens: int) -> Any:
         with mapped_memory_errors(), torch.inference_mode():
             tensors = {name: _to_tensor(array).to(self._device) for name, array in arrays.items()}
-            return self._decoder.cache_of(tensors, n_tokens)
+            return self._decoder.import_cache(tensors, n_tokens)
 
     def tune(self) -> None:
         """Take the numbers of threads with which a token and a block of a prompt are fastest; on a CPU only."""
@@ -146,7 +146,7 @@ class TorchEngine:
 
     def _read_zeros(self, n_tokens: int) -> None:
         """Into a new cache, until their scores are known."""
-        self.read(self.new_cache(), [0] * n_tokens).best()
+        self.forward(self.new_cache(), [0] * n_tokens).best()
 
     def close(self) -> None:
         """Nothing is held open; the weights go with the last reference."""
@@ -234,7 +234,7 @@ class HfDecoder:
             if isinstance(tensor := getattr(layer, name, None), torch.Tensor) and tensor.numel()
         }
 
-    def cache_of(self, tensors: dict[str, Any], n_tokens: int) -> HfCache:
+    def import_cache(self, tensors: dict[str, Any], n_tokens: int) -> HfCache:
         cache = HfCache()
         self.forward(cache, torch.zeros(1, dtype=torch.long, device=self._model.device), 1)  # makes the layers
         own = self.tensors_of(cache)

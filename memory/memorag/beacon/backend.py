@@ -12,7 +12,7 @@ from pathlib import Path
 from ....llm.local.prefix_cache import files_hash
 from ....llm.local.tokenizer import HfTokenizer
 from ....llm.local.transformers_model import find_directory, load_pretrained
-from ....llm.prompting.chat_template import read_conversations, template_in
+from ....llm.prompting.chat_template import load_chat_template, template_in
 from ....llm.protocol import ModelMissing
 from .ratios import RATIOS, BeaconError
 from .reader import BeaconReader
@@ -41,7 +41,7 @@ def open_beacon(settings: BeaconSettings) -> BeaconReader:
         raise ModelMissing("The memory beacon needs a base model. Set memory.beacon_model to its directory.")
     directory, name = find_directory(settings.model)
     tokenizer = HfTokenizer.open(directory)
-    chat_tokens, notes = read_conversations(tokenizer=tokenizer, **template_in(directory))
+    chat_tokens, notes = load_chat_template(tokenizer=tokenizer, **template_in(directory))
     if chat_tokens is None:
         raise ModelMissing(
             f"{name} holds no conversations: {' '.join(notes) or 'it has no chat template'}. Take a chat model, or put "

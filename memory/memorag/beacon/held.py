@@ -30,18 +30,18 @@ class HeldText:
     ratio_of: RatioOf
 
     @property
-    def is_held(self) -> bool:
+    def is_cached(self) -> bool:
         return self.memory is not None
 
-    def read_arrays(self, use: Callable[[Arrays], None], cancel: Cancel) -> bool:
-        """Call `use` with what is kept; False when cancelled, or when it was let go. See `prefix_cache.Kept`."""
+    def export_arrays(self, use: Callable[[Arrays], None], cancel: Cancel) -> bool:
+        """Call `use` with what is kept; False when cancelled, or when released. See `prefix_cache.CachedTokens`."""
         memory = self.memory
         if memory is None or cancel.cancelled:
             return False
         use(memory.to_arrays())
         return True
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         self.memory = None
 
 

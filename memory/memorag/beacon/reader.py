@@ -1,8 +1,8 @@
 """A model with beacon weights as one that is asked: it keeps what it read in a fraction of its keys and values.
 
 Owns the texts that it holds, which conversation goes on from which of them, and whose turn it is. It is a `CodeModel`
-that holds conversations and a `Keeper`, so the memory `beacon` of `backends` asks it through an accountant as any
-other. Knows no prompts and no files.
+that holds conversations and a `PrefixCachingModel`, so the memory `beacon` of `backends` asks it through an accountant
+as any other. Knows no prompts and no files.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from weakref import WeakSet
 
 import numpy as np
 
-from ....llm.local.decoding import write_text
+from ....llm.local.decoding import detokenise
 from ....llm.local.engines import OutOfMemory
-from ....llm.local.kv_cache import GaveWay
+from ....llm.local.kv_cache import Preempted
 from ....llm.local.prefix_cache import (
-    ROOM_TOKENS,
-    CannotKeep,
-    Identity,
-    KeptPrefix,
-    read_saved,
-    shared_tokens,
+    RESERVED_TOKENS,
+    CachedPrefix,
+    CacheIdentity,
+    PrefixCacheError,
+    common_prefix_tokens,
+    read_stored_prefix,
     tokenizer_hash,
 )
-from ....llm.local.sampling import Sampling, draw
+from ....llm.local.sampling import Sampling, sample_token
 from ....llm.local.tokenizer import HfTokenizer
 from ....llm.prompting.chat_template import ChatTokens
 from ....llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelError, ModelInfo, Piece, Speed
 from ....llm.streaming import cut_stream
-from ....llm.throughput import SpeedMeter
+from ....llm.throughput import ThroughputMeter
 from .held import HeldText, Reach, memory_of
 from .ratios import RatioOf, TextTooLong, parse_policy
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class BeaconReader:
-    """A `CodeModel` that holds conversations, and a `Keeper`. For several threads; it computes for one at a time.
+    """A `CodeModel` that holds conversations, and a `PrefixCachingModel`. Thread-safe; computes for one at a time.
 
     A conversation that goes on from a text it holds is answered from the memory of it; any other is read from its
     beginning, and through memory tokens as well where it is longer than a window.
@@ -75,7 +75,7 @@ class BeaconReader:
         self._reach = Reach(policy, window, max_positions)
         self._form = f"beacon, window {window}, ratio {ratio}, {model.base.dtype}"
         self._count = lru_cache(maxsize=1024)(lambda text: len(tokenizer.encode(text)))
-        self._meter = SpeedMeter()
+        self._meter = ThroughputMeter()
         self._generator = np.random.default_rng(0)  # of what is drawn, where an answer is not to be the likeliest
         self._turn = threading.Lock()
         self._texts: WeakSet[HeldText] = WeakSet()
@@ -98,10 +98,10 @@ class BeaconReader:
         return self._meter.speed
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> CacheIdentity:
         """What a memory depends on besides the text; takes a moment."""
         tokenizer = tokenizer_hash(self._tokenizer.n_vocabulary, self._tokenizer.bytes_of)
-        return Identity(self._name, self._weights(), tokenizer, self._form)
+        return CacheIdentity(self._name, self._weights(), tokenizer, self._form)
 
     def prepare(self, cancel: Cancel) -> None:
         """Nothing: it was opened whole."""
@@ -123,15 +123,15 @@ class BeaconReader:
         tokens = self._chat_tokens(request.messages)
         with self._failures():
             written = self._written(tokens, request, cancel)
-            yield from cut_stream(write_text(written, self._tokenizer.bytes_of), request)
+            yield from cut_stream(detokenise(written, self._tokenizer.bytes_of), request)
 
-    def keep(self, messages: Sequence[Message], cancel: Cancel | None = None) -> KeptPrefix:
-        tokens = shared_tokens(self._chat_tokens, messages)
-        return KeptPrefix(self, messages, tokens, self.hold(tokens, cancel or Cancel()))
+    def cache_prefix(self, messages: Sequence[Message], cancel: Cancel | None = None) -> CachedPrefix:
+        tokens = common_prefix_tokens(self._chat_tokens, messages)
+        return CachedPrefix(self, messages, tokens, self.cache_tokens(tokens, cancel or Cancel()))
 
-    def load_kept(self, folder: Path, cancel: Cancel | None = None) -> KeptPrefix:
-        saved = read_saved(folder, self.identity)
-        tokens = shared_tokens(self._chat_tokens, saved.messages)
+    def load_prefix(self, folder: Path, cancel: Cancel | None = None) -> CachedPrefix:
+        saved = read_stored_prefix(folder, self.identity)
+        tokens = common_prefix_tokens(self._chat_tokens, saved.messages)
         with self._failures(), self._computing(cancel or Cancel()) as model:
             try:
                 memory = memory_of(saved.arrays, model)
@@ -141,23 +141,23 @@ class BeaconReader:
                 raise ModelError(
                     f"{self._name} reads the text in {folder} as other tokens. Let it read the text again."
                 )
-            text = self._hold(tokens, memory, self._ratios(tokens, ROOM_TOKENS))
-            return KeptPrefix(self, saved.messages, tokens, text)
+            text = self._hold(tokens, memory, self._ratios(tokens, RESERVED_TOKENS))
+            return CachedPrefix(self, saved.messages, tokens, text)
         raise ModelError("Loading was cancelled.")
 
-    def hold(self, tokens: Sequence[int], cancel: Cancel) -> HeldText:
-        """Read `tokens` and keep their memory. Raises CannotKeep, and ModelError also when cancelled."""
+    def cache_tokens(self, tokens: Sequence[int], cancel: Cancel) -> HeldText:
+        """Read `tokens` and keep their memory. Raises PrefixCacheError, and ModelError also when cancelled."""
         with self._failures(), self._computing(cancel) as model:
             for text in list(self._texts):
-                if text.is_held and list(text.tokens) == list(tokens):
+                if text.is_cached and list(text.tokens) == list(tokens):
                     return text
-            ratio_of = self._ratios(tokens, ROOM_TOKENS)
+            ratio_of = self._ratios(tokens, RESERVED_TOKENS)
             self._last = None  # so that there is room for the next
             started = time.perf_counter()
             memory = self._read(model, model.empty(), tokens, ratio_of, cancel)
-            self._meter.read(len(tokens), time.perf_counter() - started)
+            self._meter.record_prefill(len(tokens), time.perf_counter() - started)
             return self._hold(tokens, memory, ratio_of)
-        raise ModelError("Reading was cancelled.")
+        raise ModelError("TokenCachingModel was cancelled.")
 
     def close(self) -> None:
         with self._turn:
@@ -171,7 +171,7 @@ class BeaconReader:
 
         def drawn(logits: Any) -> int:
             assert sampling is not None
-            return draw(logits.float().cpu().numpy(), [*tokens, *written], sampling, self._generator)[0]
+            return sample_token(logits.float().cpu().numpy(), [*tokens, *written], sampling, self._generator)[0]
 
         with self._computing(cancel) as model:
             memory, ratio_of = self._memory_before(model, tokens, request.max_new_tokens)
@@ -188,12 +188,12 @@ class BeaconReader:
                 break
             written.append(token)
             yield token, None
-        self._meter.wrote(len(written), seconds)
+        self._meter.record_decode(len(written), seconds)
 
     # What follows is called by whoever has the turn.
 
     def _memory_before(self, model: BeaconModel, tokens: Sequence[int], n_new: int) -> tuple[Memory, RatioOf]:
-        """Of the longest text that `tokens` go on from; an empty one where there is none. Raises CannotKeep."""
+        """Of the longest text that `tokens` go on from; an empty one where there is none. Raises PrefixCacheError."""
         fitting = [
             (kept, text.ratio_of)
             for text in list(self._texts)
@@ -211,17 +211,17 @@ class BeaconReader:
         """The memory of all `tokens`, the first of which it has already. Cancelled between two windows."""
         while (start := memory.n_tokens) < len(tokens):
             if cancel.cancelled:
-                raise GaveWay
+                raise Preempted
             end = (start // model.window + 1) * model.window
             _, memory = model.read(memory, _block(model, tokens[start:end]), ratio_of)
         return memory
 
     def _ratios(self, tokens: Sequence[int], n_room: int) -> RatioOf:
-        """Raises CannotKeep, naming the ratio that would be enough."""
+        """Raises PrefixCacheError, naming the ratio that would be enough."""
         try:
             return self._reach.ratios(len(tokens), n_room)
         except TextTooLong as error:
-            raise CannotKeep(f"{error} In the settings the ratio is memory.beacon_ratio.") from error
+            raise PrefixCacheError(f"{error} In the settings the ratio is memory.beacon_ratio.") from error
 
     def _hold(self, tokens: Sequence[int], memory: Memory, ratio_of: RatioOf) -> HeldText:
         self._last = text = HeldText(tokens, memory, ratio_of)
@@ -230,15 +230,15 @@ class BeaconReader:
 
     @contextmanager
     def _computing(self, cancel: Cancel) -> Iterator[BeaconModel]:
-        """The model, for one thread at a time. Raises GaveWay when cancelled before."""
+        """The model, for one thread at a time. Raises Preempted when cancelled before."""
         from ....llm.local.engines.torch_engine import DEFAULT_THREADS
 
         while not self._turn.acquire(timeout=0.02):
             if cancel.cancelled:
-                raise GaveWay
+                raise Preempted
         try:
             if cancel.cancelled:
-                raise GaveWay
+                raise Preempted
             if self._model is None:
                 raise ModelError(f"{self._name} was closed. Open it again.")
             import torch
@@ -256,7 +256,7 @@ class BeaconReader:
         try:
             with mapped_memory_errors():
                 yield
-        except GaveWay:
+        except Preempted:
             pass
         except ModelError:
             raise

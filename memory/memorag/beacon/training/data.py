@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from .....llm.local.tokenizer import HfTokenizer
-from .....llm.prompting.chat_template import ChatTokens, read_conversations, template_in
+from .....llm.prompting.chat_template import ChatTokens, load_chat_template, template_in
 from .....llm.protocol import Message
 from ....templates import fill
 from ...prompts import PROMPTS, language_of
@@ -35,7 +35,7 @@ class Words:
         self.directory = directory
         self.tokenizer = HfTokenizer.open(directory)
         template = template_in(directory)
-        self._chat_tokens, self._notes = read_conversations(tokenizer=self.tokenizer, **template)
+        self._chat_tokens, self._notes = load_chat_template(tokenizer=self.tokenizer, **template)
         end = self.tokenizer.special(template["end"])
         if end is None:
             end = min(self.tokenizer.ends, default=None)
