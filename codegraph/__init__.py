@@ -1,24 +1,24 @@
-"""Text in, symbols and relations out: here is a repository, what belongs to what?"""
+"""The code graph: syntax trees, resolved calls and relation strengths of a repository, as immutable snapshots."""
 
 from .cover import Spans
-from .directories import Directories
-from .facts import Binding, Call, Definition, FileGraph, Import
+from .directory_tree import DirectoryTree
+from .file_graph import Binding, Call, Definition, FileGraph, Import
 from .forest import Forest
 from .graph import CallEdge, Caller, CodeGraph
-from .layout import Items, Layout, Links, Names
-from .layouts import Layouts, View
-from .lookup import Target
-from .reach import Reached, reachable_definitions
+from .graph_arrays import CallEndpoints, GraphArrays, IdTable, NodeItems
+from .reachability import ReachableSymbol, reachable_symbols
 from .relations import Related, Relations
 from .resolve import HOW, resolve
+from .resolver import Resolution
+from .segmented_graph import GraphSegment, SegmentedGraph
 from .syntax import SyntaxTree, parse_file
 from .weights import Weights
 
 STORED_CLASSES: tuple[type, ...] = (
-    *(CodeGraph, Directories, Relations, Spans, Weights),
-    *(Forest, Items, Layout, Layouts, Links, Names, View),
+    *(CodeGraph, DirectoryTree, Relations, Spans, Weights),
+    *(Forest, NodeItems, GraphArrays, SegmentedGraph, CallEndpoints, IdTable, GraphSegment),
 )
-"""The classes of a kept index that come from this room."""
+"""The classes of this room that a stored index may contain."""
 
 __all__ = [
     "HOW",
@@ -31,14 +31,14 @@ __all__ = [
     "Definition",
     "FileGraph",
     "Import",
-    "Reached",
+    "ReachableSymbol",
     "Related",
     "Relations",
+    "Resolution",
     "Spans",
     "SyntaxTree",
-    "Target",
     "Weights",
     "parse_file",
-    "reachable_definitions",
+    "reachable_symbols",
     "resolve",
 ]

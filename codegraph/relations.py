@@ -1,12 +1,12 @@
-"""How strongly any two fragments of a repository belong together.
+"""Relation strengths between fragments: max-product paths over syntax trees, directories and calls (Eq. 8 and Eq. 9).
 
-Owns the engine of Eq. 8 and Eq. 9 (FragRel; papers' spec 1.2 to 1.4): the strength between two nodes is the largest
-product of edge weights over all paths between them. `exact` says the same in a few plain lines and takes hours where
-this takes milliseconds; tests hold the two together. Knows fragments as numbers with lines: no text and no query.
+Owns the formulas of FragRel (papers' spec 1.2 to 1.4). The strength between two nodes is the largest product of edge
+weights over all paths between them. `benchmarks/engine/reference_relations.py` computes the same by Dijkstra's
+algorithm from every node; tests compare the two. Knows fragments as ids with lines: no text and no query.
 
-Without calls the graph is a tree, and everything about it is exact and linear (`forest`, `layout`). Calls are shortcuts
-in that tree. They are followed outwards from a point of interest, the strongest first and only so many (`search`), so
-a definition that everybody calls costs no more than another.
+Without calls the graph is a tree, so strengths are exact and linear (`forest`, `intra_file`). Call edges are shortcuts
+between subtrees. A bounded search follows the strongest of them (`path_search`), so the cost of a definition does not
+depend on the number of its callers.
 """
 
 from __future__ import annotations
@@ -17,21 +17,28 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import Floats, Ints, Longs, Numbers, look_up, strongest_in_rows, sum_per, sums_at
+from .arrays import Floats, Int32s, Int64s, Ints, lookup_sorted, scatter_add, sum_by_key, top_k_per_row
 from .cover import Spans
 from .graph import CodeGraph
-from .layout import Points
-from .layouts import Layouts, View
-from .search import Reached, climb, definitions_in_reach, follow_calls, spread, strongest_points
-from .trails import trail
+from .graph_arrays import ReachedNodes
+from .path_reconstruction import reconstruct_path
+from .path_search import (
+    ReachedDefinitions,
+    follow_calls,
+    fragment_strengths,
+    merge_reached,
+    reached_definitions,
+    with_ancestors,
+)
+from .segmented_graph import GraphSegment, SegmentedGraph
 from .weights import Weights
 
 CUTOFF = 1e-3
 """Weaker strengths along calls count as none (papers' spec 1.3)."""
 
-MAX_NEIGHBOURS = 128  # call-made neighbours that a fragment keeps for Eq. 9
-N_CALL_ROWS = 64  # fragments whose call-made neighbours one query asks for; as good as all of them for a top 10
-ROWS_AT_ONCE = 64  # they are searched for side by side
+MAX_NEIGHBOURS = 128  # neighbours by calls that a fragment keeps for Eq. 9
+N_CALL_ROWS = 64  # fragments per query whose neighbours by calls are computed; as good as all of them for a top 10
+ROWS_AT_ONCE = 64  # rows of one vectorised search
 MAX_KEPT_ROWS = 20_000
 
 
@@ -43,22 +50,22 @@ class Related(NamedTuple):
 
 
 class Relations:
-    """The relations of one snapshot of a repository. Immutable; what it computes on demand is kept for its successors.
+    """The relations of one snapshot of a repository. Immutable, with a cache that later snapshots share.
 
-    Fragments are numbers that the caller gives (`Spans.first_id`); an id may be given again when its file has
-    changed or is gone. Results are float64 arrays over all ids up to `n_ids`, 0 where no fragment has the id.
+    The caller chooses the ids of fragments (`Spans.first_id`); an id may be reused when its file has changed or is
+    removed. Results are float64 arrays over all ids up to `n_ids`, 0 where no fragment has the id.
     """
 
-    __slots__ = ("_call_rows", "_kept_strengths", "_layouts", "_mass")
+    __slots__ = ("_cached_strengths", "_call_rows", "_mass", "_segmented")
 
-    _layouts: Layouts
+    _segmented: SegmentedGraph
     _call_rows: dict[tuple[int, float], _CallRow]
     _mass: Floats | None
-    _kept_strengths: tuple[tuple[str, int], list[Floats]] | None
+    _cached_strengths: tuple[tuple[str, int], list[Floats]] | None
 
     def __init__(self, weights: Weights | None = None) -> None:
         """The relations of an empty repository."""
-        self._hold(Layouts(weights or Weights()), {})
+        self._initialise(SegmentedGraph(weights or Weights()), {})
 
     @classmethod
     def build(cls, graph: CodeGraph, spans: Mapping[str, Spans], weights: Weights | None = None) -> Relations:
@@ -68,41 +75,41 @@ class Relations:
     def with_changes(self, graph: CodeGraph, changed: Mapping[str, Spans], removed: Iterable[str] = ()) -> Relations:
         """The next snapshot, from the next graph and the spans of the files that differ. This one stays as it is.
 
-        `changed` holds every file that is new or has another `FileGraph` or other spans. Files whose calls lead
-        elsewhere now, though they did not change, are found here. The graph may be an overlay.
+        `changed` holds every file that is new or has another `FileGraph` or other spans. Unchanged files whose calls
+        resolve differently are found here. The graph may be an overlay.
         """
         new = Relations.__new__(Relations)
-        new._hold(self._layouts.with_changes(graph, changed, removed), self._call_rows)
+        new._initialise(self._segmented.with_changes(graph, changed, removed), self._call_rows)
         return new
 
     @property
     def weights(self) -> Weights:
-        return self._layouts.weights
+        return self._segmented.weights
 
     @property
     def n_ids(self) -> int:
-        return self._layouts.n_ids
+        return self._segmented.n_ids
 
     def environment(
         self,
         scores: Floats,
         *,
         include_self: bool = False,
-        exclude: Sequence[int] | Numbers = (),
+        exclude: Sequence[int] | Ints = (),
         alpha: float = 0.5,
         n_call_rows: int | None = N_CALL_ROWS,
         cutoff: float = CUTOFF,
     ) -> Floats:
         """Eq. 9 for every fragment: the mean of all scores, weighted by the relation to it; 0 when it has none.
 
-        The part of the relation that syntax and directories make is exact. The part that calls make is bounded: each
-        fragment has its strongest call-made neighbours, found at strengths of `cutoff` or more, and only the
-        `n_call_rows` fragments that stand best without them (score + alpha * environment) get theirs; None is all.
-        With a cutoff of 0 everything is exact, and takes the square of the size: for small trees.
+        The part of the relation by syntax and directories is exact. The part by calls is bounded: each fragment has its
+        strongest neighbours by calls, found at strengths of `cutoff` or more, and only the `n_call_rows` fragments
+        with the best score + alpha * environment without them get theirs; None is all. With a cutoff of 0 all is
+        exact and takes quadratic time: for small trees.
 
         Fragments of `exclude` count in no sum, and their own environment is 0. `scores` has shape (n_ids,).
         """
-        counted = (self._layouts.file_of_id >= 0).astype(np.float64)
+        counted = (self._segmented.file_of_id >= 0).astype(np.float64)
         counted[np.asarray(exclude, np.int64)] = 0
         scores = scores * counted
         if cutoff <= 0:
@@ -144,38 +151,38 @@ class Relations:
         """Strength between the code at a line and every fragment: Eq. 8 with a single node on one side.
 
         The node is the innermost that begins at the line or before it. Calls are followed at strengths of `cutoff` or
-        more; 0 is exact, and slow. Everything is 0 when the file is unknown.
+        more; 0 is exact, and slow. All strengths are 0 when the file is unknown.
         """
-        layouts = self._layouts
-        found = layouts.node_at(path, line)
+        segmented = self._segmented
+        found = segmented.node_at(path, line)
         if found is None:
             return np.zeros(self.n_ids)
-        home, node = found
-        first, beyond = home.layout.nodes_beside(node)
+        source, node = found
+        first, beyond = source.arrays.nodes_beside(node)
         if cutoff <= 0:
-            return self._by_fragment(self._strengths(home, node))
-        seed = Points(np.zeros(1, np.int64), np.array([node]), np.ones(1))
-        up = climb(home.layout, seed, 0.0)
-        in_reach = definitions_in_reach(home.layout, up, cutoff, max(layouts.names.n_definitions, 1))
+            return self._by_fragment(self._strengths(source, node))
+        seed = ReachedNodes(np.zeros(1, np.int64), np.array([node]), np.ones(1))
+        up = with_ancestors(source.arrays, seed, 0.0)
+        in_reach = reached_definitions(source.arrays, up, cutoff, max(segmented.names.n_definitions, 1))
         reached = [
-            strongest_points([part, up], view.layout.n_nodes) if view is home else part
-            for view, part in zip(layouts.views, follow_calls(layouts, in_reach, cutoff), strict=True)
+            merge_reached([part, up], segment.arrays.n_nodes) if segment is source else part
+            for segment, part in zip(segmented.segments, follow_calls(segmented, in_reach, cutoff), strict=True)
         ]
-        # What arrives at the root of a file is related to all files around it.
-        at_roots = np.zeros(layouts.n_files)
-        for view, part in zip(layouts.views, reached, strict=True):
-            roots = view.layout.edge[part.nodes] == 0
-            np.maximum.at(at_roots, view.layout.files[view.layout.file_at(part.nodes[roots])], part.values[roots])
-        at_roots = layouts.directories.strongest(at_roots)
-        result = layouts.mass_of_id * at_roots[layouts.file_of_id]
-        for view, part in zip(layouts.views, reached, strict=True):
-            # In the cursor's own file the tree counts too, however weak, so there nothing is cut off.
-            own = (part.nodes >= first) & (part.nodes < beyond) & (view is home)
+        # The strength at the root of a file goes on to all other files.
+        at_roots = np.zeros(segmented.n_files)
+        for segment, part in zip(segmented.segments, reached, strict=True):
+            roots = segment.arrays.edge[part.nodes] == 0
+            np.maximum.at(at_roots, segment.arrays.files[segment.arrays.file_at(part.nodes[roots])], part.values[roots])
+        at_roots = segmented.directories.max_product(at_roots)
+        result = segmented.mass_of_id * at_roots[segmented.file_of_id]
+        for segment, part in zip(segmented.segments, reached, strict=True):
+            # In the cursor's own file weak strengths along the tree count too, without a cutoff.
+            own = (part.nodes >= first) & (part.nodes < beyond) & (segment is source)
             for here, floor in ((own, 0.0), (~own, cutoff)):
                 if here.any():
-                    some = Points(part.rows[here], part.nodes[here], part.values[here])
-                    fragments, gained = spread(view.layout, some, floor, at_roots[view.layout.files])
-                    result[view.ids[fragments]] += gained
+                    some = ReachedNodes(part.rows[here], part.nodes[here], part.values[here])
+                    fragments, gained = fragment_strengths(segment.arrays, some, floor, at_roots[segment.arrays.files])
+                    result[segment.ids[fragments]] += gained
         return result
 
     def strengths_from(self, path: str, node: int) -> dict[str, Floats]:
@@ -183,17 +190,19 @@ class Relations:
 
         Raises KeyError when the file is unknown.
         """
-        layouts = self._layouts
-        found = layouts.home_of(path)
+        segmented = self._segmented
+        found = segmented.find_file(path)
         if found is None:
             raise KeyError(path)
-        home, file = found
-        paths = layouts.names.paths
+        source, file = found
+        paths = segmented.names.paths
         result = {}
-        for view, values in zip(layouts.views, self._strengths(home, home.layout.listed_node(file, node)), strict=True):
-            layout = view.layout
-            parts = np.split(values[layout.listed], layout.listed_start[1:-1])
-            result.update({paths[layout.files[i]]: parts[i] for i in np.flatnonzero(view.alive).tolist()})
+        for segment, values in zip(
+            segmented.segments, self._strengths(source, source.arrays.listed_node(file, node)), strict=True
+        ):
+            arrays = segment.arrays
+            parts = np.split(values[arrays.listed], arrays.listed_start[1:-1])
+            result.update({paths[arrays.files[i]]: parts[i] for i in np.flatnonzero(segment.alive).tolist()})
         return result
 
     def relation_path(self, path: str, line: int, fragment_id: int) -> tuple[str, ...]:
@@ -202,77 +211,77 @@ class Relations:
         A step reads "b.py: call f -> a.py: def f", or "a.py -> b.py" when only directories lead there. Empty when both
         are in one file and no call leads there stronger, or the file is unknown. Raises KeyError for an unknown id.
         """
-        layouts = self._layouts
-        (number,), at = layouts.fragments(np.array([fragment_id]))
-        found = layouts.node_at(path, line)
+        segmented = self._segmented
+        (number,), at = segmented.fragments(np.array([fragment_id]))
+        found = segmented.node_at(path, line)
         if found is None:
             return ()
-        # An explanation asks for many fragments from one cursor.
-        kept = self._kept_strengths
+        # An explanation needs many fragments from one cursor.
+        kept = self._cached_strengths
         if kept is None or kept[0] != (path, line):
-            kept = self._kept_strengths = ((path, line), self._strengths(*found))
-        cover, shares, _ = layouts.views[number].layout.cover_of(at)
+            kept = self._cached_strengths = ((path, line), self._strengths(*found))
+        cover, shares, _ = segmented.segments[number].arrays.cover_of(at)
         best = int(np.argmax(shares * kept[1][number][cover.nodes]))
-        return trail(layouts, kept[1], (int(number), int(cover.nodes[best])))
+        return reconstruct_path(segmented, kept[1], (int(number), int(cover.nodes[best])))
 
-    def __getstate__(self) -> Layouts:
-        return self._layouts
+    def __getstate__(self) -> SegmentedGraph:
+        return self._segmented
 
-    def __setstate__(self, layouts: Layouts) -> None:
-        self._hold(layouts, {})
+    def __setstate__(self, segmented: SegmentedGraph) -> None:
+        self._initialise(segmented, {})
 
-    def _hold(self, layouts: Layouts, call_rows: dict[tuple[int, float], _CallRow]) -> None:
-        self._layouts = layouts
-        # Shared by all snapshots that come from one another: a row knows where it holds.
+    def _initialise(self, segmented: SegmentedGraph, call_rows: dict[tuple[int, float], _CallRow]) -> None:
+        self._segmented = segmented
+        # Shared by all snapshots derived from one another: a row knows the file versions that it is valid for.
         self._call_rows = call_rows
-        # Made when somebody asks, and never wrong: they follow from the layouts.
+        # Computed on demand from the arrays.
         self._mass = None
-        self._kept_strengths = None
+        self._cached_strengths = None
 
     # Syntax and directories: W x = A K A^T x
 
     def _tree_product(self, x: Floats) -> Floats:
         """W x without calls, shape (n_ids,)."""
-        layouts = self._layouts
-        files = np.maximum(layouts.file_of_id, 0)  # where no fragment is, there is no mass either
-        per_file = sums_at(files, layouts.mass_of_id * x, layouts.n_files)
-        product = np.append(layouts.mass_of_id * layouts.directories.sums(per_file)[files], 0.0)
-        x = np.append(x, 0.0)  # what the id -1 reads and writes
-        for view in layouts.views:
-            product[view.ids] += view.layout.inside.product(x[view.ids])
+        segmented = self._segmented
+        files = np.maximum(segmented.file_of_id, 0)  # the mass is 0 where no fragment is
+        per_file = scatter_add(files, segmented.mass_of_id * x, segmented.n_files)
+        product = np.append(segmented.mass_of_id * segmented.directories.sum_product(per_file)[files], 0.0)
+        x = np.append(x, 0.0)  # the target of the id -1
+        for segment in segmented.segments:
+            product[segment.ids] += segment.arrays.inside.product(x[segment.ids])
         return product[:-1]
 
     def _mass_of(self, counted: Floats) -> Floats:
-        """W without calls, summed up over the counted fragments."""
-        exists = (self._layouts.file_of_id >= 0).astype(np.float64)
+        """Row sums of W without calls, over the counted fragments."""
+        exists = (self._segmented.file_of_id >= 0).astype(np.float64)
         if self._mass is None:
             self._mass = self._tree_product(exists)
         return self._mass if np.array_equal(exists, counted) else self._mass - self._tree_product(exists - counted)
 
     def _self_weights(self) -> Floats:
         weights = np.zeros(self.n_ids + 1)
-        for view in self._layouts.views:
-            weights[view.ids] = view.layout.inside.self_weight
+        for segment in self._segmented.segments:
+            weights[segment.ids] = segment.arrays.inside.self_weight
         return weights[:-1]
 
     def _tree_row(self, fragment_id: int) -> Floats:
         """One row of W without calls, shape (n_ids,)."""
-        layouts = self._layouts
-        (number,), at = layouts.fragments(np.array([fragment_id]))
-        view = layouts.views[number]
-        here = np.zeros(layouts.n_files)
-        here[layouts.file_of_id[fragment_id]] = layouts.mass_of_id[fragment_id]
-        row = layouts.mass_of_id * layouts.directories.strongest(here)[layouts.file_of_id]
-        row[layouts.file_of_id == layouts.file_of_id[fragment_id]] = 0
-        _, fragments, strengths = _tree_in_file(view, at, 0.0)
-        row[view.layout.fragment_id[fragments]] = strengths
+        segmented = self._segmented
+        (number,), at = segmented.fragments(np.array([fragment_id]))
+        segment = segmented.segments[number]
+        here = np.zeros(segmented.n_files)
+        here[segmented.file_of_id[fragment_id]] = segmented.mass_of_id[fragment_id]
+        row = segmented.mass_of_id * segmented.directories.max_product(here)[segmented.file_of_id]
+        row[segmented.file_of_id == segmented.file_of_id[fragment_id]] = 0
+        _, fragments, strengths = _tree_in_file(segment, at, 0.0)
+        row[segment.arrays.fragment_id[fragments]] = strengths
         return row
 
     # Calls: what they add to W
 
     def _rows_of_calls(self, ids: Sequence[int], cutoff: float) -> list[_CallRow]:
         kept = {i: self._call_rows.get((i, cutoff)) for i in ids}
-        missing = [i for i, row in kept.items() if row is None or not row.holds_in(self._layouts)]
+        missing = [i for i, row in kept.items() if row is None or not row.is_valid_in(self._segmented)]
         for start in range(0, len(missing), ROWS_AT_ONCE):
             for row in self._search_rows(np.array(missing[start : start + ROWS_AT_ONCE]), cutoff):
                 kept[row.fragment_id] = row
@@ -281,51 +290,51 @@ class Relations:
                 self._call_rows[row.fragment_id, cutoff] = row
         return [row for row in kept.values() if row is not None]
 
-    def _search_rows(self, ids: Longs, cutoff: float) -> list[_CallRow]:
-        layouts = self._layouts
-        n_definitions, n_ids = max(layouts.names.n_definitions, 1), self.n_ids
-        numbers, at = layouts.fragments(ids)
+    def _search_rows(self, ids: Int64s, cutoff: float) -> list[_CallRow]:
+        segmented = self._segmented
+        n_definitions, n_ids = max(segmented.names.n_definitions, 1), self.n_ids
+        numbers, at = segmented.fragments(ids)
         keys, values, by_call, tree_keys, tree_values = [], [], [], [], []
         for number in np.unique(numbers).tolist():
-            view, own = layouts.views[number], np.flatnonzero(numbers == number)
-            cover, shares, owner = view.layout.cover_of(at[own])
-            up = climb(view.layout, cover, cutoff)
-            found = definitions_in_reach(view.layout, up, cutoff, n_definitions)
+            segment, own = segmented.segments[number], np.flatnonzero(numbers == number)
+            cover, shares, owner = segment.arrays.cover_of(at[own])
+            up = with_ancestors(segment.arrays, cover, cutoff)
+            found = reached_definitions(segment.arrays, up, cutoff, n_definitions)
             entry, definition = np.divmod(found.keys, n_definitions)
             keys.append(own[owner[entry]] * n_definitions + definition)
             values.append(shares[entry] * found.values)
             by_call.append(values[-1] * found.by_call)
-            rows, fragments, strengths = _tree_in_file(view, at[own], 0.0)
-            tree_keys.append(own[rows] * n_ids + view.layout.fragment_id[fragments])
+            rows, fragments, strengths = _tree_in_file(segment, at[own], 0.0)
+            tree_keys.append(own[rows] * n_ids + segment.arrays.fragment_id[fragments])
             tree_values.append(strengths)
-        definitions, strengths = sum_per(np.concatenate(keys), np.concatenate(values))
-        _, called = sum_per(np.concatenate(keys), np.concatenate(by_call))
-        reached = follow_calls(layouts, Reached(definitions, strengths, called > 0), cutoff)
+        definitions, strengths = sum_by_key(np.concatenate(keys), np.concatenate(values))
+        _, called = sum_by_key(np.concatenate(keys), np.concatenate(by_call))
+        reached = follow_calls(segmented, ReachedDefinitions(definitions, strengths, called > 0), cutoff)
         found_keys, found_values = [], []
-        touched = [np.arange(len(ids)) * layouts.n_files + layouts.file_of_id[ids]]
-        for view, part in zip(layouts.views, reached, strict=True):
-            at_fragments, strengths = spread(view.layout, part, cutoff)
-            rows, fragments = np.divmod(at_fragments, max(view.layout.n_fragments, 1))
-            found_keys.append(rows * n_ids + view.ids[fragments])
+        touched = [np.arange(len(ids)) * segmented.n_files + segmented.file_of_id[ids]]
+        for segment, part in zip(segmented.segments, reached, strict=True):
+            at_fragments, strengths = fragment_strengths(segment.arrays, part, cutoff)
+            rows, fragments = np.divmod(at_fragments, max(segment.arrays.n_fragments, 1))
+            found_keys.append(rows * n_ids + segment.ids[fragments])
             found_values.append(strengths)
-            touched.append(part.rows * layouts.n_files + view.layout.files[view.layout.file_at(part.nodes)])
+            touched.append(part.rows * segmented.n_files + segment.arrays.files[segment.arrays.file_at(part.nodes)])
         pairs, strengths = np.concatenate(found_keys), np.concatenate(found_values)
         rows, neighbours = np.divmod(pairs, n_ids)
         without = self._across_files(ids[rows], neighbours)
         same_file = np.flatnonzero(without < 0)
-        without[same_file] = look_up(
-            *sum_per(np.concatenate(tree_keys), np.concatenate(tree_values)), wanted=pairs[same_file]
+        without[same_file] = lookup_sorted(
+            *sum_by_key(np.concatenate(tree_keys), np.concatenate(tree_values)), wanted=pairs[same_file]
         )
         extra = strengths - without
         kept = np.flatnonzero(extra > 0)
-        kept = kept[strongest_in_rows(rows[kept], extra[kept], MAX_NEIGHBOURS)]
+        kept = kept[top_k_per_row(rows[kept], extra[kept], MAX_NEIGHBOURS)]
         kept = kept[np.argsort(rows[kept], kind="stable")]
         files = np.unique(np.concatenate(touched))
         each = np.arange(1, len(ids))
         row_bounds = np.searchsorted(rows[kept], each)
-        file_rows, files = np.divmod(files, layouts.n_files)
+        file_rows, files = np.divmod(files, segmented.n_files)
         return [
-            _CallRow(int(i), row_neighbours, row_extra, row_files, layouts.state[:, row_files])
+            _CallRow(int(i), row_neighbours, row_extra, row_files, segmented.file_version[:, row_files])
             for i, row_neighbours, row_extra, row_files in zip(
                 ids,
                 np.split(neighbours[kept], row_bounds),
@@ -335,46 +344,46 @@ class Relations:
             )
         ]
 
-    def _across_files(self, a: Longs, b: Longs) -> Floats:
+    def _across_files(self, a: Int64s, b: Int64s) -> Floats:
         """W without calls for pairs of fragments in different files; -1 for pairs in one file."""
-        layouts = self._layouts
-        files_a, files_b = layouts.file_of_id[a], layouts.file_of_id[b]
-        pairs, which = np.unique(files_a.astype(np.int64) * layouts.n_files + files_b, return_inverse=True)
-        strengths = layouts.directories.between(*np.divmod(pairs, layouts.n_files))[which.reshape(-1)]
-        return np.where(files_a == files_b, -1.0, layouts.mass_of_id[a] * layouts.mass_of_id[b] * strengths)
+        segmented = self._segmented
+        files_a, files_b = segmented.file_of_id[a], segmented.file_of_id[b]
+        pairs, which = np.unique(files_a.astype(np.int64) * segmented.n_files + files_b, return_inverse=True)
+        strengths = segmented.directories.between(*np.divmod(pairs, segmented.n_files))[which.reshape(-1)]
+        return np.where(files_a == files_b, -1.0, segmented.mass_of_id[a] * segmented.mass_of_id[b] * strengths)
 
     # Exactly
 
-    def _strengths(self, home: View, node: int) -> list[Floats]:
-        """Strength between one node and all nodes, per view: trees, directories, calls in turns until nothing grows."""
-        layouts = self._layouts
-        views = layouts.views
-        strengths = [np.zeros(view.layout.n_nodes) for view in views]
-        for view, values in zip(views, strengths, strict=True):
-            if view is home:
+    def _strengths(self, source: GraphSegment, node: int) -> list[Floats]:
+        """Strength between one node and all nodes, per segment: a fixed point over trees, directories and calls."""
+        segmented = self._segmented
+        segments = segmented.segments
+        strengths = [np.zeros(segment.arrays.n_nodes) for segment in segments]
+        for segment, values in zip(segments, strengths, strict=True):
+            if segment is source:
                 values[node] = 1.0
-        forests = [view.layout.forest() for view in views]
-        roots = [view.layout.node_start[:-1][view.alive] for view in views]
-        root_files = [view.layout.files[view.alive] for view in views]
+        forests = [segment.arrays.forest() for segment in segments]
+        roots = [segment.arrays.node_start[:-1][segment.alive] for segment in segments]
+        root_files = [segment.arrays.files[segment.alive] for segment in segments]
         links = [
-            (values, linked.weight, *view.live_links(linked))
-            for view, values in zip(views, strengths, strict=True)
-            for linked in (view.layout.definitions, view.layout.calls)
+            (values, linked.weight, *segment.live_links(linked))
+            for segment, values in zip(segments, strengths, strict=True)
+            for linked in (segment.arrays.definitions, segment.arrays.calls)
         ]
-        standing = np.zeros(layouts.names.n_definitions, bool)
+        defined = np.zeros(segmented.names.n_definitions, bool)
         for _, _, _, definitions in links[::2]:
-            standing[definitions] = True
+            defined[definitions] = True
         total = -1.0
         while total < (total := sum(float(values.sum()) for values in strengths)):
-            at_roots = np.zeros(layouts.n_files)
+            at_roots = np.zeros(segmented.n_files)
             for values, forest, at, files in zip(strengths, forests, roots, root_files, strict=True):
-                values[:] = forest.strongest(values[forest.order])[forest.position]
+                values[:] = forest.max_product(values[forest.order])[forest.position]
                 at_roots[files] = values[at]
-            at_roots = layouts.directories.strongest(at_roots)
-            at_definitions = np.zeros(layouts.names.n_definitions)
+            at_roots = segmented.directories.max_product(at_roots)
+            at_definitions = np.zeros(segmented.names.n_definitions)
             for values, weight, nodes, definitions in links:
                 np.maximum.at(at_definitions, definitions, weight * values[nodes])
-            at_definitions[~standing] = 0
+            at_definitions[~defined] = 0
             for values, at, files in zip(strengths, roots, root_files, strict=True):
                 values[at] = np.maximum(values[at], at_roots[files])
             for values, weight, nodes, definitions in links:
@@ -382,21 +391,21 @@ class Relations:
         return strengths
 
     def _by_fragment(self, strengths: Sequence[Floats]) -> Floats:
-        """Strengths of nodes, per view -> of fragments, by shares."""
+        """Strengths of fragments, from those of nodes per segment, weighted by shares."""
         result = np.zeros(self.n_ids + 1)
-        for view, values in zip(self._layouts.views, strengths, strict=True):
-            layout = view.layout
-            shared = layout.entry_share * values[layout.entry_node]
-            result[view.ids] = sums_at(layout.entry_fragment, shared, layout.n_fragments)
+        for segment, values in zip(self._segmented.segments, strengths, strict=True):
+            arrays = segment.arrays
+            shared = arrays.entry_share * values[arrays.entry_node]
+            result[segment.ids] = scatter_add(arrays.entry_fragment, shared, arrays.n_fragments)
         return result[:-1]
 
     def _exact_row(self, fragment_id: int) -> Floats:
-        (number,), at = self._layouts.fragments(np.array([fragment_id]))
-        view = self._layouts.views[number]
-        cover, shares, _ = view.layout.cover_of(at)
+        (number,), at = self._segmented.fragments(np.array([fragment_id]))
+        segment = self._segmented.segments[number]
+        cover, shares, _ = segment.arrays.cover_of(at)
         row = np.zeros(self.n_ids)
         for node, share in zip(cover.nodes.tolist(), shares.tolist(), strict=True):
-            row += share * self._by_fragment(self._strengths(view, node))
+            row += share * self._by_fragment(self._strengths(segment, node))
         return row
 
     def _exact_environment(self, scores: Floats, counted: Floats, include_self: bool) -> Floats:
@@ -410,33 +419,35 @@ class Relations:
 
 
 class _CallRow(NamedTuple):
-    """What calls add to one row of W, and the state of the files that the search came through."""
+    """The part of one row of W by calls, and the versions of the files that the search visited."""
 
     fragment_id: int
-    neighbours: Ints
+    neighbours: Int32s
     extra: Floats
-    files: Longs  # never empty, in order
-    state: NDArray[np.uint64]  # (2, n_files)
+    files: Int64s  # never empty, in order
+    file_version: NDArray[np.uint64]  # (2, n_files)
 
-    def holds_in(self, layouts: Layouts) -> bool:
+    def is_valid_in(self, segmented: SegmentedGraph) -> bool:
         """Whether a search in this snapshot would find the same.
 
-        It comes through the same files in the same state, and no definition in them is called from another file than
-        before. What may still differ: a file that the search never came to calls the same definitions from elsewhere.
+        The visited files have the same versions, so the calls into them come from the same files as before. Known
+        inaccuracy: a file that the search did not visit may call the same definitions from other nodes.
         """
-        return int(self.files[-1]) < layouts.n_files and np.array_equal(layouts.state[:, self.files], self.state)
+        return int(self.files[-1]) < segmented.n_files and np.array_equal(
+            segmented.file_version[:, self.files], self.file_version
+        )
 
 
-def _tree_in_file(view: View, fragments: Longs, floor: float) -> tuple[Longs, Longs, Floats]:
+def _tree_in_file(segment: GraphSegment, fragments: Int64s, floor: float) -> tuple[Int64s, Int64s, Floats]:
     """Rows of W without calls, inside the files of the fragments: indices of fragments, fragments, strengths."""
-    layout = view.layout
-    cover, shares, owner = layout.cover_of(fragments)
-    reached, strengths = spread(layout, climb(layout, cover, floor), floor)
-    entries, others = np.divmod(reached, layout.n_fragments)
-    pairs, strengths = sum_per(owner[entries] * layout.n_fragments + others, shares[entries] * strengths)
-    return *np.divmod(pairs, layout.n_fragments), strengths
+    arrays = segment.arrays
+    cover, shares, owner = arrays.cover_of(fragments)
+    reached, strengths = fragment_strengths(arrays, with_ancestors(arrays, cover, floor), floor)
+    entries, others = np.divmod(reached, arrays.n_fragments)
+    pairs, strengths = sum_by_key(owner[entries] * arrays.n_fragments + others, shares[entries] * strengths)
+    return *np.divmod(pairs, arrays.n_fragments), strengths
 
 
 def _ratio(total: Floats, mass: Floats) -> Floats:
-    """0 where the mass is 0, and where it is no more than what rounding left of nothing."""
+    """The quotient; 0 where the mass is 0 up to rounding."""
     return np.divide(total, mass, out=np.zeros_like(total), where=mass > 1e-12)

@@ -1,25 +1,25 @@
-"""What does a name or a call lead to? The door to `python_names` and `plain_names`.
+"""Name resolution of expressions and calls, by the resolver of the file's language.
 
-Owns the words for how something was found, and one pass over the calls of a file. A name with several
-definitions is never guessed: an import, a receiver or a scope leads to one of them, or the name is unique
-in the repository (`lookup.unique_key` says which names may count as that).
+Owns the list of the ways to resolve a name, and the pass over the calls of a file. An ambiguous name is not resolved:
+an import, a receiver or a scope must select one definition, or the name must be unique in the repository
+(`resolver.global_name_key` says which names qualify).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .facts import MODULE_SCOPE, FileGraph
-from .lookup import Question, Sources, Target, parse_dotted
-from .plain_names import PlainNames
-from .python_names import MODULE_VALUE, OUTSIDE_VALUE, PythonNames
-from .symbols import MODULE, resolves_types
+from .file_graph import MODULE_SCOPE, FileGraph
+from .generic_resolver import GenericResolver
+from .python_resolver import MODULE_VALUE, OUTSIDE_VALUE, PythonResolver
+from .resolver import Dependency, Resolution, ResolutionSource, parse_dotted
+from .symbol_table import MODULE, has_typed_resolution
 
 if TYPE_CHECKING:
     from .graph import CodeGraph
 
 HOW = (
-    "same file",  # a definition of this file, by its plain name
+    "same file",  # a definition of this file, by its generic name
     "import",  # imported from the file that defines it
     "re-export",  # imported from a file that imports it itself
     "module attribute",  # module.name
@@ -37,34 +37,34 @@ HOW = (
 """The ways a name is resolved."""
 
 
-def resolve(graph: CodeGraph, path: str, scope: int, dotted: str, line: int | None = None) -> tuple[Target, ...]:
-    """The definitions that `dotted` stands for in a scope of `path` (a definition's index, or MODULE_SCOPE).
+def resolve(graph: CodeGraph, path: str, scope: int, dotted: str, line: int | None = None) -> tuple[Resolution, ...]:
+    """The definitions of `dotted` in a scope of `path` (a definition's index, or MODULE_SCOPE).
 
-    In Python a variable or attribute whose type is known gives its class, and `line` chooses among several
-    values of a local variable. () when the name is unknown, leads out of the repository, or could be several things.
+    In Python a variable or attribute of a known type gives its class, and `line` selects among several values of a
+    local variable. () when the name is unknown, from outside of the repository, or ambiguous.
     """
     symbols = graph.symbols(path)
     if symbols is None or not dotted:
         return ()
     within = MODULE if scope == MODULE_SCOPE else symbols.scopes[scope]
-    if not resolves_types(symbols.language):
-        return PlainNames(graph).targets(path, within, dotted)
-    found = PythonNames(graph).read(path, within, parse_dotted(dotted), line)
+    if not has_typed_resolution(symbols.language):
+        return GenericResolver(graph).targets(path, within, dotted)
+    found = PythonResolver(graph).read(path, within, parse_dotted(dotted), line)
     if found is None or found.kind in (OUTSIDE_VALUE, MODULE_VALUE):
         return ()
-    return (Target(found.path, found.name, found.how),)
+    return (Resolution(found.path, found.name, found.how),)
 
 
-def resolve_calls(sources: Sources, file: FileGraph) -> tuple[list[tuple[int, Target]], set[Question]]:
-    """The calls of a file, by index and in source order, with what they lead to; and what that depends on."""
-    symbols = sources.symbols(file.path)
+def resolve_calls(source: ResolutionSource, file: FileGraph) -> tuple[list[tuple[int, Resolution]], set[Dependency]]:
+    """The resolved calls of a file, by index and in source order, and the dependencies of the resolution."""
+    symbols = source.symbols(file.path)
     if symbols is None:
         return [], set()
-    python, plain = PythonNames(sources), PlainNames(sources)
-    is_python = resolves_types(symbols.language)
-    # The same call in the same scope leads to the same place, unless its head is given several values there.
+    python, generic = PythonResolver(source), GenericResolver(source)
+    is_python = has_typed_resolution(symbols.language)
+    # The same call in the same scope resolves alike, unless its first name has several values there.
     several = {key.rpartition(".")[2] for key in symbols.lines} if is_python else set()
-    known: dict[tuple[int, str, int], tuple[Target, ...]] = {}
+    known: dict[tuple[int, str, int], tuple[Resolution, ...]] = {}
     found = []
     for index, call in enumerate(file.calls):
         line = call.line if several and parse_dotted(call.callee)[0].name in several else -1
@@ -74,8 +74,8 @@ def resolve_calls(sources: Sources, file: FileGraph) -> tuple[list[tuple[int, Ta
             if is_python:
                 targets = python.targets(file.path, within, call.callee, call.line)
             else:
-                targets = plain.targets(file.path, within, call.callee)
+                targets = generic.targets(file.path, within, call.callee)
             known[call.scope, call.callee, line] = targets
         for target in targets:
             found.append((index, target))
-    return found, (python if is_python else plain).asked
+    return found, (python if is_python else generic).dependencies

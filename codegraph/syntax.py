@@ -1,10 +1,9 @@
-"""Text in, `FileGraph` out; and syntax trees of open buffers that follow an edit.
+"""Incremental parsing with tree-sitter: a text gives a `FileGraph`, and an edit of an open buffer a new syntax tree.
 
-Owns parsing: line breaks, the choice of grammar and readers, incremental parses. Knows one text at a
-time, no disk and no other file.
+Owns line breaks, the choice of the grammar, and incremental parses. Knows one text at a time and no disk.
 
 Lines end at "\\n", "\\r\\n" or a lone "\\r", and at nothing else; a line break at the very end starts no new line.
-Every text gives a graph: what the grammar cannot read becomes an ERROR node and a line in `problems`.
+Every text gives a graph: a part that the grammar cannot parse becomes an ERROR node and a line in `problems`.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ import numpy as np
 from tree_sitter import Parser, Point, Tree
 
 from ..languages import LANGUAGES, Language, grammar, language_of
-from ..languages.syntax import Reader
-from .facts import FileGraph
+from ..languages.syntax import NodeReader
+from .file_graph import FileGraph
 from .walk import Walk, readers_by_kind
 
 SLICE_BYTES = 16384
 
 
 def parse_file(path: str, text: str, language: Language | None = None) -> FileGraph:
-    """The graph of one file. Never raises, whatever the text. `language` None: what the path says."""
+    """The graph of one file. Never raises, whatever the text. `language` None: the language of the path."""
     return SyntaxTree.parse(path, text, language).file_graph()
 
 
@@ -43,7 +42,7 @@ class SyntaxTree:
 
     @classmethod
     def parse(cls, path: str, text: str, language: Language | None = None) -> SyntaxTree:
-        """Parse from scratch. `language` None: what the path says."""
+        """Parse from scratch. `language` None: the language of the path."""
         source = _encode(text)
         language = language or language_of(path)
         return cls(path, text, language, source, None if language.grammar is None else _parse(language, source))
@@ -51,10 +50,10 @@ class SyntaxTree:
     def edited(self, new_text: str) -> SyntaxTree:
         """The tree of the same file with another text, equal to a parse from scratch.
 
-        What the edit left alone is not parsed again, unless there are errors: where a grammar has to guess,
-        an incremental parse now and then guesses otherwise (in 1 of 1,000 edits that tear a file apart).
+        Unchanged parts are not parsed again, unless there are errors: the error recovery of an incremental parse
+        sometimes differs (in 1 of 1,000 edits that break a file).
         """
-        tree = self._continued(new_text)
+        tree = self._reparsed(new_text)
         if tree._tree is not None and tree._tree.root_node.has_error:
             return SyntaxTree.parse(self.path, new_text, self.language)
         return tree
@@ -63,12 +62,12 @@ class SyntaxTree:
         """The tree of the text before a cursor. `line` is 0-based, `character` counts code points.
 
         A cursor beyond the end of its line stands at that end; a line beyond the last is the end of the text.
-        Always incremental, so that a completion does not wait: see `edited` for what may differ.
+        Always incremental, so that a completion does not wait; `edited` says how the result may differ.
         """
-        return self._continued(self.text[: offset_of(self.text, line, character)])
+        return self._reparsed(self.text[: offset_of(self.text, line, character)])
 
     def file_graph(self) -> FileGraph:
-        """What the file contributes to the code graph."""
+        """The facts of the file."""
         source = self._source
         n_lines = source.count(b"\n") + (1 if source and not source.endswith(b"\n") else 0)
         if self._tree is None:
@@ -95,23 +94,23 @@ class SyntaxTree:
         return self._tree is not None and self._tree.root_node.has_error
 
     def kinds_at(self, offset: int) -> tuple[str, ...]:
-        """The kinds of the nodes that hold the character at an offset, innermost first; empty without a grammar."""
+        """The kinds of the nodes that contain the character at an offset, innermost first; empty without a grammar."""
         if self._tree is None:
             return ()
         at = len(_encode(self.text[:offset]))
-        # Downwards: a node finds its parent by a search from the root, which takes seconds where much is nested.
+        # From the root down: `Node.parent` searches from the root, which takes seconds in deeply nested code.
         cursor = self._tree.walk()
         kinds = [self._tree.root_node.type]
         while cursor.goto_first_child_for_byte(at) is not None and (node := cursor.node) and node.start_byte <= at:
             kinds.append(node.type)
         return tuple(reversed(kinds))
 
-    def _continued(self, new_text: str) -> SyntaxTree:
-        """The tree of another text, parsed with the help of this one; the one edit is what differs."""
+    def _reparsed(self, new_text: str) -> SyntaxTree:
+        """The tree of another text, by an incremental parse with the differing part as the only edit."""
         old, new = self._source, _encode(new_text)
         if self._tree is None:
             return SyntaxTree(self.path, new_text, self.language, new, None)
-        start, old_end, new_end = _changed(old, new)
+        start, old_end, new_end = _differing_range(old, new)
         edited = self._tree.copy()
         edited.edit(
             start_byte=start,
@@ -138,15 +137,14 @@ def offset_of(text: str, line: int, character: int) -> int:
 
 
 def _encode(text: str) -> bytes:
-    # Half of a surrogate pair has no UTF-8. Grammars know "\n" as the end of a row, not a lone "\r":
-    # exchanging the one for the other moves no byte.
+    # A lone surrogate has no UTF-8. Grammars end a row at "\n", not at a lone "\r"; both are one byte.
     source = text.encode("utf-8", "replace")
     return re.sub(rb"\r(?!\n)", b"\n", source) if b"\r" in source else source
 
 
 def _parse(language: Language, source: bytes, old_tree: Tree | None = None) -> Tree:
-    # A parser that is handed all bytes at once keeps the interpreter lock to its end, 50 ms for 20,000 lines.
-    # Asking for one slice after the other lets waiting threads in, at no cost that can be measured.
+    # A parse of all bytes at once holds the interpreter lock until its end, 50 ms for 20,000 lines. Reading slices
+    # lets other threads run, at no measurable cost.
     def read(at: int, point: Point) -> bytes:
         return source[at : at + SLICE_BYTES]
 
@@ -154,7 +152,7 @@ def _parse(language: Language, source: bytes, old_tree: Tree | None = None) -> T
     return parser.parse(read) if old_tree is None else parser.parse(read, old_tree)
 
 
-def _changed(old: bytes, new: bytes) -> tuple[int, int, int]:
+def _differing_range(old: bytes, new: bytes) -> tuple[int, int, int]:
     """First differing byte, and the ends of the differing part in `old` and in `new`, at whole characters."""
     a, b = np.frombuffer(old, np.uint8), np.frombuffer(new, np.uint8)
     shorter = min(len(a), len(b))
@@ -178,5 +176,5 @@ def _point(source: bytes, at: int) -> Point:
 
 
 @cache
-def _readers(name: str) -> Mapping[int, Reader]:
+def _readers(name: str) -> Mapping[int, NodeReader]:
     return readers_by_kind(grammar(name), LANGUAGES[name].readers)

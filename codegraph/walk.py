@@ -1,11 +1,10 @@
-"""One pass over a syntax tree: the listed nodes, and whatever a language's readers note on the way.
+"""One depth-first walk over a syntax tree: the listed nodes, and the facts that a language's readers extract.
 
-Owns the order of the walk, which nodes are listed (see `FileGraph`), and the lists that readers fill.
-Knows no language: what to read at which kind of node comes from outside, as readers.
+Owns the order of the walk, the choice of the listed nodes (see `FileGraph`), and the lists that readers append to.
+Knows no language: `Language.readers` maps kinds of nodes to readers.
 
-A reader is called once per node of its kind, parents before children. It finds in the walk where it
-stands, and leaves there the scope in which the node's children stand. The walk keeps its own stacks, so
-nesting is bounded by memory alone.
+A reader is called once per node of its kind, parents before children. It gets the walk with the current position and
+sets the scope of the node's children. The walk keeps its own stacks, so only memory limits the nesting.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from numpy.typing import NDArray
 from tree_sitter import Language, Node
 
 from ..languages.dotted import MAX_LENGTH, dotted_name
-from ..languages.syntax import Reader, node_lines
-from .facts import (
+from ..languages.syntax import NodeReader, node_lines
+from .file_graph import (
     MODULE_SCOPE,
     NODE_BYTES,
     NODE_END,
@@ -34,15 +33,15 @@ from .facts import (
 CLASS_KINDS = frozenset({"class", "interface", "struct", "enum", "trait", "impl", "record", "union"})
 """Kinds of definitions whose functions are methods."""
 
-# Names in names in names start again past this length, or deep nesting would cost its square.
+# Longer qualified names are cut, or deep nesting would take quadratic space.
 MAX_QUALIFIED_LENGTH = 400
-# Of a longer expression only so much of its end is looked at; in any script that is more than `MAX_LENGTH`.
+# Only the last bytes of a longer expression are read; in any script these are more than `MAX_LENGTH` characters.
 LONG_BYTES = 5 * MAX_LENGTH
 
 _ERROR = 0xFFFF  # tree-sitter's kind id of every ERROR node, in every grammar
 
 
-def readers_by_kind(grammar: Language, readers: Mapping[str, Reader]) -> dict[int, Reader]:
+def readers_by_kind(grammar: Language, readers: Mapping[str, NodeReader]) -> dict[int, NodeReader]:
     """Readers by kind id, from names of node kinds. Raises KeyError for a name that the grammar lacks."""
     by_kind = {}
     for name, reader in readers.items():
@@ -54,9 +53,9 @@ def readers_by_kind(grammar: Language, readers: Mapping[str, Reader]) -> dict[in
 
 
 class Walk:
-    """What one walk has found so far, and where it stands; readers append to the lists."""
+    """The facts found so far and the current position; readers append to the lists."""
 
-    def __init__(self, source: bytes, readers: Mapping[int, Reader]) -> None:
+    def __init__(self, source: bytes, readers: Mapping[int, NodeReader]) -> None:
         self.source = source
         self.definitions: list[Definition] = []
         self.calls: list[Call] = []
@@ -66,18 +65,18 @@ class Walk:
         self.index = 0  # the listed node that is or contains the present node
         self.depth = 0  # edges from there down to the present node
         self.scope = MODULE_SCOPE  # innermost definition around the present node; a reader sets it for the children
-        self.mended = False  # whether definitions were noted ahead of what stands before them
+        self.is_unsorted = False  # whether definitions were added before earlier ones
         self._readers = readers
 
     def run(self, root: Node) -> NDArray[np.int32]:
-        """Walk the tree and give `FileGraph.nodes`; the facts are in the lists afterwards."""
+        """Walk the tree and return `FileGraph.nodes`; the facts are in the lists afterwards."""
         find_line_break, reader_of = self.source.find, self._readers.get
         parents: list[int] = []
         starts: list[int] = []
         ends: list[int] = []
         opened: list[int] = []
-        # For each open node that the walk is in: the children still to come, last one first, its index, their
-        # scope. Nodes are let go as soon as they are read: a whole tree of them keeps the garbage collector busy.
+        # For each open node around the current one: its remaining children, last one first, its index, and their scope.
+        # Nodes are released as soon as they are read: a whole tree of them slows down the garbage collector.
         around: list[tuple[list[Node], int, int]] = [([root], -1, MODULE_SCOPE)]
         while around:
             siblings, parent, scope = around[-1]
@@ -105,7 +104,7 @@ class Walk:
                 around.pop()
         if root.has_error and not self.problems:
             self.problems.append("a bracket or a name is missing")
-        if self.mended:
+        if self.is_unsorted:
             self._sort_definitions()
         return _pack(self.source, parents, starts, ends, opened)
 
@@ -114,11 +113,11 @@ class Walk:
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def dotted(self, node: Node) -> str:
-        """The dotted name of an expression, see `dotted_name`. Of a very long one only the end is looked at."""
+        """The dotted name of an expression, see `dotted_name`. Only the end of a very long one is read."""
         start, end = node.start_byte, node.end_byte
         return dotted_name(self.source[max(start, end - LONG_BYTES) : end].decode("utf-8", "replace"))
 
-    def define(
+    def add_definition(
         self,
         node: Node,
         dotted: str,
@@ -129,10 +128,10 @@ class Walk:
         bases: tuple[str, ...] = (),
         returns: str = "",
     ) -> None:
-        """Note a definition where the walk stands, and make it the scope of what the node holds.
+        """Add a definition at the current position and make it the scope of the node's children.
 
         `dotted` is its name as written, "pay" or "Shop.pay"; lines are the node's where they are not given.
-        A "function" in a class is noted as a "method".
+        A "function" in a class becomes a "method".
         """
         around = self.definitions[self.scope] if self.scope != MODULE_SCOPE else None
         if around is not None and around.kind in CLASS_KINDS and kind == "function":
@@ -156,32 +155,32 @@ class Walk:
         )
         self.scope = len(self.definitions) - 1
 
-    def end(self, definition: int, line: int) -> None:
-        """Let a definition that was noted by its header alone end before `line`."""
+    def end_definition(self, definition: int, line: int) -> None:
+        """Set the end of a definition that was added by its header alone."""
         found = self.definitions[definition]
         self.definitions[definition] = found._replace(end_line=max(line, found.header_line + 1))
 
-    def call(self, node: Node, callee: str) -> None:
-        """Note a call where the walk stands; one whose callee has no name is left out."""
+    def add_call(self, node: Node, callee: str) -> None:
+        """Add a call at the current position; one whose callee has no name is left out."""
         if callee:
             self.calls.append(Call(callee, self.index, self.depth, node.start_point[0], self.scope))
 
-    def bind(self, scope: int, name: str, how: str, value: str, node: Node) -> None:
-        """Note what a name of `scope` holds from the line of `node` on."""
+    def add_binding(self, scope: int, name: str, how: str, value: str, node: Node) -> None:
+        """Add a binding of a name of `scope` at the line of `node`."""
         self.bindings.append(Binding(scope, name, how, value, node.start_point[0]))
 
-    def bring(self, node: Node, local_name: str, module: str, name: str, level: int = 0) -> None:
-        """Note an import where the walk stands."""
+    def add_import(self, node: Node, local_name: str, module: str, name: str, level: int = 0) -> None:
+        """Add an import at the current position."""
         self.imports.append(Import(local_name, module, level, name, node.start_point[0], self.scope))
 
     def _read_line(self, top: Node, scope: int) -> None:
-        """Read a node that stands on one line, and all that is below it, outer nodes before inner ones."""
+        """Read a node that lies on one line, and its descendants, outer nodes before inner ones."""
         reader_of = self._readers.get
         waiting = [([top], 0, scope)]
         while waiting:
             nodes, depth, scope = waiting.pop()
             n_above = len(nodes)
-            for at, node in enumerate(nodes):  # grows by what is below its nodes, level after level
+            for at, node in enumerate(nodes):  # grows by the children of its nodes, level after level
                 if at == n_above:
                     n_above = len(nodes)
                     depth += 1
@@ -195,12 +194,12 @@ class Walk:
                     if self.scope != scope:
                         waiting.append((node.named_children, depth + 1, self.scope))
                         continue
-                # No reader asks for a leaf, so children that are all leaves need not be made, but for errors.
+                # No reader reads leaves, so children that are all leaves are not created, except errors.
                 if node.descendant_count > node.child_count + 1 or node.has_error:
                     nodes += node.named_children
 
     def _sort_definitions(self) -> None:
-        """Back to source order: a mender finds the headers in an ERROR node before what stands between them."""
+        """Restore source order: error recovery adds the headers of an ERROR node before the nodes between them."""
         order = sorted(range(len(self.definitions)), key=lambda i: self.definitions[i].start_line)
         moved = {old: new for new, old in enumerate(order)} | {MODULE_SCOPE: MODULE_SCOPE}
         self.definitions = [self.definitions[i]._replace(parent=moved[self.definitions[i].parent]) for i in order]

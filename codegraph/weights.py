@@ -1,7 +1,4 @@
-"""How strong the edges of the code graph are.
-
-Owns the four weights of the paper (FragRel 4.1, papers' spec 1.3).
-"""
+"""Edge weights of the code graph (FragRel 4.1, papers' spec 1.3)."""
 
 from __future__ import annotations
 
@@ -10,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Strengths of edges, each above 0 and at most 1. A path is as strong as the product of its edges."""
+    """Weights of edges, each above 0 and at most 1. The strength of a path is the product of its edge weights."""
 
     syntax: float = 0.5  # parent and child in a syntax tree
-    directory: float = 0.3  # a directory and what stands in it
+    directory: float = 0.3  # a directory and its entries
     file_root: float = 1.0  # a file and the root of its syntax tree
-    call: float = 0.8  # a call and the definition that it leads to
+    call: float = 0.8  # a call and the called definition
 
     def __post_init__(self) -> None:
         for name in ("syntax", "directory", "file_root", "call"):

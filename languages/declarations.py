@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from .error_nodes import read_error
 from .nodes import NEEDS_BODY, base_types, define_named, first_child, returned_type, sent_callee
-from .syntax import Reader, SyntaxWalk
+from .syntax import NodeReader, SyntaxWalk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -30,12 +30,12 @@ class SyntaxTable:
     sends: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # node kind -> fields of receiver and name
     bases: frozenset[str] = frozenset()  # kinds of clauses below a class that name what it is derived from
     returns: str = ""  # field of a function that holds its return type
-    others: Mapping[str, Reader] = field(default_factory=dict)  # what takes more than a row
+    others: Mapping[str, NodeReader] = field(default_factory=dict)  # what takes more than a row
 
 
-def readers_of(table: SyntaxTable) -> dict[str, Reader]:
+def readers_of(table: SyntaxTable) -> dict[str, NodeReader]:
     """The readers by node kind that a table stands for."""
-    readers: dict[str, Reader] = {}
+    readers: dict[str, NodeReader] = {}
     for node_kind, kind in table.definitions.items():
         readers[node_kind] = _definition_reader(table, kind)
     for node_kind, callee in table.calls.items():
@@ -45,7 +45,7 @@ def readers_of(table: SyntaxTable) -> dict[str, Reader]:
     return {"ERROR": read_error, **readers, **table.others}
 
 
-def _definition_reader(table: SyntaxTable, kind: str) -> Reader:
+def _definition_reader(table: SyntaxTable, kind: str) -> NodeReader:
     def read(walk: SyntaxWalk, node: Node) -> None:
         name = node.child_by_field_name("name")
         if name is not None and (node.type not in NEEDS_BODY or node.child_by_field_name("body") is not None):
@@ -56,17 +56,17 @@ def _definition_reader(table: SyntaxTable, kind: str) -> Reader:
     return read
 
 
-def _call_reader(field_name: str) -> Reader:
+def _call_reader(field_name: str) -> NodeReader:
     def read(walk: SyntaxWalk, node: Node) -> None:
         callee = node.child_by_field_name(field_name) if field_name else first_child(node)
         if callee is not None:
-            walk.call(node, walk.dotted(callee))
+            walk.add_call(node, walk.dotted(callee))
 
     return read
 
 
-def _send_reader(receiver_field: str, name_field: str) -> Reader:
+def _send_reader(receiver_field: str, name_field: str) -> NodeReader:
     def read(walk: SyntaxWalk, node: Node) -> None:
-        walk.call(node, sent_callee(walk, node, receiver_field, name_field))
+        walk.add_call(node, sent_callee(walk, node, receiver_field, name_field))
 
     return read

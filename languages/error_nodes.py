@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .nodes import base_names, declared_name, spelled
-from .syntax import Parts, SyntaxWalk, node_lines, note_error
+from .syntax import ScopedChildren, SyntaxWalk, node_lines, note_error
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -29,10 +29,10 @@ _SEPARATORS = frozenset({";", ",", "("})
 _WHOLE = ("_statement", "_declaration", "_definition", "_item")
 
 
-def read_error(walk: SyntaxWalk, node: Node) -> Parts:
+def read_error(walk: SyntaxWalk, node: Node) -> ScopedChildren:
     """The parts of an ERROR node with their scopes; the headers among its tokens are noted as definitions."""
     note_error(walk, node)
-    parts: Parts = []
+    parts: ScopedChildren = []
     outermost = walk.scope
     bodies: list[int] = []  # for each brace still open, the scope of what it holds
     header = _Header()
@@ -48,14 +48,14 @@ def read_error(walk: SyntaxWalk, node: Node) -> Parts:
             header = _Header()
         elif kind == "}":
             if bodies and (closed := bodies.pop()) != (bodies[-1] if bodies else outermost):
-                walk.end(closed, node_lines(child)[1])
+                walk.end_definition(closed, node_lines(child)[1])
             header = _Header()
         elif kind in _SEPARATORS or kind.endswith(_WHOLE):
             header = _Header()
         else:
             header.read(walk, child)
     for definition in set(bodies) - {outermost}:
-        walk.end(definition, node_lines(node)[1])
+        walk.end_definition(definition, node_lines(node)[1])
     return parts
 
 
@@ -89,5 +89,7 @@ class _Header:
         if self.kind and self.first is not None and self.name is not None:
             dotted = spelled(walk, self.name)
             if dotted:
-                walk.define(self.first, dotted, self.kind, header_line=self.name.start_point[0], bases=self.bases)
-                walk.mended = True
+                walk.add_definition(
+                    self.first, dotted, self.kind, header_line=self.name.start_point[0], bases=self.bases
+                )
+                walk.is_unsorted = True

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .lexer import Lexer
-from .syntax import Reader
+from .syntax import NodeReader
 
 BlockStyle = Literal["", "indentation", "braces", "end"]
 """How a block of statements ends: by a smaller indentation, a brace, or the word `end`; "" when nobody knows."""
@@ -59,7 +59,7 @@ class Language:
 
     # Syntax tree and name resolution.
     grammar: tuple[str, str] | None = None  # module of the tree-sitter wheel, and its function that returns the grammar
-    readers: Mapping[str, Reader] = field(default_factory=dict)  # what to read at each kind of syntax node
+    readers: Mapping[str, NodeReader] = field(default_factory=dict)  # what to read at each kind of syntax node
     family: str = ""  # languages of one family call each other's definitions by name; `name` when ""
     module_style: ModuleStyle = ""
     shares_directory: bool = False  # files of one directory see each other's definitions without imports

@@ -17,13 +17,13 @@ from functools import cache
 from threading import Lock
 from typing import Literal, NamedTuple
 
-MOST_CHARACTERS = 200_000
+MAX_CHARACTERS = 200_000
 """So much is read above a cursor when nothing was kept, from a line at the left margin on: about 15 ms of work."""
 
 CHECKPOINT_CHARACTERS = 1024
 """Text between two remembered states: an edit above the cursor reads again at most so much, and what is below it."""
 
-REMEMBERED_TEXTS = 8
+CACHED_TEXTS = 8
 
 CLOSING_BRACKETS = {"(": ")", "[": "]", "{": "}"}
 _OPENING_BRACKETS = {closing: opening for opening, closing in CLOSING_BRACKETS.items()}
@@ -115,13 +115,13 @@ class Lexer:
 
         Once fewer than `floor` are open, that is returned at once, with the offset of the sign that closed one.
         """
-        reader = _Reader(self, text, opened)
+        reader = _Tokenizer(self, text, opened)
         at = reader.run(start, end, floor)
         return tuple(reader.stack), at
 
     def open_above(self, path: str, above: str) -> OpenStack:
         """What is open behind `above`, the lines above a cursor in `path`. Cheap when little of it is new."""
-        return _MEMORY.open_above(self, path, above)
+        return _CACHE.open_above(self, path, above)
 
     def scan(self, text: str, stack: Sequence[Open] = (), first_indent: int = 0) -> Scan:
         """What `text` opens and closes, `stack` being open before it. `first_indent`: that of the line it begins in."""
@@ -130,7 +130,7 @@ class Lexer:
         return scanner.result()
 
 
-class _Reader:
+class _Tokenizer:
     """One pass over a text that keeps the stack of what is open."""
 
     uses_restarts = True
@@ -145,7 +145,7 @@ class _Reader:
         text, stack, code, restart = self._text, self.stack, self._code, self._restart
         while at < end:
             if stack and not stack[-1].is_code:
-                at = self._through(at, end)
+                at = self._skip_literal(at, end)
                 if len(stack) < floor:
                     return at - 1
                 continue
@@ -182,7 +182,7 @@ class _Reader:
                 self._push(opens)
         return end
 
-    def _through(self, at: int, end: int) -> int:
+    def _skip_literal(self, at: int, end: int) -> int:
         """Behind the end of the innermost string or comment, or of what opens inside it."""
         inside = self.stack[-1]
         found = _inside(inside._replace(text="", at=0, indent=0)).search(self._text, at, end)
@@ -215,7 +215,7 @@ class _Reader:
         """A string or a comment ended, with its closer or with its line."""
 
 
-class _Scanner(_Reader):
+class _Scanner(_Tokenizer):
     """A reading that takes note of spans and closers; indentation tells which bracket a closer at the start of a line
     belongs to."""
 
@@ -350,7 +350,7 @@ def _restart(words: str) -> re.Pattern[str]:
     return re.compile(rf"[ \t]*(?:{words})\b" if words else r"(?!)")
 
 
-class _Memory:
+class _StateCache:
     """What is open at some offsets of the texts read last, by path. For several threads."""
 
     def __init__(self) -> None:
@@ -362,11 +362,11 @@ class _Memory:
             known_lexer, text, states = self._read.get(path, (lexer, "", []))
         if known_lexer is not lexer:  # the editor calls the file another language now
             text, states = "", []
-        n_shared = _n_shared(text, states, above)
+        n_shared = _n_common_states(text, states, above)
         further = states[n_shared:] if text.startswith(above) else []
         states = states[:n_shared]
-        if not states or len(above) - states[-1][0] > MOST_CHARACTERS:
-            states, further = [(_left_margin(above, len(above) - MOST_CHARACTERS), lexer.outside)], []
+        if not states or len(above) - states[-1][0] > MAX_CHARACTERS:
+            states, further = [(_left_margin(above, len(above) - MAX_CHARACTERS), lexer.outside)], []
         at, opened = states[-1]
         while at < len(above):
             end = above.find("\n", at + CHECKPOINT_CHARACTERS) + 1 or len(above)
@@ -376,17 +376,17 @@ class _Memory:
         with self._lock:
             self._read[path] = lexer, text if further else above, states + further
             self._read.move_to_end(path)
-            if len(self._read) > REMEMBERED_TEXTS:
+            if len(self._read) > CACHED_TEXTS:
                 self._read.popitem(last=False)
         return opened
 
 
 _States = list[tuple[int, OpenStack]]
 
-_MEMORY = _Memory()
+_CACHE = _StateCache()
 
 
-def _n_shared(text: str, states: _States, above: str) -> int:
+def _n_common_states(text: str, states: _States, above: str) -> int:
     """How many of the states of `text`, which come in order, hold in `above` as well: those of what both begin with."""
     start = 0
     for number, (end, _) in enumerate(states):

@@ -29,7 +29,7 @@ def define_named(
     else:
         return  # a computed key, a quoted module
     if dotted:
-        walk.define(node, dotted, kind, header_line=name.start_point[0], bases=bases, returns=returns)
+        walk.add_definition(node, dotted, kind, header_line=name.start_point[0], bases=bases, returns=returns)
 
 
 _SCOPED_NAMES = frozenset(

@@ -34,7 +34,7 @@ class SyntaxWalk(Protocol):
 
     source: bytes
     scope: int  # innermost definition around the present node; a reader sets it for the node's children
-    mended: bool  # definitions were noted ahead of what stands before them
+    is_unsorted: bool  # definitions were noted ahead of what stands before them
     problems: list[str]
 
     @property
@@ -44,7 +44,7 @@ class SyntaxWalk(Protocol):
 
     def dotted(self, node: Node) -> str: ...
 
-    def define(
+    def add_definition(
         self,
         node: Node,
         dotted: str,
@@ -56,19 +56,19 @@ class SyntaxWalk(Protocol):
         returns: str = "",
     ) -> None: ...
 
-    def end(self, definition: int, line: int) -> None: ...
+    def end_definition(self, definition: int, line: int) -> None: ...
 
-    def call(self, node: Node, callee: str) -> None: ...
+    def add_call(self, node: Node, callee: str) -> None: ...
 
-    def bind(self, scope: int, name: str, how: str, value: str, node: Node) -> None: ...
+    def add_binding(self, scope: int, name: str, how: str, value: str, node: Node) -> None: ...
 
-    def bring(self, node: Node, local_name: str, module: str, name: str, level: int = 0) -> None: ...
+    def add_import(self, node: Node, local_name: str, module: str, name: str, level: int = 0) -> None: ...
 
 
-Parts: TypeAlias = "list[tuple[list[Node], int]]"
+ScopedChildren: TypeAlias = "list[tuple[list[Node], int]]"
 """Runs of named children in source order, each with the scope that its nodes stand in."""
 
-Reader: TypeAlias = "Callable[[SyntaxWalk, Node], Parts | None]"
+NodeReader: TypeAlias = "Callable[[SyntaxWalk, Node], ScopedChildren | None]"
 """Notes the facts of one node. None for the usual: all named children stand in the scope that it leaves."""
 
 

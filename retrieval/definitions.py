@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from math import sqrt
 
-from ..codegraph import Definition, Reached, reachable_definitions
+from ..codegraph import Definition, ReachableSymbol, reachable_symbols
 from .explain import place_name
 from .index import CursorView
 from .terms import terms_of
@@ -38,7 +38,7 @@ class Candidate:
     definition: Definition
     calls: float = 0.0  # by similar code, weighted
     caller: Place | None = None  # the most similar code that calls it
-    reached: Reached | None = None  # through the receiver that was mentioned last
+    reached: ReachableSymbol | None = None  # through the receiver that was mentioned last
     is_imported: bool = False  # to be used by its name
     fits: bool = False  # what is typed before the cursor
     values: Mapping[Term, float] = field(default_factory=dict)  # of each piece of evidence
@@ -89,7 +89,7 @@ def rank_definitions(
             found.caller = found.caller or place
     typed = _typed(view)
     called = {found.definition.name for found in candidates.values()}
-    for reached in reachable_definitions(view.graph, view.path, view.cursor_line, wanted=called, typed=typed):
+    for reached in reachable_symbols(view.graph, view.path, view.cursor_line, wanted=called, typed=typed):
         fits = _fits(typed, reached.name)
         is_imported = reached.how in ("import", "re-export")
         name = reached.definition.qualified_name.removesuffix(".__init__")

@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..codegraph import CodeGraph, Definition, FileGraph
-from ..codegraph.facts import MODULE_SCOPE
-from ..codegraph.symbols import is_class
+from ..codegraph.file_graph import MODULE_SCOPE
+from ..codegraph.symbol_table import is_class
 
 
 class Named(NamedTuple):

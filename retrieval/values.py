@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..codegraph.facts import FileGraph
+from ..codegraph.file_graph import FileGraph
 
 Term = Literal[
     "fading",

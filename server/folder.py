@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..codegraph.graph import no_search_for_cycles
+from ..codegraph.graph import garbage_collection_paused
 from ..llm import Cancel
 from ..retrieval.fragments import normalise
 from ..retrieval.terms import encode
@@ -149,7 +149,7 @@ class Folder:
         n_waiting = n_published = 0
         if gone and not cancel.cancelled:
             self._writer.run(lambda: self._merge([], gone))
-        with no_search_for_cycles():
+        with garbage_collection_paused():
             for result in self._analyse(todo, known, cancel, niceness):
                 waiting.append(result)
                 skipped.update(result.skipped)

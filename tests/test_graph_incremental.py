@@ -5,7 +5,7 @@ import pickle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.codegraph import CodeGraph, FileGraph, parse_file, reachable_definitions
+from weft.codegraph import CodeGraph, FileGraph, parse_file, reachable_symbols
 from weft.codegraph import graph as graph_module
 
 PATHS = (
@@ -67,7 +67,7 @@ def everything(graph: CodeGraph) -> dict[str, object]:
             file,
             graph.call_edges(path),
             [graph.callers(path, definition.qualified_name) for definition in file.definitions],
-            set(reachable_definitions(graph, path, file.n_lines)),
+            set(reachable_symbols(graph, path, file.n_lines)),
         )
         for path, file in graph.files.items()
     }
@@ -149,7 +149,7 @@ def resolved(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     [
         ("shop.py", "x = 1", "x = 1\n    print(x)", []),  # a body
         ("base.py", "class Base", "import os\n\nclass Base", []),  # lines move
-        ("base.py", "def other", "def another", []),  # nobody asked for it
+        ("base.py", "def other", "def another", []),  # nobody dependencies for it
         ("base.py", "def load", "def unload", ["child.py", "main.py"]),  # found through Store in both
         ("shop.py", "class Store(Base)", "class Store", ["child.py", "main.py"]),
         ("shop.py", "class Store(Base):", "class Store(Base):\n    def load(self): ...", ["child.py", "main.py"]),

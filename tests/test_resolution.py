@@ -3,8 +3,8 @@
 import textwrap
 
 import pytest
-from weft.codegraph import HOW, CodeGraph, parse_file, reachable_definitions, resolve
-from weft.codegraph.facts import MODULE_SCOPE
+from weft.codegraph import HOW, CodeGraph, parse_file, reachable_symbols, resolve
+from weft.codegraph.file_graph import MODULE_SCOPE
 
 
 def repository(text: str) -> CodeGraph:
@@ -741,7 +741,7 @@ def test_languages_do_not_call_each_other_by_name():
     )
 
 
-# Names asked for directly
+# Names dependencies for directly
 
 
 def test_any_dotted_name_is_resolved_from_a_scope():
@@ -775,7 +775,7 @@ def test_endless_chains_are_cut():
 
 def reached(text: str, line: int, path: str = "main.py") -> dict[str, tuple[str, str, bool]]:
     """By expression: the definition, how it is reached, and whether the mention is near."""
-    found = reachable_definitions(repository(text), path, line)
+    found = reachable_symbols(repository(text), path, line)
     return {r.name: (f"{r.path}::{r.definition.qualified_name}", r.how, r.near) for r in found}
 
 
@@ -824,20 +824,20 @@ def test_nearest_mention_comes_first():
         def two(): ...
         """
     )
-    found = reachable_definitions(graph, "main.py", 5)
+    found = reachable_symbols(graph, "main.py", 5)
     assert [(r.name, r.distance) for r in found if r.how == "import"] == [("one", 1), ("two", 2)]
 
 
 def test_a_blank_line_at_the_end_belongs_to_the_function_above():
     graph = repository(f"#- main.py\nfrom store import Store\ndef run(s: Store):\n    x = 1\n\n\n{SHOP.strip()}")
     cut = parse_file("main.py", "from store import Store\ndef run(s: Store):\n    x = 1\n\n")
-    names = [r.name for r in reachable_definitions(graph.overlay(cut), "main.py", 4)]
+    names = [r.name for r in reachable_symbols(graph.overlay(cut), "main.py", 4)]
     assert "s.load" in names
 
 
 def test_mentions_after_the_line_do_not_count():
     text = "#- main.py\nfrom shop import settle\nx = 1\nx = 2\nsettle()\n#- shop.py\ndef settle(): ...\n"
-    (found,) = reachable_definitions(repository(text), "main.py", 2)
+    (found,) = reachable_symbols(repository(text), "main.py", 2)
     assert (found.name, found.distance) == ("settle", 2)
 
 

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from weft.codegraph import SyntaxTree
 from weft.languages import LANGUAGES, PARSED, language_named, language_of
-from weft.languages.lexer import CHECKPOINT_CHARACTERS, MOST_CHARACTERS, Lexer
+from weft.languages.lexer import CHECKPOINT_CHARACTERS, MAX_CHARACTERS, Lexer
 from weft.server.completion import Cursor
 from weft.server.completion.blocks import Block
 from weft.server.completion.surroundings import MOST_OF_LINE, Surroundings, look_around, only_closes
@@ -333,7 +333,7 @@ def _count(n_read, read, lexer, text, opened, start, end, *more):
 
 
 def test_of_a_huge_file_only_what_is_near_is_read():
-    far_away = 's = """\n' + "x = 1\n" * (MOST_CHARACTERS // 6)
+    far_away = 's = """\n' + "x = 1\n" * (MAX_CHARACTERS // 6)
     assert around("huge.py", f"{far_away}def f():\n    {CURSOR}\n").block == Block(0)
 
 

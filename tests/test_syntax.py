@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tree_sitter import Node, Parser
 from weft.codegraph import FileGraph, SyntaxTree, parse_file
-from weft.codegraph.facts import MODULE_SCOPE
+from weft.codegraph.file_graph import MODULE_SCOPE
 from weft.codegraph.syntax import offset_of
 from weft.languages import PARSED, grammar, language_of
 from weft.languages.dotted import class_of_annotation, dotted_name

@@ -23,7 +23,7 @@ from rich.table import Table
 
 from ...codegraph import CodeGraph, parse_file
 from ...codegraph.cover import Spans
-from ...codegraph.layout import Layout, Names
+from ...codegraph.graph_arrays import GraphArrays, IdTable
 from ...codegraph.relations import Relations
 from ...codegraph.weights import Weights
 from ...retrieval.fragments import lines_between, slice_file
@@ -138,23 +138,23 @@ def _without_dead_ends(graph: Any, used: NDArray[np.integer]) -> NDArray[np.inte
         kept = kept[stay]
 
 
-def scipy_graph(repository: Repository) -> tuple[Layout, Any]:
-    """The graph of one layout as a sparse matrix of -ln(weight): its nodes, then the directories."""
+def scipy_graph(repository: Repository) -> tuple[GraphArrays, Any]:
+    """The graph of one arrays as a sparse matrix of -ln(weight): its nodes, then the directories."""
     from scipy.sparse import csr_matrix
 
     paths, weights = list(repository.spans), Weights()
-    layout = Layout.build(repository.graph, paths, list(repository.spans.values()), Names(), weights)
-    inner = np.flatnonzero(layout.parent >= 0)
-    home = dict(zip(layout.definitions.definition.tolist(), layout.definitions.at.node.tolist(), strict=True))
-    edges = list(zip(inner.tolist(), layout.parent[inner].tolist(), layout.edge[inner].tolist(), strict=True))
-    calls = zip(layout.calls.at.node.tolist(), layout.calls.definition.tolist(), strict=True)
+    arrays = GraphArrays.build(repository.graph, paths, list(repository.spans.values()), IdTable(), weights)
+    inner = np.flatnonzero(arrays.parent >= 0)
+    home = dict(zip(arrays.definitions.definition.tolist(), arrays.definitions.at.node.tolist(), strict=True))
+    edges = list(zip(inner.tolist(), arrays.parent[inner].tolist(), arrays.edge[inner].tolist(), strict=True))
+    calls = zip(arrays.calls.at.node.tolist(), arrays.calls.definition.tolist(), strict=True)
     edges += [(node, home[definition], weights.call) for node, definition in calls]
     directories: dict[str, int] = {}
-    for path, root in zip(paths, layout.node_start.tolist(), strict=False):
+    for path, root in zip(paths, arrays.node_start.tolist(), strict=False):
         below = root
         for parent in Path(path).parents:
             known = str(parent) in directories
-            above = directories.setdefault(str(parent), layout.n_nodes + len(directories))
+            above = directories.setdefault(str(parent), arrays.n_nodes + len(directories))
             edges.append((below, above, weights.directory))
             if known:
                 break
@@ -164,8 +164,8 @@ def scipy_graph(repository: Repository) -> tuple[Layout, Any]:
         pair = (min(a, b), max(a, b))
         strongest[pair] = max(weight, strongest.get(pair, 0.0))
     ends = np.array(list(strongest))
-    n = layout.n_nodes + len(directories)
-    return layout, csr_matrix((-np.log(list(strongest.values())), (ends[:, 0], ends[:, 1])), shape=(n, n))
+    n = arrays.n_nodes + len(directories)
+    return arrays, csr_matrix((-np.log(list(strongest.values())), (ends[:, 0], ends[:, 1])), shape=(n, n))
 
 
 def scipy_strengths(graph: Any, sources: NDArray[np.integer]) -> Floats:
@@ -206,7 +206,7 @@ def speed(repository: Repository) -> dict[str, float]:
     report = {
         "lines": float(repository.n_lines),
         "build_us_per_line": 1e3 * build_ms / repository.n_lines,
-        "memory_mb": _megabytes(relations._layouts.views[0]),
+        "memory_mb": _megabytes(relations._segmented.segments[0]),
         "cursor_p50_ms": statistics.median(cursor_ms),
         "cursor_p95_ms": _p95(cursor_ms),
         "cut_and_cursor_p50_ms": statistics.median(typing_ms),
@@ -224,10 +224,10 @@ def _peers(repository: Repository, relations: Relations) -> dict[str, float]:
     """Strengths between one node and all others: ours (exact and bounded), scipy's and networkx' on the same graph."""
     import networkx
 
-    layout, graph = scipy_graph(repository)
+    arrays, graph = scipy_graph(repository)
     path = max(repository.spans, key=lambda path: len(repository.spans[path]))
     file = list(repository.spans).index(path)
-    source = layout.listed_node(file, 50)
+    source = arrays.listed_node(file, 50)
     exact_ms = [_timed(lambda: relations.strengths_from(path, 50))[0] for _ in range(3)]
     scipy_ms = [_timed(lambda: scipy_strengths(graph, np.array([source])))[0] for _ in range(3)]
     literal = networkx.from_scipy_sparse_array(graph, edge_attribute="cost")

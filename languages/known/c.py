@@ -22,7 +22,7 @@ def read_include(walk: SyntaxWalk, node: Node) -> None:
     """C and C++: an include brings all that its file declares."""
     path = node.child_by_field_name("path")
     if path is not None and path.type in ("string_literal", "system_lib_string"):
-        walk.bring(node, "", walk.text(path).strip('"<>'), "*")
+        walk.add_import(node, "", walk.text(path).strip('"<>'), "*")
 
 
 def _read_c_function(walk: SyntaxWalk, node: Node) -> None:

@@ -38,10 +38,10 @@ def read_using(walk: SyntaxWalk, node: Node) -> None:
         return
     written = walk.text(parts[-1])
     if alias is None:
-        walk.bring(node, "", written, "*")
+        walk.add_import(node, "", written, "*")
     else:
         module, _, name = written.rpartition(".")
-        walk.bring(node, walk.text(alias), module, name)
+        walk.add_import(node, walk.text(alias), module, name)
 
 
 _TABLE = SyntaxTable(

@@ -30,9 +30,9 @@ def read_go_import(walk: SyntaxWalk, node: Node) -> None:
     module = unquoted(walk, path)
     local_name = walk.text(name) if name is not None else module.rpartition("/")[2]
     if local_name == ".":
-        walk.bring(node, "", module, "*")
+        walk.add_import(node, "", module, "*")
     elif local_name != "_":
-        walk.bring(node, local_name, module, "")
+        walk.add_import(node, local_name, module, "")
 
 
 def _read_go_method(walk: SyntaxWalk, node: Node) -> None:
@@ -42,7 +42,7 @@ def _read_go_method(walk: SyntaxWalk, node: Node) -> None:
     owner = declared.child_by_field_name("type") if declared is not None else None
     if name is not None:
         dotted = ".".join(filter(None, [spelled(walk, owner) if owner is not None else "", walk.text(name)]))
-        walk.define(
+        walk.add_definition(
             node, dotted, "method", header_line=name.start_point[0], returns=returned_type(walk, node, "result")
         )
 
@@ -58,7 +58,7 @@ def _read_go_conversion(walk: SyntaxWalk, node: Node) -> None:
     """`m.New[int](x)` reads as a conversion to a type, but calls a function as often."""
     callee = node.child_by_field_name("type")
     if callee is not None:
-        walk.call(node, spelled(walk, callee))
+        walk.add_call(node, spelled(walk, callee))
 
 
 _TABLE = SyntaxTable(

@@ -27,10 +27,10 @@ def read_java_import(walk: SyntaxWalk, node: Node) -> None:
     if path is not None:
         written = walk.text(path)
         if any(child.type == "asterisk" for child in node.named_children):
-            walk.bring(node, "", written, "*")
+            walk.add_import(node, "", written, "*")
         else:
             module, _, name = written.rpartition(".")
-            walk.bring(node, name, module, name)
+            walk.add_import(node, name, module, name)
 
 
 _TABLE = SyntaxTable(

@@ -12,7 +12,7 @@ from ..language import Language
 from ..lexer import Lexer, Rule
 from ..lexical_rules import NOT_AN_APOSTROPHE, SLASH_COMMENTS, SLASH_MARKS, SLASHES, quoted
 from ..nodes import base_types, returned_type, spelled, unquoted
-from ..syntax import Reader, SyntaxWalk
+from ..syntax import NodeReader, SyntaxWalk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -46,7 +46,7 @@ def read_web_import(walk: SyntaxWalk, node: Node) -> None:
         if clause.type == "import_require_clause":
             required, name = clause.child_by_field_name("source"), clause.named_children[0]
             if required is not None:
-                walk.bring(node, walk.text(name), unquoted(walk, required), "")
+                walk.add_import(node, walk.text(name), unquoted(walk, required), "")
         elif clause.type == "import_clause" and source is not None:
             _bring_clause(walk, clause, unquoted(walk, source))
 
@@ -54,9 +54,9 @@ def read_web_import(walk: SyntaxWalk, node: Node) -> None:
 def _bring_clause(walk: SyntaxWalk, clause: Node, module: str) -> None:
     for part in clause.named_children:
         if part.type == "identifier":
-            walk.bring(part, walk.text(part), module, "default")
+            walk.add_import(part, walk.text(part), module, "default")
         elif part.type == "namespace_import" and part.named_children:
-            walk.bring(part, walk.text(part.named_children[0]), module, "")
+            walk.add_import(part, walk.text(part.named_children[0]), module, "")
         elif part.type == "named_imports":
             _bring_specifiers(walk, part, module)
 
@@ -69,10 +69,10 @@ def read_reexport(walk: SyntaxWalk, node: Node) -> None:
     module = unquoted(walk, source)
     named = [child for child in node.named_children if child.type in ("export_clause", "namespace_export")]
     if not named:
-        walk.bring(node, "", module, "*")
+        walk.add_import(node, "", module, "*")
     for clause in named:
         if clause.type == "namespace_export":
-            walk.bring(node, walk.text(clause.named_children[0]), module, "")
+            walk.add_import(node, walk.text(clause.named_children[0]), module, "")
         else:
             _bring_specifiers(walk, clause, module)
 
@@ -81,7 +81,7 @@ def _bring_specifiers(walk: SyntaxWalk, clause: Node, module: str) -> None:
     for specifier in clause.named_children:
         name, alias = specifier.child_by_field_name("name"), specifier.child_by_field_name("alias")
         if name is not None:
-            walk.bring(specifier, walk.text(alias or name), module, walk.text(name))
+            walk.add_import(specifier, walk.text(alias or name), module, walk.text(name))
 
 
 def read_require(walk: SyntaxWalk, target: Node, value: Node) -> None:
@@ -93,14 +93,14 @@ def read_require(walk: SyntaxWalk, target: Node, value: Node) -> None:
         return
     module = unquoted(walk, arguments.named_children[0])
     if target.type == "identifier":
-        walk.bring(target, walk.text(target), module, "")
+        walk.add_import(target, walk.text(target), module, "")
     for part in target.named_children if target.type == "object_pattern" else ():
         if part.type == "shorthand_property_identifier_pattern":
-            walk.bring(part, walk.text(part), module, walk.text(part))
+            walk.add_import(part, walk.text(part), module, walk.text(part))
         elif part.type == "pair_pattern" and len(part.named_children) == 2:
             name, local_name = part.named_children
             if local_name.type == "identifier":
-                walk.bring(part, walk.text(local_name), module, walk.text(name))
+                walk.add_import(part, walk.text(local_name), module, walk.text(name))
 
 
 # Definitions and calls
@@ -109,7 +109,7 @@ _FUNCTION_VALUES = frozenset({"arrow_function", "function_expression", "generato
 _NOT_PART_OF_NAME = frozenset({"exports", "module", "prototype", "this"})
 
 
-def value_reader(name_field: str, value_field: str) -> Reader:
+def value_reader(name_field: str, value_field: str) -> NodeReader:
     """For what gives a name to a value: a function or a class takes that name, a `require` is an import."""
 
     def read(walk: SyntaxWalk, node: Node) -> None:
@@ -123,7 +123,9 @@ def value_reader(name_field: str, value_field: str) -> Reader:
             kind = "class" if value.type == "class" else "function"
             bases, returns = base_types(walk, value, BASES), returned_type(walk, value, "return_type")
             if any(parts):
-                walk.define(node, ".".join(parts), kind, header_line=name.start_point[0], bases=bases, returns=returns)
+                walk.add_definition(
+                    node, ".".join(parts), kind, header_line=name.start_point[0], bases=bases, returns=returns
+                )
 
     return read
 
@@ -134,11 +136,11 @@ def _read_element(walk: SyntaxWalk, node: Node) -> None:
     if name is not None:
         component = walk.dotted(name)
         if component[:1].isupper():
-            walk.call(node, component)
+            walk.add_call(node, component)
 
 
 BASES = frozenset({"class_heritage", "extends_type_clause"})
-ELEMENTS: dict[str, Reader] = {"jsx_opening_element": _read_element, "jsx_self_closing_element": _read_element}
+ELEMENTS: dict[str, NodeReader] = {"jsx_opening_element": _read_element, "jsx_self_closing_element": _read_element}
 TABLE = SyntaxTable(
     definitions={
         "class": "class",

@@ -48,7 +48,7 @@ def read_php_use(walk: SyntaxWalk, node: Node) -> None:
         if name:
             path = f"{prefix}\\{walk.text(name[0])}".strip("\\")
             module, _, last = path.rpartition("\\")
-            walk.bring(clause, walk.text(alias) if alias is not None else last, module, last)
+            walk.add_import(clause, walk.text(alias) if alias is not None else last, module, last)
 
 
 _TABLE = SyntaxTable(

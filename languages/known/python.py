@@ -17,7 +17,7 @@ from ..dotted import class_of_annotation
 from ..language import Language
 from ..lexer import Lexer, Open, Rule
 from ..lexical_rules import GOES_ON, line_comment
-from ..syntax import MODULE_SCOPE, Parts, Reader, SyntaxWalk, node_lines, note_error
+from ..syntax import MODULE_SCOPE, NodeReader, ScopedChildren, SyntaxWalk, node_lines, note_error
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -65,7 +65,7 @@ MAX_ALTERNATIVES = 8
 
 
 def _read_call(walk: SyntaxWalk, node: Node) -> None:
-    walk.call(node, walk.dotted(node.children[0]))
+    walk.add_call(node, walk.dotted(node.children[0]))
 
 
 # Definitions
@@ -90,7 +90,7 @@ def _define(
 ) -> None:
     around = node.parent
     decorated = around is not None and around.type == "decorated_definition"
-    walk.define(
+    walk.add_definition(
         node,
         walk.text(name),
         kind,
@@ -111,7 +111,7 @@ def _bases(walk: SyntaxWalk, arguments: Node) -> tuple[str, ...]:
 
 def _read_import(walk: SyntaxWalk, node: Node) -> None:
     for name, alias in _imported_names(walk, node):
-        walk.bring(node, alias or name.partition(".")[0], name, "")
+        walk.add_import(node, alias or name.partition(".")[0], name, "")
 
 
 def _read_from_import(walk: SyntaxWalk, node: Node) -> None:
@@ -122,9 +122,9 @@ def _read_from_import(walk: SyntaxWalk, node: Node) -> None:
     module = written.lstrip(".")
     level = len(written) - len(module)
     if any(child.type == "wildcard_import" for child in node.named_children):
-        walk.bring(node, "", module, "*", level)
+        walk.add_import(node, "", module, "*", level)
     for name, alias in _imported_names(walk, node):
-        walk.bring(node, alias or name, module, name, level)
+        walk.add_import(node, alias or name, module, name, level)
 
 
 def _imported_names(walk: SyntaxWalk, node: Node) -> Iterator[tuple[str, str]]:
@@ -252,13 +252,13 @@ def _bind(walk: SyntaxWalk, target: Node, how: str, value: str) -> bool:
     if not value or value.startswith("?"):
         return False
     if target.type == "identifier":
-        walk.bind(walk.scope, _name_in_scope(walk, target), how, value, target)
+        walk.add_binding(walk.scope, _name_in_scope(walk, target), how, value, target)
         return True
     if target.type == "attribute":
         receiver, _, name = walk.text(target).partition(".")
         owner = _class_around(walk)
         if receiver in ("self", "cls") and name.isidentifier() and owner != MODULE_SCOPE:
-            walk.bind(owner, f"self.{name}", how, value, target)
+            walk.add_binding(owner, f"self.{name}", how, value, target)
             return True
     return False
 
@@ -272,7 +272,7 @@ def _bind_unknown(walk: SyntaxWalk, target: Node) -> None:
         elif target.type == "identifier":
             name = _name_in_scope(walk, target)
             if name not in ("self", "cls"):
-                walk.bind(walk.scope, name, "unknown", "", target)
+                walk.add_binding(walk.scope, name, "unknown", "", target)
 
 
 def _name_in_scope(walk: SyntaxWalk, target: Node) -> str:
@@ -296,14 +296,14 @@ _PATTERNS = frozenset(
 # Broken code
 
 
-def _mend(walk: SyntaxWalk, node: Node) -> Parts:
+def _recover_definitions(walk: SyntaxWalk, node: Node) -> ScopedChildren:
     """The parts of an ERROR node with their scopes.
 
     An open bracket at the cursor can flatten every class and function around it into loose tokens.
     Their headers are found again, and what follows belongs to them as long as it is indented deeper.
     """
     note_error(walk, node)
-    parts: Parts = []
+    parts: ScopedChildren = []
     outermost = walk.scope
     headers: list[tuple[int, int]] = []  # column, definition
     row, column, end_line, brackets = -1, 0, node.start_point[0], 0
@@ -316,7 +316,7 @@ def _mend(walk: SyntaxWalk, node: Node) -> Parts:
         if child.start_point[0] != row and brackets == 0:
             column = child.start_point[1]
             while headers and column <= headers[-1][0]:
-                walk.end(headers.pop()[1], end_line)
+                walk.end_definition(headers.pop()[1], end_line)
         walk.scope = headers[-1][1] if headers else outermost
         if child.is_named:
             parts.append(([child], walk.scope))
@@ -331,15 +331,15 @@ def _mend(walk: SyntaxWalk, node: Node) -> Parts:
             brackets = max(0, brackets - 1)
         row, end_line = child.end_point[0], node_lines(child)[1]
     for _, definition in headers:
-        walk.end(definition, end_line)
-    walk.mended = True
+        walk.end_definition(definition, end_line)
+    walk.is_unsorted = True
     return parts
 
 
 _STATEMENTS = frozenset({"function_definition", "class_definition", "decorated_definition", "expression_statement"})
 
-_READERS: dict[str, Reader] = {
-    "ERROR": _mend,
+_READERS: dict[str, NodeReader] = {
+    "ERROR": _recover_definitions,
     "assignment": _read_assignment,
     "call": _read_call,
     "class_definition": _read_class,

@@ -60,14 +60,14 @@ def read_ruby_require(walk: SyntaxWalk, node: Node) -> bool:
     module = unquoted(walk, parts[0])
     if walk.text(method) == "require_relative" and not module.startswith("."):
         module = f"./{module}"
-    walk.bring(node, "", module, "*")
+    walk.add_import(node, "", module, "*")
     return True
 
 
 def _read_ruby_call(walk: SyntaxWalk, node: Node) -> None:
     """`Store.new(db)` calls the class itself, as `new Store(db)` does elsewhere."""
     if not read_ruby_require(walk, node):
-        walk.call(node, sent_callee(walk, node, "receiver", "method").removesuffix(".new"))
+        walk.add_call(node, sent_callee(walk, node, "receiver", "method").removesuffix(".new"))
 
 
 _TABLE = SyntaxTable(

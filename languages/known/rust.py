@@ -43,13 +43,13 @@ def read_use(walk: SyntaxWalk, node: Node) -> None:
         elif kind == "use_list":
             waiting += [(path, child) for child in part.named_children]
         elif kind == "use_wildcard":
-            walk.bring(part, "", _joined(path, walk.text(part).rstrip("*: ")), "*")
+            walk.add_import(part, "", _joined(path, walk.text(part).rstrip("*: ")), "*")
         elif kind == "use_as_clause":
             taken, alias = part.child_by_field_name("path"), part.child_by_field_name("alias")
             if taken is not None and alias is not None:
                 _bring_path(walk, part, _joined(path, walk.text(taken)), walk.text(alias))
         elif kind == "self":
-            walk.bring(part, path.rpartition("::")[2], path, "")
+            walk.add_import(part, path.rpartition("::")[2], path, "")
         elif kind in ("identifier", "scoped_identifier", "crate", "super"):
             _bring_path(walk, part, _joined(path, walk.text(part)), "")
 
@@ -57,9 +57,9 @@ def read_use(walk: SyntaxWalk, node: Node) -> None:
 def _bring_path(walk: SyntaxWalk, node: Node, path: str, alias: str) -> None:
     module, _, name = path.rpartition("::")
     if name == "self":  # `use a::b::{self as c}`
-        walk.bring(node, alias, module, "")
+        walk.add_import(node, alias, module, "")
     else:
-        walk.bring(node, alias or name, module, name)
+        walk.add_import(node, alias or name, module, name)
 
 
 def _joined(path: str, rest: str) -> str:
@@ -72,7 +72,7 @@ def _read_impl(walk: SyntaxWalk, node: Node) -> None:
     dotted = spelled(walk, owner) if owner is not None else ""
     if dotted:
         base = spelled(walk, trait) if trait is not None else ""
-        walk.define(node, dotted, "impl", bases=(base,) if base else ())
+        walk.add_definition(node, dotted, "impl", bases=(base,) if base else ())
 
 
 def _read_token_tree(walk: SyntaxWalk, node: Node) -> None:
@@ -85,7 +85,7 @@ def _read_token_tree(walk: SyntaxWalk, node: Node) -> None:
                 start -= 2
             chain = walk.source[tokens[start].start_byte : tokens[at - 1].end_byte].decode("utf-8", "replace")
             taken_from = tokens[start - 1].type if start else ""
-            walk.call(tokens[at - 1], dotted_name(f"?.{chain}" if taken_from in (".", "::") else chain))
+            walk.add_call(tokens[at - 1], dotted_name(f"?.{chain}" if taken_from in (".", "::") else chain))
 
 
 def _opens(walk: SyntaxWalk, tree: Node) -> bool:

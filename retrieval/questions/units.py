@@ -13,8 +13,8 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from ...codegraph import Definition, FileGraph
-from ...codegraph.facts import MODULE_SCOPE
-from ...codegraph.symbols import is_class
+from ...codegraph.file_graph import MODULE_SCOPE
+from ...codegraph.symbol_table import is_class
 
 LONGEST_PARAGRAPH = 25
 """Paragraphs outside of definitions are joined up to this many lines."""

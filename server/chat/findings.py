@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ...codegraph.symbols import is_class
+from ...codegraph.symbol_table import is_class
 from ...retrieval import RepositoryIndex
 from ...retrieval.names import Named
 from ...retrieval.questions import Found, is_test

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ...codegraph.symbols import is_class
+from ...codegraph.symbol_table import is_class
 from ...retrieval import Place
 from ...retrieval.names import Named
 from ...retrieval.questions import is_test

@@ -14,8 +14,8 @@ from math import log
 from typing import Literal
 
 from ...codegraph import Call, CallEdge
-from ...codegraph.facts import MODULE_SCOPE
-from ...codegraph.symbols import is_class
+from ...codegraph.file_graph import MODULE_SCOPE
+from ...codegraph.symbol_table import is_class
 from ...retrieval import RepositoryIndex
 from ...retrieval.names import Named
 from ...retrieval.questions import is_test

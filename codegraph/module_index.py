@@ -1,8 +1,8 @@
-"""Which file does an import mean? Answers from the paths of a snapshot alone.
+"""Module resolution: the files that an import refers to, from the paths of a snapshot alone.
 
-Owns the layout rules of each language: package roots below the workspace root, namespace packages and
-relative imports (Python), relative paths and index files (JavaScript), directories (Go), qualified
-class names (Java and its like), included files (C). Knows no text of any file.
+Owns the rules of the languages: package roots, namespace packages and relative imports (Python), relative paths and
+index files (JavaScript), directories (Go), qualified class names (Java and similar), included files (C). Knows no text
+of any file.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _CLASS_ENDINGS = (".java", ".cs", ".php", ".rs", ".rb")
 _STDLIB = sys.stdlib_module_names
 
 
-class ModuleQuestion(NamedTuple):
-    """`module` as imported by a file in `directory`; `kind` names the rules to follow.
+class ModuleQuery(NamedTuple):
+    """`module` as imported by a file in `directory`, under the rules of `kind`.
 
     Kinds: "python" (leading dots are kept in `module`), "web", "go", "class", "include", "directory".
     """
@@ -29,38 +29,38 @@ class ModuleQuestion(NamedTuple):
 
 
 class ModuleIndex:
-    """The modules that a set of paths makes up. Immutable; made again when a path comes or goes."""
+    """The modules of a set of paths. Immutable; rebuilt when a path is added or removed."""
 
-    __slots__ = ("_answers", "_by_name", "_directories", "_holders", "_paths", "_root_name")
+    __slots__ = ("_by_name", "_cache", "_containers", "_directories", "_paths", "_root_name")
 
     def __init__(self, paths: Collection[str], root_name: str = "") -> None:
         self._paths = paths
         self._root_name = root_name  # the name under which the root is imported when it is a package itself
-        self._answers: dict[ModuleQuestion, tuple[str, ...]] = {}
-        self._directories: dict[str, list[str]] = {}  # directory -> its files; parents of directories are in too
+        self._cache: dict[ModuleQuery, tuple[str, ...]] = {}
+        self._directories: dict[str, list[str]] = {}  # directory -> its files; includes parents of directories
         self._by_name: dict[str, list[str]] = {}  # last part of a path -> the paths
-        self._holders: dict[str, set[str]] = {}  # first name of a Python module -> the directories that hold it
+        self._containers: dict[str, set[str]] = {}  # first name of a Python module -> the directories that contain it
         for path in sorted(paths):
             directory, name = _split(path)
-            self._enter(directory).append(path)
+            self._add_directory(directory).append(path)
             self._by_name.setdefault(name, []).append(path)
             if name.endswith(_PYTHON_ENDINGS):
                 stem = name.rpartition(".")[0]
                 if stem != "__init__":
-                    self._holders.setdefault(stem, set()).add(directory)
+                    self._containers.setdefault(stem, set()).add(directory)
 
-    def find(self, question: ModuleQuestion) -> tuple[str, ...]:
-        """The files that the module consists of, () when it is not in the repository.
+    def find(self, query: ModuleQuery) -> tuple[str, ...]:
+        """The files of the module, () when it is not in the repository.
 
         A Python namespace package is its directory with a slash at the end.
         """
-        answer = self._answers.get(question)
+        answer = self._cache.get(query)
         if answer is None:
-            answer = self._answers[question] = self._look_up(question)
+            answer = self._cache[query] = self._look_up(query)
         return answer
 
-    def _look_up(self, question: ModuleQuestion) -> tuple[str, ...]:
-        kind, directory, module = question
+    def _look_up(self, query: ModuleQuery) -> tuple[str, ...]:
+        kind, directory, module = query
         if kind == "python":
             found = self._python(directory, module)
             return (found,) if found else ()
@@ -88,22 +88,22 @@ class ModuleIndex:
                 return None
             return self._real(_join(base, where)) or self._namespace(_join(base, where))
         first = name.partition(".")[0]
-        holders = self._holders.get(first)
-        if not holders:
+        containers = self._containers.get(first)
+        if not containers:
             return self._in_root(first, where)
-        above = [base for base in _upwards(directory) if base in holders and not self._is_package(base)]
-        # A module with a file wins over a bare directory of that name, wherever it is.
+        above = [base for base in _upwards(directory) if base in containers and not self._is_package(base)]
+        # A module with a file has priority over a directory without `__init__.py`, wherever it is.
         for base in above:
             found = self._real(_join(base, where))
             if found:
                 return found
         if first not in _STDLIB:
-            elsewhere = [base for base in holders if base not in above and not self._is_package(base)]
+            elsewhere = [base for base in containers if base not in above and not self._is_package(base)]
             found = _only_highest([(base, self._real(_join(base, where))) for base in elsewhere])
             if found:
                 return found
             # A script is run with its own directory on the path, package or not.
-            if directory in holders and self._is_package(directory):
+            if directory in containers and self._is_package(directory):
                 found = self._real(_join(directory, where))
                 if found:
                     return found
@@ -114,7 +114,7 @@ class ModuleIndex:
         return self._in_root(first, where)
 
     def _in_root(self, first: str, where: str) -> str | None:
-        """The module that an import by the root's own name means, for a workspace that is a package itself."""
+        """The module of an import by the root's own name, for a workspace that is a package itself."""
         if first != self._root_name or self._real("") is None:
             return None
         rest = where.partition("/")[2]
@@ -132,7 +132,7 @@ class ModuleIndex:
         return f"{stem}/" if stem in self._directories else None
 
     def _is_package(self, directory: str) -> bool:
-        # The root of the workspace counts as a place to import from even if it is a package itself.
+        # The root of the workspace is an import root even if it is a package itself.
         return bool(directory) and (
             f"{directory}/__init__.py" in self._paths or f"{directory}/__init__.pyi" in self._paths
         )
@@ -170,12 +170,12 @@ class ModuleIndex:
                 return ()
             found = matches[0]
         assert found is not None
-        # What a header declares is defined in the source file beside it, or in the one of that name.
+        # The declarations of a header are defined in the source file of the same name.
         stem = found.rpartition(".")[0]
         return (found, *(p for e in (".c", ".cc", ".cpp", ".cxx") if (p := stem + e) in self._paths and p != found))
 
     def _class(self, directory: str, module: str) -> tuple[str, ...]:
-        """The file named as the class, nearest by the other parts of its qualified name."""
+        """The file named like the class, by the longest matching tail of its qualified name."""
         parts = [part for part in module.replace("\\", ".").replace("::", ".").replace("/", ".").split(".") if part]
         for end in range(len(parts), 0, -1):
             matches = [p for e in _CLASS_ENDINGS for p in self._by_name.get(parts[end - 1] + e, ())]
@@ -186,30 +186,30 @@ class ModuleIndex:
                     return tuple(fitting)
         return ()
 
-    def _enter(self, directory: str) -> list[str]:
+    def _add_directory(self, directory: str) -> list[str]:
         files = self._directories.get(directory)
         if files is None:
             files = self._directories[directory] = []
             if directory:
                 parent, name = _split(directory)
-                self._enter(parent)
-                self._holders.setdefault(name, set()).add(parent)
+                self._add_directory(parent)
+                self._containers.setdefault(name, set()).add(parent)
         return files
 
 
-def names_touched_by(path: str, before: ModuleIndex, after: ModuleIndex) -> set[str]:
-    """When `path` comes or goes, only questions in which one of these names occurs can have another answer.
+def names_affected_by(path: str, before: ModuleIndex, after: ModuleIndex) -> set[str]:
+    """When `path` is added or removed, only queries that contain one of these names can have another answer.
 
-    "" stands for questions asked in the root directory.
+    "" stands for queries in the root directory.
     """
     directory, name = _split(path)
     names = {name.partition(".")[0], _split(directory)[1]}
     for above in _upwards(directory):
         if (above in before._directories) != (above in after._directories):
             names.add(_split(above)[1])
-    if name.startswith("__init__."):  # whether one may import from this directory has changed
+    if name.startswith("__init__."):  # the directory has become, or is no longer, an import root
         for index in (before, after):
-            names.update(stem for stem, holders in index._holders.items() if directory in holders)
+            names.update(stem for stem, containers in index._containers.items() if directory in containers)
             if not directory and index._root_name:
                 names.add(index._root_name)
     return names
@@ -238,7 +238,7 @@ def _upwards(directory: str) -> list[str]:
 
 
 def _only_highest(found: list[tuple[str, str | None]]) -> str | None:
-    """The hit whose base is nearest to the root; None when two are equally near, for that would be a guess."""
+    """The hit whose base is nearest to the root; None for a tie."""
     hits = sorted((base.count("/") + bool(base), hit) for base, hit in found if hit)
     if not hits or (len(hits) > 1 and hits[0][0] == hits[1][0]):
         return None

@@ -1,10 +1,10 @@
-"""What one file says about itself: syntax nodes, definitions, calls, imports, bindings.
+"""The facts of one file: syntax nodes, definitions, calls, imports and bindings, in compact form.
 
-Owns the values that pass from parsing to resolution and relations, and their compact form.
-Knows no grammar, no other file and no disk: everything here follows from one text.
+Owns the values that parsing hands to name resolution and to relations. Knows no grammar, no other file and no disk:
+all facts follow from one text.
 
-A `FileGraph` is kept for every file of a repository, so its facts are packed: the nodes in one
-int32 array, the named records in one JSON text that is decoded when somebody asks.
+A `FileGraph` is kept for every file of a repository, so its facts are packed: the nodes in one int32 array, the named
+records in JSON that is decoded on demand.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Definition(NamedTuple):
     """A function, method or class, in source order. Lines are 0-based and half-open."""
 
     name: str
-    qualified_name: str  # dotted inside its file: "Shop.pay", "outer.inner"; unique ones first wins
+    qualified_name: str  # dotted inside its file: "Shop.pay", "outer.inner"
     kind: str  # "function", "method", "class", or the language's word (interface, struct, enum, trait, module …)
     node: int  # index of the innermost listed syntax node that is or contains the definition
     depth: int  # syntax edges from that node down to the definition node; 0 when it is the node
@@ -114,7 +114,7 @@ class FileGraph:
         self.n_bytes = n_bytes
         self.nodes = nodes
         self.problems = tuple(problems)
-        # Apart, because what other files ask for is the outline, and calls are the greater part.
+        # Separate, because other files need the outline only, and calls take most of the space.
         self._outline = _packed([definitions, imports, bindings])
         self._calls = _packed(calls)
 
@@ -172,7 +172,7 @@ def _packed(records: object) -> bytes:
     return json.dumps(records, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
-# A query touches a few files, a whole-repository pass each once: what was asked for last is asked for again.
+# A query reads a few files repeatedly; a pass over the repository reads each file once.
 @lru_cache(maxsize=512)
 def _outline(packed: bytes) -> _Outline:
     definitions, imports, bindings = json.loads(packed.decode("utf-8", "surrogatepass"))

@@ -1,7 +1,7 @@
-"""The directory tree: how strongly files are related by where they lie.
+"""Relation strengths along the directory tree: one edge weight, sum-product and max-product over all files.
 
-Owns the tree over directories and files, whose edges all weigh the same (papers' spec 1.3). Knows paths, and nothing
-that is in a file: a file stands here for the root of its syntax tree, which hangs from it by an edge of its own.
+Owns the tree over directories and files (papers' spec 1.3). Knows paths and no file content. A file stands for the root
+of its syntax tree, which is connected to it by an edge of its own weight.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .arrays import Floats, Numbers
+from .arrays import Floats, Ints
 from .forest import Forest, distances
 
 
-class Directories:
-    """The tree of some paths; values come and go per file, in the order of the paths. Immutable."""
+class DirectoryTree:
+    """The tree of some paths. Input and output have one value per file, in the order of the paths. Immutable."""
 
     __slots__ = ("_both_ends", "_first_file", "_forest", "_parents", "_position", "_weight", "n_files")
 
@@ -34,24 +34,24 @@ class Directories:
                 directory = name
             return numbers[directory]
 
-        homes = [number(path.rpartition("/")[0]) for path in paths]
+        containing = [number(path.rpartition("/")[0]) for path in paths]
         self.n_files = len(paths)
         self._weight = weight
-        self._both_ends = file_root**2  # from one root up to its file, and from the other file down to its root
+        self._both_ends = file_root**2  # the edges between each of the two files and its root
         self._first_file = len(parents)
-        self._parents = np.array(parents + homes, np.int32)
+        self._parents = np.array(parents + containing, np.int32)
         self._forest = Forest(self._parents, weight)
         self._position = self._forest.position[self._first_file :]
 
-    def sums(self, x: Floats) -> Floats:
+    def sum_product(self, x: Floats) -> Floats:
         """For each file, the sum of x over all *other* files, times the strength between the two."""
-        return (self._forest.sums(self._placed(x))[self._position] - x) * self._both_ends
+        return (self._forest.sum_product(self._placed(x))[self._position] - x) * self._both_ends
 
-    def strongest(self, x: Floats) -> Floats:
-        """For each file, the largest x of any file, times the strength between the two; x itself counts whole."""
-        return np.maximum(x, self._forest.strongest(self._placed(x))[self._position] * self._both_ends)
+    def max_product(self, x: Floats) -> Floats:
+        """For each file, the largest x of any file, times the strength between the two; its own x counts in full."""
+        return np.maximum(x, self._forest.max_product(self._placed(x))[self._position] * self._both_ends)
 
-    def between(self, a: Numbers, b: Numbers) -> Floats:
+    def between(self, a: Ints, b: Ints) -> Floats:
         """The strength between files, pair by pair."""
         steps = distances(a + self._first_file, b + self._first_file, self._parents)
         return np.power(self._weight, steps, dtype=np.float64) * np.where(a == b, 1.0, self._both_ends)

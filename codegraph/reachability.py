@@ -1,8 +1,7 @@
-"""Which definitions can the code at a line be about to name or call?
+"""Reachable symbols: the definitions that code at a line can refer to, with the expression that refers to each.
 
-Owns the walk from a line to what is in reach of it: imported names and modules, `self`, variables and
-attributes of a known type, results of calls. Says by which expression each definition is reached and how far
-above the line the file last mentioned it; how much that matters is for the ranking to say.
+Owns the enumeration of imported names and modules, `self`, variables and attributes of a known type, and results of
+calls. Reports the distance to the last mention of the receiver above the line; the ranking decides what it is worth.
 """
 
 from __future__ import annotations
@@ -10,60 +9,60 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from .facts import MODULE_SCOPE, Definition
-from .lookup import parse_dotted
-from .python_names import (
+from .file_graph import MODULE_SCOPE, Definition
+from .python_resolver import (
     CLASS_VALUE,
     FUNCTION_VALUE,
     INSTANCE_VALUE,
     MODULE_VALUE,
     SUPER_VALUE,
-    PythonNames,
+    PythonResolver,
     Value,
 )
-from .symbols import MODULE, STARS, Imported, Symbols
+from .resolver import parse_dotted
+from .symbol_table import MODULE, STAR_IMPORTS, ImportedName, SymbolTable
 
 if TYPE_CHECKING:
     from .graph import CodeGraph
 
 NEAR_LINES = 3
-"""A mention counts as near on the line itself and on this many lines above it."""
+"""A mention is near on the line itself and on this many lines above it."""
 
 
-class Reached(NamedTuple):
-    """A definition in reach, by one way; another way to the same definition is another value."""
+class ReachableSymbol(NamedTuple):
+    """A reachable definition under one expression; another expression for the same definition is another value."""
 
     path: str
     definition: Definition
     how: str  # one of resolve.HOW
-    name: str  # what to write to reach it: "total", "Shop.pay", "self.store.load", "open_store().load"
-    receiver: str  # the part of `name` that the code here has to mention: "total", "Shop", "self.store", "open_store"
+    name: str  # the expression that refers to it: "total", "Shop.pay", "self.store.load", "open_store().load"
+    receiver: str  # the part of `name` that the code must mention: "total", "Shop", "self.store", "open_store"
     distance: int  # lines from the last mention of the receiver, at or above the line, to the line
     near: bool  # distance <= NEAR_LINES
 
 
-def reachable_definitions(
+def reachable_symbols(
     graph: CodeGraph, path: str, line: int, *, wanted: Collection[str] | None = None, typed: str = ""
-) -> tuple[Reached, ...]:
-    """What code at `line` of a file can reach; nearest mention first, then in the order of the receivers.
+) -> tuple[ReachableSymbol, ...]:
+    """The definitions that code at `line` of a file can refer to; nearest mention first, then in order of receivers.
 
-    A package can offer a thousand names: with `wanted`, of what a module offers only these names count, and all
-    of the module that `typed`, the expression begun at the cursor, goes on from. The file is usually an overlay
-    that ends at the cursor. A line behind its last one belongs to the definition that the file ends in. () for a
-    file without a grammar or outside the graph.
+    A package can export a thousand names. With `wanted`, only these names of a module are returned, and all names of
+    the module that `typed`, the expression before the cursor, refers to. The file is usually an overlay that ends at
+    the cursor. A line after its last one belongs to the definition at the end of the file. () for a file without a
+    grammar or outside the graph.
     """
     symbols = graph.symbols(path)
     if symbols is None:
         return ()
-    return _Reach(graph, path, symbols, line, wanted, typed.rpartition(".")[0]).all()
+    return _Reachability(graph, path, symbols, line, wanted, typed.rpartition(".")[0]).all()
 
 
-class _Reach:
+class _Reachability:
     def __init__(
         self,
         graph: CodeGraph,
         path: str,
-        symbols: Symbols,
+        symbols: SymbolTable,
         line: int,
         wanted: Collection[str] | None,
         typed_receiver: str,
@@ -74,19 +73,19 @@ class _Reach:
         self._path = path
         self._symbols = symbols
         self._line = line
-        self._names = PythonNames(graph)
+        self._resolver = PythonResolver(graph)
         self._chain = _scopes_around(graph, path, symbols, line)
         self._mentions: dict[str, int] = {}  # dotted text -> the last line that mentions it
         self._local: list[str] = []  # receivers of the scopes around the line, latest mention last
         self._read_mentions()
 
-    def all(self) -> tuple[Reached, ...]:
-        found: dict[tuple[str, int, str], Reached] = {}
+    def all(self) -> tuple[ReachableSymbol, ...]:
+        found: dict[tuple[str, int, str], ReachableSymbol] = {}
         for receiver in self._receivers():
             value = self._value(receiver)
             if value is None:
                 continue
-            for reached in self._through(receiver, value):
+            for reached in self._via(receiver, value):
                 found.setdefault((reached.path, reached.definition.start_line, reached.name), reached)
         return tuple(sorted(found.values(), key=lambda reached: reached.distance))
 
@@ -104,7 +103,7 @@ class _Reach:
         def mention(dotted: str, line: int, scope: int) -> None:
             if line > self._line or dotted.startswith("?"):
                 return
-            # What sibling methods say of self is said of the same object.
+            # `self` in sibling methods is the same object.
             sibling = scope != MODULE_SCOPE and definitions[scope].parent in owners and dotted.startswith("self.")
             while dotted:
                 if self._mentions.get(dotted, -1) < line:
@@ -124,14 +123,14 @@ class _Reach:
         self._local = list(local)
 
     def _receivers(self) -> Iterator[str]:
-        """The names that the code around the line can start from, and the chains that it mentions."""
+        """The names that the code around the line can use, and the chains that it mentions."""
         seen: dict[str, None] = dict.fromkeys(self._local)
         if self._classes_around():
             seen.update(dict.fromkeys(("self", "cls", "super()")))
         names = self._symbols.entries
-        seen.update(dict.fromkeys(name for name in names if "." not in name and name != STARS))
-        # Chains from a module, as in `shop.Store`, mean the same everywhere in the file.
-        imported = {name for name in seen if name in names and isinstance(names[name][0], Imported)}
+        seen.update(dict.fromkeys(name for name in names if "." not in name and name != STAR_IMPORTS))
+        # A chain from a module, as in `shop.Store`, has the same meaning everywhere in the file.
+        imported = {name for name in seen if name in names and isinstance(names[name][0], ImportedName)}
         seen.update(dict.fromkeys(m for m in self._mentions if "." in m and m.partition(".")[0] in imported))
         yield from reversed(seen)
 
@@ -141,70 +140,70 @@ class _Reach:
 
     def _value(self, receiver: str) -> Value | None:
         within = MODULE if self._chain[0] == MODULE_SCOPE else self._symbols.scopes[self._chain[0]]
-        return self._names.read(self._path, within, parse_dotted(receiver), self._line)
+        return self._resolver.read(self._path, within, parse_dotted(receiver), self._line)
 
-    def _through(self, receiver: str, value: Value) -> Iterator[Reached]:
-        """The definition that a receiver is, and those that it leads to."""
+    def _via(self, receiver: str, value: Value) -> Iterator[ReachableSymbol]:
+        """The definition of a receiver, and its members."""
         if value.kind in (CLASS_VALUE, FUNCTION_VALUE):
             yield from self._one(receiver, receiver, value)
         if value.kind == MODULE_VALUE:
-            for name, offered in self._offers(receiver, value.path):
-                yield from self._one(receiver, f"{receiver}.{name}", offered._replace(how="module attribute"))
+            for name, exported in self._exports(receiver, value.path):
+                yield from self._one(receiver, f"{receiver}.{name}", exported._replace(how="module attribute"))
         elif value.kind == FUNCTION_VALUE:
             if receiver in self._mentions:
-                result = self._names.result(value)
+                result = self._resolver.result(value)
                 if result is not None and result.kind == INSTANCE_VALUE:
                     yield from self._one(receiver, f"{receiver}()", result)
                     yield from self._members(receiver, f"{receiver}()", result)
         elif value.kind in (CLASS_VALUE, INSTANCE_VALUE, SUPER_VALUE):
             yield from self._members(receiver, receiver, value)
 
-    def _offers(self, receiver: str, module: str) -> Iterable[tuple[str, Value]]:
-        """The definitions that a module offers by its public names, as far as they are wanted."""
+    def _exports(self, receiver: str, module: str) -> Iterable[tuple[str, Value]]:
+        """The wanted definitions under the public names of a module."""
         if self._wanted is None or receiver == self._typed_receiver:
-            yield from self._names.exports(module).items()
+            yield from self._resolver.exports(module).items()
             return
         symbols = self._graph.symbols(module)
         if symbols is None:
             return
         for name in self._wanted:
-            if (name in symbols.entries or STARS in symbols.entries) and not name.startswith("_"):
-                value = self._names.attribute(module, name)
+            if (name in symbols.entries or STAR_IMPORTS in symbols.entries) and not name.startswith("_"):
+                value = self._resolver.attribute(module, name)
                 if value is not None and value.kind in (CLASS_VALUE, FUNCTION_VALUE):
                     yield name, value
 
-    def _members(self, receiver: str, expression: str, value: Value) -> Iterator[Reached]:
+    def _members(self, receiver: str, expression: str, value: Value) -> Iterator[ReachableSymbol]:
         seen: set[str] = set()
-        places = self._names.classes(value.path, value.name).places
-        for place, (path, name) in enumerate(places):
-            if place == 0 and value.kind == SUPER_VALUE:
+        classes = self._resolver.mro(value.path, value.name).classes
+        for depth, (path, name) in enumerate(classes):
+            if depth == 0 and value.kind == SUPER_VALUE:
                 continue
             symbols = self._graph.symbols(path)
             for member in symbols.members(name) if symbols is not None else ():
                 if member.name in seen:
                     continue
                 seen.add(member.name)
-                how = "super" if value.kind == SUPER_VALUE else "inherited" if place else value.how
-                if value.kind == CLASS_VALUE and not place and value.how != "self":
+                how = "super" if value.kind == SUPER_VALUE else "inherited" if depth else value.how
+                if value.kind == CLASS_VALUE and not depth and value.how != "self":
                     how = "class attribute"
                 yield self._reached(path, member, how, f"{expression}.{member.name}", receiver)
 
-    def _one(self, receiver: str, expression: str, value: Value) -> Iterator[Reached]:
+    def _one(self, receiver: str, expression: str, value: Value) -> Iterator[ReachableSymbol]:
         definition = self._graph.definition(value.path, value.name)
         if definition is not None:
             yield self._reached(value.path, definition, value.how, expression, receiver)
 
-    def _reached(self, path: str, definition: Definition, how: str, name: str, receiver: str) -> Reached:
+    def _reached(self, path: str, definition: Definition, how: str, name: str, receiver: str) -> ReachableSymbol:
         distance = self._line - self._mentions.get(receiver, 0)
-        return Reached(path, definition, how, name, receiver, distance, distance <= NEAR_LINES)
+        return ReachableSymbol(path, definition, how, name, receiver, distance, distance <= NEAR_LINES)
 
 
-def _scopes_around(graph: CodeGraph, path: str, symbols: Symbols, line: int) -> list[int]:
+def _scopes_around(graph: CodeGraph, path: str, symbols: SymbolTable, line: int) -> list[int]:
     """The scopes around a line, innermost first, MODULE_SCOPE last."""
     file = graph.files[path]
     scope = symbols.scope_at(line)
     if scope == MODULE_SCOPE and symbols.definitions:
-        # Blank lines at the end of a file that is cut at the cursor belong to the definition above them.
+        # Blank lines at the end of a file belong to the definition above them.
         last = max(range(len(symbols.definitions)), key=lambda i: (symbols.definitions[i].end_line, i))
         end = symbols.definitions[last].end_line
         top_starts = file.nodes[1, file.nodes[0] == 0]

@@ -1,10 +1,10 @@
-"""Files laid side by side, as arrays: what the engine of relations computes on.
+"""Several files as flat arrays: concatenated syntax trees, node covers and call edges in compressed sparse rows.
 
-Owns the numbers: of files and definitions (`Names`), of nodes, fragments, cover nodes, groups and calls (`Layout`).
-Knows no scores, no queries and no directories.
+Owns the ids of files and definitions (`IdTable`) and the arrays over nodes, fragments, cover nodes, groups and calls
+(`GraphArrays`). Knows no scores, no queries and no directories.
 
-Two nodes of one cover that have the same parent see the rest of the world alike, through that parent. So the cover of a
-fragment is kept twice: node by node (*entries*), and summed up per parent (*groups*).
+Nodes of one cover that have the same parent are connected to all other nodes through that parent. So a cover is stored
+twice: node by node (*entries*), and summed up per parent (*groups*).
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import Floats, Ints, Longs, Numbers, bounds, ranges, sums_at
+from .arrays import Floats, Int32s, Int64s, Ints, multi_arange, row_offsets, scatter_add
 from .cover import Cover, Spans, cover
-from .facts import NODE_END, NODE_PARENT, NODE_START, FileGraph
+from .file_graph import NODE_END, NODE_PARENT, NODE_START, FileGraph
 from .forest import Forest, depths, subtree_ends
 from .graph import CodeGraph
-from .inside import Inside
+from .intra_file import IntraFileRelations
 from .weights import Weights
 
 
-class Points(NamedTuple):
-    """Nodes that a search has reached, and how strongly. Searches that run side by side are told apart by `rows`."""
+class ReachedNodes(NamedTuple):
+    """Nodes that searches have reached, with their strengths. `rows` numbers the searches, which run simultaneously."""
 
-    rows: Longs
-    nodes: Longs
+    rows: Int64s
+    nodes: Int64s
     values: Floats
 
 
-class Names:
-    """Numbers for paths and for definitions. It only grows, so all snapshots that share it agree on the numbers."""
+class IdTable:
+    """Interned ids of paths and definitions. Append-only, so all snapshots that share it agree on the ids."""
 
     def __init__(self) -> None:
         self._files: dict[str, int] = {}
@@ -63,7 +63,7 @@ class Names:
                     self._definition_keys.append(key)
         return found
 
-    def files_of(self, definitions: Numbers) -> Longs:
+    def files_of(self, definitions: Ints) -> Int64s:
         """The numbers of the files that the definitions are in."""
         return np.array([self._definition_keys[i][0] for i in definitions.tolist()], np.int64)
 
@@ -95,98 +95,98 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
-    """Things that hang at nodes, sorted by node: those below node i, itself included, are one run.
+class NodeItems:
+    """Items attached to nodes, sorted by node: the items of a subtree are one contiguous run.
 
     `before[i]` is the number of items at nodes before i, shape (n_nodes + 1,).
     """
 
-    node: Ints
-    before: Ints
+    node: Int32s
+    before: Int32s
 
     @classmethod
-    def sorted(cls, node: Numbers, n_nodes: int) -> Items:
+    def sorted(cls, node: Ints, n_nodes: int) -> NodeItems:
         before = np.zeros(n_nodes + 1, np.int32)
         np.cumsum(np.bincount(node, minlength=n_nodes), out=before[1:])
         return cls(node.astype(np.int32), before)
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
-    """One end of the call edges, all of one weight: the calls, or (with weight 1) the definitions that they lead to."""
+class CallEndpoints:
+    """One end of the call edges, all of one weight: the calls, or (with weight 1) the called definitions."""
 
-    at: Items
-    definition: Ints
+    at: NodeItems
+    definition: Int32s
     weight: float
-    # The same, sorted by definition; those that hang directly at listed nodes come first.
-    by_definition: Ints
-    sorted_definitions: Ints
+    # The same, sorted by definition; those at listed nodes come first.
+    by_definition: Int32s
+    sorted_definitions: Int32s
 
     @classmethod
-    def build(cls, node: Ints, definition: Ints, steps: Ints, weight: float, n_nodes: int) -> Links:
+    def build(cls, node: Int32s, definition: Int32s, steps: Int32s, weight: float, n_nodes: int) -> CallEndpoints:
         order = np.argsort(node, kind="stable")
         definition = definition[order]
         by_definition = np.lexsort((steps[order], definition)).astype(np.int32)
-        return cls(Items.sorted(node[order], n_nodes), definition, weight, by_definition, definition[by_definition])
+        return cls(NodeItems.sorted(node[order], n_nodes), definition, weight, by_definition, definition[by_definition])
 
-    def of(self, definitions: Numbers, at_most: int) -> tuple[Longs, Longs]:
-        """The links of each definition, `at_most` so many, and for each the index into `definitions`."""
+    def of(self, definitions: Ints, at_most: int) -> tuple[Int64s, Int64s]:
+        """At most `at_most` endpoints of each definition, and for each the index into `definitions`."""
         first = self.sorted_definitions.searchsorted(definitions, side="left")
         beyond = self.sorted_definitions.searchsorted(definitions, side="right")
         counts = np.minimum(beyond - first, at_most)
-        found = self.by_definition[ranges(first, counts)].astype(np.int64)
+        found = self.by_definition[multi_arange(first, counts)].astype(np.int64)
         return found, np.arange(len(definitions)).repeat(counts)
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
-    """Some files, one after another. Nodes, fragments, entries and groups are numbered over all of them."""
+class GraphArrays:
+    """Some files, concatenated. Nodes, fragments, entries and groups are numbered over all of them."""
 
     weights: Weights
     powers: Floats  # syntax weight to the power of 0, 1, … up to the depth of the deepest node, and one more
 
-    files: Ints  # number of each file (`Names.file`)
-    node_start: Longs  # (n_files + 1,)
-    listed: Ints  # the nodes that `FileGraph.nodes` lists; the others are calls and definitions inside these
-    listed_start: Longs  # (n_files + 1,)
-    fragment_start: Longs  # (n_files + 1,)
+    files: Int32s  # number of each file (`IdTable.file`)
+    node_start: Int64s  # (n_files + 1,)
+    listed: Int32s  # the nodes of `FileGraph.nodes`; the others are calls and definitions inside these
+    listed_start: Int64s  # (n_files + 1,)
+    fragment_start: Int64s  # (n_files + 1,)
 
-    parent: Ints  # of each node; -1 for roots
-    depth: Ints  # syntax edges up to the root; to the parent of a node that is not listed it may be several
+    parent: Int32s  # of each node; -1 for roots
+    depth: Int32s  # syntax edges up to the root; to the parent of a node that is not listed it may be several
     edge: Floats  # strength between a node and its parent; 0 for roots
-    end: Ints  # the first node after its subtree
+    end: Int32s  # the first node after its subtree
 
-    fragment_id: Ints
-    fragment_file: Ints  # index into `files`
+    fragment_id: Int32s
+    fragment_file: Int32s  # index into `files`
     root_mass: Floats  # strength between the fragment and its root: sum of share * 0.5 ** depth
 
-    entry_start: Longs  # (n_fragments + 1,); entries stand fragment by fragment
-    entry_node: Ints
+    entry_start: Int64s  # (n_fragments + 1,); entries are in the order of fragments
+    entry_node: Int32s
     entry_share: Floats
-    entry_fragment: Ints
-    entry_group: Ints
+    entry_fragment: Int32s
+    entry_group: Int32s
     entry_link: Floats  # 0.5, or 1 when the node is a root: the edge between it and its group's node
-    entries_at: Items  # of `entries_by_node`
-    entries_by_node: Ints
+    entries_at: NodeItems  # of `entries_by_node`
+    entries_by_node: Int32s
 
-    groups: Items  # at the parents
-    group_fragment: Ints
+    groups: NodeItems  # at the parents
+    group_fragment: Int32s
     group_weight: Floats  # 0.5 * sum of shares
 
-    calls: Links
-    definitions: Links
+    calls: CallEndpoints
+    definitions: CallEndpoints
 
     @property
     def n_nodes(self) -> int:
         return len(self.parent)
 
     @cached_property
-    def inside(self) -> Inside:
-        """W inside the files, without calls. Made when first asked for: a layout for one query may never need it."""
-        return Inside(self)
+    def inside(self) -> IntraFileRelations:
+        """W inside the files, without calls. Computed on demand: the overlay of one query may never need it."""
+        return IntraFileRelations(self)
 
     def __getstate__(self) -> dict[str, object]:
-        """What is kept on disk; `inside` is made again."""
+        """The stored state; the products are computed again."""
         return {name: value for name, value in self.__dict__.items() if name != "inside"}
 
     def forest(self) -> Forest:
@@ -197,11 +197,11 @@ class Layout:
     def n_fragments(self) -> int:
         return len(self.fragment_id)
 
-    def ids_of(self, file: int) -> Ints:
+    def ids_of(self, file: int) -> Int32s:
         """The ids of the fragments of a file, given its index."""
         return self.fragment_id[self.fragment_start[file] : self.fragment_start[file + 1]]
 
-    def file_at(self, nodes: Numbers) -> Longs:
+    def file_at(self, nodes: Ints) -> Int64s:
         """The index of the file that each node is in."""
         return self.node_start.searchsorted(nodes, side="right") - 1
 
@@ -214,32 +214,32 @@ class Layout:
         """The node at an index of `FileGraph.nodes`."""
         return int(self.listed[self.listed_start[file] + index])
 
-    def called_from(self, file: int) -> Ints:
+    def called_from(self, file: int) -> Int32s:
         """The definitions that the calls of a file lead to."""
         first, beyond = self.calls.at.before[self.node_start[file : file + 2]]
         return self.calls.definition[first:beyond]
 
-    def cover_of(self, fragments: Numbers) -> tuple[Points, Floats, Longs]:
-        """The nodes that the fragments cover, each in a row of its own; their shares; the indices of the fragments."""
+    def cover_of(self, fragments: Ints) -> tuple[ReachedNodes, Floats, Int64s]:
+        """The cover nodes of the fragments, each in a row of its own; their shares; the indices of the fragments."""
         first = self.entry_start[fragments]
         counts = self.entry_start[fragments + 1] - first
-        entries = ranges(first, counts)
+        entries = multi_arange(first, counts)
         nodes = self.entry_node[entries].astype(np.int64)
         owner = np.repeat(np.arange(len(counts)), counts)
-        return Points(np.arange(len(nodes)), nodes, np.ones(len(nodes))), self.entry_share[entries], owner
+        return ReachedNodes(np.arange(len(nodes)), nodes, np.ones(len(nodes))), self.entry_share[entries], owner
 
     @classmethod
     def build(
-        cls, graph: CodeGraph, paths: Sequence[str], spans: Sequence[Spans], names: Names, weights: Weights
-    ) -> Layout:
-        """Lay these files of the graph side by side."""
+        cls, graph: CodeGraph, paths: Sequence[str], spans: Sequence[Spans], names: IdTable, weights: Weights
+    ) -> GraphArrays:
+        """The arrays of these files of the graph."""
         w = weights.syntax
         parts = [graph.files[path] for path in paths]
-        listed_start = bounds([part.n_nodes for part in parts])
-        fragment_start = bounds([len(span) for span in spans])
+        listed_start = row_offsets([part.n_nodes for part in parts])
+        fragment_start = row_offsets([len(span) for span in spans])
         facts = _concatenate_nodes(parts, listed_start)
-        calls, definitions = _linked(graph, parts, listed_start, names)
-        listed, hung, parent, depth, end = _hang(facts[NODE_PARENT], np.concatenate([calls, definitions]))
+        calls, definitions = _call_rows(graph, parts, listed_start, names)
+        listed, added, parent, depth, end = _add_nodes(facts[NODE_PARENT], np.concatenate([calls, definitions]))
         node_start = np.append(listed, len(parent))[listed_start]
         n_nodes = len(parent)
         powers = np.power(w, np.arange(int(depth.max(initial=0)) + 2), dtype=np.float64)
@@ -250,7 +250,7 @@ class Layout:
         entry_node, entry_share = listed[covers.nodes], covers.shares
         n_fragments = len(fragment_file)
         entry_fragment = np.repeat(np.arange(n_fragments, dtype=np.int32), np.diff(covers.indptr))
-        root_mass = sums_at(entry_fragment, entry_share * powers[depth[entry_node]], n_fragments)
+        root_mass = scatter_add(entry_fragment, entry_share * powers[depth[entry_node]], n_fragments)
 
         is_root = parent[entry_node] < 0
         entry_link = np.where(is_root, 1.0, w)
@@ -258,9 +258,9 @@ class Layout:
         keys, first, inverse = np.unique(
             head.astype(np.int64) * max(n_fragments, 1) + entry_fragment, return_index=True, return_inverse=True
         )
-        groups = Items.sorted(head[first], n_nodes)
+        groups = NodeItems.sorted(head[first], n_nodes)
         group_fragment = entry_fragment[first]
-        group_weight = sums_at(inverse, entry_share * entry_link, len(keys))
+        group_weight = scatter_add(inverse, entry_share * entry_link, len(keys))
         by_node = np.argsort(entry_node, kind="stable")
 
         return cls(
@@ -275,7 +275,9 @@ class Layout:
             depth=depth,
             edge=edge,
             end=end,
-            fragment_id=ranges(np.array([span.first_id for span in spans]), np.diff(fragment_start)).astype(np.int32),
+            fragment_id=multi_arange(np.array([span.first_id for span in spans]), np.diff(fragment_start)).astype(
+                np.int32
+            ),
             fragment_file=fragment_file,
             root_mass=root_mass,
             entry_start=covers.indptr,
@@ -284,17 +286,17 @@ class Layout:
             entry_fragment=entry_fragment,
             entry_group=inverse.astype(np.int32).reshape(-1),
             entry_link=entry_link,
-            entries_at=Items.sorted(entry_node[by_node], n_nodes),
+            entries_at=NodeItems.sorted(entry_node[by_node], n_nodes),
             entries_by_node=by_node.astype(np.int32),
             groups=groups,
             group_fragment=group_fragment,
             group_weight=group_weight,
-            calls=Links.build(hung[: len(calls)], calls[:, 2], calls[:, 1], weights.call, n_nodes),
-            definitions=Links.build(hung[len(calls) :], definitions[:, 2], definitions[:, 1], 1.0, n_nodes),
+            calls=CallEndpoints.build(added[: len(calls)], calls[:, 2], calls[:, 1], weights.call, n_nodes),
+            definitions=CallEndpoints.build(added[len(calls) :], definitions[:, 2], definitions[:, 1], 1.0, n_nodes),
         )
 
 
-def _concatenate_nodes(parts: Sequence[FileGraph], node_start: Longs) -> Ints:
+def _concatenate_nodes(parts: Sequence[FileGraph], node_start: Int64s) -> Int32s:
     """All nodes, (5, n_nodes); parents are numbered over all of them, lines stay those of their file."""
     nodes = np.concatenate([part.nodes for part in parts], axis=1) if parts else np.zeros((5, 0), np.int32)
     offsets = np.repeat(node_start[:-1], np.diff(node_start))
@@ -303,11 +305,15 @@ def _concatenate_nodes(parts: Sequence[FileGraph], node_start: Longs) -> Ints:
 
 
 def _cover_all(
-    nodes: Ints, parts: Sequence[FileGraph], spans: Sequence[Spans], node_start: Longs, fragment_file: Ints
+    nodes: Int32s,
+    parts: Sequence[FileGraph],
+    spans: Sequence[Spans],
+    node_start: Int64s,
+    fragment_file: Int32s,
 ) -> Cover:
-    """The covers of all files at once: their lines are counted on, with a gap between two files."""
+    """The covers of all files at once: line numbers run over all files, with a gap between two."""
     lengths = [max(part.n_lines, int(max(span.ends, default=0))) + 1 for part, span in zip(parts, spans, strict=True)]
-    first_line = bounds(lengths)[:-1]
+    first_line = row_offsets(lengths)[:-1]
     shifted = nodes.copy()
     shifted[[NODE_START, NODE_END]] += np.repeat(first_line, np.diff(node_start)).astype(np.int32)
     offsets = first_line[fragment_file]
@@ -316,37 +322,39 @@ def _cover_all(
     return cover(shifted, starts, ends, node_start[:-1][fragment_file])
 
 
-def _joined(arrays: Sequence[Numbers]) -> Longs:
+def _joined(arrays: Sequence[Ints]) -> Int64s:
     return np.concatenate([np.zeros(0, np.int64), *arrays])
 
 
-def _linked(graph: CodeGraph, parts: Sequence[FileGraph], listed_start: Longs, names: Names) -> tuple[Ints, Ints]:
-    """Calls and definitions as rows: listed node, syntax edges below it, number of the definition, and a number for
-    the place in the source: a call that leads to two definitions has two rows, but it is one call."""
+def _call_rows(
+    graph: CodeGraph, parts: Sequence[FileGraph], listed_start: Int64s, names: IdTable
+) -> tuple[Int32s, Int32s]:
+    """Calls and definitions as rows: listed node, syntax edges below it, id of the definition, and number of the
+    occurrence. A call that resolves to two definitions has two rows with the same occurrence."""
     calls: list[tuple[int, int, int, int]] = []
     definitions: list[tuple[int, int, int, int]] = []
-    n_places = 0
+    n_occurrences = 0
     for part, offset in zip(parts, listed_start[:-1].tolist(), strict=True):
         file = names.file(part.path)
         first = {found.qualified_name: found for found in reversed(part.definitions)}
         for name, it in first.items():
-            definitions.append((offset + it.node, it.depth, names.definition(file, name), n_places))
-            n_places += 1
+            definitions.append((offset + it.node, it.depth, names.definition(file, name), n_occurrences))
+            n_occurrences += 1
         edges = graph.call_edges(part.path)
         if edges:
             made = part.calls
             for edge in edges:
                 call = made[edge.call]
                 target = names.definition(names.file(edge.path), edge.qualified_name)
-                calls.append((offset + call.node, call.depth, target, n_places + edge.call))
-            n_places += len(made)
+                calls.append((offset + call.node, call.depth, target, n_occurrences + edge.call))
+            n_occurrences += len(made)
     return np.array(calls, np.int32).reshape(-1, 4), np.array(definitions, np.int32).reshape(-1, 4)
 
 
-def _hang(listed_parent: Ints, rows: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """Give nodes of their own to the calls and definitions that are not listed, right after the listed one above them.
+def _add_nodes(listed_parent: Int32s, rows: Int32s) -> tuple[Int32s, Int32s, Int32s, Int32s, Int32s]:
+    """Add nodes for the calls and definitions that are not listed, right after the listed ancestor of each.
 
-    Returns the numbers of the listed nodes, of those that the rows speak of, then parent, depth and end of all nodes.
+    Returns the numbers of the listed nodes, the node of each row, then parent, depth and end of all nodes.
     """
     listed_depth = depths(listed_parent)
     n_listed = len(listed_parent)
@@ -357,17 +365,17 @@ def _hang(listed_parent: Ints, rows: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints
     above, steps = above[inside][order], steps[inside][order]
     n_above = np.bincount(above, minlength=n_listed)
     listed = (np.arange(n_listed) + np.cumsum(n_above) - n_above).astype(np.int32)
-    hung = ranges(listed + 1, n_above).astype(np.int32)
+    added = multi_arange(listed + 1, n_above).astype(np.int32)
 
-    n_nodes = n_listed + len(hung)
+    n_nodes = n_listed + len(added)
     parent, depth, end = np.empty((3, n_nodes), np.int32)
     parent[listed] = np.where(listed_parent >= 0, listed[listed_parent], -1)
-    parent[hung] = listed[above]
+    parent[added] = listed[above]
     depth[listed] = listed_depth
-    depth[hung] = listed_depth[above] + steps
+    depth[added] = listed_depth[above] + steps
     end[listed] = np.append(listed, n_nodes)[subtree_ends(listed_parent, listed_depth)]
-    end[hung] = hung + 1
+    end[added] = added + 1
 
-    at_place = np.zeros(len(inside), np.int32)
-    at_place[np.flatnonzero(inside)[order]] = hung
-    return listed, np.where(rows[:, 1] > 0, at_place[which.reshape(-1)], listed[rows[:, 0]]), parent, depth, end
+    of_occurrence = np.zeros(len(inside), np.int32)
+    of_occurrence[np.flatnonzero(inside)[order]] = added
+    return listed, np.where(rows[:, 1] > 0, of_occurrence[which.reshape(-1)], listed[rows[:, 0]]), parent, depth, end

@@ -1,8 +1,7 @@
-"""Where does a call lead, outside Python? By its names and what the file imports, without types.
+"""Name resolution without types: by the names of a call, imports, directories and unique names, for all but Python.
 
-Owns the order of places to look at: the class around, the import that names the head, the own file, files
-whose names are all imported, the own package, and last a name that is unique in the repository. Two
-definitions in one of these places are an open question, not a choice.
+Owns the order of the scopes: the enclosing class, the import of the first name, the same file, star imports, the own
+package, and a name that is unique in the repository. Two definitions in one scope leave the call unresolved.
 """
 
 from __future__ import annotations
@@ -10,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..languages import language_named
-from .facts import Definition
-from .lookup import Lookup, Target, parse_dotted
-from .modules import directory_of
-from .symbols import STARS, Imported, Symbols, enclosing_class, family, is_class
+from .file_graph import Definition
+from .module_index import directory_of
+from .resolver import Resolution, Resolver, parse_dotted
+from .symbol_table import STAR_IMPORTS, ImportedName, SymbolTable, enclosing_class, is_class, language_family
 
 _OWN_OBJECT = frozenset({"self", "this", "Self", "static"})
 _CONSTRUCTORS = ("constructor", "__construct", "initialize")  # and the class's own name
 _MAX_HOPS = 4  # of re-exports
 
 
-class PlainNames(Lookup):
-    """Follows names in the languages that are read without types."""
+class GenericResolver(Resolver):
+    """Resolves names in languages without type information."""
 
-    def targets(self, path: str, within: str, callee: str) -> tuple[Target, ...]:
-        """The definition that a call of `callee` in a scope (a qualified name) leads to, with its constructor."""
+    def targets(self, path: str, within: str, callee: str) -> tuple[Resolution, ...]:
+        """The definition of a call of `callee` in a scope (a qualified name), and the constructor of a class."""
         target = self._target(path, within, callee)
         if target is None:
             return ()
@@ -34,12 +33,12 @@ class PlainNames(Lookup):
             return (target,)
         for name in (definition.name, *_CONSTRUCTORS):
             key = f"{target.qualified_name}.{name}"
-            self.asked.add((target.path, key))
+            self.dependencies.add((target.path, key))
             if symbols.definition(key) is not None:
-                return (target, Target(target.path, key, "constructor"))
+                return (target, Resolution(target.path, key, "constructor"))
         return (target,)
 
-    def _target(self, path: str, within: str, callee: str) -> Target | None:
+    def _target(self, path: str, within: str, callee: str) -> Resolution | None:
         symbols = self.symbols(path)
         if symbols is None:
             return None
@@ -49,58 +48,60 @@ class PlainNames(Lookup):
         if head in _OWN_OBJECT and len(parts) == 2:
             key = f"{enclosing_class(symbols, within) or within.partition('.')[0]}.{last}"
             if symbols.definition(key) is not None:
-                return Target(path, key, "self")
-        imports = [entry for entry in symbols.entries.get(head, ()) if isinstance(entry, Imported)]
+                return Resolution(path, key, "self")
+        imports = [entry for entry in symbols.entries.get(head, ()) if isinstance(entry, ImportedName)]
         for item in imports:
             wanted = item.name if item.name not in ("", "default") and len(parts) == 1 else last
             found = self._in_files(self._files_of(path, symbols, item), receiver, wanted)
             if found:
-                return _the_one(found, "import")
+                return _if_unambiguous(found, "import")
         if imports:
-            return None  # of a library, so nothing here is meant
+            return None  # imported from outside of the repository
         own = self._in_files([path], receiver, last)
         if own:
-            return _the_one(own, "same file")
-        for entry in symbols.entries.get(STARS, ()):
-            if isinstance(entry, Imported):
+            return _if_unambiguous(own, "same file")
+        for entry in symbols.entries.get(STAR_IMPORTS, ()):
+            if isinstance(entry, ImportedName):
                 found = self._in_files(self._files_of(path, symbols, entry), receiver, last)
                 if found:
-                    return _the_one(found, "import")
+                    return _if_unambiguous(found, "import")
         if language_named(symbols.language).shares_directory:
             found = self._in_files(self._package(path), receiver, last)
             if found:
-                return _the_one(found, "same package")
+                return _if_unambiguous(found, "same package")
         return self.unique(symbols.language, last)
 
     def _in_files(self, paths: Iterable[str], receiver: str, name: str, hops: int = 0) -> list[tuple[str, str]]:
-        """The definitions of a name in some files; those in the receiver's own class if there are any."""
+        """The definitions of a name in some files; only those in the receiver's class if there are any."""
         found: dict[tuple[str, str], None] = {}
         for path in paths:
             symbols = self.symbols(path)
             if symbols is None:
                 continue
-            self.asked.add((path, f"~{name}"))
+            self.dependencies.add((path, f"~{name}"))
             for entry in symbols.entries.get(f"~{name}", ()):
                 if isinstance(entry, Definition):
                     found[path, entry.qualified_name] = None
-            if not found and hops < _MAX_HOPS and family(symbols.language) == "web":
+            if not found and hops < _MAX_HOPS and language_family(symbols.language) == "web":
                 for item in self._reexports(path, symbols, name):
-                    wanted = item.name if item.name not in ("", STARS, "default") else name
+                    wanted = item.name if item.name not in ("", STAR_IMPORTS, "default") else name
                     files = self._files_of(path, symbols, item)
                     found.update(dict.fromkeys(self._in_files(files, receiver, wanted, hops + 1)))
-        owned = [place for place in found if receiver and f".{place[1]}".endswith(f".{receiver}.{name}")]
-        return owned or [place for place in found if (place[0], place[1].rpartition(".")[0]) not in found]
+        owned = [key for key in found if receiver and f".{key[1]}".endswith(f".{receiver}.{name}")]
+        return owned or [key for key in found if (key[0], key[1].rpartition(".")[0]) not in found]
 
-    def _reexports(self, path: str, symbols: Symbols, name: str) -> Iterator[Imported]:
-        for key in (name, STARS):
-            self.asked.add((path, key))
+    def _reexports(self, path: str, symbols: SymbolTable, name: str) -> Iterator[ImportedName]:
+        for key in (name, STAR_IMPORTS):
+            self.dependencies.add((path, key))
             for entry in symbols.entries.get(key, ()):
-                if isinstance(entry, Imported):
+                if isinstance(entry, ImportedName):
                     yield entry
 
-    def _files_of(self, path: str, symbols: Symbols, item: Imported) -> tuple[str, ...]:
+    def _files_of(self, path: str, symbols: SymbolTable, item: ImportedName) -> tuple[str, ...]:
         kind = language_named(symbols.language).module_style or "class"
-        module = f"{item.module}.{item.name}" if kind == "class" and item.name not in ("", STARS) else item.module
+        module = (
+            f"{item.module}.{item.name}" if kind == "class" and item.name not in ("", STAR_IMPORTS) else item.module
+        )
         return self.module(kind, directory_of(path), module)
 
     def _package(self, path: str) -> list[str]:
@@ -109,5 +110,5 @@ class PlainNames(Lookup):
         return [other for other in neighbours if other != path and other.endswith(f".{ending}")]
 
 
-def _the_one(found: list[tuple[str, str]], how: str) -> Target | None:
-    return Target(*found[0], how) if len(found) == 1 else None
+def _if_unambiguous(found: list[tuple[str, str]], how: str) -> Resolution | None:
+    return Resolution(*found[0], how) if len(found) == 1 else None

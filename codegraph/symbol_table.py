@@ -1,8 +1,7 @@
-"""What one file says about its names, keyed by qualified name: the table that resolution reads.
+"""Symbol table of one file: definitions, imports, variables and attributes by qualified name.
 
-Owns the key "Shop.pay" for everything that can stand behind a name: a definition, an imported name, a
-variable with a known value, an attribute of a class ("self.x" of Shop is "Shop.x"), a local ("pay.x").
-Knows one file; what a dotted text means across files is for `resolve` to find out.
+The key of a member is "Shop.pay", that of an attribute "self.x" of Shop is "Shop.x", that of a local "pay.x". Knows one
+file; `resolve` follows names across files.
 """
 
 from __future__ import annotations
@@ -12,22 +11,22 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from ..languages import language_named
-from .facts import MODULE_SCOPE, Binding, Definition, FileGraph
+from .file_graph import MODULE_SCOPE, Binding, Definition, FileGraph
 
 MODULE = ""
 """The qualified name of the scope at the top level of a file."""
 
-STARS = "*"
+STAR_IMPORTS = "*"
 """The key of a file's star imports."""
 
-LISTING = "."
+NAME_LIST = "."
 """The key that changes when a file's module gains or loses a name."""
 
 FUNCTION_KINDS = frozenset({"function", "method", "constructor", "macro"})
 
 
-class Imported(NamedTuple):
-    """A name that stands for something of another module; see `facts.Import`."""
+class ImportedName(NamedTuple):
+    """A name imported from another module; see `file_graph.Import`."""
 
     local_name: str
     module: str
@@ -35,21 +34,21 @@ class Imported(NamedTuple):
     name: str
 
 
-class Bound(NamedTuple):
-    """A name that holds a value; see `facts.Binding`. `scope` is where `value` must be read."""
+class BoundName(NamedTuple):
+    """A name that holds a value; see `file_graph.Binding`. `scope` is where `value` must be read."""
 
     how: str
     value: str
     scope: str
 
 
-Entry: TypeAlias = Definition | Imported | Bound
+Entry: TypeAlias = Definition | ImportedName | BoundName
 
 
-class Symbols:
-    """The names of one file. `entries` lists what each qualified name stands for, in source order.
+class SymbolTable:
+    """The names of one file. `entries` lists the meanings of each qualified name, in source order.
 
-    Outside Python, whose names are looked up by their last part too, "~pay" lists all definitions named pay.
+    For languages of the generic resolver, "~pay" lists all definitions named pay.
     """
 
     __slots__ = ("_members", "definitions", "entries", "language", "lines", "scopes")
@@ -70,19 +69,19 @@ class Symbols:
                 entries[key] = [entry]
                 lines[key] = [line]
 
-        by_last_name = not resolves_types(file.language)
+        by_last_name = not has_typed_resolution(file.language)
         for definition in self.definitions:
             add(definition.qualified_name, definition, definition.start_line)
             if by_last_name:
                 add(f"~{definition.name}", definition, definition.start_line)
         for item in file.imports:
-            key = STARS if item.name == STARS else self.key(item.scope, item.local_name)
-            add(key, Imported(item.local_name, item.module, item.level, item.name), item.line)
+            key = STAR_IMPORTS if item.name == STAR_IMPORTS else self.key(item.scope, item.local_name)
+            add(key, ImportedName(item.local_name, item.module, item.level, item.name), item.line)
         starts = [definition.start_line for definition in self.definitions]
         for binding in file.bindings:
             self._bind(add, binding, starts)
         self.entries: Mapping[str, tuple[Entry, ...]] = {key: tuple(found) for key, found in entries.items()}
-        # Only names that stand for several things need lines to choose by.
+        # Only names with several meanings need lines.
         self.lines = {key: tuple(found) for key, found in lines.items() if len(found) > 1}
 
     def key(self, scope: int, name: str) -> str:
@@ -101,7 +100,7 @@ class Symbols:
         return None
 
     def members(self, qualified_name: str) -> tuple[Definition, ...]:
-        """What is defined directly in a class or function, in source order."""
+        """The definitions directly in a class or function, in source order."""
         if self._members is None:
             found: dict[str, list[Definition]] = {}
             for definition in self.definitions:
@@ -111,51 +110,51 @@ class Symbols:
         return self._members.get(qualified_name, ())
 
     def scope_at(self, line: int) -> int:
-        """Index of the innermost definition whose lines hold `line`, MODULE_SCOPE outside of all."""
+        """Index of the innermost definition that contains `line`, MODULE_SCOPE outside of all."""
         return _innermost(self.definitions, [d.start_line for d in self.definitions], line)
 
     def _bind(self, add: object, binding: Binding, starts: list[int]) -> None:
         scope, how, value = binding.scope, binding.how, binding.value
         name = binding.name
         if name.startswith("self."):
-            # The value of `self.x = x` is read in the method that assigns it.
+            # The value of `self.x = x` is evaluated in the method that assigns it.
             name = name[5:]
             within = _innermost(self.definitions, starts, binding.line)
         else:
             within = scope
         read_in = MODULE if within == MODULE_SCOPE else self.scopes[within]
-        add(self.key(scope, name), Bound(how, value, read_in), binding.line)  # type: ignore[operator]
+        add(self.key(scope, name), BoundName(how, value, read_in), binding.line)  # type: ignore[operator]
 
 
 def is_class(entry: Entry) -> bool:
-    """Whether an entry defines something with members: a class, an interface, a struct, a module …"""
+    """Whether an entry is a definition with members: a class, an interface, a struct, a module …"""
     return isinstance(entry, Definition) and entry.kind not in FUNCTION_KINDS
 
 
-def enclosing_class(symbols: Symbols, within: str) -> str:
+def enclosing_class(symbols: SymbolTable, within: str) -> str:
     """The innermost class around a scope, "" outside of all."""
     while within != MODULE and not symbols.is_class(within):
         within = within.rpartition(".")[0]
     return within
 
 
-def family(language: str) -> str:
+def language_family(language: str) -> str:
     """The group of languages that can call each other's definitions by name."""
     return language_named(language).family or language
 
 
-def resolves_types(language: str) -> bool:
-    """Whether names are followed through the types of what holds them (`python_names`), and not by names alone."""
+def has_typed_resolution(language: str) -> bool:
+    """Whether names are resolved with types (`python_resolver`), and not by names alone."""
     return language_named(language).module_style == "python"
 
 
-def changed_names(old: Symbols | None, new: Symbols | None) -> set[str]:
-    """The qualified names that stand for something else now. Where in the file they stand does not count."""
+def changed_names(old: SymbolTable | None, new: SymbolTable | None) -> set[str]:
+    """The qualified names whose meaning has changed. Line numbers do not count."""
     before: Mapping[str, tuple[Entry, ...]] = old.entries if old else {}
     after: Mapping[str, tuple[Entry, ...]] = new.entries if new else {}
     changed = before.keys() ^ after.keys()
     if any("." not in key for key in changed):
-        changed.add(LISTING)
+        changed.add(NAME_LIST)
     for key, entries in before.items():
         now = after.get(key, entries)
         if now != entries:

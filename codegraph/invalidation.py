@@ -1,0 +1,202 @@
+"""Invalidation of name resolution: which files and memo entries a change of some files affects.
+
+Owns the comparison of two snapshots by their answers, and the packed dependencies of each file. A change inside a
+function changes no answer that another file depends on, so it invalidates one file. Knows no text and no disk.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Set
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from .file_graph import Definition
+from .module_index import ModuleQuery, names_affected_by
+from .python_resolver import PythonResolver
+from .resolver import Dependency, MemoEntry, global_name_key
+from .symbol_table import STAR_IMPORTS, Entry, SymbolTable, changed_names
+
+if TYPE_CHECKING:
+    from .graph import CodeGraph
+
+
+class Invalidation:
+    """The dependencies whose answers have changed."""
+
+    def __init__(self, names: Mapping[str, set[str]], others: set[Dependency]) -> None:
+        self._by_path = names
+        self._all = others.union((path, name) for path, found in names.items() for name in found)
+        self._others = others
+        self._whole = {path for path, found in names.items() if _ANY in found}
+
+    def __bool__(self) -> bool:
+        return bool(self._all)
+
+    def invalidates(self, known: MemoEntry) -> bool:
+        """Whether an entry depends on a changed answer."""
+        if not self._all.isdisjoint(known.dependencies):
+            return True
+        return bool(self._whole) and not self._whole.isdisjoint(known.paths())
+
+    def dependents(self, packed_dependencies: Mapping[str, bytes]) -> set[str]:
+        """The files whose resolution depends on a changed answer."""
+        # A substring search first: few files match, and decoding all of them would take a second.
+        needles = [to_json(path) for path in self._by_path]
+        needles += [to_json(dependency[0] if len(dependency) == 1 else list(dependency)) for dependency in self._others]
+        found = set()
+        for path, packed in packed_dependencies.items() if needles else ():
+            if any(needle in packed for needle in needles):
+                names, others = from_json(packed)
+                dependencies = {(other, name) for other in names.keys() & self._by_path for name in names[other]}
+                if self.invalidates(MemoEntry(None, dependencies.union(map(tuple, others)), 0)):
+                    found.add(path)
+        return found
+
+
+_ANY = "?"
+"""Stands for every name of a file."""
+
+
+_Tables: TypeAlias = Mapping[str, tuple[SymbolTable | None, SymbolTable | None]]
+"""The symbol tables of each updated file before and after; None where it does not exist."""
+
+
+def update_names(old: CodeGraph, new: CodeGraph, tables: _Tables) -> Invalidation:
+    """Update the indexes of names and modules of `new` to its files; returns the answers that differ from `old`."""
+    moved = {path for path, (was, now) in tables.items() if (was is None) != (now is None)}
+    if moved:
+        new._modules = None
+    new._star_imported = old._star_imported.difference(tables).union(
+        path for path, (_, now) in tables.items() if star_imports_of(now)
+    )
+    # No answer depends on a file that did not exist; all answers that depend on a removed file are invalid.
+    names = {
+        path: {_ANY} if now is None else changed_names(was, now)
+        for path, (was, now) in tables.items()
+        if was is not None
+    }
+    for path, more in _names_changed_by_star_imports(old, new, tables, moved).items():
+        names[path] = names.get(path, set()) | more
+    moves: NameMoves = {}
+    for path, (was, now) in tables.items():
+        note_moves(moves, path, was, now)
+    others: set[Dependency] = _changed_modules(old, new, moved) if moved else set()
+    if moves:
+        new._by_global_name = apply_moves(old._by_global_name, moves)
+        others |= {
+            (key,) for key in moves if _unique(old.definitions_named(key)) != _unique(new.definitions_named(key))
+        }
+    return Invalidation({path: found for path, found in names.items() if found}, others)
+
+
+def star_imports_of(symbols: SymbolTable | None) -> tuple[Entry, ...]:
+    return symbols.entries.get(STAR_IMPORTS, ()) if symbols is not None else ()
+
+
+def is_definition(symbols: SymbolTable | None, name: str) -> bool:
+    entries = symbols.entries.get(name, ()) if symbols is not None else ()
+    return any(isinstance(entry, Definition) for entry in entries)
+
+
+def module_names(symbols: SymbolTable | None) -> set[str]:
+    return {key for key in symbols.entries if "." not in key} if symbols is not None else set()
+
+
+def _names_changed_by_star_imports(
+    old: CodeGraph, new: CodeGraph, tables: _Tables, moved: Set[str]
+) -> dict[str, set[str]]:
+    """Names of modules with star imports whose meaning may change, because another file has new names."""
+    added = {path: names for path, (was, now) in tables.items() if (names := module_names(now) - module_names(was))}
+    star_imports_changed = bool(moved) or any(
+        star_imports_of(was) != star_imports_of(now) for was, now in tables.values()
+    )
+    if not added and not star_imports_changed:
+        return {}
+    found: dict[str, set[str]] = {}
+    before, after = PythonResolver(old), PythonResolver(new)
+    for path in old._star_imported | new._star_imported:
+        sources = before.star_sources(path)
+        if star_imports_changed and after.star_sources(path) != sources:
+            found[path] = {_ANY}
+        else:
+            names = set().union(*(added[source] for source, _ in sources if source in added))
+            if names:
+                found[path] = names
+    return found
+
+
+NameMoves: TypeAlias = dict[str, tuple[set[str], set[str]]]
+"""For each `global_name_key`: the removed and the added definitions."""
+
+
+def _unique(places: tuple[str, ...]) -> str | None:
+    return places[0] if len(places) == 1 else None
+
+
+def note_moves(moves: NameMoves, path: str, old: SymbolTable | None, new: SymbolTable | None) -> None:
+    before, after = global_names(path, old), global_names(path, new)
+    for key, place in before - after:
+        moves.setdefault(key, (set(), set()))[0].add(place)
+    for key, place in after - before:
+        moves.setdefault(key, (set(), set()))[1].add(place)
+
+
+def global_names(path: str, symbols: SymbolTable | None) -> set[tuple[str, str]]:
+    keyed = ((global_name_key(symbols.language, d.name), d) for d in symbols.definitions) if symbols is not None else ()
+    return {(key, f"{path}\0{definition.qualified_name}") for key, definition in keyed if key is not None}
+
+
+def apply_moves(places: Mapping[str, tuple[str, ...]], moves: NameMoves) -> dict[str, tuple[str, ...]]:
+    after = dict(places)
+    for key, (gone, came) in moves.items():
+        here = came.union(places.get(key, ())) - gone
+        if here:
+            after[key] = tuple(sorted(here))
+        else:
+            del after[key]
+    return after
+
+
+def _changed_modules(old: CodeGraph, new: CodeGraph, moved: Iterable[str]) -> set[Dependency]:
+    """The module queries whose answers changed because paths were added or removed."""
+    names: set[str] = set()
+    for path in moved:
+        names |= names_affected_by(path, old.modules, new.modules)
+    needles = [to_json(name)[1:-1] if name else to_json(name) for name in names]
+    dependencies = old.memo.module_dependencies()
+    for packed in new._dependencies.values():
+        if any(needle in packed for needle in needles):
+            dependencies.update(tuple(dependency) for dependency in from_json(packed)[1] if len(dependency) == 3)
+    changed: set[Dependency] = set()
+    for kind, directory, module in dependencies:
+        if any(name in module or name in directory for name in names):
+            dependency = ModuleQuery(kind, directory, module)
+            if old.find_module(dependency) != new.find_module(dependency):
+                changed.add(dependency)
+    return changed
+
+
+# Packed dependencies
+
+
+def to_json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def from_json(packed: bytes) -> Any:
+    return json.loads(packed.decode("utf-8", "surrogatepass"))
+
+
+def pack_dependencies(dependencies: set[Dependency], path: str, symbols: SymbolTable | None) -> bytes:
+    """The dependencies of a file on other files; those on itself, star imports apart, never outlive a change."""
+    starred = bool(star_imports_of(symbols))
+    names: dict[str, list[str]] = {}
+    others = []
+    for dependency in dependencies:
+        if len(dependency) != 2:
+            others.append(dependency)
+            continue
+        other, name = dependency
+        if other != path or (starred and "." not in name and symbols is not None and name not in symbols.entries):
+            names.setdefault(other, []).append(name)
+    return to_json([names, others])
