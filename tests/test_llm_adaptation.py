@@ -1,4 +1,4 @@
-"""The workspace model adapts what it finds to the names at the cursor."""
+"""The workspace model adapts kind matches to the names at the cursor."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from weft.llm.protocol import Cancel, CompletionRequest
-from weft.llm.training import fit_scorer as fit_judge
-from weft.llm.workspace_model.features import EVIDENCE
+from weft.llm.training import fit_scorer
+from weft.llm.workspace_model.features import FEATURES
 from weft.llm.workspace_model.model import WorkspaceModel, tokenise_document
 from weft.llm.workspace_model.nearby_names import renamed_part
-from weft.llm.workspace_model.scorer import WEIGHTS_FILE, Judge, fitted_judge
+from weft.llm.workspace_model.scorer import WEIGHTS_FILE, CandidateScorer, fitted_scorer
 
 OTHER_CLASSES = """
     class Point:
@@ -119,18 +119,18 @@ def test_the_part_of_a_name_that_changed_in_another_is_changed(name: str, there:
     assert renamed_part(name, there, here) == expected
 
 
-def test_the_shipped_weights_are_those_of_the_evidence():
+def test_the_shipped_weights_are_those_of_the_features():
     names = json.loads(WEIGHTS_FILE.read_text(encoding="utf-8")).keys()
-    assert list(names) == [*EVIDENCE, "bias", "output"]
-    assert fitted_judge().probabilities(np.zeros((3, len(EVIDENCE)))).tolist() == pytest.approx([1 / 3] * 3)
+    assert list(names) == [*FEATURES, "bias", "output"]
+    assert fitted_scorer().probabilities(np.zeros((3, len(FEATURES)))).tolist() == pytest.approx([1 / 3] * 3)
 
 
 def test_weights_can_be_fitted_anew(tmp_path: Path):
     pytest.importorskip("torch")
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "shapes.py").write_text(textwrap.dedent(OTHER_CLASSES))
-    arguments = [str(tmp_path / "package"), "--lines", "5", "--steps", "2", "--output", str(tmp_path / "judge.json")]
-    assert fit_judge.main(arguments) == 0
-    judge = Judge.of(json.loads((tmp_path / "judge.json").read_text()))
-    assert judge.hidden.shape == (len(EVIDENCE), fit_judge.N_HIDDEN)
-    assert np.abs(judge.linear).sum() > 0
+    arguments = [str(tmp_path / "package"), "--lines", "5", "--steps", "2", "--output", str(tmp_path / "scorer.json")]
+    assert fit_scorer.main(arguments) == 0
+    scorer = CandidateScorer.from_weights(json.loads((tmp_path / "scorer.json").read_text()))
+    assert scorer.hidden.shape == (len(FEATURES), fit_scorer.N_HIDDEN)
+    assert np.abs(scorer.linear).sum() > 0

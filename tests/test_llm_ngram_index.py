@@ -1,4 +1,4 @@
-"""The context index finds every place, however documents are laid out; streams end where they should."""
+"""The n-gram index finds every position, however documents are laid out; streams end where they should."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def build(documents: dict[str, list[int]]) -> Segment:
     context=st.lists(st.integers(0, 4), min_size=6, max_size=6),
     order=st.sampled_from([1, 2, 3, 6]),
 )
-def test_every_place_after_a_context_is_found(documents: dict[str, list[int]], context: list[int], order: int):
+def test_every_position_after_a_context_is_found(documents: dict[str, list[int]], context: list[int], order: int):
     segment = build(documents)
     tokens = segment.tokens.tolist()
     expected = {at for at in range(MAX_ORDER, len(tokens)) if tokens[at - order : at] == context[-order:]}
-    found = segment.after(context, order).astype(np.int64)
+    found = segment.positions_after(context, order).astype(np.int64)
     padded = np.array([-1] * MAX_ORDER + context, np.int32)
     exact, _ = match_lengths(segment.tokens, found, padded)
     assert set(found[exact >= order].tolist()) == expected
@@ -46,14 +46,14 @@ def test_every_place_after_a_context_is_found(documents: dict[str, list[int]], c
     context=st.lists(st.integers(0, 4), min_size=12, max_size=12),
     order=st.sampled_from(KIND_ORDERS),
 )
-def test_every_place_after_tokens_of_the_same_kinds_is_found(
+def test_every_position_after_tokens_of_the_same_kinds_is_found(
     documents: dict[str, list[int]], context: list[int], order: int
 ):
     segment = build(documents)
     kinds = KINDS[segment.tokens].tolist()
     wanted = KINDS[context].tolist()
     expected = {at for at in range(MAX_ORDER, len(kinds)) if kinds[at - order : at] == wanted[-order:]}
-    assert expected <= set(segment.alike(wanted, order, KINDS).tolist())
+    assert expected <= set(segment.positions_after_kinds(wanted, order, KINDS).tolist())
 
 
 @given(DOCUMENTS)
@@ -74,7 +74,7 @@ def test_many_tokens_sort_alike_whatever_block_they_are_hashed_in():
     segment = Segment.build([("a.py", tokens)], KINDS)
     assert sorted(segment.by_tokens.positions.tolist()) == list(range(MAX_ORDER, segment.n_tokens))
     context = tokens[99_994:100_000].tolist()
-    assert 100_000 + MAX_ORDER in segment.after(context, 6).tolist()
+    assert 100_000 + MAX_ORDER in segment.positions_after(context, 6).tolist()
 
 
 def test_matches_are_counted_without_a_gap_and_in_all():

@@ -113,19 +113,19 @@ def test_a_longer_context_beats_a_more_frequent_one():
     assert complete(build(texts), "total = cart.sum(<CURSOR>")[0].text == ")"
 
 
-def test_indexed_version_of_the_open_file_is_not_read():
+def test_indexed_version_of_the_open_file_is_ignored():
     model = build({"here.py": "secret = answer(42)\n"})
     assert complete(model, "secret = <CURSOR>", "here.py") == []
     assert complete(model, "secret = <CURSOR>", "there.py")[0].text == "answer(42)"
 
 
-def test_unsure_lines_are_held_back():
+def test_lines_below_the_threshold_are_dropped():
     texts = files(a="go = north(1)\n", b="go = south(2)\n")
     assert complete(build(texts, threshold=0.0), "go = <CURSOR>")
     assert complete(build(texts, threshold=0.9), "go = <CURSOR>") == []
 
 
-def test_more_places_that_agree_make_it_surer():
+def test_more_matches_make_a_line_more_likely():
     few, many = (build(files(**{f"f{i}": "go = north(1)\n" for i in range(n)})) for n in (1, 5))
     ((rare,), (common,)) = (complete(model, "go = <CURSOR>") for model in (few, many))
     assert 0 < rare.probability < common.probability < 1

@@ -1,4 +1,4 @@
-"""Fits the weights by which the workspace model judges evidence: `python -m weft.llm.training.fit_scorer PACKAGE...`.
+"""Fits the candidate scorer of the workspace model: `python -m weft.llm.training.fit_scorer PACKAGE...`.
 
 Owns the sample of lines, the loss and the form of the weights' file. Each package is a repository of its own, and none
 may be in the benchmark. Lines are asked for with the text above them alone.
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..protocol import CompletionRequest
-from ..workspace_model.features import EVIDENCE
+from ..workspace_model.features import FEATURES
 from ..workspace_model.model import WorkspaceModel, tokenise_document
 from ..workspace_model.scorer import WEIGHTS_FILE
 
@@ -43,10 +43,10 @@ _NO_CODE = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tok
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """The rows of evidence of many steps, end to end."""
+    """The rows of features of many steps, concatenated."""
 
-    rows: NDArray[np.float32]  # (n_rows, n_evidence)
-    right: NDArray[np.float32]  # (n_rows,): 1 for rows that are right
+    rows: NDArray[np.float32]  # (n_rows, n_features)
+    right: NDArray[np.float32]  # (n_rows,): 1 for correct rows
     step_of: NDArray[np.int64]  # (n_rows,)
     line_of: NDArray[np.int64]  # (n_steps,)
     is_indentation: NDArray[np.bool_]  # (n_steps,): a line break before the line, which makes no line wrong
@@ -83,7 +83,7 @@ def sample_packages(packages: Sequence[Path], n_lines: int, unique_weight: float
         for path, number in _draw(texts, n_lines):
             lines = texts[path].split("\n")
             request = CompletionRequest(path, "python", "".join(f"{line}\n" for line in lines[:number]), "")
-            for step, (table, which) in enumerate(model.evidence_along(request, lines[number])):
+            for step, (table, which) in enumerate(model.features_along(request, lines[number])):
                 rows.append(table.astype(np.float32))
                 marks = np.zeros(len(table), np.float32)
                 marks[which] = 1.0
@@ -106,13 +106,13 @@ def sample_packages(packages: Sequence[Path], n_lines: int, unique_weight: float
 
 
 def fit(sample: Sample, whole_lines: float, n_steps: int) -> dict[str, list[float]]:
-    """The weights in the form that `Judge.of` reads."""
+    """The weights in the form that `CandidateScorer.from_weights` reads."""
     import torch
 
     torch.manual_seed(0)
     rows = torch.from_numpy(sample.rows)
-    linear = torch.zeros(len(EVIDENCE), requires_grad=True)
-    hidden = (0.1 * torch.randn(len(EVIDENCE), N_HIDDEN)).requires_grad_()
+    linear = torch.zeros(len(FEATURES), requires_grad=True)
+    hidden = (0.1 * torch.randn(len(FEATURES), N_HIDDEN)).requires_grad_()
     bias = torch.zeros(N_HIDDEN, requires_grad=True)
     output = (0.1 * torch.randn(N_HIDDEN)).requires_grad_()
     parameters = [linear, hidden, bias, output]
@@ -137,7 +137,7 @@ def fit(sample: Sample, whole_lines: float, n_steps: int) -> dict[str, list[floa
         with torch.no_grad():
             print(f"whole lines weigh {weight}: loss {float(loss(weight)):.4f}", flush=True)
     table = torch.cat([linear[:, None], hidden], dim=1).tolist()
-    weights = dict(zip(EVIDENCE, table, strict=True))
+    weights = dict(zip(FEATURES, table, strict=True))
     weights["bias"], weights["output"] = [0.0, *bias.tolist()], [0.0, *output.tolist()]
     return {name: [round(value, 3) for value in values] for name, values in weights.items()}
 

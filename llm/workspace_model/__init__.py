@@ -1,4 +1,4 @@
-"""What would the repository write here? A language model made of an n-gram index over the workspace's own tokens."""
+"""A language model made of an n-gram index over the tokens of the workspace, with a fitted candidate scorer."""
 
 from .model import WorkspaceModel
 from .tokens import DocumentTokens, tokenise_document

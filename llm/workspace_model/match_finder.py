@@ -1,7 +1,6 @@
-"""Where else does it stand as it stands at the cursor, word for word or in kind?
+"""Match finder: positions in the open file and the n-gram index whose context equals the cursor's, exactly or by kind.
 
-Owns the sources (the open file, the layers of the index) and the places in them that agree with a context. Knows no
-request and no probability.
+Owns the sources (the open file, the segments of the index) and their matches. Knows no request and no probability.
 """
 
 from __future__ import annotations
@@ -20,145 +19,150 @@ from .tokens import LINE_BREAK
 Numbers = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
-# Bounds on the work for one token.
-MATCHES_PER_SOURCE = 256  # places looked at, nearest first
-ALIKE_PER_SOURCE = 128  # of those that agree in kind
-CROWD = 16_384  # of more places than this only an even sample is sorted by nearness
+# Limits of the work for one token.
+MATCHES_PER_SOURCE = 256  # nearest first
+KIND_MATCHES_PER_SOURCE = 128
+MAX_SORTED = 16_384  # of more positions only an even sample is sorted by distance
 
-LOOSE_AGREEMENT = 0.1  # a token that agrees beyond the first difference counts this much of one (exact match +0.6)
-ENOUGH_ALIKE = 8  # places that agree in kind; with fewer, less agreement will do
+GAPPED_MATCH_WEIGHT = 0.1  # of an equal token beyond the first difference (+0.6 points of completions exactly right)
+MIN_KIND_MATCHES = 8  # with fewer, a shorter context is searched as well
 
-OPEN_FILE, SAME_DIRECTORY, REPOSITORY, NOWHERE = 0, 1, 2, -1
-_BEFORE_THE_FILE = -1  # no token of a segment, so a context never agrees beyond the start of its file
+OPEN_FILE, SAME_DIRECTORY, REPOSITORY, REMOVED = 0, 1, 2, -1
+_BEFORE_THE_FILE = -1  # no token of a segment, so no match extends beyond the start of the file
 
-# Contexts to look for, longest first. A source gives its first that is found; only when no source knows any of a
+# Contexts to look for, longest_match first. A source gives its first that is found; only when no source knows any of a
 # row is the next row tried.
 _CONTEXT_LADDER = ((6, 3, 2), (1,))
-_LEAST_KINDS = 2
-_LINE_TOKENS = 24  # lines are told apart by so many
+_MIN_KINDS = 2
+_LINE_TOKENS = 24  # tokens that distinguish lines
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layer:
-    """A segment, and which of its documents still count."""
+class LiveSegment:
+    """A segment and which of its documents are live: neither removed nor replaced."""
 
     segment: Segment
-    alive: NDArray[np.bool_]  # (n_documents,)
+    live: NDArray[np.bool_]  # (n_documents,)
 
     @property
     def n_live_tokens(self) -> int:
-        return int(np.diff(self.segment.starts)[self.alive].sum())
+        return int(np.diff(self.segment.starts)[self.live].sum())
 
     def live_documents(self) -> Iterator[tuple[str, Numbers]]:
-        for index in np.flatnonzero(self.alive).tolist():
+        for index in np.flatnonzero(self.live).tolist():
             yield self.segment.paths[index], self.segment.document(index)
 
-    def without(self, paths: Iterable[str]) -> Layer:
-        gone = [index for path in paths if (index := self.segment.index_of(path)) is not None]
-        if not self.alive[gone].any():
+    def without(self, paths: Iterable[str]) -> LiveSegment:
+        removed = [index for path in paths if (index := self.segment.index_of(path)) is not None]
+        if not self.live[removed].any():
             return self
-        alive = self.alive.copy()
-        alive[gone] = False
-        return Layer(self.segment, alive)
+        live = self.live.copy()
+        live[removed] = False
+        return LiveSegment(self.segment, live)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
-    """Places of one source that agree with a context; the arrays have one entry a place."""
+class Matches:
+    """Positions of one source whose context matches; every array has one entry for each."""
 
     tokens: Numbers
     positions: NDArray[np.int64]
     scopes: NDArray[np.int64]
-    lengths: Floats  # how many tokens before it agree, in kind at least
-    same: Floats  # how many are the very same tokens, those beyond the first difference counting a little
-    fresh: NDArray[np.bool_] | None = None  # whether its line stands nowhere just above the cursor; None: not asked
+    lengths: Floats  # tokens of the context that match, exactly or by kind
+    n_same: Floats  # equal tokens among them; those beyond the first difference count a little
+    fresh: NDArray[np.bool_] | None = None  # whether its line is not just above the cursor; None: not computed
 
     @property
     def next_tokens(self) -> Numbers:
         return self.tokens[self.positions]
 
     def before(self, count: int = MAX_ORDER) -> Numbers:
-        """The last tokens before each place, nearest first."""
+        """The last tokens before each position, nearest first."""
         before: Numbers = self.tokens[self.positions[:, None] - np.arange(1, count + 1)]
         return before
 
-    def only(self, mask: NDArray[np.bool_]) -> Places:
+    def filtered(self, mask: NDArray[np.bool_]) -> Matches:
         fresh = None if self.fresh is None else self.fresh[mask]
-        return Places(self.tokens, self.positions[mask], self.scopes[mask], self.lengths[mask], self.same[mask], fresh)
+        return Matches(
+            self.tokens, self.positions[mask], self.scopes[mask], self.lengths[mask], self.n_same[mask], fresh
+        )
 
-    def followed_by(self, token: int) -> Places:
-        """The places that write `token` next, moved behind it."""
-        found = self.only(self.next_tokens == token)
-        return replace(found, positions=found.positions + 1, lengths=found.lengths + 1, same=found.same + 1)
+    def advanced_by(self, token: int) -> Matches:
+        """The matches whose next token is `token`, moved one token on."""
+        found = self.filtered(self.next_tokens == token)
+        return replace(found, positions=found.positions + 1, lengths=found.lengths + 1, n_same=found.n_same + 1)
 
-    def followed_by_kind(self, token: int, kinds: Numbers) -> Places:
-        """The places that write a token of the same kind next, moved behind it."""
-        found = self.only(kinds[self.next_tokens] == kinds[token])
-        same = found.same + (found.next_tokens == token)
-        return Places(found.tokens, found.positions + 1, found.scopes, np.minimum(found.lengths + 1, MAX_ORDER), same)
-
-
-def longest(places: Sequence[Places]) -> float:
-    """0 when there is none."""
-    return max((float(found.lengths.max(initial=0.0)) for found in places), default=0.0)
+    def advanced_by_kind(self, token: int, kinds: Numbers) -> Matches:
+        """The matches whose next token has the same kind, moved one token on."""
+        found = self.filtered(kinds[self.next_tokens] == kinds[token])
+        n_same = found.n_same + (found.next_tokens == token)
+        return Matches(
+            found.tokens, found.positions + 1, found.scopes, np.minimum(found.lengths + 1, MAX_ORDER), n_same
+        )
 
 
-class Source(Protocol):
-    def equal(self, context: Numbers, order: int) -> Places:
-        """Near places where the last `order` tokens of `context` stand before."""
+def longest_match(matches: Sequence[Matches]) -> float:
+    """The length of the longest match; 0 without matches."""
+    return max((float(found.lengths.max(initial=0.0)) for found in matches), default=0.0)
+
+
+class MatchSource(Protocol):
+    def exact_matches(self, context: Numbers, order: int) -> Matches:
+        """The nearest positions after the last `order` tokens of `context`."""
         ...
 
-    def alike(self, context: Numbers, order: int, kinds: Numbers) -> NDArray[np.int64]:
-        """Near positions where tokens of the same kinds as the last `order` stand before, and a few others."""
+    def kind_candidates(self, context: Numbers, order: int, kinds: Numbers) -> NDArray[np.int64]:
+        """The nearest positions after tokens of the same kinds as the last `order`, and a few others."""
         ...
 
-    def at(self, positions: NDArray[np.int64]) -> tuple[Numbers, NDArray[np.int64]]:
+    def tokens_and_scopes(self, positions: NDArray[np.int64]) -> tuple[Numbers, NDArray[np.int64]]:
         """The source's tokens, and the scopes of these positions."""
         ...
 
 
-def equal_places(sources: Sequence[Source], context: Numbers) -> list[Places]:
-    """Places where the very same tokens stand before."""
+def find_exact_matches(sources: Sequence[MatchSource], context: Numbers) -> list[Matches]:
+    """Positions after the same tokens, of the longest context that has any."""
     for orders in _CONTEXT_LADDER:
-        places = []
+        matches = []
         for source in sources:
             for order in orders:
-                found = source.equal(context, order)
+                found = source.exact_matches(context, order)
                 if len(found.positions):
-                    places.append(found)
+                    matches.append(found)
                     break
-        if places:
-            return places
+        if matches:
+            return matches
     return []
 
 
-def alike_places(sources: Sequence[Source], context: Numbers, kinds: Numbers) -> list[Places]:
-    """Places where tokens of the same kinds stand before: names may differ, words of the language may not."""
-    places: list[Places] = []
+def find_kind_matches(sources: Sequence[MatchSource], context: Numbers, kinds: Numbers) -> list[Matches]:
+    """Positions after tokens of the same kinds: names may differ, keywords and signs may not."""
+    matches: list[Matches] = []
     for order in KIND_ORDERS:
-        places = [_verified(source, source.alike(context, order, kinds), context, kinds) for source in sources]
-        if sum(len(found.positions) for found in places) >= ENOUGH_ALIKE:
+        matches = [_kind_matches(source, context, order, kinds) for source in sources]
+        if sum(len(found.positions) for found in matches) >= MIN_KIND_MATCHES:
             break
-    return [found for found in places if len(found.positions)]
+    return [found for found in matches if len(found.positions)]
 
 
-def _verified(source: Source, positions: NDArray[np.int64], context: Numbers, kinds: Numbers) -> Places:
-    tokens, scopes = source.at(positions)
+def _kind_matches(source: MatchSource, context: Numbers, order: int, kinds: Numbers) -> Matches:
+    positions = source.kind_candidates(context, order, kinds)
+    tokens, scopes = source.tokens_and_scopes(positions)
     before = tokens[positions[:, None] - np.arange(1, MAX_ORDER + 1)]
     here = context[::-1]
-    # `_BEFORE_THE_FILE` is -1, which would be the last kind of all.
+    # As an index, `_BEFORE_THE_FILE` is the last kind.
     agree = (kinds[before] == kinds[here]) & (before >= 0) & (here >= 0)
     lengths = np.where(agree.all(axis=1), MAX_ORDER, agree.argmin(axis=1))
     equal = before == here
     inside = (equal & (np.arange(MAX_ORDER) < lengths[:, None])).sum(axis=1)
-    same = inside + 3 * LOOSE_AGREEMENT * (equal.sum(axis=1) - inside)
-    found = Places(tokens, positions, scopes, lengths.astype(np.float64), same)
-    return found.only((lengths >= _LEAST_KINDS) & (scopes != NOWHERE))
+    n_same = inside + 3 * GAPPED_MATCH_WEIGHT * (equal.sum(axis=1) - inside)
+    found = Matches(tokens, positions, scopes, lengths.astype(np.float64), n_same)
+    return found.filtered((lengths >= _MIN_KINDS) & (scopes != REMOVED))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenFile:
-    """The request's own text: before the cursor, a boundary, after the cursor's line, a boundary."""
+    """The text of the request as a source: before the cursor, a boundary, after the cursor's line, a boundary."""
 
     tokens: Numbers
     cursor: int
@@ -180,50 +184,50 @@ class OpenFile:
         """The tokens before the cursor."""
         return self.tokens[MAX_ORDER : self.cursor]
 
-    def equal(self, context: Numbers, order: int) -> Places:
+    def exact_matches(self, context: Numbers, order: int) -> Matches:
         positions = np.flatnonzero(self.tokens[MAX_ORDER - 1 : -1] == context[-1]) + MAX_ORDER
         positions = _nearest(positions[positions != self.cursor], self.cursor, MATCHES_PER_SOURCE)
-        return _exactly(self, positions, context, order)
+        return _exact(self, positions, context, order)
 
-    def alike(self, context: Numbers, order: int, kinds: Numbers) -> NDArray[np.int64]:
+    def kind_candidates(self, context: Numbers, order: int, kinds: Numbers) -> NDArray[np.int64]:
         own, here = kinds[self.tokens], kinds[context]
         agree = np.ones(len(self.tokens) - MAX_ORDER, np.bool_)
         for back in range(1, order + 1):
             agree &= own[MAX_ORDER - back : len(own) - back] == here[-back]
         positions = np.flatnonzero(agree) + MAX_ORDER
-        return _nearest(positions[positions != self.cursor], self.cursor, ALIKE_PER_SOURCE)
+        return _nearest(positions[positions != self.cursor], self.cursor, KIND_MATCHES_PER_SOURCE)
 
-    def at(self, positions: NDArray[np.int64]) -> tuple[Numbers, NDArray[np.int64]]:
+    def tokens_and_scopes(self, positions: NDArray[np.int64]) -> tuple[Numbers, NDArray[np.int64]]:
         return self.tokens, np.full(len(positions), OPEN_FILE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Indexed:
-    """A layer as seen from one file, without the indexed version of that file."""
+class SegmentView:
+    """A segment as a source for one file, without the indexed version of that file."""
 
     segment: Segment
     scopes: NDArray[np.int64]  # (n_documents,)
-    own: tuple[int, int]  # the positions of that file; empty, where it would stand, when it is not in the layer
+    own: tuple[int, int]  # the positions of that file; an empty range at its place in path order when not indexed
 
     @classmethod
-    def of(cls, layer: Layer, path: str) -> Indexed:
-        segment = layer.segment
+    def of(cls, live_segment: LiveSegment, path: str) -> SegmentView:
+        segment = live_segment.segment
         directory = path[: path.rfind("/") + 1]
         first, last = bisect_left(segment.paths, directory), bisect_left(segment.paths, directory + "\U0010ffff")
         scopes = np.full(len(segment.paths), REPOSITORY)
         scopes[first:last] = SAME_DIRECTORY
-        scopes[~layer.alive] = NOWHERE
+        scopes[~live_segment.live] = REMOVED
         return cls(segment, scopes, segment.span_of(path))
 
-    def equal(self, context: Numbers, order: int) -> Places:
-        found = self.segment.after(context.tolist(), order)
-        return _exactly(self, self._near(found, MATCHES_PER_SOURCE), context, order)
+    def exact_matches(self, context: Numbers, order: int) -> Matches:
+        found = self.segment.positions_after(context.tolist(), order)
+        return _exact(self, self._near(found, MATCHES_PER_SOURCE), context, order)
 
-    def alike(self, context: Numbers, order: int, kinds: Numbers) -> NDArray[np.int64]:
-        found = self.segment.alike(kinds[context].tolist(), order, kinds)
-        return self._near(found, ALIKE_PER_SOURCE)
+    def kind_candidates(self, context: Numbers, order: int, kinds: Numbers) -> NDArray[np.int64]:
+        found = self.segment.positions_after_kinds(kinds[context].tolist(), order, kinds)
+        return self._near(found, KIND_MATCHES_PER_SOURCE)
 
-    def at(self, positions: NDArray[np.int64]) -> tuple[Numbers, NDArray[np.int64]]:
+    def tokens_and_scopes(self, positions: NDArray[np.int64]) -> tuple[Numbers, NDArray[np.int64]]:
         return self.segment.tokens, self.scopes[self.segment.documents_at(positions)]
 
     def _near(self, found: NDArray[np.uint32], limit: int) -> NDArray[np.int64]:
@@ -231,17 +235,17 @@ class Indexed:
         return _nearest(found[(found < start) | (found >= end)], start, limit)
 
 
-def _exactly(source: Source, positions: NDArray[np.int64], context: Numbers, order: int) -> Places:
-    tokens, scopes = source.at(positions)
+def _exact(source: MatchSource, positions: NDArray[np.int64], context: Numbers, order: int) -> Matches:
+    tokens, scopes = source.tokens_and_scopes(positions)
     exact, agreeing = match_lengths(tokens, positions, context)
-    lengths = exact + LOOSE_AGREEMENT * (agreeing - exact)
-    return Places(tokens, positions, scopes, lengths, lengths).only((exact >= order) & (scopes != NOWHERE))
+    lengths = exact + GAPPED_MATCH_WEIGHT * (agreeing - exact)
+    return Matches(tokens, positions, scopes, lengths, lengths).filtered((exact >= order) & (scopes != REMOVED))
 
 
 def _nearest(positions: NDArray[np.integer], here: int, limit: int) -> NDArray[np.int64]:
-    """At most `limit` of `positions`, those around `here`."""
+    """At most `limit` of `positions`, the nearest to `here`."""
     if len(positions) > limit:
-        positions = np.sort(positions[:: len(positions) // CROWD + 1])
+        positions = np.sort(positions[:: len(positions) // MAX_SORTED + 1])
         first = int(np.searchsorted(positions, here)) - limit // 2
         first = min(max(first, 0), len(positions) - limit)
         positions = positions[first : first + limit]
@@ -249,7 +253,7 @@ def _nearest(positions: NDArray[np.integer], here: int, limit: int) -> NDArray[n
 
 
 def line_hashes(tokens: Numbers, starts: NDArray[np.int64], kinds: Numbers) -> NDArray[np.int64]:
-    """One number for each line from `starts` to its line break; 0 for an empty one."""
+    """A hash of each line from `starts` to its line break; 0 for an empty one."""
     lines = tokens[np.minimum(starts[:, None] + np.arange(_LINE_TOKENS), len(tokens) - 1)]
     ended = np.cumsum((kinds[lines] == LINE_BREAK) | (lines <= BOUNDARY), axis=1) > 0
     hashes: NDArray[np.int64] = (np.where(ended, 0, lines).astype(np.int64) * _LINE_FACTORS).sum(axis=1)

@@ -1,11 +1,11 @@
-"""The workspace's own language model: it completes a line the way the repository has written such lines before.
+"""The workspace model: completes a line from the n-gram index by best-first search, without a neural language model.
 
-Owns the indexed documents, the search for the most likely line, and when to stay quiet. It copies what stands
-where the same tokens stand before, and adapts what stands where tokens of the same kinds do to the names at the
-cursor: `places` finds them, `evidence` says what speaks for each token, `judge` how likely that makes it. Knows no
-editor, no disk and no ranking of fragments.
+Owns the indexed segments, the search for the most likely line, and the threshold below which none is offered. It copies
+the continuation of exact matches (`match_finder`), and adapts that of kind matches to the names near the cursor;
+`features` describes the candidate tokens, `scorer` gives their probabilities. Knows no editor, no disk and no ranking
+of fragments.
 
-A model is a snapshot and never changes; `with_changes` returns the next one and shares what stays.
+A model is an immutable snapshot; `with_changes` returns the next one and shares unchanged segments.
 """
 
 from __future__ import annotations
@@ -23,52 +23,60 @@ from numpy.typing import NDArray
 from ...languages import language_named
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelError, ModelInfo, Piece, Speed
 from ..text import normalise_line_breaks
-from .features import Hypothesis, Scene, begins_line, copied_token, evidence_for, with_alike, with_equal
-from .match_finder import Floats, Indexed, Layer, OpenFile, Source
-from .nearby_names import Names
-from .ngram_index import BOUNDARY, MAX_ORDER, Order, Segment, Vocabulary
-from .scorer import fitted_judge
+from .features import (
+    PartialLine,
+    SearchContext,
+    begins_line,
+    candidate_features,
+    copied_token,
+    with_exact_matches,
+    with_kind_matches,
+)
+from .match_finder import Floats, LiveSegment, MatchSource, OpenFile, SegmentView
+from .nearby_names import NearbyNames
+from .ngram_index import BOUNDARY, MAX_ORDER, Segment, SortedPositions, Vocabulary
+from .scorer import fitted_scorer
 from .tokens import LINE_BREAK, DocumentTokens, split_tokens, tokenise_document
 
-__all__ = ["Candidate", "DocumentTokens", "WorkspaceModel", "tokenise_document"]
+__all__ = ["DocumentTokens", "LineCandidate", "WorkspaceModel", "tokenise_document"]
 
-# Measured on the 1600 line tasks of benchmarks/repoeval; benchmarks/results/completion-log.md has what was tried.
+# Measured on the 1600 line tasks of benchmarks/repoeval; benchmarks/results/completion-log.md has all variants.
 DEFAULT_THRESHOLD = 0.3  # shows 41 % of the lines, 54 % of those exact
-# A copied line has its share of the votes times this as its probability. Exact match, and that on lines that stand
-# nowhere else: 0 24.3 and 3.2, 0.25 25.3 and 3.2, 0.5 25.9 and 2.8, 1.0 26.1 and 2.5.
-COPY_TRUST = 0.5
+# The probability of a copied line is its share of the votes times this. Percent exactly right, of all lines and of lines
+# without a copy elsewhere: 0 24.3 and 3.2, 0.25 25.3 and 3.2, 0.5 25.9 and 2.8, 1.0 26.1 and 2.5.
+COPY_WEIGHT = 0.5
 
-# Bounds on the work for one line.
-MOST_STEPS = 10  # tokens weighed before the search only goes on with the best beginning; 20 are no better and slower
-BRANCHES = 3  # tokens followed after one beginning
-LEAST_SHARE = 0.02  # a token less likely than this is followed only when it is the most likely
-LEAST_LIKELY = 1e-9  # a line less likely than this is noise, whatever the threshold
-NEAR_CHARS = 65_536  # how much of the open file around the cursor is looked at
+# Limits of the search for one line.
+MAX_STEPS = 10  # expansions before the search follows the best node only; 20 are no better and slower
+BRANCHING_FACTOR = 3  # tokens of one expansion
+MIN_BRANCH_PROBABILITY = 0.02  # a less likely token is followed only when it is the most likely one
+MIN_LINE_PROBABILITY = 1e-9  # a less likely line is noise, whatever the threshold
+NEAR_CHARS = 65_536  # of the open file, before and after the cursor
 
-# Layers grow by this factor, so an edit rewrites few tokens and a lookup visits few layers.
-_LAYER_GROWTH = 4
+# Segments grow by this factor, so an edit rewrites few tokens and a lookup visits few segments.
+_SEGMENT_GROWTH = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """One way in which a line may go on, for whoever has more to judge it by."""
+class LineCandidate:
+    """One completion of a line with its probabilities, for callers that rank candidates themselves."""
 
     text: str
-    adapted: float = 0.0  # the probability by the evidence for its tokens; 0.0 where the search did not come to it
-    copied: float = 0.0  # that of the copied line, `COPY_TRUST` in it; 0.0 for all others
+    adapted: float = 0.0  # the product of its token probabilities; 0.0 where the search did not reach it
+    copied: float = 0.0  # the probability of the copied line, with `COPY_WEIGHT`; 0.0 for all others
 
 
 class WorkspaceModel:
-    """Completes from what the indexed documents and the open file say. A `CodeModel`.
+    """Completes from the indexed documents and the open file. A `CodeModel`.
 
     `threshold` is the least product of token probabilities at which a line is offered, from 0 (always) to 1.
-    Of `request.path` only the request's own text counts, never the indexed version. A model pickles, arrays and all.
+    Of `request.path` only the text of the request counts, never the indexed version. A model can be pickled.
     """
 
     def __init__(
-        self, layers: tuple[Layer, ...], vocabulary: Vocabulary, *, threshold: float = DEFAULT_THRESHOLD
+        self, segments: tuple[LiveSegment, ...], vocabulary: Vocabulary, *, threshold: float = DEFAULT_THRESHOLD
     ) -> None:
-        self._layers = layers  # biggest and oldest first
+        self._segments = segments  # largest and oldest first
         self._vocabulary = vocabulary
         self._threshold = threshold
 
@@ -78,24 +86,26 @@ class WorkspaceModel:
         return cls((), Vocabulary(), threshold=threshold).with_changes(documents, ())
 
     def with_changes(self, changed: Iterable[DocumentTokens], removed: Iterable[str]) -> WorkspaceModel:
-        """The model after these documents were added or replaced, and these paths removed. Unknown paths are fine."""
+        """The model with these documents added or replaced, and these paths removed. Unknown paths are ignored."""
         numbers = {document.path: self._vocabulary.learn_document(document) for document in changed}
-        gone = {*removed, *numbers}
-        layers = [layer.without(gone) for layer in self._layers]
+        stale = {*removed, *numbers}
+        segments = [segment.without(stale) for segment in self._segments]
         fresh = list(numbers.items())
         n_fresh = sum(len(tokens) for tokens in numbers.values())
-        while layers and layers[-1].n_live_tokens < max(_LAYER_GROWTH * n_fresh, layers[-1].segment.n_tokens // 2):
-            layer = layers.pop()
-            fresh.extend(layer.live_documents())
-            n_fresh += layer.n_live_tokens
+        while segments:
+            newest = segments[-1]
+            if newest.n_live_tokens >= max(_SEGMENT_GROWTH * n_fresh, newest.segment.n_tokens // 2):
+                break
+            fresh.extend(segments.pop().live_documents())
+            n_fresh += newest.n_live_tokens
         if fresh:
             segment = Segment.build(fresh, self._vocabulary.kinds)
-            layers.append(Layer(segment, np.ones(len(segment.paths), np.bool_)))
-        return WorkspaceModel(tuple(layers), self._vocabulary, threshold=self._threshold)
+            segments.append(LiveSegment(segment, np.ones(len(segment.paths), np.bool_)))
+        return WorkspaceModel(tuple(segments), self._vocabulary, threshold=self._threshold)
 
     def with_threshold(self, threshold: float) -> WorkspaceModel:
-        """The same model, more or less shy."""
-        return WorkspaceModel(self._layers, self._vocabulary, threshold=threshold)
+        """The same model with another threshold."""
+        return WorkspaceModel(self._segments, self._vocabulary, threshold=threshold)
 
     @property
     def info(self) -> ModelInfo:
@@ -110,39 +120,39 @@ class WorkspaceModel:
 
     @property
     def n_tokens(self) -> int:
-        """Tokens of the documents that count."""
-        return sum(layer.n_live_tokens for layer in self._layers)
+        """Tokens of the live documents."""
+        return sum(segment.n_live_tokens for segment in self._segments)
 
     @property
     def n_documents(self) -> int:
-        return sum(int(layer.alive.sum()) for layer in self._layers)
+        return sum(int(segment.live.sum()) for segment in self._segments)
 
     @property
     def n_bytes(self) -> int:
-        """Memory of the arrays; the vocabulary comes on top, about 150 bytes a different word."""
-        return sum(layer.segment.n_bytes for layer in self._layers)
+        """Memory of the arrays; the vocabulary adds about 150 bytes for each distinct token."""
+        return sum(live.segment.n_bytes for live in self._segments)
 
     @property
     def speed(self) -> Speed:
-        """Unknown: a line takes some milliseconds, whatever stands before it."""
+        """Unknown: a line takes some milliseconds, whatever the length of the prefix."""
         return Speed()
 
     def prepare(self, cancel: Cancel) -> None:
-        """It is ready as it is."""
+        """Nothing to prepare."""
 
     def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
-        """There is nothing to read ahead."""
+        """Nothing to prefill."""
 
     def count_tokens(self, text: str) -> int:
         return len(split_tokens(text))
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
-        """Yield the rest of the line when sure enough; with `single_line` off, further lines of the same block.
+        """Yield the rest of the line if it is likely enough; with `single_line` off, further lines of the same block.
 
-        Each piece is one line, with the probability of that line. A line is held back when the code after the
-        cursor does not fit on to it, and stops before text that stands there already.
+        Each piece is one line, with its probability. A line that does not join the code after the cursor is dropped,
+        and one that joins it stops before that code.
         """
-        cursor = _Cursor.of(request)
+        cursor = _CursorText.of(request)
         several = not request.single_line and not cursor.rest_of_line
         line_start, block_indent = cursor.line_start, 0
         for text, probability in self._lines(request, cursor, cancel):
@@ -156,145 +166,153 @@ class WorkspaceModel:
                 return
             line_start, block_indent = "", len(line) - len(line.lstrip())
 
-    def candidates(self, request: CompletionRequest, n: int, cancel: Cancel) -> list[Candidate]:
-        """Up to `n` ways to end the cursor's line, the likeliest first, however unlikely; none twice."""
-        cursor = _Cursor.of(request)
-        scene = self._scene(request, cursor)
-        start = Hypothesis(scene.names.open_file.context, cursor.unfinished)
+    def candidates(self, request: CompletionRequest, n: int, cancel: Cancel) -> list[LineCandidate]:
+        """Up to `n` distinct completions of the cursor's line, most likely first, whatever the threshold."""
+        cursor = _CursorText.of(request)
+        search = self._search_context(request, cursor)
+        start = PartialLine(search.names.open_file.context, cursor.unfinished)
         most_tokens, rest = request.max_new_tokens, cursor.rest_of_line
 
-        def shown(line: _Line) -> str:
+        def shown(line: _FinishedLine) -> str:
             text = line.text[len(cursor.unfinished) :].rstrip(" \t")
             return _before_any(_up_to(text, rest), request.stop)
 
-        found: dict[str, Candidate] = {}
-        for line in self._adapted_lines(scene, start, most_tokens, rest, LEAST_LIKELY, cancel, n):
-            # The first of equals is the likeliest.
-            found.setdefault(shown(line), Candidate(shown(line), adapted=line.probability))
-        copied = self._copied_line(scene, start, most_tokens, rest, LEAST_LIKELY, cancel)
+        found: dict[str, LineCandidate] = {}
+        for line in self._adapted_lines(search, start, most_tokens, rest, MIN_LINE_PROBABILITY, cancel, n):
+            # Of several lines with the same text the first is the most likely.
+            found.setdefault(shown(line), LineCandidate(shown(line), adapted=line.probability))
+        copied = self._copied_line(search, start, most_tokens, rest, MIN_LINE_PROBABILITY, cancel)
         if copied is not None:
-            before = found.get(shown(copied), Candidate(shown(copied)))
+            before = found.get(shown(copied), LineCandidate(shown(copied)))
             found[before.text] = replace(before, copied=copied.probability)
         candidates = [each for each in found.values() if each.text.strip()]
         return sorted(candidates, key=lambda each: -max(each.adapted, each.copied))[:n]
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
-        raise ModelError("The workspace model does not chat. Configure a model that does.")
+        raise ModelError("The workspace model can't chat. Configure a model with a chat template.")
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Nothing to close."""
 
-    def _lines(self, request: CompletionRequest, cursor: _Cursor, cancel: Cancel) -> Iterator[tuple[str, float]]:
-        """The most likely lines and their probabilities, until cancelled, unsure or out of evidence.
+    def _lines(self, request: CompletionRequest, cursor: _CursorText, cancel: Cancel) -> Iterator[tuple[str, float]]:
+        """The most likely lines and their probabilities, until cancelled, below the threshold, or without candidates.
 
         A line after the first begins with its line break and indentation.
         """
-        scene = self._scene(request, cursor)
-        start: Hypothesis | None = Hypothesis(scene.names.open_file.context, cursor.unfinished)
+        search = self._search_context(request, cursor)
+        start: PartialLine | None = PartialLine(search.names.open_file.context, cursor.unfinished)
         unfinished, n_left = cursor.unfinished, request.max_new_tokens
         while start is not None and n_left > 0:
-            # A copy is quick to find, and a beginning that is less likely need not be followed.
-            least = max(self._threshold, LEAST_LIKELY)
-            copied = self._copied_line(scene, start, n_left, cursor.rest_of_line, least, cancel)
+            # A copy is fast to find, and prunes the search for adapted lines.
+            least = max(self._threshold, MIN_LINE_PROBABILITY)
+            copied = self._copied_line(search, start, n_left, cursor.rest_of_line, least, cancel)
             least = copied.probability if copied else least
-            line = next(self._adapted_lines(scene, start, n_left, cursor.rest_of_line, least, cancel), copied)
+            line = next(self._adapted_lines(search, start, n_left, cursor.rest_of_line, least, cancel), copied)
             if line is None or line.probability < self._threshold:
                 return
             yield line.text[len(unfinished) :].rstrip(" \t"), line.probability
             start, unfinished, n_left = line.following, "", n_left - self.count_tokens(line.text)
 
-    def _scene(self, request: CompletionRequest, cursor: _Cursor) -> Scene:
+    def _search_context(self, request: CompletionRequest, cursor: _CursorText) -> SearchContext:
         open_file = OpenFile.of(cursor.before, cursor.after, self._vocabulary)
-        sources: list[Source] = [open_file, *(Indexed.of(layer, request.path) for layer in self._layers)]
-        names = Names.of(open_file, cursor.before, cursor.line_start, self._vocabulary)
-        return Scene(self._vocabulary, sources, names, language_named(request.language).comment_tokens)
+        sources: list[MatchSource] = [open_file, *(SegmentView.of(live, request.path) for live in self._segments)]
+        names = NearbyNames.of(open_file, cursor.before, cursor.line_start, self._vocabulary)
+        return SearchContext(self._vocabulary, sources, names, language_named(request.language).comment_tokens)
 
-    def evidence_along(self, request: CompletionRequest, line: str) -> Iterator[tuple[Floats, list[int]]]:
-        """What the model would weigh at each token of `line` if it wrote it after the prefix, and its end.
+    def features_along(self, request: CompletionRequest, line: str) -> Iterator[tuple[Floats, list[int]]]:
+        """Training data for the scorer: features at each token of `line` after the prefix, and at its end.
 
-        Each time the rows of evidence and which of them are right, the last row for none: what a judge is fitted on.
+        Each time the rows of features and the indices of the correct ones; the last row stands for all other tokens.
         """
-        cursor = _Cursor.of(request)
-        scene = self._scene(request, cursor)
-        hypothesis = Hypothesis(scene.names.open_file.context, cursor.unfinished)
+        cursor = _CursorText.of(request)
+        search = self._search_context(request, cursor)
+        partial = PartialLine(search.names.open_file.context, cursor.unfinished)
         written = self._vocabulary.learn_text(cursor.unfinished + line).tolist()
         for token in [*written, None]:
-            hypothesis = with_alike(scene, with_equal(scene, hypothesis))
-            found = evidence_for(scene, hypothesis)
+            partial = with_kind_matches(search, with_exact_matches(search, partial))
+            found = candidate_features(search, partial)
             kinds = self._vocabulary.kinds
             if found is not None:
                 tokens, rows = found
-                right = (kinds[tokens] == LINE_BREAK) | (tokens == BOUNDARY) if token is None else tokens == token
-                yield rows, np.flatnonzero(right).tolist() or [len(tokens)]
+                correct = (kinds[tokens] == LINE_BREAK) | (tokens == BOUNDARY) if token is None else tokens == token
+                yield rows, np.flatnonzero(correct).tolist() or [len(tokens)]
             if token is not None:
-                hypothesis = hypothesis.followed_by(token, kinds)
+                partial = partial.extended_by(token, kinds)
 
     def _copied_line(
-        self, scene: Scene, start: Hypothesis, most_tokens: int, rest_of_line: str, least: float, cancel: Cancel
-    ) -> _Line | None:
-        """The line that places with the longest equal context write; None for a comment, and for less than `least`."""
-        hypothesis, probability, n_tokens = start, COPY_TRUST, 0
+        self,
+        search: SearchContext,
+        start: PartialLine,
+        most_tokens: int,
+        rest_of_line: str,
+        least: float,
+        cancel: Cancel,
+    ) -> _FinishedLine | None:
+        """The continuation of the longest exact matches; None for a comment, and for less than `least`."""
+        partial, probability, n_tokens = start, COPY_WEIGHT, 0
         while n_tokens < most_tokens and not cancel.cancelled:
-            hypothesis = with_equal(scene, hypothesis)
-            found = copied_token(scene, hypothesis)
+            partial = with_exact_matches(search, partial)
+            found = copied_token(search, partial)
             if found is None:
                 return None
             token, share = found
             probability *= share
             if probability < least:
                 return None
-            following = hypothesis.followed_by(token, self._vocabulary.kinds)
-            starts_line = begins_line(scene, hypothesis)
-            if not hypothesis.unfinished and self._ends_line(token):
-                return None if starts_line else self._line(hypothesis, probability, token, following, rest_of_line)
-            if starts_line and scene.text(token).startswith(scene.comment_tokens):
+            following = partial.extended_by(token, self._vocabulary.kinds)
+            starts_line = begins_line(search, partial)
+            if not partial.unfinished and self._ends_line(token):
+                return None if starts_line else self._line(partial, probability, token, following, rest_of_line)
+            if starts_line and search.text(token).startswith(search.comment_tokens):
                 return None
-            hypothesis, n_tokens = following, n_tokens + 1
-        return None if cancel.cancelled else self._line(hypothesis, probability, BOUNDARY, hypothesis, "")
+            partial, n_tokens = following, n_tokens + 1
+        return None if cancel.cancelled else self._line(partial, probability, BOUNDARY, partial, "")
 
     def _adapted_lines(
         self,
-        scene: Scene,
-        start: Hypothesis,
+        search: SearchContext,
+        start: PartialLine,
         most_tokens: int,
         rest_of_line: str,
         least: float,
         cancel: Cancel,
         n_wanted: int = 1,
-    ) -> Iterator[_Line]:
-        """Lines with the highest product of probabilities that go on to `rest_of_line`, the first one first.
+    ) -> Iterator[_FinishedLine]:
+        """Best-first search for lines that join `rest_of_line`, most likely first; none of `least` or less.
 
-        None of `least` or less, none when nothing speaks for any, and none more when cancelled. After some work only
-        the best beginning is followed, and for each further one of `n_wanted` lines the best of those left aside.
+        Ends without candidates and when cancelled. After MAX_STEPS only the best node is followed, and for each further
+        one of `n_wanted` lines the best of the nodes put aside.
         """
         order = count()
-        # By how unlikely they are. Where a beginning is followed is looked up only when its turn comes.
-        waiting = [_Beginning(0.0, next(order), start, None)]
-        aside: list[_Beginning] = []
+        # By negative log probability. The matches of a node are searched only when it is expanded.
+        waiting = [_SearchNode(0.0, next(order), start, None)]
+        aside: list[_SearchNode] = []
         n_steps = n_found = 0
         while (waiting or aside) and not cancel.cancelled:
             best = heappop(waiting or aside)
-            probability = math.exp(-best.unlikely)
+            probability = math.exp(-best.cost)
             if probability <= least:
-                waiting.clear()  # the others are no likelier
+                waiting.clear()  # the others are no more likely
                 continue
-            following = best.hypothesis
+            following = best.partial
             if best.token is not None:
-                following = following.followed_by(best.token, self._vocabulary.kinds)
+                following = following.extended_by(best.token, self._vocabulary.kinds)
             if best.token is not None and best.ends_line:
-                line = self._line(best.hypothesis, probability, best.token, following, rest_of_line)
+                line = self._line(best.partial, probability, best.token, following, rest_of_line)
             elif len(following.line) - len(start.line) >= most_tokens:
                 line = self._line(following, probability, BOUNDARY, following, "")
             else:
                 n_steps += 1
-                if n_steps > MOST_STEPS:
-                    for beginning in waiting if n_wanted > 1 else ():
-                        heappush(aside, beginning)
+                if n_steps > MAX_STEPS:
+                    for node in waiting if n_wanted > 1 else ():
+                        heappush(aside, node)
                     waiting.clear()
-                following = with_alike(scene, with_equal(scene, following))
-                for token, share, ends_line in self._ways_on(scene, following, BRANCHES if n_steps < MOST_STEPS else 1):
-                    unlikely = best.unlikely - math.log(max(share, LEAST_LIKELY))
-                    heappush(waiting, _Beginning(unlikely, next(order), following, token, ends_line))
+                following = with_kind_matches(search, with_exact_matches(search, following))
+                for token, share, ends_line in self._next_tokens(
+                    search, following, BRANCHING_FACTOR if n_steps < MAX_STEPS else 1
+                ):
+                    cost = best.cost - math.log(max(share, MIN_LINE_PROBABILITY))
+                    heappush(waiting, _SearchNode(cost, next(order), following, token, ends_line))
                 continue
             if line is not None:
                 yield line
@@ -303,77 +321,77 @@ class WorkspaceModel:
                 return
 
     def _line(
-        self, hypothesis: Hypothesis, probability: float, end: int, following: Hypothesis, rest_of_line: str
-    ) -> _Line | None:
-        """The line that `end` ends; None when it does not go on to `rest_of_line`."""
-        text = "".join(map(self._vocabulary.text, hypothesis.line))
+        self, partial: PartialLine, probability: float, end: int, following: PartialLine, rest_of_line: str
+    ) -> _FinishedLine | None:
+        """The line before `end`; None when it does not join `rest_of_line`."""
+        text = "".join(map(self._vocabulary.text, partial.line))
         if rest_of_line and not _up_to(text, rest_of_line):
             return None
-        return _Line(text, probability, None if end == BOUNDARY else following.as_first())
+        return _FinishedLine(text, probability, None if end == BOUNDARY else following.as_line_start())
 
     def _ends_line(self, token: int) -> bool:
         return token == BOUNDARY or bool(self._vocabulary.kinds[token] == LINE_BREAK)
 
-    def _ways_on(self, scene: Scene, hypothesis: Hypothesis, most: int) -> list[tuple[int, float, bool]]:
-        """The likeliest next tokens, their probabilities, and whether they end the line; best first."""
-        found = evidence_for(scene, hypothesis)
+    def _next_tokens(self, search: SearchContext, partial: PartialLine, most: int) -> list[tuple[int, float, bool]]:
+        """The most likely next tokens, their probabilities, and whether they end the line; best first."""
+        found = candidate_features(search, partial)
         if found is None:
             return []
         tokens, rows = found
-        shares = fitted_judge().probabilities(rows)[:-1]
+        shares = fitted_scorer().probabilities(rows)[:-1]
         kinds, text = self._vocabulary.kinds, self._vocabulary.text
         ends = np.zeros(len(tokens), np.bool_)
-        if not hypothesis.unfinished:
+        if not partial.unfinished:
             ends = (kinds[tokens] == LINE_BREAK) | (tokens == BOUNDARY)
 
         def ranked(which: NDArray[np.bool_]) -> list[int]:
-            """The likeliest; among equals the first in the alphabet, whatever order the files were learnt in."""
+            """The most likely; ties go to the first in the alphabet, whatever the order of indexing."""
             best = np.flatnonzero(which)[np.argsort(-shares[which], kind="stable")[: 2 * most]].tolist()
             return sorted(best, key=lambda at: (-round(float(shares[at]), 9), text(int(tokens[at]))))
 
         ways = [(int(tokens[at]), float(shares[at]), False) for at in ranked(~ends)[:most]]
-        ways = [way for way in ways if way[1] >= LEAST_SHARE] or ways[:1]
-        if ends.any() and not begins_line(scene, hypothesis):
-            # Whatever line comes next, this one ends.
+        ways = [way for way in ways if way[1] >= MIN_BRANCH_PROBABILITY] or ways[:1]
+        if ends.any() and not begins_line(search, partial):
+            # All tokens that end the line count together.
             ways.append((int(tokens[ranked(ends)[0]]), float(shares[ends].sum()), True))
         return sorted(ways, key=lambda way: -way[1])[:most]
 
 
-class _Line(NamedTuple):
-    """A line, its probability, and how the next one begins; None at the end of a file."""
+class _FinishedLine(NamedTuple):
+    """A line, its probability, and the state for the next line; None at the end of a file."""
 
     text: str
     probability: float
-    following: Hypothesis | None
+    following: PartialLine | None
 
 
-class _Beginning(NamedTuple):
-    """A hypothesis and the token that is to follow, none for the very first; the smallest is taken first."""
+class _SearchNode(NamedTuple):
+    """A partial line and its next token, None at the root; ordered by negative log probability."""
 
-    unlikely: float  # minus the logarithm of its probability
+    cost: float  # negative log probability
     order: int
-    hypothesis: Hypothesis
+    partial: PartialLine
     token: int | None
     ends_line: bool = False
 
 
-class _Cursor(NamedTuple):
-    """What a request says around its cursor, cut to what is near."""
+class _CursorText(NamedTuple):
+    """The text of a request around its cursor, truncated to NEAR_CHARS."""
 
-    before: str  # whole tokens before the cursor
-    unfinished: str  # the word, space or line break that the cursor stands behind and that may go on
+    before: str  # complete tokens before the cursor
+    unfinished: str  # the word, space or line break before the cursor, which may continue
     line_start: str  # the cursor's line up to the cursor
     rest_of_line: str  # stripped
     after: str  # the lines after the cursor's line
     next_line: str  # the first of them that is not blank, stripped; "\n" when there is none
 
     @classmethod
-    def of(cls, request: CompletionRequest) -> _Cursor:
+    def of(cls, request: CompletionRequest) -> _CursorText:
         prefix, suffix = request.prefix[-NEAR_CHARS:], request.suffix[:NEAR_CHARS]
         prefix, suffix = normalise_line_breaks(prefix), normalise_line_breaks(suffix)
         _, newline, line_start = prefix.rpartition("\n")
         tokens = split_tokens(newline + line_start)
-        # Signs are complete; words, spaces and indentation may go on.
+        # Signs are complete; words, spaces and indentation may continue.
         unfinished = tokens[-1] if tokens and (tokens[-1][-1].isalnum() or tokens[-1][-1] in "_ \t\n") else ""
         rest_of_line, _, after = suffix.partition("\n")
         return cls(
@@ -386,14 +404,14 @@ class _Cursor(NamedTuple):
         )
 
 
-def _up_to(text: str, standing: str) -> str:
-    """The part of `text` before the `standing` rest of the line; empty when the two do not join."""
-    if not standing:
+def _up_to(text: str, rest: str) -> str:
+    """The part of `text` before the `rest` of the line; empty when the two do not join."""
+    if not rest:
         return text
-    at = text.rfind(standing)
+    at = text.rfind(rest)
     if at >= 0:
         return text[:at]
-    overlap = next((size for size in range(len(standing) - 1, 0, -1) if text.endswith(standing[:size])), 0)
+    overlap = next((size for size in range(len(rest) - 1, 0, -1) if text.endswith(rest[:size])), 0)
     return text[: len(text) - overlap] if overlap else ""
 
 
@@ -402,5 +420,5 @@ def _before_any(text: str, stops: Iterable[str]) -> str:
     return text[: min((at for stop in stops if stop and (at := text.find(stop)) >= 0), default=len(text))]
 
 
-STORED_CLASSES: tuple[type, ...] = (WorkspaceModel, Layer, Segment, Order, Vocabulary)
-"""What a pickled `WorkspaceModel` is made of."""
+STORED_CLASSES: tuple[type, ...] = (WorkspaceModel, LiveSegment, Segment, SortedPositions, Vocabulary)
+"""The classes in a pickled `WorkspaceModel`."""

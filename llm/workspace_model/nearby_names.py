@@ -1,7 +1,6 @@
-"""Which names are at hand at the cursor, and which comes next in a list that is followed?
+"""Names near the cursor: recency, declarations of the enclosing definition, the next name in a list.
 
-Owns what the lines above the cursor say about names: when each was last written, which of them the enclosing
-definition declares, what order they were listed in. Lexical, for any language. Knows no index and no probability.
+Lexical, for any language. Knows no index and no probability.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from .match_finder import Numbers, OpenFile, Places, line_hashes
+from .match_finder import Matches, Numbers, OpenFile, line_hashes
 from .ngram_index import MAX_ORDER, Vocabulary
 from .tokens import LINE_BREAK, N_KINDS, kind_of
 
-N_RECENT = 40  # names offered because they were written lately
-HEADER_LINES = 120  # how far up the definition around the cursor is looked for
-NEAR_LINES = 25  # a line that stands so near above is rarely written again
+N_RECENT = 40  # most recent names that are candidates
+HEADER_LINES = 120  # how far up the enclosing definition is searched
+NEAR_LINES = 25  # a line this near above the cursor is rarely repeated
 
-_N_FOLLOWED = 3  # places near the cursor whose next name is looked for in earlier lists
+_N_FOLLOWED = 3  # matches near the cursor whose next name is searched in earlier lists
 _N_OCCURRENCES = 5
 _LIST_STEP = 20  # tokens between two names of a list
 _DEFINITION = re.compile(r"\s*(?:async |export |public |private |static )*(?:def|function|func|fn|fun)\b")
@@ -31,25 +30,25 @@ _PARTS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Names:
-    """Names are numbers of tokens without a space before them."""
+class NearbyNames:
+    """Names are token numbers without the space before them."""
 
     vocabulary: Vocabulary
     open_file: OpenFile
-    last_seen: NDArray[np.int64]  # by name: how many tokens before the cursor it was last written; NEVER
-    recent: tuple[int, ...]  # last written first
-    declared: dict[int, bool]  # by the lines that enclose the cursor, in their order; True when used since
+    last_seen: NDArray[np.int64]  # by name: tokens between its last occurrence and the cursor; NEVER
+    recent: tuple[int, ...]  # most recent first
+    declared: dict[int, bool]  # in the lines that enclose the cursor, in their order; True when used since
     near_lines: NDArray[np.int64]  # hashes
-    line_starts: dict[int, int]  # first token of a line above: how many lines above it last stands
+    line_starts: dict[int, int]  # by first token: how many lines above the cursor it last begins a line
     _listed_after: dict[tuple[int, int], frozenset[int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, open_file: OpenFile, before: str, line_start: str, vocabulary: Vocabulary) -> Names:
+    def of(cls, open_file: OpenFile, before: str, line_start: str, vocabulary: Vocabulary) -> NearbyNames:
         above, kinds = open_file.above, vocabulary.kinds
         names = vocabulary.bare[above]
         at = np.flatnonzero(is_name(kinds[above]))
         last_seen = np.full(len(kinds), NEVER)
-        last_seen[names[at]] = len(above) - at  # of several the last counts
+        last_seen[names[at]] = len(above) - at  # the last occurrence counts
         recent = tuple(islice(dict.fromkeys(names[at[::-1]].tolist()), N_RECENT))
         starts = np.append(MAX_ORDER, np.flatnonzero(kinds[above] == LINE_BREAK) + MAX_ORDER + 1)
         starts = starts[starts < open_file.cursor][-NEAR_LINES:]
@@ -61,18 +60,18 @@ class Names:
         return cls(vocabulary, open_file, last_seen, recent, declared, near_lines[near_lines != 0], line_starts)
 
     def distance(self, names: Numbers) -> NDArray[np.int64]:
-        """How many tokens before the cursor each was last written; NEVER."""
+        """Tokens between the last occurrence of each and the cursor; NEVER."""
         known = names < len(self.last_seen)
         return np.where(known, self.last_seen[np.where(known, names, 0)], NEVER)
 
-    def listed_next(self, places: Places) -> frozenset[int]:
-        """What a list above names after the names that these places of the open file would write next.
+    def listed_next(self, matches: Matches) -> frozenset[int]:
+        """The names that follow, in a list above, the next names of these matches in the open file.
 
-        After `self.left = left` the list `(left, right)` says `right`.
+        After `self.left = left` the list `(left, right)` gives `right`.
         """
         found: frozenset[int] = frozenset()
-        for position in np.sort(places.positions[places.positions < self.open_file.cursor])[-_N_FOLLOWED:].tolist():
-            name = int(self.vocabulary.bare[places.tokens[position]])
+        for position in np.sort(matches.positions[matches.positions < self.open_file.cursor])[-_N_FOLLOWED:].tolist():
+            name = int(self.vocabulary.bare[matches.tokens[position]])
             if (name, position) not in self._listed_after:
                 self._listed_after[name, position] = frozenset(self._after_in_lists(name, position))
             found |= self._listed_after[name, position]
@@ -96,23 +95,23 @@ class Names:
 
 
 NEVER = 1 << 30
-"""The distance of a name that the file does not have above the cursor."""
+"""The distance of a name without an occurrence above the cursor."""
 
 
 def is_name(kinds: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Which are kinds of names or numbers."""
+    """Which kinds are names or numbers."""
     return (kinds >= 2) & (kinds < N_KINDS)
 
 
 @lru_cache(maxsize=65_536)
 def parts_of(word: str) -> frozenset[str]:
-    """The words in a name, in small letters."""
+    """The words of a name, in lower case."""
     return frozenset(part.lower() for part in _PARTS.findall(word))
 
 
 @lru_cache(maxsize=4_096)
 def renamed_part(name: str, there: str, here: str) -> str | None:
-    """`name` with that part changed by which `there` became `here`; None when it has no such part.
+    """`name` with the change of the part that differs between `there` and `here`; None without such a part.
 
     After `train_loss` became `valid_loss`, `train_steps` becomes `valid_steps`.
     """
@@ -120,7 +119,7 @@ def renamed_part(name: str, there: str, here: str) -> str | None:
     start = next((at for at in range(most) if there[at] != here[at]), most)
     end = next((back for back in range(most - start) if there[-1 - back] != here[-1 - back]), most - start)
     old, new = there[start : len(there) - end], here[start : len(here) - end]
-    if len(old) == 1:  # a single letter is in many names by chance: it has to stand in the same place
+    if len(old) == 1:  # a single letter is in many names by chance, so its position has to be the same
         same_place = name[: start + 1] == there[: start + 1]
         renamed = name[:start] + new + name[start + 1 :] if same_place else name
         return renamed if renamed != name and kind_of(renamed) >= 2 else None
@@ -132,7 +131,7 @@ def renamed_part(name: str, there: str, here: str) -> str | None:
 
 
 def _declared(before: str, line_start: str) -> dict[str, bool]:
-    """Names in the lines that enclose the cursor, up to the definition, and whether they were used since."""
+    """Names in the lines that enclose the cursor, up to the definition, and whether they are used since."""
     lines = before.split("\n")
     *above, last = lines
     indent = _indent(line_start) if line_start.strip() else None

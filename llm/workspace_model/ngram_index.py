@@ -1,10 +1,8 @@
-"""Where in a repository did these tokens stand before, and what came next?
+"""N-gram index: all positions of a repository sorted by the tokens before them, and by the kinds of those tokens.
 
-Owns the vocabulary, and segments: documents laid end to end with every position sorted twice, by the tokens before
-it and by their kinds, so that `self.left = left` finds `self.right = right`. Knows no request and no probability.
-Three int32 values a token are all that is kept.
-
-A segment never changes. Documents lie in path order, so near positions are near files.
+Owns the vocabulary and immutable segments of concatenated documents, with three int32 values a token. The order by
+kinds lets `self.left = left` find `self.right = right`. Documents are in path order, so near positions are near files.
+Knows no request and no probability.
 """
 
 from __future__ import annotations
@@ -23,13 +21,13 @@ from ..text import normalise_line_breaks
 from .tokens import N_KINDS, DocumentTokens, kind_of, split_tokens
 
 MAX_ORDER = 32
-"""Longest context that is told apart; a longer match counts as this one."""
+"""Length of the longest context; a longer match counts as this one."""
 
 BOUNDARY = 0
 """The token before the first and after the last of a document."""
 
-# A key sorts a position by the tokens before it, nearest first: how many hash bits for so many of them. Six tokens cut
-# the crowd behind a frequent three. There are few kinds, so it takes more of them to tell places apart. Hashes may
+# A key sorts a position by the tokens before it, nearest first: hash bits by number of tokens. Six tokens split the
+# positions after three frequent ones. There are few kinds, so a context by kinds needs more tokens. Hashes may
 # collide; matches are verified token by token.
 _TOKEN_KEY = {1: 12, 2: 8, 3: 8, 6: 8}
 _KIND_KEY = {3: 12, 6: 12, 12: 12}
@@ -37,27 +35,24 @@ _HASH_BITS = 36
 _POSITION_BITS = 64 - _HASH_BITS
 _MULTIPLIER = 0x9E3779B97F4A7C15
 _WORD = (1 << 64) - 1
-_BLOCK = 1 << 16  # positions hashed at a time: fits the processor cache, and a build needs little memory
+_BLOCK = 1 << 16  # positions hashed at once: fits the processor cache and limits the memory of a build
 MAX_SEGMENT_TOKENS = (1 << _POSITION_BITS) - 1
 KIND_ORDERS = tuple(reversed(_KIND_KEY))
-"""How many kinds `Segment.alike` can look for, most first."""
+"""Context lengths of `Segment.positions_after_kinds`, longest first."""
 
 
 class Vocabulary:
-    """Numbers for tokens. It only grows, so snapshots share it; a number never changes its meaning.
-
-    May be used by several threads.
-    """
+    """Numbers for tokens. Append-only, so snapshots share it; a number never changes its token. Thread-safe."""
 
     def __init__(self, tokens: Iterable[str] = ("",)) -> None:
-        self._tokens: list[str] = []  # the first is BOUNDARY, which has no text
+        self._tokens: list[str] = []  # the first is BOUNDARY, without text
         self._numbers: dict[str, int] = {}
         self._kinds = np.zeros(1 << 10, np.int32)
         self._bare = np.zeros(1 << 10, np.int32)
         self._lock = threading.Lock()
         for token in tokens:
             self._add(token)
-        # Between two keystrokes a file differs in one line.
+        # Between two keystrokes, one line of a file changes.
         self._numbers_of_line = lru_cache(maxsize=16_384)(self._learn_line)
 
     def __len__(self) -> int:
@@ -72,9 +67,9 @@ class Vocabulary:
 
     @property
     def kinds(self) -> NDArray[np.int32]:
-        """By token number: its kind, below N_KINDS; a token that is of none is a kind of its own.
+        """By token number: its kind, below N_KINDS; a token of none is a kind of its own.
 
-        Both this and `bare` have room at the end, and hold every number that was given out before they were asked for.
+        This array and `bare` are longer than the vocabulary, and complete for all numbers at the time of the call.
         """
         return self._kinds
 
@@ -84,20 +79,20 @@ class Vocabulary:
         return self._bare
 
     def number(self, token: str) -> int:
-        """The number of a token, which may be new."""
+        """The number of a token; a new token is added."""
         known = self._numbers.get(token)
         return int(self._learn([token])[0]) if known is None else known
 
     def spaced(self, number: int) -> int:
-        """The token with one space before it; `number` is a token without."""
+        """The number of the token with one space before it."""
         return self.number(" " + self._tokens[number])
 
     def learn_document(self, document: DocumentTokens) -> NDArray[np.int32]:
-        """The numbers of a document's tokens, new ones included."""
+        """The numbers of a document's tokens; new tokens are added."""
         return self._learn(document.words)[document.numbers]
 
     def learn_text(self, text: str) -> NDArray[np.int32]:
-        """The numbers of a text's tokens, new ones included; quick for lines that were seen lately."""
+        """The numbers of a text's tokens; new tokens are added. Fast for recently seen lines."""
         first, *others = normalise_line_breaks(text).split("\n")
         numbers = self._numbers_of_line
         return np.frombuffer(b"".join([numbers(first), *[numbers("\n" + line) for line in others]]), np.int32)
@@ -118,7 +113,7 @@ class Vocabulary:
             self._add(bare)
         number = len(self._tokens)
         if number == len(self._kinds):
-            # New arrays: a reader keeps the ones it took.
+            # New arrays: other threads may still use the old ones.
             self._kinds, self._bare = (np.resize(array, 2 * number) for array in (self._kinds, self._bare))
         self._kinds[number] = kind_of(token) or N_KINDS + number
         self._bare[number] = number if bare is token else self._numbers[bare]
@@ -128,25 +123,22 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
-    """Documents in path order and their positions in the order of the contexts before them.
+    """Documents in path order, and their positions sorted by context.
 
     `tokens` is int32 of shape (n,): MAX_ORDER boundaries, then each document followed by one boundary.
-    `by_tokens` and `by_kinds` hold the positions from MAX_ORDER on, by the key of what is before them, then by place.
+    `by_tokens` and `by_kinds` hold the positions from MAX_ORDER on, by the key of the context, then by position.
     `starts` is int64 of shape (n_documents + 1,): the first position of each document, and the end.
     """
 
     paths: tuple[str, ...]
     starts: NDArray[np.int64]
     tokens: NDArray[np.int32]
-    by_tokens: Order
-    by_kinds: Order
+    by_tokens: SortedPositions
+    by_kinds: SortedPositions
 
     @classmethod
     def build(cls, documents: Sequence[tuple[str, NDArray[np.int32]]], kinds: NDArray[np.int32]) -> Segment:
-        """Lay out and sort `documents`, pairs of path and token numbers in any order of paths.
-
-        `kinds` is `Vocabulary.kinds`, which has them all.
-        """
+        """Concatenate and sort `documents`, pairs of path and token numbers; `kinds` is `Vocabulary.kinds`."""
         documents = sorted(documents, key=lambda document: document[0])
         boundary = np.zeros(1, np.int32)
         parts = chain.from_iterable((numbers, boundary) for _, numbers in documents)
@@ -155,7 +147,7 @@ class Segment:
             raise ValueError(f"{len(tokens)} tokens; a segment holds {MAX_SEGMENT_TOKENS}. Exclude generated files.")
         lengths = [len(numbers) + 1 for _, numbers in documents]
         starts = MAX_ORDER + np.cumsum([0, *lengths])
-        by_tokens, by_kinds = Order.build(tokens, _TOKEN_KEY), Order.build(kinds[tokens], _KIND_KEY)
+        by_tokens, by_kinds = SortedPositions.build(tokens, _TOKEN_KEY), SortedPositions.build(kinds[tokens], _KIND_KEY)
         return cls(tuple(path for path, _ in documents), starts, tokens, by_tokens, by_kinds)
 
     @property
@@ -179,13 +171,13 @@ class Segment:
         return index if index < len(self.paths) and self.paths[index] == path else None
 
     def span_of(self, path: str) -> tuple[int, int]:
-        """First position of the document and the position after its last; both where it would stand when absent."""
+        """The positions of the document; an empty range at its place in path order when absent."""
         index = bisect_left(self.paths, path)
         known = index < len(self.paths) and self.paths[index] == path
         return int(self.starts[index]), int(self.starts[index + known])
 
-    def after(self, context: Sequence[int], order: int) -> NDArray[np.uint32]:
-        """Positions that follow the last `order` tokens of `context`, and a few that do not (hash collisions).
+    def positions_after(self, context: Sequence[int], order: int) -> NDArray[np.uint32]:
+        """Positions after the last `order` tokens of `context`, and a few others (hash collisions).
 
         `order` is 1, 2, 3 or 6. For 6 the positions come in document order.
         """
@@ -193,8 +185,10 @@ class Segment:
         begin, end = self.by_tokens.find(nearest_first, self.tokens.data)
         return self.by_tokens.positions[begin:end]
 
-    def alike(self, kinds: Sequence[int], order: int, kinds_of: NDArray[np.int32]) -> NDArray[np.uint32]:
-        """Positions that follow tokens of the last `order` of `kinds`, one of KIND_ORDERS, and a few that do not.
+    def positions_after_kinds(
+        self, kinds: Sequence[int], order: int, kinds_of: NDArray[np.int32]
+    ) -> NDArray[np.uint32]:
+        """Positions after tokens of the last `order` of `kinds`, one of KIND_ORDERS, and a few others.
 
         `kinds_of` is `Vocabulary.kinds`.
         """
@@ -204,15 +198,15 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Order:
-    """Positions sorted by the values before them, as far as the bits of a key tell them apart."""
+class SortedPositions:
+    """Positions sorted by a hash key of the values before them."""
 
-    bits: Mapping[int, int]  # by how many values before a position: bits of the key for them
+    bits: Mapping[int, int]  # bits of the key, by number of values before a position
     positions: NDArray[np.uint32]
-    first_level: NDArray[np.int64]  # where each value of the key's first bits begins in `positions`
+    first_level: NDArray[np.int64]  # by the first bits of a key: the first such index in `positions`
 
     @classmethod
-    def build(cls, values: NDArray[np.int32], bits: Mapping[int, int]) -> Order:
+    def build(cls, values: NDArray[np.int32], bits: Mapping[int, int]) -> SortedPositions:
         keys = _sorted_keys(values, bits)
         first_bits = next(iter(bits.values()))
         first_values = np.arange(1 << first_bits, dtype=np.uint64) << np.uint64(64 - first_bits)
@@ -226,7 +220,7 @@ class Order:
     def find(
         self, nearest_first: Sequence[int], tokens: memoryview, value_of: memoryview | None = None
     ) -> tuple[int, int]:
-        """First and last index in `positions` of those with these values before them; `value_of` is by token."""
+        """The range in `positions` of those after these values; `value_of` maps tokens to values."""
         order = len(nearest_first)
         key, bits = _key(nearest_first, self.bits), sum(size for depth, size in self.bits.items() if depth <= order)
         low, high = key >> (_HASH_BITS - bits), (key >> (_HASH_BITS - bits)) + 1
@@ -248,7 +242,7 @@ class Order:
 def match_lengths(
     tokens: NDArray[np.int32], positions: NDArray[np.int64], context: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many tokens before each position equal the end of `context`: without a gap, and in all.
+    """Tokens before each position that equal the end of `context`: without a gap, and in all.
 
     Compares MAX_ORDER tokens. Every position must be at least that, and `context` at least as long.
     """
@@ -259,7 +253,7 @@ def match_lengths(
 
 
 def _key(nearest_first: Sequence[int], bits: Mapping[int, int]) -> int:
-    """The key's hash part for some values; the twin of `_sorted_keys`, for one position."""
+    """The hash part of the key for some values; the same as `_sorted_keys` computes for one position."""
     mixed = key = 0
     for depth, value in enumerate(nearest_first, 1):
         mixed = ((mixed ^ value) * _MULTIPLIER) & _WORD
@@ -273,7 +267,7 @@ def _key(nearest_first: Sequence[int], bits: Mapping[int, int]) -> int:
 
 
 def _sorted_keys(values: NDArray[np.int32], bits: Mapping[int, int]) -> NDArray[np.uint64]:
-    """Hash of the values before a position, then the position, sorted; for every position from MAX_ORDER on."""
+    """Keys of all positions from MAX_ORDER on, sorted: the hash of the values before, then the position."""
     keys = np.empty(len(values) - MAX_ORDER, np.uint64)
     for begin in range(MAX_ORDER, len(values), _BLOCK):
         end = min(begin + _BLOCK, len(values))

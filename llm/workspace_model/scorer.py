@@ -1,7 +1,7 @@
-"""How likely is each token, by what speaks for it?
+"""Candidate scorer: a small neural network that turns features into probabilities.
 
-Owns the weights of the evidence: a sum, and a few hidden units that tell when to trust which. They are numbers in
-`scorer.json`, fitted by `weft.llm.training.fit_scorer` on packages that are not in the benchmark. Knows no token.
+Owns the weights: a linear sum and a few hidden units. They are numbers in `scorer.json`, fitted by
+`weft.llm.training.fit_scorer` on packages that are not in the benchmark. Knows no token.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .features import EVIDENCE
+from .features import FEATURES
 from .match_finder import Floats
 
 WEIGHTS_FILE = Path(__file__).with_name("scorer.json")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judge:
-    """A conditional choice: the score of a row is `linear @ row + output @ tanh(row @ hidden + bias)`."""
+class CandidateScorer:
+    """A conditional logit: the score of a row is `linear @ row + output @ tanh(row @ hidden + bias)`."""
 
-    linear: Floats  # (n_evidence,)
-    hidden: Floats  # (n_evidence, n_hidden)
+    linear: Floats  # (n_features,)
+    hidden: Floats  # (n_features, n_hidden)
     bias: Floats  # (n_hidden,)
     output: Floats  # (n_hidden,)
 
     def probabilities(self, rows: NDArray[np.float64]) -> Floats:
-        """The probability of each row, in their order; they sum to 1. The last row stands for all other tokens."""
+        """The probability of each row; they sum to 1. The last row stands for all other tokens."""
         scores = rows @ self.linear + np.tanh(rows @ self.hidden + self.bias) @ self.output
         shares: Floats = np.exp(scores - scores.max())
         shares /= shares.sum()
         return shares
 
     @classmethod
-    def of(cls, weights: Mapping[str, Sequence[float]]) -> Judge:
-        """From the file's form: by the name of an evidence its weights, the linear one first."""
-        table = np.array([weights[name] for name in EVIDENCE])
+    def from_weights(cls, weights: Mapping[str, Sequence[float]]) -> CandidateScorer:
+        """From the content of the file: by feature name its weights, the linear one first."""
+        table = np.array([weights[name] for name in FEATURES])
         return cls(table[:, 0], table[:, 1:], np.array(weights["bias"][1:]), np.array(weights["output"][1:]))
 
 
 @cache
-def fitted_judge() -> Judge:
-    """The judge that is shipped."""
-    return Judge.of(json.loads(WEIGHTS_FILE.read_text(encoding="utf-8")))
+def fitted_scorer() -> CandidateScorer:
+    """The scorer with the weights in `scorer.json`."""
+    return CandidateScorer.from_weights(json.loads(WEIGHTS_FILE.read_text(encoding="utf-8")))

@@ -1,8 +1,7 @@
-"""Text into lexer tokens, for any language: words, signs, line breaks with their indentation.
+"""Lexical tokeniser for any language: words, signs, line breaks with their indentation.
 
-Owns the token rule, what kind of word a token is, and the packed form of a tokenised file. Knows no grammar,
-no vocabulary of a repository and no model. Every token is text: joined again they give the file back (line
-breaks as "\\n").
+Owns the token rule, the kinds of tokens, and the packed form of a tokenised file. Knows no grammar, no vocabulary
+of a repository and no model. Tokens are text: joined, they give the file, with "\\n" for line breaks.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from numpy.typing import NDArray
 from ..text import normalise_line_breaks
 
 # One space belongs to the token it precedes: a quarter fewer tokens, so a context of three sees further.
-# A line break carries the indentation after it. Runs that draw rules (`-----`) are one token. A word is at
+# A line break includes the indentation after it. Runs of rule characters (`-----`) are one token. A word is at
 # most 64 characters, so that a data blob is not one huge vocabulary entry.
 _TOKEN = re.compile(
     r"""\ ?\w{1,64} | \n[ \t]* | \ ?(?: [-=#*~.]{4,} | \"{3} | '{3} | [^\w\s] ) | [ \t]+ | \s""",
     re.VERBOSE,
 )
 
-# Words that mean the same in every file. All other words are names, which differ between places that are alike.
+# Words that mean the same in every file. All other words are names, which may differ between kind matches.
 _COMMON_WORDS = """
     abstract and any as assert async await bool boolean break byte case cast catch char class cls const continue def
     default defer del delete dict do double elif else end enum except export extends extern false final finally float
@@ -65,9 +64,9 @@ def split_tokens(text: str) -> list[str]:
 
 
 def kind_of(token: str) -> int:
-    """A number below N_KINDS for what may stand in another's place: line breaks, numbers, names; 0 for the rest.
+    """The kind of a token, below N_KINDS: tokens that may replace each other (line breaks, numbers, names); else 0.
 
-    Names differ by how they are written (`CONSTANT`, `Type`, `name`). An odd kind has a space before it.
+    NearbyNames differ by case (`CONSTANT`, `Type`, `name`). An odd kind has a space before it.
     """
     if token[:1] == "\n":
         return LINE_BREAK
