@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from .llm import Cancel, CodeModel, CompletionRequest, ModelError, ModelInfo, Piece, PromptFragment
-    from .retrieval import Fragment, Place, RankedFragment, RetrievalOptions, Retrieved, ScorePart
+    from .retrieval import Fragment, Location, RankedFragment, RetrievalOptions, Retrieved, ScorePart
     from .server.completion import Completion
     from .server.config import Config, load_config
     from .server.folder import IndexReport, Progress
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "llm": ("Cancel", "CodeModel", "CompletionRequest", "ModelError", "ModelInfo", "Piece", "PromptFragment"),
-    "retrieval": ("Fragment", "Place", "RankedFragment", "RetrievalOptions", "Retrieved", "ScorePart"),
+    "retrieval": ("Fragment", "Location", "RankedFragment", "RetrievalOptions", "Retrieved", "ScorePart"),
     "server.completion": ("Completion",),
     "server.config": ("Config", "load_config"),
     "server.folder": ("IndexReport", "Progress"),
@@ -35,10 +35,10 @@ __all__ = [
     "Explanation",
     "Fragment",
     "IndexReport",
+    "Location",
     "ModelError",
     "ModelInfo",
     "Piece",
-    "Place",
     "Progress",
     "PromptFragment",
     "RankedFragment",

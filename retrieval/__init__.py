@@ -1,29 +1,40 @@
-"""A cursor in, ranked fragments out: which pieces of the repository matter here?
+"""Retrieval: ranked fragments of a repository for the code at a cursor.
 
-`retrieve(index, query, options)` is the entrance; `RepositoryIndex` is what it reads, made of one `FileGraph`
-and one `FileFragments` (`slice_file`) for each file.
+`retrieve(index, query, options)` is the entry point; `RepositoryIndex` is the snapshot that it reads, made of one
+`FileGraph` and one `FileFragments` (`slice_file`) per file.
 """
 
 from .fragments import FileFragments, Slicing, slice_file
 from .index import CursorView, RepositoryIndex, RetrievalSettings
-from .lexical import STORED_CLASSES as LEXICAL_CLASSES
-from .lexical import LexicalIndex
+from .inverted_index import STORED_CLASSES as LEXICAL_CLASSES
+from .inverted_index import InvertedIndex
 from .repocoder import REPOCODER, oracle_query, predicted_query, vanilla_query
 from .retrieve import STRATEGIES, UnknownStrategy, retrieve, strategy_named
-from .values import Fragment, Place, Query, QueryLines, RankedFragment, RetrievalOptions, Retrieved, ScorePart, Term
+from .values import (
+    Component,
+    Fragment,
+    Location,
+    Query,
+    QueryLines,
+    RankedFragment,
+    RetrievalOptions,
+    Retrieved,
+    ScorePart,
+)
 
 STORED_CLASSES: tuple[type, ...] = (RepositoryIndex, RetrievalSettings, Slicing, *LEXICAL_CLASSES)
-"""The classes of a kept index that come from this room."""
+"""The classes of this room that a stored index may contain."""
 
 __all__ = [
     "REPOCODER",
     "STORED_CLASSES",
     "STRATEGIES",
+    "Component",
     "CursorView",
     "FileFragments",
     "Fragment",
-    "LexicalIndex",
-    "Place",
+    "InvertedIndex",
+    "Location",
     "Query",
     "QueryLines",
     "RankedFragment",
@@ -33,7 +44,6 @@ __all__ = [
     "Retrieved",
     "ScorePart",
     "Slicing",
-    "Term",
     "UnknownStrategy",
     "oracle_query",
     "predicted_query",

@@ -1,6 +1,6 @@
 """Okapi BM25: the idf, the length normalisation and the saturation of term frequencies.
 
-Owns the formulas that every BM25 of Weft is made of: over fragments of code (`lexical`), units of a file
+Owns the formulas that every BM25 of Weft is made of: over fragments of code (`inverted_index`), units of a file
 (`questions.scoring`) and segments of documents (`memory.scoring`). Knows no index; all functions work on numbers and
 on arrays. (Papers' spec, F6.)
 """

@@ -1,10 +1,10 @@
-"""Which definitions is the code at a cursor likely to name next?
+"""Ranking of definitions that the code at a cursor may use next: a weighted sum of features.
 
-Owns the evidence for a definition, what each piece of it weighs, and the words that explain it. Knows no window
-but by its place and weight, and decides nothing about how much of an answer is definitions.
+Owns the features, their weights and their explanation. Knows windows only by location and weight; the strategy decides
+how many definitions a result has.
 
-Candidates are what similar code calls, what the file imports by name, and what completes the expression at the
-cursor. Whatever else is in reach never earned a place.
+Candidates are the definitions that similar code calls, that the file imports by name, and that complete the expression
+at the cursor. Other reachable symbols did not improve any measurement.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from functools import lru_cache
 from math import sqrt
 
 from ..codegraph import Definition, ReachableSymbol, reachable_symbols
-from .explain import place_name
+from .explain import location_text
 from .index import CursorView
 from .terms import terms_of
-from .values import Place, ScorePart, Term
+from .values import Component, Location, ScorePart
 
 # Fitted on the API tasks of seven repositories at a time, read on the eighth, rounded (benchmarks/results/
 # retrieval.md); the last one is read from the same tasks with the cursor at the called name.
@@ -32,25 +32,25 @@ FITS_WHAT_IS_TYPED = 0.5
 
 @dataclass(slots=True)
 class Candidate:
-    """A definition that may be named next, and what speaks for it."""
+    """A definition that may be used next, and its features."""
 
     path: str
     definition: Definition
     calls: float = 0.0  # by similar code, weighted
-    caller: Place | None = None  # the most similar code that calls it
-    reached: ReachableSymbol | None = None  # through the receiver that was mentioned last
-    is_imported: bool = False  # to be used by its name
-    fits: bool = False  # what is typed before the cursor
-    values: Mapping[Term, float] = field(default_factory=dict)  # of each piece of evidence
+    caller: Location | None = None  # the most similar code that calls it
+    reached: ReachableSymbol | None = None  # by the receiver that was mentioned last
+    is_imported: bool = False  # by its own name
+    fits: bool = False  # completes the expression before the cursor
+    values: Mapping[Component, float] = field(default_factory=dict)  # of each feature
 
     @property
     def score(self) -> float:
         return sum(self.values.values())
 
     def parts(self) -> tuple[ScorePart, ...]:
-        """The score in words; they add up to it."""
-        details: dict[Term, str] = {
-            "called by similar code": place_name(self.caller) if self.caller else "",
+        """The parts of the score; they add up to it."""
+        details: dict[Component, str] = {
+            "called by similar code": location_text(self.caller) if self.caller else "",
             "in reach": f"{self.reached.name} ({self.reached.how})" if self.reached else "",
             "name in query": self.definition.name,
         }
@@ -59,21 +59,21 @@ class Candidate:
 
 def rank_definitions(
     view: CursorView,
-    similar: Mapping[Place, float],
+    similar: Mapping[Location, float],
     terms: Mapping[str, float],
     hidden_from: int,
-    without: frozenset[Term] = frozenset(),
+    without: frozenset[Component] = frozenset(),
 ) -> list[Candidate]:
-    """Definitions that the code at the cursor may name next, best first.
+    """Definitions that the code at the cursor may use next, best first.
 
     `similar` gives code like that before the cursor, most similar first, with a weight; `terms` are those of the
-    query, with theirs. Definitions of the cursor's own file from line `hidden_from` on are left out, and so is the
-    evidence in `without`.
+    query, with theirs. Definitions of the cursor's own file from line `hidden_from` on are left out, and so are the
+    features in `without`.
     """
     candidates: dict[tuple[str, str], Candidate] = {}
 
     def candidate(path: str, name: str) -> Candidate | None:
-        # A constructor is shown by its class.
+        # A constructor is represented by its class.
         name = name.removesuffix(".__init__")
         if (path, name) not in candidates:
             definition = view.graph.definition(path, name)
@@ -82,11 +82,11 @@ def rank_definitions(
             candidates[path, name] = Candidate(path, definition)
         return candidates[path, name]
 
-    for place, weight, path, name in _calls(view, similar):
+    for location, weight, path, name in _calls(view, similar):
         found = candidate(path, name)
         if found:
             found.calls += weight
-            found.caller = found.caller or place
+            found.caller = found.caller or location
     typed = _typed(view)
     called = {found.definition.name for found in candidates.values()}
     for reached in reachable_symbols(view.graph, view.path, view.cursor_line, wanted=called, typed=typed):
@@ -100,29 +100,29 @@ def rank_definitions(
             found.fits |= fits
     most = max((found.calls for found in candidates.values()), default=0.0)
     for found in candidates.values():
-        evidence: tuple[tuple[Term, float], ...] = (
+        features: tuple[tuple[Component, float], ...] = (
             ("called by similar code", CALLED_BY_SIMILAR_CODE * sqrt(found.calls / most) if found.calls else 0.0),
             ("in reach", IN_REACH * (found.reached is not None)),
             ("imported by name", IMPORTED_BY_NAME * found.is_imported),
             ("fits what is typed", FITS_WHAT_IS_TYPED * found.fits),
             ("name in query", NAME_IN_QUERY * max(terms.get(term, 0.0) for term in _name_terms(found.definition.name))),
         )
-        found.values = {name: value for name, value in evidence if name not in without}
+        found.values = {name: value for name, value in features if name not in without}
     return sorted(candidates.values(), key=lambda found: (-found.score, found.path, found.definition.start_line))
 
 
-def _calls(view: CursorView, similar: Mapping[Place, float]) -> Iterator[tuple[Place, float, str, str]]:
-    """The resolved calls in similar code: where it stands, its weight, and file and name of the definition called."""
-    by_path: dict[str, list[Place]] = {}
-    for place in similar:
-        by_path.setdefault(place.path, []).append(place)
-    for path, places in by_path.items():
+def _calls(view: CursorView, similar: Mapping[Location, float]) -> Iterator[tuple[Location, float, str, str]]:
+    """The resolved calls in similar code: its location and weight, and file and name of the called definition."""
+    by_path: dict[str, list[Location]] = {}
+    for location in similar:
+        by_path.setdefault(location.path, []).append(location)
+    for path, locations in by_path.items():
         calls = view.graph.files[path].calls
         for edge in view.graph.call_edges(path):
             line = calls[edge.call].line
-            for place in places:
-                if place.start_line <= line < place.end_line:
-                    yield place, similar[place], edge.path, edge.qualified_name
+            for location in locations:
+                if location.start_line <= line < location.end_line:
+                    yield location, similar[location], edge.path, edge.qualified_name
 
 
 @lru_cache(maxsize=10_000)

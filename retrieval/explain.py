@@ -1,6 +1,6 @@
-"""Say in words where a score comes from, and why a fragment that matches the query well was not returned.
+"""Explanations: the parts of a score, and the reasons why a well-matching window was not returned.
 
-Owns the wording. Knows what a view can tell about words and relations, and no ranking formula.
+Owns the text of explanations. Knows the word scores and relations of a view, and no ranking formula.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import numpy as np
 
 from .bm25 import FloatArray
 from .index import CursorView
-from .values import Fragment, Place, ScorePart
+from .values import Fragment, Location, ScorePart
 
 N_TERMS = 8
-"""How many terms an explanation names, best first."""
+"""Limit of terms in an explanation, best first."""
 
 N_WITHHELD = 10
-"""How many windows of the cursor's own file it names."""
+"""Limit of windows of the cursor's file in an explanation."""
 
 
 def words_part(view: CursorView, query: Mapping[str, float], fragment: int, weight: float = 1.0) -> ScorePart:
@@ -30,17 +30,17 @@ def words_part(view: CursorView, query: Mapping[str, float], fragment: int, weig
     return ScorePart("words", sum(terms.values()), ", ".join(named))
 
 
-def place_name(place: Place) -> str:
+def location_text(location: Location) -> str:
     """`path:first-last`, lines counted from 1 as an editor shows them."""
-    return f"{place.path}:{place.start_line + 1}-{place.end_line}"
+    return f"{location.path}:{location.start_line + 1}-{location.end_line}"
 
 
-def way_from_cursor(view: CursorView, fragment: Fragment) -> tuple[str, ...]:
-    """The steps of `RankedFragment.way`."""
-    return view.relations.relation_path(view.path, view.cursor_line, view.window_at(fragment.places[0]))
+def path_from_cursor(view: CursorView, fragment: Fragment) -> tuple[str, ...]:
+    """The steps of `RankedFragment.path`."""
+    return view.relations.relation_path(view.path, view.cursor_line, view.window_at(fragment.locations[0]))
 
 
-def withheld(view: CursorView, query: Mapping[str, float], k: int) -> tuple[tuple[Place, str], ...]:
+def excluded_windows(view: CursorView, query: Mapping[str, float], k: int) -> tuple[tuple[Location, str], ...]:
     """Windows of the cursor's file that match the query's words like the `k` best, but may not be returned, and why.
 
     Best first. This looks at the whole indexed file, also after the cursor: it explains, and ranks nothing.
@@ -50,11 +50,11 @@ def withheld(view: CursorView, query: Mapping[str, float], k: int) -> tuple[tupl
         (score, start, end, "after the cursor" if start > view.cursor_line else "holds code after the cursor")
         for score, start, end in view.later_windows(query)
     ]
-    # The cursor's view and the whole index weigh words a little differently, so each is held against its own kth.
+    # The idf of the view and of the whole index differ slightly, so scores are relative to the kth best of each.
     others = view.index.lexical.bm25(query) * view.candidates[: view.first_own]
     found = _beyond(shown, _kth_best(view.bm25(query), k)) + _beyond(later, _kth_best(others, k))
     found.sort(key=lambda item: -item[0])
-    return tuple((Place(view.path, start, end), reason) for _, start, end, reason in found[:N_WITHHELD])
+    return tuple((Location(view.path, start, end), reason) for _, start, end, reason in found[:N_WITHHELD])
 
 
 _Window = tuple[float, int, int, str]  # score, lines, reason

@@ -1,9 +1,9 @@
-"""Cut one file into fragments: overlapping windows of whole lines, with the terms that each one holds.
+"""Fragments of one file: overlapping windows of whole lines, with their term frequencies.
 
-Owns what a line is, where windows begin and end, and `FileFragments`, the part of an index that one file
+Owns the definition of a line, the positions of windows, and `FileFragments`, the part of an index that one file
 contributes. Knows no other file, no score and no syntax.
 
-`slice_file` runs in worker processes; what it returns is packed so that sending it costs little.
+`slice_file` runs in worker processes; its result is packed so that pickling is cheap.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def slice_file(path: str, text: str, slicing: Slicing = Slicing(), first: int = 
     starts, ends = (edges[first:] for edges in slicing.windows(len(line_starts) - 1))
     if not len(starts):
         return _file_fragments(path, data, starts=starts, ends=ends, indptr=[0])
-    # A line break belongs to no window's text when it ends the window, so a last line without one changes nothing.
+    # The text of a window excludes its last line break, so a missing break at the end of a file changes nothing.
     froms, tos = line_starts[starts].tolist(), (line_starts[ends] - 1).tolist()
     hashes = [_hash(data[begin:end]) for begin, end in zip(froms, tos, strict=True)]
     vocabulary = shared_vocabulary()
@@ -139,7 +139,7 @@ def lines_between(text: bytes, start_line: int, end_line: int) -> str:
 
 @lru_cache(maxsize=128)
 def _line_starts(text: bytes) -> NDArray[np.int64]:
-    """Where each line begins, and, as if a break ended the last line, where a further one would."""
+    """The offset of each line, and of the line after the last one as if a break ended the last line."""
     breaks = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
     last = [] if not text or text.endswith(b"\n") else [len(text) + 1]
     return np.concatenate(([0], breaks + 1, last)).astype(np.int64, copy=False)

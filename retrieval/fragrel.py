@@ -1,7 +1,7 @@
-"""FragRel's ranking: a fragment's own words, and the words of the fragments around it in the code graph.
+"""FragRel ranking: the BM25 score of a fragment plus the relation-weighted mean score of its environment.
 
-Owns Eq. 10 of FragRel (papers' spec 1.4): s_rel = s_ind + alpha * s_env. Eq. 9, which makes s_env, is the
-relations' own. Knows nothing of the cursor but what the view leaves out.
+Owns Eq. 10 of FragRel (papers' spec 1.4): s_rel = s_ind + alpha * s_env. Eq. 9 (s_env) is in `codegraph.relations`.
+Knows the cursor only by the candidates of the view.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from .bm25 import FloatArray
-from .explain import place_name, words_part
+from .explain import location_text, words_part
 from .index import CursorView
 from .ranking import Ranking
 from .values import RetrievalOptions, ScorePart
 
 N_NEIGHBOURS = 3
-"""How many neighbours an explanation names."""
+"""Limit of neighbours in an explanation."""
 
 
 def fragrel(view: CursorView, options: RetrievalOptions) -> Ranking:
@@ -41,10 +41,10 @@ def fragrel(view: CursorView, options: RetrievalOptions) -> Ranking:
 
 
 def _strongest_neighbours(view: CursorView, words: FloatArray, fragment: int, include_self: bool) -> str:
-    """The fragments that give most to a fragment's environment score, each with relation and words."""
+    """The fragments with the largest share of an environment score, each with relation and word score."""
     strengths = view.relations.relations_of(fragment)
     if not include_self:
         strengths[fragment] = 0
     given = strengths * words
     best = [i for i in np.argsort(-given, kind="stable")[:N_NEIGHBOURS].tolist() if given[i] > 0]
-    return ", ".join(f"{place_name(view.place(i))} ({strengths[i]:.2g} * {words[i]:.2f})" for i in best)
+    return ", ".join(f"{location_text(view.location(i))} ({strengths[i]:.2g} * {words[i]:.2f})" for i in best)

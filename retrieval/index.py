@@ -1,7 +1,7 @@
-"""One folder's index: the code graph, the words, the relations and the texts of all fragments, of one moment.
+"""The repository index: code graph, inverted index, relations and texts of one moment, and its overlay for a cursor.
 
-Owns the join of the parts and the numbering that they share, and `CursorView`: the index as one cursor may
-see it. Knows no ranking, no disk and no editor.
+Owns the fragment ids that the parts share, and `CursorView`, the index without the code after a cursor. Knows no
+ranking, no disk and no editor.
 
 One writer makes the next snapshot with `with_changes`; readers keep theirs.
 """
@@ -22,18 +22,18 @@ from ..codegraph.cover import Spans
 from ..codegraph.relations import Relations
 from ..codegraph.weights import Weights
 from .bm25 import FloatArray
+from .definition_index import DefinitionIndex
 from .fragments import FileFragments, Slicing, count_lines, lines_between, normalise, slice_file, split_lines
-from .lexical import LexicalIndex, grown
-from .names import NameTable
+from .inverted_index import InvertedIndex, grown
 from .terms import count_terms, encode
-from .values import Place, Query, QueryLines
+from .values import Location, Query, QueryLines
 
 T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievalSettings:
-    """What an index is built with. Another setting needs another index; `slicing` must be that of every part."""
+    """Settings of an index. Other settings need another index; `slicing` must be that of every part."""
 
     name: str = ""  # of the repository, for prompts that state it
     slicing: Slicing = field(default_factory=Slicing)
@@ -43,7 +43,7 @@ class RetrievalSettings:
 class RepositoryIndex:
     """An immutable snapshot of one folder.
 
-    Arrays over fragments have one place per fragment id, see `LexicalIndex`; dead ids hold anything.
+    Arrays over fragments are indexed by fragment id, see `InvertedIndex`; values at dead ids are undefined.
     """
 
     __slots__ = (
@@ -54,7 +54,7 @@ class RepositoryIndex:
     def __init__(self, settings: RetrievalSettings = RetrievalSettings()) -> None:
         self.settings = settings
         self.graph = CodeGraph(settings.name)
-        self.lexical = LexicalIndex()
+        self.lexical = InvertedIndex()
         self.relations = Relations(settings.weights)
         self.texts: Mapping[str, bytes] = {}  # normalised UTF-8, by path
         self.starts: NDArray[np.int32] = np.zeros(0, np.int32)
@@ -62,7 +62,7 @@ class RepositoryIndex:
         self.hashes: NDArray[np.uint64] = np.zeros(0, np.uint64)  # equal for identical windows
         self.n_lines = 0
         self._owners: NDArray[np.object_] = np.zeros(0, object)  # paths
-        self._names: NameTable | None = None  # of this snapshot or one before
+        self._names: DefinitionIndex | None = None  # of this snapshot or one before
 
     @classmethod
     def build(
@@ -88,50 +88,50 @@ class RepositoryIndex:
     def with_changes(
         self, changed: Iterable[tuple[FileGraph, FileFragments]], removed: Iterable[str] = ()
     ) -> RepositoryIndex:
-        """The snapshot in which each file replaces what its path held before, and removed paths are gone.
+        """The snapshot with these files added or replaced, and the removed paths left out.
 
-        Costs what the changed files need, not what the repository holds. A pair must speak of one path and text.
+        The cost depends on the changed files, not on the repository. A pair must be of one path and text.
         """
         pairs = {fragments.path: (file, fragments) for file, fragments in changed}
         gone = [path for path in removed if path not in pairs]
-        following = RepositoryIndex(self.settings)
-        following.graph = self.graph.with_changes([file for file, _ in pairs.values()], gone)
-        following.lexical = self.lexical.with_changes([fragments for _, fragments in pairs.values()], gone)
-        n_ids = following.lexical.n_ids
-        following.starts, following.ends = grown(self.starts, n_ids), grown(self.ends, n_ids)
-        following.hashes, following._owners = grown(self.hashes, n_ids), grown(self._owners, n_ids)
-        following.texts = texts = dict(self.texts)
-        following.n_lines = self.n_lines
+        new = RepositoryIndex(self.settings)
+        new.graph = self.graph.with_changes([file for file, _ in pairs.values()], gone)
+        new.lexical = self.lexical.with_changes([fragments for _, fragments in pairs.values()], gone)
+        n_ids = new.lexical.n_ids
+        new.starts, new.ends = grown(self.starts, n_ids), grown(self.ends, n_ids)
+        new.hashes, new._owners = grown(self.hashes, n_ids), grown(self._owners, n_ids)
+        new.texts = texts = dict(self.texts)
+        new.n_lines = self.n_lines
         for path in (*gone, *pairs):
-            following.n_lines -= self.n_lines_of(path)
+            new.n_lines -= self.n_lines_of(path)
             texts.pop(path, None)
         for path, (_, fragments) in pairs.items():
-            ids = following.lexical.ids(path)
+            ids = new.lexical.ids(path)
             at = slice(ids.start, ids.stop)
-            following.starts[at], following.ends[at] = fragments.starts, fragments.ends
-            following.hashes[at], following._owners[at] = fragments.hashes, path
+            new.starts[at], new.ends[at] = fragments.starts, fragments.ends
+            new.hashes[at], new._owners[at] = fragments.hashes, path
             texts[path] = fragments.text
-            following.n_lines += following.n_lines_of(path)
-        spans = {path: following._spans(path) for path in pairs}
-        following.relations = self.relations.with_changes(following.graph, spans, gone)
-        following._names = self._names
-        return following
+            new.n_lines += new.n_lines_of(path)
+        spans = {path: new._spans(path) for path in pairs}
+        new.relations = self.relations.with_changes(new.graph, spans, gone)
+        new._names = self._names
+        return new
 
     @property
-    def names(self) -> NameTable:
-        """Where each name is defined. Made when somebody asks, from an earlier snapshot's table where there is one."""
+    def names(self) -> DefinitionIndex:
+        """The index of definitions by name. Built on demand, from that of an earlier snapshot where there is one."""
         names = self._names
         if names is None or names.graph is not self.graph:
-            names = self._names = NameTable(self.graph, names)
+            names = self._names = DefinitionIndex(self.graph, names)
         return names
 
-    def place(self, fragment: int) -> Place:
-        """Where a live fragment stands."""
-        return Place(self._owners[fragment], int(self.starts[fragment]), int(self.ends[fragment]))
+    def location(self, fragment: int) -> Location:
+        """The location of a live fragment."""
+        return Location(self._owners[fragment], int(self.starts[fragment]), int(self.ends[fragment]))
 
-    def text(self, place: Place) -> str:
-        """The lines of a place, joined by \\n."""
-        return lines_between(self.texts[place.path], place.start_line, place.end_line)
+    def text(self, location: Location) -> str:
+        """The lines at a location, joined by \\n."""
+        return lines_between(self.texts[location.path], location.start_line, location.end_line)
 
     def n_lines_of(self, path: str) -> int:
         """How many lines an indexed file has; 0 for an unknown one."""
@@ -139,7 +139,7 @@ class RepositoryIndex:
         return int(self.ends[ids[-1]]) if ids else 0
 
     def at(self, query: Query, n_shown_lines: int = 20) -> CursorView:
-        """This snapshot as a cursor may see it; `n_shown_lines` stands in for a query without `shown_from_line`."""
+        """The overlay for a cursor; `n_shown_lines` is the default of a query without `shown_from_line`."""
         return CursorView(self, query, n_shown_lines)
 
     def __getstate__(self) -> tuple[object, ...]:
@@ -171,11 +171,11 @@ class RepositoryIndex:
 
 
 class CursorView:
-    """An index in which the cursor's file ends at the cursor: nothing after it reaches a score (papers' spec 1.3, 2.2).
+    """An overlay in which the cursor's file ends at the cursor (papers' spec 1.3, 2.2).
 
     The file's indexed fragments are dead; those of the text before the cursor have the ids from `first_own` on.
-    The ones that the prompt shows anyway are live, so they count in document frequencies, but are no candidates.
-    Cheap for each keystroke: windows that an edit left as they are in the index are not sliced again.
+    Windows that the prompt shows anyway are live, so they count in document frequencies, but are no candidates.
+    Cheap enough for each keystroke: unchanged windows are not sliced again.
     """
 
     def __init__(self, index: RepositoryIndex, query: Query, n_shown_lines: int) -> None:
@@ -201,11 +201,11 @@ class CursorView:
 
     @property
     def cursor_line(self) -> int:
-        """0-based; one past the last line when the cursor stands at the start of a line."""
+        """0-based; one past the last line when the cursor is at the start of a line."""
         return self.n_lines - 1 if self.prefix and not self.prefix.endswith(b"\n") else self.n_lines
 
     def query_lines(self, n_lines: int) -> QueryLines:
-        """The lines that the query names, else the last ones before the cursor."""
+        """The lines of the query, else the last lines before the cursor."""
         if self.query.lines is not None:
             return self.query.lines
         text = lines_between(self.prefix, max(0, self.n_lines - n_lines), self.n_lines)
@@ -234,11 +234,11 @@ class CursorView:
         return self.first_own + np.flatnonzero(~self.candidates[self.first_own :])
 
     def bm25(self, query: Mapping[str, float]) -> FloatArray:
-        """`LexicalIndex.bm25`, (n_ids,); 0 for what is no candidate."""
+        """`InvertedIndex.bm25`, (n_ids,); 0 for what is no candidate."""
         return self._renumbered(self._lexical.bm25(query)) * self.candidates
 
     def jaccard(self, query: Iterable[str]) -> FloatArray:
-        """`LexicalIndex.jaccard`, (n_ids,); 0 for what is no candidate."""
+        """`InvertedIndex.jaccard`, (n_ids,); 0 for what is no candidate."""
         return self._renumbered(self._lexical.jaccard(query)) * self.candidates
 
     def shown_windows(self, query: Mapping[str, float]) -> list[tuple[float, int, int]]:
@@ -257,39 +257,39 @@ class CursorView:
         return list(zip(scores[later].tolist(), starts[later].tolist(), ends[later].tolist(), strict=True))
 
     def bm25_terms(self, query: Mapping[str, float], fragment: int) -> dict[str, float]:
-        """`LexicalIndex.bm25_terms` of a candidate."""
+        """`InvertedIndex.bm25_terms` of a candidate."""
         if fragment >= self.first_own:
             number = fragment - self.first_own
             kept = number < self._n_kept
             fragment = self._indexed[number] if kept else self.first_own + number - self._n_kept
         return self._lexical.bm25_terms(query, fragment)
 
-    def place(self, fragment: int) -> Place:
-        """Where a live fragment stands."""
+    def location(self, fragment: int) -> Location:
+        """The location of a live fragment."""
         if fragment < self.first_own:
-            return self.index.place(fragment)
+            return self.index.location(fragment)
         own = fragment - self.first_own
-        return Place(self.path, int(self.own_starts[own]), int(self.own_ends[own]))
+        return Location(self.path, int(self.own_starts[own]), int(self.own_ends[own]))
 
-    def window_at(self, place: Place) -> int:
-        """The live fragment that holds most of a place's lines; the place must lie in a file that has fragments."""
-        if place.path == self.path:
+    def window_at(self, location: Location) -> int:
+        """The live fragment with the most lines of a location, whose file must have fragments."""
+        if location.path == self.path:
             first, starts, ends = self.first_own, self.own_starts, self.own_ends
         else:
-            ids = self.index.lexical.ids(place.path)
+            ids = self.index.lexical.ids(location.path)
             at = slice(ids.start, ids.stop)
             first, starts, ends = ids.start, self.index.starts[at], self.index.ends[at]
-        n_shared = np.minimum(ends, place.end_line) - np.maximum(starts, place.start_line)
+        n_shared = np.minimum(ends, location.end_line) - np.maximum(starts, location.start_line)
         return first + int(np.argmax(n_shared))
 
-    def text(self, place: Place) -> str:
-        """The lines of a place, joined by \\n; of the cursor's file only those before the cursor."""
-        if place.path != self.path:
-            return self.index.text(place)
-        return lines_between(self.prefix, place.start_line, place.end_line)
+    def text(self, location: Location) -> str:
+        """The lines of a location, joined by \\n; of the cursor's file only those before the cursor."""
+        if location.path != self.path:
+            return self.index.text(location)
+        return lines_between(self.prefix, location.start_line, location.end_line)
 
     def end_of(self, path: str) -> int:
-        """The line after the last one that a fragment of a live file may show."""
+        """The line after the last one that a fragment of the file may show."""
         return self._shown_from if path == self.path else self.index.n_lines_of(path)
 
     @cached_property
@@ -298,7 +298,7 @@ class CursorView:
         return self._renumbered(np.concatenate((self.index.hashes, self._tail.hashes)))
 
     def _count_unchanged(self) -> int:
-        """How many first windows of the prefix are those of the indexed file: same lines, same text."""
+        """The number of first windows of the prefix that equal those of the indexed file."""
         text = self.index.texts.get(self.path, b"")
         n_same_lines = self.prefix.count(b"\n", 0, _common_length(text, self.prefix))
         indexed_ends = self.index.ends[self._indexed.start : self._indexed.stop]
@@ -307,7 +307,7 @@ class CursorView:
         return int(np.argmin(same)) if not same.all() else n
 
     def _renumbered(self, values: NDArray[T]) -> NDArray[T]:
-        """Values by the ids of `_lexical`, where the cursor's file has two ranges, by those of the view."""
+        """Values by the ids of the view, from those of `_lexical`, where the cursor's file has two ranges."""
         values = np.concatenate(
             (values[: self.first_own], values[self._indexed.start :][: self._n_kept], values[self.first_own :])
         )

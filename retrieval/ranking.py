@@ -1,6 +1,6 @@
-"""From scores to an answer: the best windows, identical ones merged, with the reasons for those left out.
+"""Top-k selection of windows by score, with identical windows merged.
 
-Owns the order of fragments and what counts as the same text. Knows no formula behind a score.
+Owns the order of fragments and the equality of texts. Knows no formula behind a score.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .values import Fragment, RankedFragment, RetrievalOptions, Retrieved, Score
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """A score for every fragment of a view, (n_ids,), 0 for what is no candidate; and the parts that a score has."""
+    """A score for every fragment of a view, (n_ids,), 0 for non-candidates; and the parts of each score."""
 
     scores: FloatArray
     explain: Callable[[int], tuple[ScorePart, ...]]
 
 
 def best_windows(view: CursorView, ranking: Ranking, options: RetrievalOptions) -> Retrieved:
-    """The `k` best windows; identical ones are one fragment with all its places and the score of the best."""
+    """The `k` best windows; identical ones are one fragment with all its locations and the score of the best."""
     chosen: dict[int, int] = {}  # hash of the text -> fragment
     runners_up: list[int] = []
     for fragment in best_first(view, ranking.scores):
@@ -38,29 +38,29 @@ def best_windows(view: CursorView, ranking: Ranking, options: RetrievalOptions) 
             runners_up.append(fragment)
     fragments = []
     for text_hash, fragment in chosen.items():
-        places = tuple(map(view.place, _in_order(view, ranking.scores, np.flatnonzero(view.hashes == text_hash))))
+        locations = tuple(map(view.location, _in_order(view, ranking.scores, np.flatnonzero(view.hashes == text_hash))))
         fragments.append(
             RankedFragment(
-                Fragment(places, view.text(places[0])),
+                Fragment(locations, view.text(locations[0])),
                 float(ranking.scores[fragment]),
                 ranking.explain(fragment) if options.explain else (),
             )
         )
     left_out = [
-        (view.place(fragment), f"budget: rank {rank}, and the {options.k} best are returned")
+        (view.location(fragment), f"budget: rank {rank}, and the {options.k} best are returned")
         for rank, fragment in enumerate(runners_up, len(chosen) + 1)
     ]
     return Retrieved(tuple(fragments), tuple(left_out))
 
 
 N_RUNNERS_UP = 5
-"""How many windows beyond the best an explanation names."""
+"""Limit of windows after the best in an explanation."""
 
 
 def best_first(view: CursorView, scores: FloatArray) -> Iterator[int]:
     """Fragments with a positive score, best first; equal scores in order of path and line."""
     remaining = np.flatnonzero(scores > 0)
-    size = 64  # Sorting a few at a time: an answer needs some dozens of twenty thousand.
+    size = 64  # Sorted in batches: a result needs some dozens of twenty thousand.
     while len(remaining):
         limit = np.partition(scores[remaining], -size)[-size] if len(remaining) > size else 0.0
         is_next = scores[remaining] >= limit
@@ -71,7 +71,7 @@ def best_first(view: CursorView, scores: FloatArray) -> Iterator[int]:
 
 def _in_order(view: CursorView, scores: FloatArray, fragments: NDArray[np.intp]) -> list[int]:
     def key(fragment: int) -> tuple[float, str, int]:
-        place = view.place(fragment)
-        return -scores[fragment], place.path, place.start_line
+        location = view.location(fragment)
+        return -scores[fragment], location.path, location.start_line
 
     return sorted(fragments[view.candidates[fragments]].tolist(), key=key)

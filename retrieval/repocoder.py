@@ -1,9 +1,9 @@
-"""RepoCoder without its model: which lines ask in each round, and what a found block shows.
+"""RepoCoder's queries and windows: the query lines of each round, and the shift of a retrieved window.
 
-Owns the arithmetic of the windows (papers' spec 2.1 and 2.3). How windows are indexed is `Slicing`'s matter, and which
-of them are candidates is the view's. Knows no strategy: every one takes `QueryLines`.
+Owns the arithmetic of the windows (papers' spec 2.1 and 2.3). `Slicing` positions the indexed windows, and the view
+selects the candidates. Knows no strategy: every strategy takes `QueryLines`.
 
-`shown_from_line` is the first line of the file that the prompt shows; a query never reaches above it.
+`shown_from_line` is the first line of the file in the prompt; a query never starts above it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from .fragments import Slicing, normalise, split_lines
 from .index import CursorView
-from .values import Fragment, Place, QueryLines, RankedFragment, RetrievalOptions, Retrieved
+from .values import Fragment, Location, QueryLines, RankedFragment, RetrievalOptions, Retrieved
 
 WINDOW_LINES = 20
 
@@ -21,14 +21,14 @@ REPOCODER = RetrievalOptions(strategy="jaccard", k=20, query_lines=WINDOW_LINES)
 
 
 def vanilla_query(prefix: str, shown_from_line: int, n_lines: int = WINDOW_LINES) -> QueryLines:
-    """The last lines before the cursor, as they stand: what a query without `lines` asks, within the shown lines."""
+    """The last lines before the cursor, within the shown lines: the default query."""
     lines = split_lines(prefix)
     first = max(shown_from_line, len(lines) - n_lines, 0)
     return QueryLines(tuple(split_lines("\n".join(lines[first:]))))
 
 
 def predicted_query(prefix: str, shown_from_line: int, written: str, n_lines: int = WINDOW_LINES) -> QueryLines:
-    """Half a window before the cursor's line, and half a window of what a model wrote there. No line is blank."""
+    """Half a window before the cursor's line, and half a window of the model's text there, without blank lines."""
     above, begun = _above(prefix, shown_from_line, n_lines // 2)
     after = [line for line in split_lines(begun + written) if line.strip()]
     return QueryLines(tuple(line for line in above if line.strip()), tuple(after[: n_lines // 2]))
@@ -40,14 +40,14 @@ def oracle_query(prefix: str, shown_from_line: int, truth: str, n_lines: int = W
     return QueryLines(tuple(above), tuple(split_lines(begun + truth)[: n_lines // 2]))
 
 
-def shifted(place: Place, n_file_lines: int, slicing: Slicing) -> Place:
+def shifted(location: Location, n_file_lines: int, slicing: Slicing) -> Location:
     """The window one stride further down, or as far as the file goes: what follows a match is what is wanted."""
-    end = min(place.end_line + slicing.stride, n_file_lines)
-    return Place(place.path, max(0, end - slicing.n_lines), end)
+    end = min(location.end_line + slicing.stride, n_file_lines)
+    return Location(location.path, max(0, end - slicing.n_lines), end)
 
 
 def shift_down(view: CursorView, found: Retrieved) -> Retrieved:
-    """The windows with all their places shifted. Their text is that of the first place, others may differ below.
+    """The windows with all their locations shifted. Their text is that of the first location, others may differ below.
 
     In the cursor's own file a window is not shifted into what the prompt shows.
     """
@@ -56,11 +56,11 @@ def shift_down(view: CursorView, found: Retrieved) -> Retrieved:
 
 def _shifted_fragment(view: CursorView, ranked: RankedFragment) -> RankedFragment:
     slicing = view.index.settings.slicing
-    places = tuple(shifted(place, view.end_of(place.path), slicing) for place in ranked.fragment.places)
-    return replace(ranked, fragment=Fragment(places, view.text(places[0])))
+    locations = tuple(shifted(location, view.end_of(location.path), slicing) for location in ranked.fragment.locations)
+    return replace(ranked, fragment=Fragment(locations, view.text(locations[0])))
 
 
 def _above(prefix: str, shown_from_line: int, n_lines: int) -> tuple[list[str], str]:
-    """So many lines above the cursor's, and what is begun of that one."""
+    """The last `n_lines` lines above the cursor's, and the text of the cursor's line."""
     *above, begun = normalise(prefix).split("\n")
     return above[max(shown_from_line, len(above) - n_lines, 0) :], begun

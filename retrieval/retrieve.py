@@ -1,6 +1,6 @@
-"""A cursor in, ranked fragments out: the one entrance to all strategies.
+"""The entry point of retrieval: ranked fragments for a cursor, by the chosen strategy.
 
-Owns the choice of a strategy and the query made of the code before the cursor. Knows no editor and no model.
+Owns the table of strategies and the query from the code before the cursor. Knows no editor and no model.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from .explain import way_from_cursor, withheld, words_part
+from .explain import excluded_windows, path_from_cursor, words_part
 from .fragrel import fragrel
 from .index import CursorView, RepositoryIndex
 from .ranking import Ranking, best_windows
@@ -72,9 +72,9 @@ def jaccard(view: CursorView, options: RetrievalOptions) -> Ranking:
 
 
 def _explained(view: CursorView, options: RetrievalOptions, found: Retrieved) -> Retrieved:
-    """The answer with what holds for every strategy: the way to each fragment, and what the cursor's file withholds."""
-    fragments = tuple(replace(ranked, way=way_from_cursor(view, ranked.fragment)) for ranked in found.fragments)
-    hidden = withheld(view, view.query_terms(options.query_lines), options.k)
+    """The result with the explanations of all strategies: relation paths, and excluded windows of the cursor's file."""
+    fragments = tuple(replace(ranked, path=path_from_cursor(view, ranked.fragment)) for ranked in found.fragments)
+    hidden = excluded_windows(view, view.query_terms(options.query_lines), options.k)
     return replace(found, fragments=fragments, left_out=found.left_out + hidden)
 
 

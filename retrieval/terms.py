@@ -1,12 +1,12 @@
-"""Words of a text: identifiers and the sub-words that they are made of.
+"""Tokenization of code: identifiers and their sub-words as terms.
 
-Owns the rule that turns text into terms, and the 64-bit key that stands for a term in an index.
-Knows no fragment, no score and no language: a keyword is a term like any other, its frequency tells.
+Owns the rule from text to terms, and the 64-bit key of a term in an index. Knows no fragment, no score and no language:
+keywords are terms like any other, with a low idf.
 
 A *word* is a run of letters, digits and underscores that does not begin with a digit; every character
 outside ASCII counts as a letter. Its *terms* are the word itself and each distinct sub-word in lower case,
 cut at underscores, at changes of case and around digits, of two characters at least: `HTTPServer_v2` gives
-`HTTPServer_v2`, `http`, `server`. Bare numbers are no words.
+`HTTPServer_v2`, `http`, `server`. Numbers are not words.
 
 Measured on five of the benchmark repositories (top 10 windows of BM25, identifiers found for line and API tasks):
 words alone 40.7 and 54.5 %, with all sub-words 42.9 and 59.1, without those of one letter 43.7 and 59.1, and with
@@ -30,7 +30,7 @@ MAX_WORD_BYTES = 100
 """A longer run is data (a key, an encoded picture), not a name, and is skipped."""
 
 LINE_BREAK = 0
-"""What `Vocabulary.numbers` gives for a line break."""
+"""The number of a line break in `Vocabulary.numbers`."""
 
 
 def terms_of(text: str) -> list[str]:
@@ -61,14 +61,14 @@ def term_key(term: str) -> int:
 
 
 def encode(text: str) -> bytes:
-    """UTF-8 that also carries lone surrogates, which half of a pasted emoji leaves behind."""
+    """UTF-8 that also encodes lone surrogates, as in half of a pasted emoji."""
     return text.encode("utf-8", "surrogatepass")
 
 
 class Vocabulary:
-    """Numbers for the terms that one process has met, so that each distinct word is taken apart once.
+    """Interned numbers of the terms of one process; each distinct word is split once.
 
-    Grows only. Numbers mean nothing outside their vocabulary; keys do.
+    Append-only. Numbers are valid in their vocabulary only; keys are global.
     """
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class Vocabulary:
         return np.fromiter(map(self._numbers_of_word.keys_by_number.__getitem__, numbers), np.uint64)
 
 
-_MAX_WORDS = 200_000  # About 75 MB; a process that meets more starts a new vocabulary.
+_MAX_WORDS = 200_000  # About 75 MB; a process with more words starts a new vocabulary.
 
 
 def shared_vocabulary() -> Vocabulary:
@@ -99,7 +99,7 @@ def shared_vocabulary() -> Vocabulary:
 
 
 class _NumbersOfWord(dict[bytes, tuple[int, ...]]):
-    """Word to term numbers; what is missing is made on the way."""
+    """Word -> term numbers, computed on demand."""
 
     def __init__(self) -> None:
         super().__init__({_LINE_BREAK_WORD: (LINE_BREAK,)})
@@ -125,7 +125,7 @@ class _NumbersOfWord(dict[bytes, tuple[int, ...]]):
 
 _SUB_WORD = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z\x80-\xff]+|[0-9]+")
 
-# Translating bytes and splitting at blanks is three times as fast as a regular expression.
+# Translating bytes and splitting at blanks is three times faster than a regular expression.
 # The line break becomes NUL, a word of its own where it stands between blanks.
 _LINE_BREAK_WORD = b"\0"
 _TO_WORDS = bytes(

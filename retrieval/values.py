@@ -1,6 +1,6 @@
-"""The values that go into and come out of retrieval.
+"""The values of retrieval: fragments, queries, options, ranked fragments and explanations.
 
-Owns the words: fragment, query, ranked fragment, explanation. Knows no file system and no editor.
+Knows no file system and no editor.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Literal
 
 from ..codegraph.file_graph import FileGraph
 
-Term = Literal[
+Component = Literal[
     "fading",
     "no line twice",
     "near-duplicates",
@@ -23,13 +23,12 @@ Term = Literal[
     "fits what is typed",
     "name in query",
 ]
-"""A part of the default ranking that can be left out, to measure what it brings; the last five are the evidence for a
-definition."""
+"""A component of the default ranking that an ablation can leave out; the last five are the features of definitions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a fragment stands: lines are 0-based and half-open."""
+class Location:
+    """Lines of a file, 0-based and half-open."""
 
     path: str
     start_line: int
@@ -38,17 +37,17 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """A window of lines; one text can stand in several places (identical windows are merged)."""
+    """A window of lines, with all its locations (identical windows are merged)."""
 
-    places: tuple[Place, ...]
+    locations: tuple[Location, ...]
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class QueryLines:
-    """The lines that a query is made of, in file order: those before the cursor, and those believed to follow.
+    """The lines of a query, in file order: those before the cursor, and the predicted ones after it.
 
-    The cursor's own line is the last one of `before` while nothing is believed of it, else the first of `after`.
+    The cursor's own line is the last one of `before` without a prediction, else the first of `after`.
     """
 
     before: tuple[str, ...]
@@ -57,16 +56,15 @@ class QueryLines:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A cursor: the file up to it, and what the prompt shows of that file anyway.
+    """A cursor: the file up to it, and the part of that file in the prompt.
 
     `prefix` is the whole text of `path` before the cursor. Lines from `shown_from_line` on are in the
     prompt already, so windows that end after that line are no candidates, and neither is anything
     after the cursor (papers' spec 1.3 and 2.2). `None` means: as much as the query window (20 lines).
     `file_graph` is the graph of `prefix`, or of its lines above the cursor's, for callers that have parsed
-    already; without it the prefix is parsed when a strategy asks for the graph. `lines` are asked for instead of the
-    last lines of the prefix, and nothing else of the query changes by them. `edited` are places that were edited
-    lately, the latest first, for the default strategy; those that the index does not hold, or the prompt shows
-    anyway, are passed over.
+    already; without it the prefix is parsed when a strategy needs the graph. `lines` replace the last lines of the
+    prefix as the text of the query. `edited` are recently edited locations, the latest first, for the default strategy;
+    those outside of the index or in the prompt are skipped.
     """
 
     path: str
@@ -74,12 +72,12 @@ class Query:
     shown_from_line: int | None = None
     file_graph: FileGraph | None = None
     lines: QueryLines | None = None
-    edited: tuple[Place, ...] = ()
+    edited: tuple[Location, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievalOptions:
-    """What to rank by. Defaults are the shipped ones; every switch of the papers' spec 1 and 2 is here."""
+    """Options of the ranking, with their defaults; has every switch of the papers' spec 1 and 2."""
 
     strategy: str = "weft"  # "weft", "fragrel", "bm25", "jaccard"
     k: int = 10
@@ -89,12 +87,12 @@ class RetrievalOptions:
     query_lines: int = 20
     shift: bool = False  # windows are shown a stride further down (papers' spec 2.3); "weft" grows its own instead
     explain: bool = False
-    without: frozenset[Term] = frozenset()  # of "weft"
+    without: frozenset[Component] = frozenset()  # of "weft"
 
 
 @dataclass(frozen=True, slots=True)
 class ScorePart:
-    """One reason for a score: `words 4.1`, `relation to the cursor 1.6`, with the details that a person asks for."""
+    """One part of a score, as in `words 4.1`, with details for a person."""
 
     name: str
     value: float
@@ -105,23 +103,23 @@ class ScorePart:
 class RankedFragment:
     """A fragment with its score; the parts add up to it.
 
-    `way` is the strongest path of relations from the cursor to the fragment, step by step as in
-    "b.py: call f -> a.py: def f"; empty inside one file. Parts and way are given with `explain` alone.
+    `path` is the strongest path of relations from the cursor to the fragment, step by step as in
+    "b.py: call f -> a.py: def f"; empty inside one file. Parts and path are given with `explain` only.
     """
 
     fragment: Fragment
     score: float
     parts: tuple[ScorePart, ...] = ()
-    way: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
     """Best fragment first; empty when no word of the query is in the index and nothing is related.
 
-    `left_out` says, for windows that scored well but are not returned, why (only with `explain`).
+    `left_out` has the windows that scored well but are not returned, with the reason (only with `explain`).
     """
 
     fragments: tuple[RankedFragment, ...]
-    left_out: tuple[tuple[Place, str], ...] = ()
+    left_out: tuple[tuple[Location, str], ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict)

@@ -1,12 +1,10 @@
-"""The default strategy: windows that resemble the last lines, definitions that the next words may name, and the
-places that were edited last.
+"""The default strategy: similar windows, likely definitions and recent edits, merged into one ranking.
 
-Owns the query that fades with the distance from the cursor, and how an answer's places and lines are shared
-between them. Knows no formula of BM25, no grammar and no editor.
+Owns the query with weights that decay with the distance from the cursor, and how the three sources share the fragments
+and lines of a result. Knows no formula of BM25, no grammar and no editor.
 
-Three questions, one answer: *where has the repository written something like this before?*, *what is likely to be
-named here?* and *what is somebody busy with?* The windows that answer the first are also the best witnesses for the
-second; the third needs no words, for what was edited last is mostly not worded like the code at the cursor.
+Windows are found by BM25. The best ones vote for the definitions that they call, as in pseudo-relevance feedback.
+Recent edits need no query: their words mostly differ from the code at the cursor.
 """
 
 from __future__ import annotations
@@ -24,38 +22,38 @@ from .explain import words_part
 from .index import CursorView
 from .ranking import best_first
 from .terms import terms_of
-from .values import Fragment, Place, RankedFragment, RetrievalOptions, Retrieved, ScorePart
+from .values import Fragment, Location, RankedFragment, RetrievalOptions, Retrieved, ScorePart
 
-# All measured on the 3,036 tasks of eight repositories: benchmarks/results/retrieval.md, and retrieval-log.md for
-# what did not help. Each has a neighbourhood in which the figures hardly move.
+# All measured on the 3,036 tasks of eight repositories: benchmarks/results/retrieval.md; retrieval-log.md has what did
+# not help. The figures hardly change in a neighbourhood of each value.
 
 HALF_LIFE_LINES = 3.0
-"""A term's weight halves with every so many lines between its last mention and the cursor."""
+"""The weight of a term halves with this many lines between its last mention and the cursor."""
 
-N_WITNESSES, WITNESS_POWER = 20, 4
-"""So many best windows speak for what they call, with this power of their score: near matches count most."""
+N_VOTING_WINDOWS, VOTE_POWER = 20, 4
+"""The best windows vote for the definitions that they call, with this power of their score."""
 
-DEFINITION_SHARE, LEAST_SCORE = 0.4, 0.6
-"""Definitions take at most this share of an answer's places, and those below this score leave theirs to windows."""
+DEFINITION_SHARE, MIN_SCORE = 0.4, 0.6
+"""Definitions are at most this share of a result; those below this score are left out."""
 
 EDITED_SHARE, EDITED_ABOVE, EDITED_SCORE = 0.2, 10, 1.0
-"""Recent edits take at most this share of an answer's places, with so many lines above them, and count as the best
-window does. Chosen on the edit tasks of four repositories, confirmed on four more: benchmarks/results/edits.md."""
+"""Recent edits are at most this share of a result, with this many lines above them, and have the score of the best
+window. Chosen on the edit tasks of four repositories, confirmed on four more: benchmarks/results/edits.md."""
 
-LINES_PER_PLACE = 20
-"""An answer of k fragments has at most this many lines for each of them."""
+LINES_PER_FRAGMENT = 20
+"""A result of k fragments has at most k times this many lines."""
 
 HEAD_LINES = 10
-"""A definition is shown by this many lines from its name on, and by as many above when it has decorators."""
+"""A definition is shown with this many lines from its name on, and as many above when it has decorators."""
 
-LONGEST_WINDOW, SHARE_ABOVE = 30, 0.3
-"""Windows grow by the lines that definitions leave over, mostly downwards: what follows a match is what is wanted."""
+MAX_WINDOW_LINES, SHARE_ABOVE = 30, 0.3
+"""Windows grow by the lines that definitions leave unused, mostly downwards: the code after a match is useful."""
 
 SAME_TEXT = 0.8
-"""A window with this share of its lines in a better one says nothing new."""
+"""A window with this share of its lines in a better one is a near-duplicate."""
 
 N_CONSIDERED = 64
-"""The best windows, from which an answer is taken."""
+"""The number of best windows that a result is selected from."""
 
 
 def weft(view: CursorView, options: RetrievalOptions) -> Retrieved:
@@ -63,26 +61,28 @@ def weft(view: CursorView, options: RetrievalOptions) -> Retrieved:
 
     A window's score is its BM25 score over that of the best one; a definition's, see `definitions`.
     """
-    terms = fading_terms(view, options.query_lines, HALF_LIFE_LINES if "fading" not in options.without else inf)
+    terms = decayed_terms(view, options.query_lines, HALF_LIFE_LINES if "fading" not in options.without else inf)
     scores = view.bm25(terms)
     best = list(islice(best_first(view, scores), N_CONSIDERED))
-    answer = _Answer(view, options, scores, terms)
-    similar = {view.place(window): (scores[window] / scores[best[0]]) ** WITNESS_POWER for window in best[:N_WITNESSES]}
-    answer.add_edited(view.query.edited)
+    selection = _Selection(view, options, scores, terms)
+    similar = {
+        view.location(window): (scores[window] / scores[best[0]]) ** VOTE_POWER for window in best[:N_VOTING_WINDOWS]
+    }
+    selection.add_edited(view.query.edited)
     n_definitions = int(options.k * DEFINITION_SHARE) if "definitions" not in options.without else 0
-    n_definitions += answer.n_fragments
-    for candidate in rank_definitions(view, similar, terms, answer.own_end, options.without):
-        if candidate.score < LEAST_SCORE or answer.n_fragments == n_definitions:
+    n_definitions += selection.n_fragments
+    for candidate in rank_definitions(view, similar, terms, selection.own_end, options.without):
+        if candidate.score < MIN_SCORE or selection.n_fragments == n_definitions:
             break
-        answer.add_definition(candidate)
-    answer.add_windows(best)
-    return answer.retrieved()
+        selection.add_definition(candidate)
+    selection.add_windows(best)
+    return selection.retrieved()
 
 
-def fading_terms(view: CursorView, n_lines: int, half_life: float = HALF_LIFE_LINES) -> dict[str, float]:
+def decayed_terms(view: CursorView, n_lines: int, half_life: float = HALF_LIFE_LINES) -> dict[str, float]:
     """Terms of the query's lines with the weight of their nearest mention: 1 at the cursor, less further from it."""
     lines = view.query_lines(n_lines)
-    # With nothing believed of the cursor's line, the last one known is the nearest.
+    # Without a predicted line at the cursor, the last known line is the nearest.
     behind = enumerate(reversed(lines.before), 1 if lines.after else 0)
     weights: dict[str, float] = {}
     for distance, line in sorted((*enumerate(lines.after), *behind), key=itemgetter(0)):
@@ -91,8 +91,8 @@ def fading_terms(view: CursorView, n_lines: int, half_life: float = HALF_LIFE_LI
     return weights
 
 
-class _Answer:
-    """The fragments taken so far, and the lines that are taken and free."""
+class _Selection:
+    """The fragments selected so far, and the remaining lines."""
 
     def __init__(
         self, view: CursorView, options: RetrievalOptions, scores: FloatArray, terms: dict[str, float]
@@ -101,13 +101,13 @@ class _Answer:
         self._options = options
         self._scores = scores
         self._terms = terms
-        self._parts_lines = "no line twice" not in options.without
-        self._drops_same = "near-duplicates" not in options.without
+        self._avoids_overlap = "no line twice" not in options.without
+        self._drops_duplicates = "near-duplicates" not in options.without
         self._grows = "growth" not in options.without
-        self._n_lines_free = options.k * LINES_PER_PLACE
-        self._taken: dict[str, list[Place]] = {}
+        self._n_lines_free = options.k * LINES_PER_FRAGMENT
+        self._taken: dict[str, list[Location]] = {}
         self._fragments: list[RankedFragment] = []
-        self._left_out: list[tuple[Place, str]] = []
+        self._left_out: list[tuple[Location, str]] = []
         # The prompt shows the lines of the cursor's file from here on.
         self.own_end = int(max(view.own_ends[view.candidates[view.first_own :]], default=0))
 
@@ -115,83 +115,83 @@ class _Answer:
     def n_fragments(self) -> int:
         return len(self._fragments)
 
-    def add_edited(self, edited: Iterable[Place]) -> None:
-        """Take the places edited last, each with what follows it."""
+    def add_edited(self, edited: Iterable[Location]) -> None:
+        """Add the latest edits, each with the code after it."""
         for latest in edited:
             if self.n_fragments == int(self._options.k * EDITED_SHARE):
                 return
-            n_lines = self._end_of(latest.path) if latest.path in self._view.graph.files else 0
+            n_lines = self._shown_lines_of(latest.path) if latest.path in self._view.graph.files else 0
             start = max(0, latest.start_line - EDITED_ABOVE)
-            place = Place(latest.path, start, min(start + LINES_PER_PLACE, n_lines))
-            if latest.start_line < n_lines and not self._overlaps(place):
+            location = Location(latest.path, start, min(start + LINES_PER_FRAGMENT, n_lines))
+            if latest.start_line < n_lines and not self._overlaps(location):
                 parts = (ScorePart("edited lately", EDITED_SCORE),) if self._options.explain else ()
-                self._take(RankedFragment(Fragment((place,), self._view.text(place)), EDITED_SCORE, parts))
+                self._add(RankedFragment(Fragment((location,), self._view.text(location)), EDITED_SCORE, parts))
 
     def add_definition(self, candidate: Candidate) -> None:
-        """Take the head of a definition, unless some of its lines are taken."""
+        """Add the head of a definition, unless it overlaps a selected fragment."""
         definition = candidate.definition
-        end = min(definition.end_line, definition.header_line + HEAD_LINES, self._end_of(candidate.path))
-        place = Place(candidate.path, max(definition.start_line, definition.header_line - HEAD_LINES), end)
-        if not self._overlaps(place):
+        end = min(definition.end_line, definition.header_line + HEAD_LINES, self._shown_lines_of(candidate.path))
+        location = Location(candidate.path, max(definition.start_line, definition.header_line - HEAD_LINES), end)
+        if not self._overlaps(location):
             parts = candidate.parts() if self._options.explain else ()
-            self._take(RankedFragment(Fragment((place,), self._view.text(place)), candidate.score, parts))
+            self._add(RankedFragment(Fragment((location,), self._view.text(location)), candidate.score, parts))
 
     def add_windows(self, best: list[int]) -> None:
-        """Fill the free places with windows, of `best` the first that say something new."""
-        n_places = self._options.k - self.n_fragments
-        n_lines = min(LONGEST_WINDOW, self._n_lines_free // max(n_places, 1))
+        """Fill the result with the first windows of `best` that are no duplicates."""
+        n_free = self._options.k - self.n_fragments
+        n_lines = min(MAX_WINDOW_LINES, self._n_lines_free // max(n_free, 1))
         weight = 1 / float(self._scores[best[0]]) if best else 0.0
         line_sets: list[frozenset[str]] = []
         for window in best:
             if self.n_fragments == self._options.k:
                 break
-            place = self._grown(window, n_lines)
-            if self._overlaps(place):
-                self._leave_out(place, "overlaps a better one")
+            location = self._grown(window, n_lines)
+            if self._overlaps(location):
+                self._leave_out(location, "overlaps a better one")
                 continue
-            text = self._view.text(place)
+            text = self._view.text(location)
             lines = frozenset(line.strip() for line in text.split("\n"))
-            if self._drops_same and any(len(lines & better) >= SAME_TEXT * len(lines) for better in line_sets):
-                self._leave_out(place, "says the same as a better one")
+            if self._drops_duplicates and any(len(lines & better) >= SAME_TEXT * len(lines) for better in line_sets):
+                self._leave_out(location, "says the same as a better one")
                 continue
             line_sets.append(lines)
-            fragment = Fragment((place, *self._copies(window, n_lines, text)), text)
+            fragment = Fragment((location, *self._copies(window, n_lines, text)), text)
             parts = (words_part(self._view, self._terms, window, weight),) if self._options.explain else ()
-            self._take(RankedFragment(fragment, float(self._scores[window]) * weight, parts))
+            self._add(RankedFragment(fragment, float(self._scores[window]) * weight, parts))
 
     def retrieved(self) -> Retrieved:
         return Retrieved(tuple(sorted(self._fragments, key=lambda ranked: -ranked.score)), tuple(self._left_out))
 
-    def _grown(self, window: int, n_lines: int) -> Place:
+    def _grown(self, window: int, n_lines: int) -> Location:
         """The window with lines from above and below, up to `n_lines`."""
-        place = self._view.place(window)
-        n_more = max(0, n_lines - (place.end_line - place.start_line)) if self._grows else 0
+        location = self._view.location(window)
+        n_more = max(0, n_lines - (location.end_line - location.start_line)) if self._grows else 0
         n_above = int(SHARE_ABOVE * n_more)
-        end = min(place.end_line + n_more - n_above, self._end_of(place.path))
-        return Place(place.path, max(0, place.start_line - n_above), end)
+        end = min(location.end_line + n_more - n_above, self._shown_lines_of(location.path))
+        return Location(location.path, max(0, location.start_line - n_above), end)
 
-    def _copies(self, window: int, n_lines: int, text: str) -> Iterator[Place]:
-        """Other places of a window's text."""
+    def _copies(self, window: int, n_lines: int, text: str) -> Iterator[Location]:
+        """Other locations of a window's text."""
         same = self._view.candidates & (self._view.hashes == self._view.hashes[window])
         for other in np.flatnonzero(same).tolist():
             if other != window:
-                place = self._grown(other, n_lines)
-                if self._view.text(place) == text:
-                    yield place
+                location = self._grown(other, n_lines)
+                if self._view.text(location) == text:
+                    yield location
 
-    def _end_of(self, path: str) -> int:
+    def _shown_lines_of(self, path: str) -> int:
         return self.own_end if path == self._view.path else self._view.graph.files[path].n_lines
 
-    def _overlaps(self, place: Place) -> bool:
-        taken = self._taken.get(place.path, ()) if self._parts_lines else ()
-        return any(place.start_line < other.end_line and other.start_line < place.end_line for other in taken)
+    def _overlaps(self, location: Location) -> bool:
+        taken = self._taken.get(location.path, ()) if self._avoids_overlap else ()
+        return any(location.start_line < other.end_line and other.start_line < location.end_line for other in taken)
 
-    def _take(self, ranked: RankedFragment) -> None:
-        place = ranked.fragment.places[0]
-        self._taken.setdefault(place.path, []).append(place)
-        self._n_lines_free -= place.end_line - place.start_line
+    def _add(self, ranked: RankedFragment) -> None:
+        location = ranked.fragment.locations[0]
+        self._taken.setdefault(location.path, []).append(location)
+        self._n_lines_free -= location.end_line - location.start_line
         self._fragments.append(ranked)
 
-    def _leave_out(self, place: Place, reason: str) -> None:
+    def _leave_out(self, location: Location, reason: str) -> None:
         if self._options.explain:
-            self._left_out.append((place, reason))
+            self._left_out.append((location, reason))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..retrieval import Place, RankedFragment, ScorePart
+from ..retrieval import Location, RankedFragment, ScorePart
 from . import answers
 from .completion import Completion, Round
 from .folder import IndexReport
@@ -76,8 +76,8 @@ def fragments_json(fragments: Iterable[RankedFragment]) -> list[answers.Fragment
         {
             "score": ranked.score,
             "parts": parts_json(ranked.parts),
-            "way": list(ranked.way),
-            "places": [place_json(place) for place in ranked.fragment.places],
+            "way": list(ranked.path),
+            "places": [place_json(place) for place in ranked.fragment.locations],
             "text": ranked.fragment.text,
         }
         for ranked in fragments
@@ -93,7 +93,7 @@ def timings_json(timings_ms: Mapping[str, float]) -> dict[str, float]:
     return {name: round(value, 3) for name, value in timings_ms.items()}
 
 
-def place_json(place: Place) -> answers.Place:
+def place_json(place: Location) -> answers.Place:
     return {"path": place.path, "startLine": place.start_line, "endLine": place.end_line}
 
 
@@ -145,7 +145,7 @@ def _explained(folder: str, ranked: RankedFragment) -> answers.ExplainedFragment
     return {
         "score": ranked.score,
         "parts": parts_json(ranked.parts),
-        "way": list(ranked.way),
-        "places": [{**place_json(place), "uri": uri_of(folder, place.path)} for place in ranked.fragment.places],
+        "way": list(ranked.path),
+        "places": [{**place_json(place), "uri": uri_of(folder, place.path)} for place in ranked.fragment.locations],
         "text": ranked.fragment.text,
     }

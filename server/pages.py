@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import __version__
-from ..retrieval import Place, RankedFragment
+from ..retrieval import Location, RankedFragment
 from .answers import PageLine, Position
 from .status import NOBODY, WORKSPACE_MODEL
 
@@ -95,7 +95,7 @@ def _speed(model: ModelState) -> str:
 
 
 def _fragment_lines(folder: str, number: int, ranked: RankedFragment) -> Iterator[PageLine]:
-    first, *others = ranked.fragment.places
+    first, *others = ranked.fragment.locations
     yield _linked(f"{number}. {ranked.score:.2f}  {_words(first)}", folder, first)
     for place in others:
         yield _linked(f"     also {_words(place)}", folder, place)
@@ -103,15 +103,15 @@ def _fragment_lines(folder: str, number: int, ranked: RankedFragment) -> Iterato
         parts = " + ".join(f"{part.name} {part.value:.2f}" for part in ranked.parts)
         yield _line(f"     {ranked.score:.2f} = {parts}")
         yield from (_line(f"     {part.name}: {part.detail}") for part in ranked.parts if part.detail)
-    if ranked.way:
-        yield _line(f"     way: {'; '.join(ranked.way)}")
+    if ranked.path:
+        yield _line(f"     way: {'; '.join(ranked.path)}")
     lines = ranked.fragment.text.splitlines()
     yield from (_line(f"     | {line}") for line in lines[:SHOWN_LINES])
     if len(lines) > SHOWN_LINES:
         yield _line(f"     | and {len(lines) - SHOWN_LINES} more lines")
 
 
-def _words(place: Place) -> str:
+def _words(place: Location) -> str:
     return f"{place.path}:{place.start_line + 1}-{place.end_line}"
 
 
@@ -119,7 +119,7 @@ def _line(text: str) -> PageLine:
     return {"text": text}
 
 
-def _linked(text: str, folder: str, place: Place) -> PageLine:
+def _linked(text: str, folder: str, place: Location) -> PageLine:
     uri = uri_of(folder, place.path)
     if uri is None:
         return _line(text)

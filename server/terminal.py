@@ -30,7 +30,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from ..retrieval import Fragment, Place, RankedFragment
+    from ..retrieval import Fragment, Location, RankedFragment
     from .completion import Completion, Round
     from .doctor import Finding
     from .folder import IndexReport
@@ -117,7 +117,7 @@ class Terminal:
             self._out.print(Text(f"Round {number} ({plain(one.written.model)}) wrote:", "bold"))
             for line in one.written.text.split("\n"):
                 self._out.print(Text(f"     │ {plain(line)}", "green"))
-            places = ", ".join(_place(ranked.fragment.places[0]) for ranked in new)
+            places = ", ".join(_place(ranked.fragment.locations[0]) for ranked in new)
             self._out.print(
                 Text(f"     with {len(one.fragments)} fragments, new among them: {places or 'none'}", "dim")
             )
@@ -236,7 +236,7 @@ class Terminal:
         if not fragments:
             self._out.print(Text("no fragment shares a word with the code before the cursor", "yellow"))
         for number, ranked in enumerate(fragments, 1):
-            first, *others = ranked.fragment.places
+            first, *others = ranked.fragment.locations
             parts = " + ".join(f"{part.name} {part.value:.2f}" for part in ranked.parts)
             self._out.print(
                 Text.assemble(
@@ -252,13 +252,13 @@ class Terminal:
                 for part in ranked.parts:
                     if part.detail:
                         self._out.print(Text(f"     {part.name}: {plain(part.detail)}", "dim"))
-                if ranked.way:
-                    self._out.print(Text(f"     way: {plain('; '.join(ranked.way))}", "dim"))
+                if ranked.path:
+                    self._out.print(Text(f"     way: {plain('; '.join(ranked.path))}", "dim"))
             text = [line for line in ranked.fragment.text.splitlines() if line.strip()]
             for line in text if details else text[:PREVIEW_LINES]:
                 self._out.print(Text(f"     │ {plain(line)}", "dim"))
 
-    def left_out(self, left_out: Sequence[tuple[Place, str]]) -> None:
+    def left_out(self, left_out: Sequence[tuple[Location, str]]) -> None:
         if left_out:
             self._out.print(Text("Left out:", "bold"))
         for place, reason in left_out:
@@ -355,7 +355,7 @@ def _speed(measured: Mapping[str, Any] | None) -> str:
     return f"{measured['writesTokensPerSecond']:,.0f} tokens/s, first after {measured['warmMs']:,.0f} ms"
 
 
-def _place(place: Place) -> str:
+def _place(place: Location) -> str:
     return f"{plain(place.path)}:{place.start_line + 1}-{place.end_line}"
 
 

@@ -31,7 +31,7 @@ from ..languages import language_of
 from ..llm import Cancel, CodeModel
 from ..memory import Segment
 from ..memory.storage import MemoryStore, StoreError
-from ..retrieval import Place, RankedFragment, RepositoryIndex, RetrievalOptions, Retrieved
+from ..retrieval import Location, RankedFragment, RepositoryIndex, RetrievalOptions, Retrieved
 from .analysis import analyse
 from .completion import Completion, Cursor, Engine, Request, Round, Trigger, retrieve_at
 from .completion.repair import IndentStyle, style_of_properties
@@ -104,7 +104,7 @@ class Explanation:
     path: str
     shown_from_line: int
     fragments: tuple[RankedFragment, ...]
-    left_out: tuple[tuple[Place, str], ...]  # with the reason
+    left_out: tuple[tuple[Location, str], ...]  # with the reason
     timings_ms: dict[str, float]
     model: str
     notes: tuple[str, ...]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 from weft.retrieval.fragments import FileFragments, lines_between, slice_file
-from weft.retrieval.lexical import LexicalIndex
+from weft.retrieval.inverted_index import InvertedIndex
 from weft.retrieval.terms import count_terms, terms_of
 
 WORDS = ["load", "store", "loadStore", "HTTPServer2", "größe", "x1", "42", "emoji😀name", "max_product", "\ud800"]
@@ -33,7 +33,7 @@ def fragment_terms(part: FileFragments) -> list[list[str]]:
     return [terms_of(lines_between(part.text, *ends)) for ends in zip(part.starts, part.ends, strict=True)]
 
 
-def check_scores(index: LexicalIndex, files: dict[str, str], query: str) -> None:
+def check_scores(index: InvertedIndex, files: dict[str, str], query: str) -> None:
     """Scores of `index` are those of the references on the fragments of `files`, and 0 for every other id."""
     assert set(index.paths) == set(files)
     documents, ids = [], []
@@ -57,7 +57,7 @@ def check_scores(index: LexicalIndex, files: dict[str, str], query: str) -> None
 @settings(max_examples=60, deadline=None)
 @given(st.lists(change, min_size=1, max_size=14), text)
 def test_scores_equal_the_references_after_any_edits(changes, query):
-    index, files = LexicalIndex(), {}
+    index, files = InvertedIndex(), {}
     snapshots = []
     for changed, removed in changes:
         removed = removed - changed.keys()
@@ -70,7 +70,7 @@ def test_scores_equal_the_references_after_any_edits(changes, query):
 
 def test_many_small_edits_keep_ids_and_segments_few():
     files = {f"f{i}.py": f"name_{i} = load({i})\n" * 30 for i in range(40)}
-    index = LexicalIndex.build(slice_file(*item) for item in files.items())
+    index = InvertedIndex.build(slice_file(*item) for item in files.items())
     n_ids = index.n_ids
     for i in range(400):
         name = f"f{i % 40}.py"
@@ -81,7 +81,7 @@ def test_many_small_edits_keep_ids_and_segments_few():
 
 
 def test_a_snapshot_never_changes():
-    before = LexicalIndex.build([slice_file("a.py", "load store"), slice_file("b.py", "load")])
+    before = InvertedIndex.build([slice_file("a.py", "load store"), slice_file("b.py", "load")])
     query = {"load": 1.0, "other": 1.0}
     scores = before.bm25(query)
     ids = before.ids("a.py")
@@ -93,14 +93,14 @@ def test_a_snapshot_never_changes():
 def test_batches_give_the_index_that_one_build_gives():
     files = {f"f{i}.py": "\n".join(WORDS[i % 7 :] * 9) for i in range(50)}
     parts = [slice_file(*item) for item in files.items()]
-    index = LexicalIndex()
+    index = InvertedIndex()
     for at in range(0, len(parts), 3):
         index = index.with_changes(parts[at : at + 3])
     check_scores(index, files, "loadStore größe")
 
 
 def test_a_pickled_index_scores_alike():
-    index = LexicalIndex.build([slice_file("a.py", "load store\n" * 30), slice_file("b.py", "")])
+    index = InvertedIndex.build([slice_file("a.py", "load store\n" * 30), slice_file("b.py", "")])
     copy = pickle.loads(pickle.dumps(index))
     assert np.array_equal(copy.bm25({"load": 1.0}), index.bm25({"load": 1.0}))
     assert copy.ids("a.py") == index.ids("a.py") and len(copy.ids("b.py")) == 0
@@ -110,8 +110,8 @@ def test_a_cut_file_scores_as_if_it_ended_there():
     whole = "\n".join(f"load {WORDS[i % 7]} name_{i}" for i in range(60))
     start = "\n".join(whole.split("\n")[:33])
     other = slice_file("b.py", "store load " * 20)
-    index = LexicalIndex.build([slice_file("a.py", whole), other])
-    expected = LexicalIndex.build([slice_file("a.py", start), other])
+    index = InvertedIndex.build([slice_file("a.py", whole), other])
+    expected = InvertedIndex.build([slice_file("a.py", start), other])
     query = count_terms("load name_3 store")
     view = index.cut("a.py", 2, slice_file("a.py", start, first=2))
     here = [*index.ids("a.py")[:2], *range(index.n_ids, view.n_ids)]
@@ -121,7 +121,7 @@ def test_a_cut_file_scores_as_if_it_ended_there():
 
 
 def test_the_terms_of_a_score_add_up_to_it():
-    index = LexicalIndex.build([slice_file("a.py", "load store load\n" * 3), slice_file("b.py", "load x")])
+    index = InvertedIndex.build([slice_file("a.py", "load store load\n" * 3), slice_file("b.py", "load x")])
     query = count_terms("load load store unknown")
     (fragment,) = index.ids("a.py")
     terms = index.bm25_terms(query, fragment)
@@ -130,11 +130,11 @@ def test_the_terms_of_a_score_add_up_to_it():
 
 
 def test_an_empty_index_answers():
-    index = LexicalIndex()
+    index = InvertedIndex()
     assert len(index.bm25({"load": 1.0})) == 0 and len(index.jaccard(["load"])) == 0
-    assert not LexicalIndex.build([slice_file("a.py", "...\n")]).bm25({"load": 1.0}).any()
+    assert not InvertedIndex.build([slice_file("a.py", "...\n")]).bm25({"load": 1.0}).any()
 
 
 def test_a_term_counts_at_most_65535_times_in_a_fragment():
-    index = LexicalIndex.build([slice_file("a.js", "x " * 70_000), slice_file("b.js", "y")])
+    index = InvertedIndex.build([slice_file("a.js", "x " * 70_000), slice_file("b.js", "y")])
     assert index.bm25({"x": 1.0})[0] > 0

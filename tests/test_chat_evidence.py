@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft.codegraph import parse_file
 from weft.memory import Segment
-from weft.retrieval import Place, RepositoryIndex, slice_file
+from weft.retrieval import Location, RepositoryIndex, slice_file
 from weft.server.chat.certainty import FOUND_ABOVE
 from weft.server.chat.evidence import GatherOptions, gather
 from weft.server.chat.symbols import call_way, callees, callers, callers_by_name, subclasses, way_here
@@ -35,7 +35,7 @@ def places(exhibits):
 
 
 def named(index, name):
-    (found,) = index.names.defined(name)
+    (found,) = index.names.definitions(name)
     return found
 
 
@@ -348,7 +348,7 @@ def test_any_text_is_a_question_and_every_exhibit_stands_in_the_snapshot(shop, q
     assert 0 <= case.confidence <= 1
     for exhibit in (*case.exhibits, *(e for finding in case.findings for e in finding.exhibits)):
         assert 0 <= exhibit.start_line < exhibit.end_line <= shop.n_lines_of(exhibit.path)
-        assert exhibit.text == shop.text(Place(exhibit.path, exhibit.start_line, exhibit.end_line))
+        assert exhibit.text == shop.text(Location(exhibit.path, exhibit.start_line, exhibit.end_line))
 
 
 CONTENT = st.text(st.sampled_from("ab \n\t\r🦘税(:\"'#=_.") | st.characters(codec="utf-8"), max_size=120)
@@ -359,7 +359,7 @@ def test_any_files_can_be_asked_about(files):
     index = RepositoryIndex.build((parse_file(*file), slice_file(*file)) for file in files.items())
     for question in ("Where is a?", "What calls ab?", "Which document describes b?"):
         for exhibit in ask(index, question).exhibits:
-            assert exhibit.text == index.text(Place(exhibit.path, exhibit.start_line, exhibit.end_line))
+            assert exhibit.text == index.text(Location(exhibit.path, exhibit.start_line, exhibit.end_line))
 
 
 # In a workspace

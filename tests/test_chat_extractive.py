@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.codegraph import parse_file
-from weft.retrieval import Place, RepositoryIndex, slice_file
+from weft.retrieval import Location, RepositoryIndex, slice_file
 from weft.server.chat.evidence import gather
 from weft.server.chat.extractive import NO_MODEL, extractive
 from weft.server.chat.values import Case, Exhibit, Finding
@@ -160,6 +160,6 @@ def test_every_line_that_is_shown_stands_in_the_snapshot(zoo, question):
             assert 0 < int(place[2]) <= int(place[3]) <= zoo.n_lines_of(path)
         elif numbered := NUMBERED.match(line):
             number = int(numbered[1])
-            assert zoo.text(Place(path, number - 1, number)).strip() == numbered[2].strip()
+            assert zoo.text(Location(path, number - 1, number)).strip() == numbered[2].strip()
     for citation in reply.citations:
-        assert citation.text == zoo.text(Place(citation.path, citation.start_line, citation.end_line))
+        assert citation.text == zoo.text(Location(citation.path, citation.start_line, citation.end_line))

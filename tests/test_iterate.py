@@ -69,7 +69,7 @@ def loop_at(prefix: str, model: Scripted, retrieval: RetrievalOptions = REPOCODE
 
 
 def found(fragments) -> set[str]:
-    return {place.path for ranked in fragments for place in ranked.fragment.places}
+    return {place.path for ranked in fragments for place in ranked.fragment.locations}
 
 
 @pytest.mark.parametrize("strategy", ["bm25", "jaccard", "fragrel", "weft"])
@@ -125,7 +125,7 @@ def test_blocks_are_shifted_in_the_first_round_alone():
     snapshot = loop.snapshot.with_changes([analyse("price.py", long_file)])
     first, second = rounds(replace(loop, snapshot=snapshot), 2)
     ends = [
-        [ranked.fragment.places[0].end_line for ranked in done.fragments if "price.py" in found([ranked])]
+        [ranked.fragment.locations[0].end_line for ranked in done.fragments if "price.py" in found([ranked])]
         for done in (first, second)
     ]
     assert ends == [[20, 30], [10, 20]]

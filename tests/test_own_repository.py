@@ -79,8 +79,8 @@ def test_what_follows_the_cursor_changes_no_answer(texts):
             other_end = "\n".join([*lines[:line], "def something_else():", "    return 'entirely'", ""])
             changed = index.with_changes(parts({path: other_end}))
             again = retrieve(changed, query, options)
-            assert [ranked.fragment.places for ranked in again.fragments] == [
-                ranked.fragment.places for ranked in found.fragments
+            assert [ranked.fragment.locations for ranked in again.fragments] == [
+                ranked.fragment.locations for ranked in found.fragments
             ]
             # FragRel's may differ a little: other files' calls were resolved when the rest of the file was there.
             assert [ranked.score for ranked in again.fragments] == pytest.approx(

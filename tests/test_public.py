@@ -29,7 +29,7 @@ def test_the_readme_example_runs(tmp_path):
         workspace.index()
         completion = workspace.complete(tmp_path / "shop.py", line=4, character=17, trigger="invoked")
         assert completion.start == (4, 17)
-        assert any("price.py" in place.path for ranked in completion.fragments for place in ranked.fragment.places)
+        assert any("price.py" in place.path for ranked in completion.fragments for place in ranked.fragment.locations)
 
 
 def test_the_demo_prints_a_completion_and_its_fragments(tmp_path):

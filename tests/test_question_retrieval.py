@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.codegraph import parse_file
-from weft.retrieval import LexicalIndex, RepositoryIndex, slice_file
-from weft.retrieval.questions import SearchOptions, is_test, read_question, search, units_of
-from weft.retrieval.questions.forms import forms_of
+from weft.retrieval import InvertedIndex, RepositoryIndex, slice_file
+from weft.retrieval.questions import SearchOptions, analyse_question, is_test, search, units_of
+from weft.retrieval.questions.query_expansion import expand_word
 from weft.retrieval.terms import count_terms
 
 
@@ -63,12 +63,12 @@ def found(index, question, **options):
     ],
 )
 def test_a_word_is_known_in_its_other_forms(asked, written):
-    assert 0 < forms_of(asked)[written] <= 1
+    assert 0 < expand_word(asked)[written] <= 1
 
 
 @pytest.mark.parametrize(("asked", "other"), [("class", "clas"), ("bus", "bu"), ("string", "str")])
 def test_a_word_counts_most_as_it_is_asked(asked, other):
-    forms = forms_of(asked)
+    forms = expand_word(asked)
     assert forms[asked] == 1 == max(forms.values())
     assert forms.get(other, 0) < 1
 
@@ -87,17 +87,17 @@ def test_a_word_counts_most_as_it_is_asked(asked, other):
     ],
 )
 def test_names_are_taken_as_they_are_written(question, names):
-    assert read_question(question).names == names
+    assert analyse_question(question).names == names
 
 
 def test_words_that_only_build_the_question_are_no_concepts():
-    concepts = {c.word: c.weight for c in read_question("Where is it decided how the total is rounded?").concepts}
+    concepts = {c.word: c.weight for c in analyse_question("Where is it decided how the total is rounded?").concepts}
     assert set(concepts) == {"decided", "total", "rounded"}
     assert concepts["decided"] < concepts["total"] == concepts["rounded"] == 1
 
 
 def test_a_question_of_intent_alone_goes_by_that():
-    assert [c.weight for c in read_question("Where are the defaults set?").concepts] == [1, 1]
+    assert [c.weight for c in analyse_question("Where are the defaults set?").concepts] == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -116,12 +116,12 @@ def test_a_question_of_intent_alone_goes_by_that():
     ],
 )
 def test_the_kind_of_a_question_follows_from_its_words(question, kind):
-    assert kind in read_question(question).kinds
+    assert kind in analyse_question(question).kinds
 
 
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(text):
-    wording = read_question(text)
+    wording = analyse_question(text)
     assert len(wording.concepts) <= 40
     assert all(concept.forms for concept in wording.concepts)
 
@@ -189,7 +189,7 @@ def test_a_paragraph_without_end_is_cut():
     ),
 )
 def test_a_group_of_terms_is_scored_as_one_term(texts, groups):
-    index = LexicalIndex.build([slice_file(f"{n}.txt", " ".join(words)) for n, words in enumerate(texts)])
+    index = InvertedIndex.build([slice_file(f"{n}.txt", " ".join(words)) for n, words in enumerate(texts)])
     weights = [1.0 + n for n in range(len(groups))]
     scores, df = index.bm25_of_groups(groups, weights)
     live = [words for words in texts if words]
@@ -332,29 +332,29 @@ def test_the_same_question_gives_the_same_answer():
 def test_a_name_is_found_however_it_is_spelled():
     names = index_of(SHOP).names
     for name in ("DataLoader", "data_loader", "dataloader", "price.DataLoader", "shop.price.DataLoader"):
-        assert [named.definition.qualified_name for named in names.defined(name)] == ["DataLoader"]
-    assert names.defined("stop.DataLoader") == names.defined("") == names.defined(".") == []
+        assert [named.definition.qualified_name for named in names.definitions(name)] == ["DataLoader"]
+    assert names.definitions("stop.DataLoader") == names.definitions("") == names.definitions(".") == []
 
 
 def test_a_name_as_it_is_written_comes_before_other_spellings():
     index = index_of("#- a.py\nclass Shop: pass\ndef shop(): pass\n")
-    assert [named.definition.name for named in index.names.defined("shop")] == ["shop"]
-    assert [named.definition.name for named in index.names.defined("SHOP")] == ["Shop", "shop"]
+    assert [named.definition.name for named in index.names.definitions("shop")] == ["shop"]
+    assert [named.definition.name for named in index.names.definitions("SHOP")] == ["Shop", "shop"]
 
 
 def test_values_of_modules_and_classes_are_found_by_name():
     index = index_of("#- a.py\nLIMIT = 3\nclass Shop:\n    limit = 4\n    def f(self):\n        self.rate = Rate()\n")
-    assert [(given.name, given.line) for given in index.names.given("limit")] == [("Shop.limit", 2)]
-    assert [(given.name, given.line) for given in index.names.given("LIMIT")] == [("LIMIT", 0)]
-    assert [(given.name, given.line) for given in index.names.given("Shop.rate")] == [("Shop.rate", 4)]
+    assert [(given.name, given.line) for given in index.names.value_bindings("limit")] == [("Shop.limit", 2)]
+    assert [(given.name, given.line) for given in index.names.value_bindings("LIMIT")] == [("LIMIT", 0)]
+    assert [(given.name, given.line) for given in index.names.value_bindings("Shop.rate")] == [("Shop.rate", 4)]
 
 
 def test_the_names_of_a_snapshot_follow_its_changes():
     before = index_of(SHOP)
-    assert before.names.defined("should_stop")
+    assert before.names.definitions("should_stop")
     changed = [part_of(("shop/stop.py", "def go_on(): pass\n"))]
     after = before.with_changes(changed, ["tests/test_price.py"])
-    assert not after.names.defined("should_stop")
-    assert not after.names.defined("test_round_total")
-    assert after.names.defined("go_on")
-    assert before.names.defined("should_stop")
+    assert not after.names.definitions("should_stop")
+    assert not after.names.definitions("test_round_total")
+    assert after.names.definitions("go_on")
+    assert before.names.definitions("should_stop")

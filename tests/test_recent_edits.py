@@ -259,7 +259,7 @@ class Shop:
     def found(self) -> list[tuple[str, int]]:
         """Where the fragments for the end of `shop.py` begin."""
         fragments = self.workspace.retrieve(self.folder / "shop.py", 1, 10).fragments
-        return [(place.path, place.start_line) for ranked in fragments for place in ranked.fragment.places]
+        return [(place.path, place.start_line) for ranked in fragments for place in ranked.fragment.locations]
 
 
 @pytest.fixture

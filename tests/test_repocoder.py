@@ -12,7 +12,7 @@ from weft.codegraph import parse_file
 from weft.retrieval import (
     REPOCODER,
     STRATEGIES,
-    Place,
+    Location,
     Query,
     QueryLines,
     RepositoryIndex,
@@ -26,7 +26,7 @@ from weft.retrieval import (
     vanilla_query,
 )
 from weft.retrieval.repocoder import shifted
-from weft.retrieval.weft import HALF_LIFE_LINES, fading_terms
+from weft.retrieval.weft import HALF_LIFE_LINES, decayed_terms
 
 CENTERED = Slicing()
 RANKING = sorted(STRATEGIES.keys() - {"none"})
@@ -134,10 +134,10 @@ def test_a_window_is_out_only_when_it_stands_nowhere_but_beyond_the_shown_line(f
     assume(line > 0)
     shown_from = data.draw(st.integers(0, line - 1))
     files = {**files, "a.py": target_file}
-    merged: dict[str, list[Place]] = {}
+    merged: dict[str, list[Location]] = {}
     for path, lines in files.items():
         for middle in range(0, len(lines), 10):
-            place = Place(path, max(0, middle - 10), min(len(lines), middle + 10))
+            place = Location(path, max(0, middle - 10), min(len(lines), middle + 10))
             merged.setdefault("\n".join(lines[place.start_line : place.end_line]), []).append(place)
     allowed = {
         text
@@ -147,7 +147,7 @@ def test_a_window_is_out_only_when_it_stands_nowhere_but_beyond_the_shown_line(f
     index = index_of({path: "".join(f"{text}\n" for text in lines) for path, lines in files.items()})
     prefix = "".join(f"{text}\n" for text in target_file[:line])
     view = index.at(Query("a.py", prefix, shown_from))
-    ours = {view.text(view.place(int(window))) for window in view.candidates.nonzero()[0]}
+    ours = {view.text(view.location(int(window))) for window in view.candidates.nonzero()[0]}
     assert ours == allowed
 
 
@@ -155,7 +155,7 @@ def test_a_window_is_out_only_when_it_stands_nowhere_but_beyond_the_shown_line(f
 def test_both_ways_to_cut_windows_can_be_asked(kind):
     index = index_of({"a.py": "zebra\n" * 5 + "x = 1\n" * 40, "b.py": "x = 2\n"}, Slicing(kind))
     (found, *_) = retrieve(index, Query("b.py", "zebra", 0), REPOCODER).fragments
-    assert found.fragment.places[0] == Place("a.py", 0, 10 if kind == "centered" else 20)
+    assert found.fragment.locations[0] == Location("a.py", 0, 10 if kind == "centered" else 20)
 
 
 @pytest.mark.parametrize(
@@ -163,13 +163,13 @@ def test_both_ways_to_cut_windows_can_be_asked(kind):
     [((0, 10), 100, (0, 20)), ((30, 50), 100, (40, 60)), ((80, 95), 95, (75, 95)), ((0, 8), 8, (0, 8))],
 )
 def test_a_shifted_window_shows_what_follows(place, n_file_lines, lines):
-    assert shifted(Place("a.py", *place), n_file_lines, Slicing()) == Place("a.py", *lines)
+    assert shifted(Location("a.py", *place), n_file_lines, Slicing()) == Location("a.py", *lines)
 
 
 @given(st.integers(0, 200), st.sampled_from([Slicing(), Slicing("plain"), Slicing("centered", 50, 10)]))
 def test_shifted_windows_lie_in_their_file_and_hold_the_end_of_the_match(n_file_lines, slicing):
     for start, end in zip(*slicing.windows(n_file_lines), strict=True):
-        place = shifted(Place("a.py", int(start), int(end)), n_file_lines, slicing)
+        place = shifted(Location("a.py", int(start), int(end)), n_file_lines, slicing)
         assert 0 <= place.start_line < end <= place.end_line <= n_file_lines
         assert place.end_line - place.start_line <= slicing.n_lines
 
@@ -179,10 +179,10 @@ def test_shifted_fragments_have_the_text_of_their_place(strategy):
     text = "zebra\n" * 10 + "".join(f"{line}\n" for line in numbered(10, 40))
     options = RetrievalOptions(strategy, k=1, shift=True)
     (found,) = retrieve(index_of({"a.py": text, "b.py": "x\n"}), Query("b.py", "zebra", 0), options).fragments
-    assert found.fragment.places == (Place("a.py", 0, 20),)
+    assert found.fragment.locations == (Location("a.py", 0, 20),)
     assert found.fragment.text == "\n".join(("zebra",) * 10 + numbered(10, 20))
     (found,) = retrieve(index_of({"a.py": text}), Query("b.py", "zebra", 0), replace(options, shift=False)).fragments
-    assert found.fragment.places == (Place("a.py", 0, 10),)
+    assert found.fragment.locations == (Location("a.py", 0, 10),)
 
 
 @pytest.mark.parametrize(("shown_from", "end"), [(30, 20), (14, 14)])
@@ -190,7 +190,7 @@ def test_a_window_of_the_own_file_is_not_shifted_into_what_the_prompt_shows(show
     own = "zebra\n" * 10 + "x = 1\n" * 25
     query = Query("a.py", own, shown_from, lines=QueryLines(("zebra",)))
     (found,) = retrieve(index_of({"a.py": own}), query, replace(REPOCODER, k=1, shift=True)).fragments
-    assert found.fragment.places == (Place("a.py", 0, end),)
+    assert found.fragment.locations == (Location("a.py", 0, end),)
 
 
 words = st.sampled_from(["load", "store", "self.total", "x", "def f():", "    return load(x)", "", "import b", "   "])
@@ -214,7 +214,7 @@ def test_every_strategy_finds_what_only_the_lines_name(strategy):
     assert retrieve(index, query, RetrievalOptions(strategy)).fragments == ()
     believed = QueryLines(("def pay(basket):",), ("    return price_of(basket)",))
     (found, *_) = retrieve(index, replace(query, lines=believed), RetrievalOptions(strategy)).fragments
-    assert found.fragment.places[0].path == "price.py"
+    assert found.fragment.locations[0].path == "price.py"
 
 
 def test_a_word_counts_by_its_nearest_mention_on_either_side_of_the_cursor():
@@ -223,5 +223,5 @@ def test_a_word_counts_by_its_nearest_mention_on_either_side_of_the_cursor():
         word: 0.5 ** (distance / HALF_LIFE_LINES)
         for word, distance in {"here": 0, "both": 1, "next": 1, "near": 2, "far": 3}.items()
     }
-    assert fading_terms(view, 20) == pytest.approx(weights)
+    assert decayed_terms(view, 20) == pytest.approx(weights)
     assert Counter(view.query_terms(20)) == {"far": 1, "near": 1, "both": 2, "here": 1, "next": 1}

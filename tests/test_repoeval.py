@@ -25,7 +25,7 @@ from weft.benchmarks.repoeval.peers import PEERS, Windows
 from weft.benchmarks.repoeval.run import main
 from weft.benchmarks.repoeval.sources import SourceFile, parse_source, read_sources
 from weft.benchmarks.repoeval.tasks import Task, build_tasks, typed_to_called_name
-from weft.retrieval.values import Fragment, Place
+from weft.retrieval.values import Fragment, Location
 
 SHOP = """
 #- shop/__init__.py
@@ -69,7 +69,7 @@ def api_task(text: str, line: str) -> Task:
 
 
 def fragment(path: str, text: str, start: int = 0) -> Fragment:
-    return Fragment((Place(path, start, start + len(text.splitlines())),), text)
+    return Fragment((Location(path, start, start + len(text.splitlines())),), text)
 
 
 # Tasks
@@ -262,7 +262,7 @@ def test_peers_never_see_the_visible_or_later_part_of_the_file(name: str) -> Non
     sources = checkout_of(f"#- a.py\n{own}#- b.py\nx = 0\nvalue_30 = call_one(other)\n")
     task = next(task for task in build_tasks(sources, "r") if task.path == "a.py" and task.line > 20)
     best = PEERS[name](Windows.cut(sources))(task)
-    assert [place.path for found in best for place in found.places] == ["b.py"]
+    assert [place.path for found in best for place in found.locations] == ["b.py"]
 
 
 def test_a_window_that_stands_elsewhere_too_stays() -> None:
@@ -270,7 +270,7 @@ def test_a_window_that_stands_elsewhere_too_stays() -> None:
     sources = checkout_of(f"#- a.py\n{own}#- b.py\n{own}")
     task = next(task for task in build_tasks(sources, "r") if task.path == "a.py")
     best = PEERS["repocoder"](Windows.cut(sources))(task)
-    assert {place.path for place in best[0].places} == {"a.py", "b.py"}
+    assert {place.path for place in best[0].locations} == {"a.py", "b.py"}
 
 
 # The command

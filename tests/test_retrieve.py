@@ -52,7 +52,7 @@ def at_cursor(files: dict[str, str]) -> tuple[RepositoryIndex, Query]:
 
 def places(found: Retrieved) -> list[str]:
     return [
-        " = ".join(f"{place.path}:{place.start_line}-{place.end_line}" for place in ranked.fragment.places)
+        " = ".join(f"{place.path}:{place.start_line}-{place.end_line}" for place in ranked.fragment.locations)
         for ranked in found.fragments
     ]
 
@@ -122,7 +122,7 @@ def test_of_the_own_file_only_windows_before_the_shown_lines_are_candidates():
 
 def test_as_much_as_the_query_is_shown_when_nothing_is_said():
     index, query = at_cursor({"a.py": numbered("own", 45) + "own_1<CURSOR>"})
-    ends = [ranked.fragment.places[0].end_line for ranked in retrieve(index, query, BM25).fragments]
+    ends = [ranked.fragment.locations[0].end_line for ranked in retrieve(index, query, BM25).fragments]
     assert ends and max(ends) <= 46 - 20
 
 
@@ -251,7 +251,7 @@ def test_an_environment_score_names_the_neighbours_that_it_comes_from():
     index, query = at_cursor(read_files(CALLS))
     found = retrieve(index, query, replace(FRAGREL, explain=True)).fragments[1]
     environment = next(part for part in found.parts if part.name == "environment")
-    assert found.fragment.places[0].path == "core/money/price.py"
+    assert found.fragment.locations[0].path == "core/money/price.py"
     assert environment.detail.startswith("web/views/shop.py:1-3 (")
 
 
@@ -274,11 +274,11 @@ def test_a_view_scores_as_an_index_of_the_file_cut_at_the_cursor(files, prefix, 
             (view.jaccard(query), cut.lexical.jaccard(query)),
         ):
             expected = {
-                cut.place(i): theirs[i]
+                cut.location(i): theirs[i]
                 for i in np.flatnonzero(cut.lexical.live)
-                if cut.place(i).path != "a.py" or cut.ends[i] <= min(shown_from, view.cursor_line)
+                if cut.location(i).path != "a.py" or cut.ends[i] <= min(shown_from, view.cursor_line)
             }
-            assert {view.place(i): ours[i] for i in np.flatnonzero(view.candidates)} == expected
+            assert {view.location(i): ours[i] for i in np.flatnonzero(view.candidates)} == expected
             assert not ours[~view.candidates].any()
             assert all(view.text(place) == cut.text(place) for place in expected)
 
@@ -344,9 +344,9 @@ def test_the_way_from_the_cursor_to_a_fragment_is_told(strategy):
         }
     )
     (found,) = retrieve(index, query, RetrievalOptions(strategy, explain=True)).fragments
-    assert found.way == ("web/shop.py: call total -> core/price.py: def total",)
+    assert found.path == ("web/shop.py: call total -> core/price.py: def total",)
     (found,) = retrieve(index, query, RetrievalOptions(strategy)).fragments
-    assert found.way == ()
+    assert found.path == ()
 
 
 def test_windows_that_are_left_out_say_why():

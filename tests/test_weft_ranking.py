@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.codegraph import parse_file
-from weft.retrieval import Place, Query, RepositoryIndex, RetrievalOptions, Retrieved, Term, retrieve, slice_file
+from weft.retrieval import (
+    Component,
+    Location,
+    Query,
+    RepositoryIndex,
+    RetrievalOptions,
+    Retrieved,
+    retrieve,
+    slice_file,
+)
 
 CURSOR = "<CURSOR>"
 
@@ -30,7 +39,7 @@ def index_of(files: dict[str, str]) -> RepositoryIndex:
     return RepositoryIndex.build((parse_file(path, text), slice_file(path, text)) for path, text in files.items())
 
 
-def ranked(text: str, k: int = 10, explain: bool = False, without: tuple[Term, ...] = ()) -> Retrieved:
+def ranked(text: str, k: int = 10, explain: bool = False, without: tuple[Component, ...] = ()) -> Retrieved:
     files, query = repository(text)
     options = RetrievalOptions(strategy="weft", k=k, explain=explain, without=frozenset(without))
     return retrieve(index_of(files), query, options)
@@ -97,7 +106,7 @@ def test_what_the_cursor_cannot_name_comes_after_what_it_can() -> None:
         explain=True,
     )
     reached = [one for one in found.fragments if any(part.name == "in reach" for part in one.parts)]
-    assert [one.fragment.places[0].start_line for one in reached] == [0]
+    assert [one.fragment.locations[0].start_line for one in reached] == [0]
 
 
 def test_a_method_of_a_typed_receiver_fits_what_is_typed() -> None:
@@ -206,7 +215,7 @@ def test_no_line_is_in_two_fragments() -> None:
     lines = [
         (place.path, line)
         for one in found.fragments
-        for place in one.fragment.places[:1]
+        for place in one.fragment.locations[:1]
         for line in range(place.start_line, place.end_line)
     ]
     assert len(lines) == len(set(lines))
@@ -217,7 +226,7 @@ def test_identical_windows_are_one_fragment_with_all_its_places() -> None:
     (found,) = ranked(
         f"#- shop.py\nvalue_3 = 1\n{CURSOR}\n#- a.py\n{filler('value')}#- b.py\n{filler('value')}", 1
     ).fragments
-    assert {place.path for place in found.fragment.places} == {"a.py", "b.py"}
+    assert {place.path for place in found.fragment.locations} == {"a.py", "b.py"}
 
 
 def test_near_copies_are_left_out_and_the_reason_is_said() -> None:
@@ -225,7 +234,7 @@ def test_near_copies_are_left_out_and_the_reason_is_said() -> None:
         f"#- shop.py\nvalue_3 = 1\n{CURSOR}\n#- a.py\n{filler('value', 20)}#- b.py\n{filler('value', 19)}other = 1\n",
         explain=True,
     )
-    assert len({one.fragment.places[0].path for one in found.fragments}) == 1
+    assert len({one.fragment.locations[0].path for one in found.fragments}) == 1
     assert "says the same as a better one" in {reason for _, reason in found.left_out}
 
 
@@ -265,8 +274,8 @@ def test_without_definitions_there_are_windows_alone() -> None:
 
 
 @pytest.mark.parametrize("evidence", ["called by similar code", "in reach", "imported by name"])
-def test_evidence_that_is_left_out_is_in_no_score(evidence: Term) -> None:
-    def names(without: tuple[Term, ...]) -> set[str]:
+def test_evidence_that_is_left_out_is_in_no_score(evidence: Component) -> None:
+    def names(without: tuple[Component, ...]) -> set[str]:
         return {part.name for one in ranked(SHOP, explain=True, without=without).fragments for part in one.parts}
 
     assert evidence in names(())
@@ -274,8 +283,8 @@ def test_evidence_that_is_left_out_is_in_no_score(evidence: Term) -> None:
 
 
 def test_without_parting_lines_windows_overlap_again() -> None:
-    def n_lines(without: tuple[Term, ...]) -> int:
-        places = [one.fragment.places[0] for one in ranked(LONG, without=without).fragments]
+    def n_lines(without: tuple[Component, ...]) -> int:
+        places = [one.fragment.locations[0] for one in ranked(LONG, without=without).fragments]
         return sum(place.end_line - place.start_line for place in places if place.path == "long.py")
 
     assert n_lines(()) <= 100 < n_lines(("no line twice",))
@@ -288,7 +297,7 @@ def test_without_the_rule_near_copies_come_back() -> None:
 def test_without_growth_a_window_has_its_own_lines() -> None:
     body = "".join(f"    check(basket_{number})\n" for number in range(60))
 
-    def longest(without: tuple[Term, ...]) -> int:
+    def longest(without: tuple[Component, ...]) -> int:
         text = f"{textwrap.dedent(SHOP)}#- long.py\ndef many(basket):\n{body}"
         return max(len(one.fragment.text.splitlines()) for one in ranked(text, without=without).fragments)
 
@@ -296,10 +305,10 @@ def test_without_growth_a_window_has_its_own_lines() -> None:
 
 
 def test_without_fading_the_lines_above_weigh_as_much() -> None:
-    def best(without: tuple[Term, ...]) -> str:
+    def best(without: tuple[Component, ...]) -> str:
         above = "".join(f"alpha_{number} = alpha\n" for number in range(6))
         text = f"#- shop.py\n{above}gamma = beta\n{CURSOR}\n#- far.py\nalpha_0 = 1\n#- near.py\ngamma = 2\n"
-        return ranked(text, without=without).fragments[0].fragment.places[0].path
+        return ranked(text, without=without).fragments[0].fragment.locations[0].path
 
     assert (best(()), best(("fading",))) == ("near.py", "far.py")
 
@@ -315,23 +324,23 @@ EDITED_FILES = {
 }
 
 
-def edited_places(*edited: Place, k: int = 10, explain: bool = False) -> list[tuple[str, int, int]]:
+def edited_places(*edited: Location, k: int = 10, explain: bool = False) -> list[tuple[str, int, int]]:
     """Where the fragments stand for a cursor that shares no word with the edits, or words with `pay.py` alone."""
     query = Query("shop.py", "card_3 = 1\n", shown_from_line=0, edited=edited)
     found = retrieve(index_of(EDITED_FILES), query, RetrievalOptions(k=k, explain=explain)).fragments
     for one in found:
         assert not explain or sum(part.value for part in one.parts) == pytest.approx(one.score)
-    return [(place.path, place.start_line, place.end_line) for one in found for place in one.fragment.places]
+    return [(place.path, place.start_line, place.end_line) for one in found for place in one.fragment.locations]
 
 
 def test_recent_edits_come_first_with_what_follows_them() -> None:
-    found = edited_places(Place("tax.py", 30, 31), Place("price.py", 0, 1), explain=True)
+    found = edited_places(Location("tax.py", 30, 31), Location("price.py", 0, 1), explain=True)
     assert found[:2] == [("tax.py", 20, 40), ("price.py", 0, 20)]
     assert found[2][0] == "pay.py"
 
 
 def test_recent_edits_take_a_fifth_of_the_places() -> None:
-    edits = [Place("tax.py", line, line + 1) for line in (50, 25, 3)]
+    edits = [Location("tax.py", line, line + 1) for line in (50, 25, 3)]
     assert [place for place in edited_places(*edits) if place[0] == "tax.py"] == [
         ("tax.py", 40, 60),
         ("tax.py", 15, 35),
@@ -340,12 +349,14 @@ def test_recent_edits_take_a_fifth_of_the_places() -> None:
 
 
 def test_no_line_is_in_two_recent_edits() -> None:
-    edits = (Place("tax.py", 30, 31), Place("tax.py", 32, 33), Place("tax.py", 5, 6))
+    edits = (Location("tax.py", 30, 31), Location("tax.py", 32, 33), Location("tax.py", 5, 6))
     assert edited_places(*edits)[:2] == [("tax.py", 20, 40), ("tax.py", 0, 20)]
 
 
-@pytest.mark.parametrize("gone", [Place("deleted.py", 0, 1), Place("price.py", 30, 31), Place("shop.py", 0, 1)])
-def test_edits_that_are_not_there_or_shown_anyway_are_passed_over(gone: Place) -> None:
+@pytest.mark.parametrize(
+    "gone", [Location("deleted.py", 0, 1), Location("price.py", 30, 31), Location("shop.py", 0, 1)]
+)
+def test_edits_that_are_not_there_or_shown_anyway_are_passed_over(gone: Location) -> None:
     assert edited_places(gone) == edited_places()
 
 

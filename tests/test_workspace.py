@@ -116,7 +116,7 @@ def test_changes_on_disk_are_followed(folder):
         assert holds(workspace, folder, "changed_name")
         assert workspace.status().n_files == 3  # shop.py is gone, store.py is there, query.py is not indexed yet
         found_pay = workspace.retrieve(folder / "query.py", 0, 0, options=RetrievalOptions(strategy="bm25"))
-        assert all(place.path != "shop.py" for one in found_pay.fragments for place in one.fragment.places)
+        assert all(place.path != "shop.py" for one in found_pay.fragments for place in one.fragment.locations)
 
 
 def test_a_buffer_outlives_a_change_on_disk(folder):

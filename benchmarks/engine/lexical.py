@@ -23,7 +23,7 @@ from rich.table import Table
 
 from ...retrieval.bm25 import FloatArray
 from ...retrieval.fragments import FileFragments, lines_between, slice_file
-from ...retrieval.lexical import LexicalIndex
+from ...retrieval.inverted_index import InvertedIndex
 from ...retrieval.terms import count_terms, terms_of
 from .trees import TREES, tree
 
@@ -42,7 +42,7 @@ class Contestant(Protocol):
 
 class Weft:
     def build(self, parts: Sequence[FileFragments]) -> None:
-        self.index = LexicalIndex.build(parts)
+        self.index = InvertedIndex.build(parts)
 
     def scores(self, query: str) -> FloatArray:
         return self.index.bm25(count_terms(query))

@@ -1,7 +1,7 @@
 """`python -m weft.benchmarks.engine.relations`: the engine of relations against its exact definition, and its speed.
 
 Owns two reports. Fidelity: on packages small enough for the exact matrix (Eq. 8 by scipy's Dijkstra over the literal
-graph of `codegraph.exact`), how many of the ten best fragments of BM25 + 0.5 * environment agree. Speed: on one tree,
+graph of `reference_relations`), how many of the ten best fragments of BM25 + 0.5 * environment agree. Speed: on one tree,
 what the engine takes, and the same strengths by networkx and by scipy, as ratios. Single thread.
 """
 
@@ -27,7 +27,7 @@ from ...codegraph.graph_arrays import GraphArrays, IdTable
 from ...codegraph.relations import Relations
 from ...codegraph.weights import Weights
 from ...retrieval.fragments import lines_between, slice_file
-from ...retrieval.lexical import LexicalIndex
+from ...retrieval.inverted_index import InvertedIndex
 from ...retrieval.terms import count_terms
 from ..repoeval.archives import ARCHIVES, checkout
 from .lexical import read_texts
@@ -54,7 +54,7 @@ class Repository:
         self.texts = texts
         self.parts = [slice_file(path, text) for path, text in texts.items()]
         self.graph = CodeGraph.build([parse_file(path, text) for path, text in texts.items()])
-        self.lexical = LexicalIndex.build(self.parts)
+        self.lexical = InvertedIndex.build(self.parts)
         self.spans = {
             part.path: Spans(self.lexical.ids(part.path).start, part.starts, part.ends) for part in self.parts
         }
@@ -96,7 +96,7 @@ def fidelity(repository: Repository) -> dict[str, float]:
 def exact_matrix(repository: Repository) -> Floats:
     """Eq. 8 for all pairs of fragments: A D A^T, with D by Dijkstra from every node that some fragment covers.
 
-    On the literal graph of `codegraph.exact`: all named nodes, none contracted.
+    On the literal graph of `reference_relations`: all named nodes, none contracted.
     """
     import networkx
     from scipy.sparse import csr_matrix

@@ -157,7 +157,7 @@ def words_alone(index: RepositoryIndex, question: str) -> Case:
     best = sorted(range(len(scores)), key=lambda i: -scores[i])[: max(DEPTHS)]
     exhibits = []
     for fragment in (i for i in best if scores[i] > 0):
-        place = index.place(fragment)
+        place = index.location(fragment)
         kind = "code" if language_of(place.path).grammar else "document"
         text = index.text(place)
         exhibits.append(Exhibit(kind, place.path, place.start_line, place.end_line, text, float(scores[fragment])))  # type: ignore[arg-type]

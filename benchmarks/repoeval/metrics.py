@@ -109,6 +109,6 @@ def _shows_definition(task: Task, fragment: Fragment) -> bool:
     assert task.api is not None
     return any(
         place.path == task.api.path and place.start_line < end and start < place.end_line
-        for place in fragment.places
+        for place in fragment.locations
         for start, end in task.api.spans
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...retrieval.values import Fragment, Place
+from ...retrieval.values import Fragment, Location
 from .metrics import MAX_FRAGMENTS
 from .sources import SourceFile
 from .tasks import IDENTIFIER, Task
@@ -31,11 +31,11 @@ class Windows:
     @classmethod
     def cut(cls, sources: Mapping[str, SourceFile]) -> Windows:
         """Centred windows: around lines 0, 10, 20, … ten lines to either side."""
-        places: dict[str, list[Place]] = {}
+        places: dict[str, list[Location]] = {}
         half = WINDOW_LINES // 2
         for path, source in sources.items():
             for middle in range(0, len(source.lines), STRIDE_LINES):
-                place = Place(path, max(0, middle - half), min(len(source.lines), middle + half))
+                place = Location(path, max(0, middle - half), min(len(source.lines), middle + half))
                 text = "\n".join(source.lines[place.start_line : place.end_line])
                 places.setdefault(text, []).append(place)
         return cls(sources, tuple(Fragment(tuple(found), text) for text, found in places.items()))
@@ -102,4 +102,4 @@ PEERS: Mapping[str, Callable[[Windows], Ranker]] = {"rank_bm25": rank_bm25, "bm2
 
 def _gives_away(task: Task, fragment: Fragment) -> bool:
     """RepoCoder's rule: out when it stands nowhere but in the task's file at or after what the prompt shows."""
-    return all(place.path == task.path and place.end_line > task.context_start_lineno for place in fragment.places)
+    return all(place.path == task.path and place.end_line > task.context_start_lineno for place in fragment.locations)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
 from ...codegraph import parse_file
-from ...retrieval import Fragment, Query, RepositoryIndex, RetrievalOptions, Term, retrieve, slice_file
+from ...retrieval import Component, Fragment, Query, RepositoryIndex, RetrievalOptions, retrieve, slice_file
 from .metrics import MAX_FRAGMENTS
 from .peers import Ranker, Windows
 from .sources import SourceFile
@@ -40,7 +40,7 @@ def query_of(task: Task, sources: Mapping[str, SourceFile]) -> Query:
     return Query(task.path, sources[task.path].text[: task.prefix_end + task.col], task.context_start_lineno)
 
 
-ABLATION: Mapping[str, Term] = {f"weft-{term.replace(' ', '-')}": term for term in get_args(Term)}
+ABLATION: Mapping[str, Component] = {f"weft-{term.replace(' ', '-')}": term for term in get_args(Component)}
 """The default strategy without one term of it; which one stands behind the first hyphen."""
 
 WEFT_STRATEGIES: Mapping[str, Callable[[Windows], Ranker]] = {

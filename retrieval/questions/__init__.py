@@ -1,26 +1,26 @@
-"""Here is a question in words: which lines of the repository speak to it?
+"""Search for the lines of a repository that answer a question in words.
 
-`search(index, text)` is the entrance. No cursor: the words of the question over the windows, the definitions and the
-sections of documents.
+`search(index, text)` is the entry point. It ranks units of code and sections of documents by the words of the question,
+by the names in it, and by related code.
 """
 
-from .scoring import Weighed
-from .unit_search import Found, SearchOptions, is_test, search
+from .query_analysis import TEST_WORDS, AnalysedQuestion, Concept, Kind, analyse_question
+from .unit_scoring import ScoredUnit
+from .unit_search import QuestionResult, SearchOptions, is_test, search
 from .units import Unit, is_document, units_of
-from .wording import TEST_WORDS, Concept, Kind, Wording, read_question
 
 __all__ = [
     "TEST_WORDS",
+    "AnalysedQuestion",
     "Concept",
-    "Found",
     "Kind",
+    "QuestionResult",
+    "ScoredUnit",
     "SearchOptions",
     "Unit",
-    "Weighed",
-    "Wording",
+    "analyse_question",
     "is_document",
     "is_test",
-    "read_question",
     "search",
     "units_of",
 ]

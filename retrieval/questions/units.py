@@ -1,7 +1,7 @@
-"""The pieces of a file that a person would point at: a function, the head of a class, a paragraph, a section.
+"""Segmentation of files into units: functions, heads of classes, paragraphs of code, and sections of documents.
 
-Owns where a unit begins and ends. Unlike a fragment, which is a window that may cut through anything, a unit has a
-beginning in the text. Every line of a file with words lies in one unit. Knows no question and no score.
+Owns the bounds of units. Unlike a fragment, a unit starts and ends where the text does. Every non-empty line lies in
+one unit. Knows no question and no score.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LONGEST_PARAGRAPH = 25
 """Paragraphs outside of definitions are joined up to this many lines."""
 
 MOST_EMPTY_LINES = 3
-"""And not across more empty lines than this."""
+"""Paragraphs are not joined across more empty lines than this."""
 
 LONGEST_SECTION = 40
 """Sections of documents are cut at empty lines into pieces of this many lines at most, where they have such lines."""
@@ -33,7 +33,7 @@ DOCUMENT_SUFFIXES = (".md", ".markdown", ".rst", ".txt", ".adoc", ".org", ".mdx"
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Lines [start_line, end_line) but those in `holes`, which are units of their own."""
+    """Lines [start_line, end_line) without those in `holes`, which are nested units."""
 
     path: str
     start_line: int
@@ -47,7 +47,7 @@ class Unit:
         return self.definition.qualified_name if self.definition else ""
 
     def lines(self) -> Iterator[int]:
-        """The lines that are this unit's own."""
+        """The lines without those of nested units."""
         line = self.start_line
         for start, end in (*self.holes, (self.end_line, self.end_line)):
             yield from range(line, start)
@@ -56,7 +56,7 @@ class Unit:
 
 @lru_cache(maxsize=4096)
 def is_document(path: str) -> bool:
-    """Whether a path names prose."""
+    """Whether a path is one of prose."""
     name = PurePosixPath(path.partition("#")[0])  # pages of a file: paper.pdf#page=3
     return name.suffix.lower() in DOCUMENT_SUFFIXES or name.name.split(".")[0].upper() in _PROSE
 
@@ -71,7 +71,7 @@ def units_of(file: FileGraph, text: bytes) -> tuple[Unit, ...]:
     return _code_units(file, text)
 
 
-# A question looks at some dozens of files, and at the same ones when it is asked again in other words.
+# A question reads some dozens of files, and a rephrased question the same ones.
 @lru_cache(maxsize=256)
 def _document_units(path: str, text: bytes) -> tuple[Unit, ...]:
     lines = text.decode("utf-8", "surrogatepass").split("\n")
@@ -120,7 +120,7 @@ def _is_unit(definitions: Sequence[Definition], index: int) -> bool:
 
 
 def _disjoint(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Spans in order, without what an earlier one covers: broken code can nest strangely, and lines can be shared."""
+    """Spans in order, without lines of an earlier one: definitions in broken code can overlap."""
     found: list[tuple[int, int]] = []
     reached = 0
     for start, end in sorted(spans):
@@ -131,7 +131,7 @@ def _disjoint(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 
 def _paragraphs(lines: Sequence[str], first: int, last: int, longest: int) -> Iterator[tuple[int, int]]:
-    """Lines [first, last) cut at empty lines into pieces of at most `longest` lines; a longer paragraph is cut hard."""
+    """Lines [first, last) cut at empty lines into pieces of at most `longest` lines, where needed inside paragraphs."""
     blocks: list[tuple[int, int]] = []
     start = -1
     for number in range(first, last):

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence, Set
 from typing import TypeAlias
 
 from ...codegraph import Definition
-from ...retrieval import Place, RepositoryIndex
-from ...retrieval.names import Named
-from ...retrieval.questions import TEST_WORDS, Found, is_test
+from ...retrieval import Location, RepositoryIndex
+from ...retrieval.definition_index import NamedDefinition
+from ...retrieval.questions import TEST_WORDS, QuestionResult, is_test
 from ...retrieval.terms import terms_of
 from .exhibits import around
 from .symbols import Site
@@ -25,23 +25,23 @@ MOST_MEANT = 60
 
 LONGEST_SIGNATURE = 40
 
-NamedInQuestion: TypeAlias = tuple[str, tuple[Named, ...]]
+NamedInQuestion: TypeAlias = tuple[str, tuple[NamedDefinition, ...]]
 """A name as the question has it, and what it may mean."""
 
 
 class Asked:
     """One question about one snapshot."""
 
-    def __init__(self, found: Found, index: RepositoryIndex, folder: str) -> None:
+    def __init__(self, found: QuestionResult, index: RepositoryIndex, folder: str) -> None:
         self.index = index
-        self.wording = found.wording
+        self.question = found.question
         self._folder = folder
-        at = {name: _position(found.wording.text, name) for name, _ in found.named}
+        at = {name: _position(found.question.text, name) for name, _ in found.named}
         self.ends: list[NamedInQuestion] = sorted(
             ((name, definitions[:MOST_MEANT]) for name, definitions in found.named), key=lambda item: at[item[0]]
         )
         as_written = [item for item in self.ends if item[0] in found.as_written]
-        plain = {concept.word for concept in found.wording.concepts if concept.weight == 1.0} - TEST_WORDS
+        plain = {concept.word for concept in found.question.concepts if concept.weight == 1.0} - TEST_WORDS
         # Plain words are names when nothing else is asked about: "What calls withheld?", "How does pay reach tax?"
         self.names = as_written or [item for item in self.ends if plain and _covers([item[0]], plain)]
         self.speaks_of_names = bool(as_written) or _covers([name for name, _ in self.ends], plain)
@@ -50,13 +50,13 @@ class Asked:
         """A line, with those beside it that belong to the same definition."""
         return self.exhibit("code", path, *around(self.index, path, line, n_above, n_below), why, symbol)
 
-    def show_definition(self, named: Named, why: str, n_lines: int = 6) -> Exhibit:
+    def show_definition(self, named: NamedDefinition, why: str, n_lines: int = 6) -> Exhibit:
         """The first lines of a definition."""
         path, definition = named
         end = min(definition.end_line, definition.header_line + n_lines, self.index.n_lines_of(path))
         return self.exhibit("definition", path, definition.start_line, end, why, definition.qualified_name)
 
-    def show_signature(self, named: Named, why: str) -> Exhibit:
+    def show_signature(self, named: NamedDefinition, why: str) -> Exhibit:
         """A definition as far as its parameters and its return annotation go."""
         path, definition = named
         end = self._signature_end(path, definition)
@@ -64,7 +64,7 @@ class Asked:
 
     def exhibit(self, kind: Kind, path: str, start: int, end: int, why: str, symbol: str) -> Exhibit:
         return Exhibit(
-            kind, path, start, end, self.index.text(Place(path, start, end)), 0.0, why, symbol, folder=self._folder
+            kind, path, start, end, self.index.text(Location(path, start, end)), 0.0, why, symbol, folder=self._folder
         )
 
     def in_order(self, sites: Iterable[Site]) -> list[Site]:
@@ -72,7 +72,7 @@ class Asked:
         return sorted(
             sites,
             key=lambda site: (
-                is_test(site.path) and not self.wording.about_tests,
+                is_test(site.path) and not self.question.about_tests,
                 -self._said_of(site),
                 site.path,
                 site.line,
@@ -82,12 +82,12 @@ class Asked:
     def _said_of(self, site: Site) -> int:
         terms = {term.lower() for term in terms_of(f"{site.path} {site.inside}")}
         return sum(
-            1 for concept in self.wording.concepts if concept.weight == 1.0 and not terms.isdisjoint(concept.forms)
+            1 for concept in self.question.concepts if concept.weight == 1.0 and not terms.isdisjoint(concept.forms)
         )
 
     def _signature_end(self, path: str, definition: Definition) -> int:
         last = min(definition.end_line, definition.header_line + LONGEST_SIGNATURE, self.index.n_lines_of(path))
-        text = self.index.text(Place(path, definition.header_line, last))
+        text = self.index.text(Location(path, definition.header_line, last))
         depth = 0
         for number, line in enumerate(text.split("\n"), definition.header_line + 1):
             depth += sum(line.count(mark) for mark in "([{") - sum(line.count(mark) for mark in ")]}")

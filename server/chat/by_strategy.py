@@ -20,7 +20,7 @@ from ...memory.storage import MemoryStore
 from ...memory.strategies import READERS, STRATEGIES, strategy_named
 from ...memory.strategy import Kit
 from ...retrieval import RepositoryIndex
-from ...retrieval.questions import is_document, read_question
+from ...retrieval.questions import analyse_question, is_document
 from ..config import Config
 from ..documents import FolderDocuments
 from ..embeddings import embedder_of
@@ -117,7 +117,7 @@ def _items(shelf: Shelf) -> list[Item]:
 
 def _looked_for(question: str) -> tuple[str, ...]:
     """The words of the question that carry meaning: lines that say them are shown."""
-    return tuple(concept.word for concept in read_question(question).concepts if concept.weight >= CARRIES_MEANING)
+    return tuple(concept.word for concept in analyse_question(question).concepts if concept.weight >= CARRIES_MEANING)
 
 
 def _exhibit(evidence: Evidence) -> Exhibit:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from math import exp
 
-from ...retrieval.questions import Found, is_test
+from ...retrieval.questions import QuestionResult, is_test
 
 # A logistic curve fitted on 142 questions about six repositories, 50 of them without an answer there
 # (benchmarks/results/memory-log.md, "Questions about the code"): above the threshold 96 of 100 questions that have an
@@ -26,17 +26,17 @@ TEST_SHARE = 0.6
 """What a test says proves less: its words are made up."""
 
 
-def certainty(found: Found) -> float:
+def certainty(found: QuestionResult) -> float:
     """0 to 1: the probability that the repository answers the question."""
     # Words of intent ("documented", "decided") need not stand beside what they are about.
-    idf = [idf if c.weight >= 0.5 else 0.0 for idf, c in zip(found.idf, found.wording.concepts, strict=True)]
+    idf = [idf if c.weight >= 0.5 else 0.0 for idf, c in zip(found.idf, found.question.concepts, strict=True)]
     total = sum(idf)
     best = found.units[:N_CONSIDERED]
     if not best or total <= 0:
         return 0.0
     covered = max(
         sum(weight * share for weight, share in zip(idf, unit.covered, strict=True))
-        * (TEST_SHARE if is_test(unit.unit.path) and not found.wording.about_tests else 1.0)
+        * (TEST_SHARE if is_test(unit.unit.path) and not found.question.about_tests else 1.0)
         for unit in best
     )
     value = (COVERED * covered + SCORED * best[0].score) / total + NOTHING

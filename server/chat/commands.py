@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 
-from ...retrieval import Place, RepositoryIndex
-from ...retrieval.names import Given, Named
+from ...retrieval import Location, RepositoryIndex
+from ...retrieval.definition_index import NamedDefinition, ValueBinding
 from ...retrieval.questions import is_document
 from ..recent_edits import RecentEdits, stands_in
 from .exhibits import around
@@ -103,8 +103,8 @@ def where_case(indexes: Mapping[str, RepositoryIndex], name: str) -> Case:
     made: list[Finding] = []
     for _, shower in _showers(indexes):
         index = shower.index
-        defined = index.names.defined(name)
-        given = [] if defined else index.names.given(name)
+        defined = index.names.definitions(name)
+        given = [] if defined else index.names.value_bindings(name)
         if defined:
             made.append(
                 _finding(f"`{name}` is defined in {_places(defined)}.", [shower.definition(d) for d in defined])
@@ -141,7 +141,7 @@ def explain_case(indexes: Mapping[str, RepositoryIndex], selection: Selection | 
     for folder, shower in _showers(indexes):
         index = shower.index
         if name:
-            chosen = index.names.defined(name)[:3]
+            chosen = index.names.definitions(name)[:3]
         elif selection is not None and selection.folder == folder and selection.path in index:
             end = min(selection.end_line, index.n_lines_of(selection.path))
             start = min(selection.start_line, max(0, end - 1))
@@ -179,7 +179,7 @@ def recent_case(indexes: Mapping[str, RepositoryIndex], recent: Mapping[str, Rec
     made: list[Finding] = []
     for folder, shower in _showers(indexes):
         index = shower.index
-        touched: dict[tuple[str, str], Named] = {}
+        touched: dict[tuple[str, str], NamedDefinition] = {}
         shown: list[Exhibit] = []
         for hunk in recent.get(folder, RecentEdits()).hunks:
             n_lines = index.n_lines_of(hunk.path)
@@ -216,7 +216,7 @@ class _Shower:
         self.index = index
         self._folder = folder
 
-    def definition(self, named: Named, why: str = "", n_lines: int = 6) -> Exhibit:
+    def definition(self, named: NamedDefinition, why: str = "", n_lines: int = 6) -> Exhibit:
         path, definition = named
         end = min(definition.end_line, definition.header_line + n_lines, self.index.n_lines_of(path))
         why = why or f"defines `{definition.qualified_name}`"
@@ -230,7 +230,7 @@ class _Shower:
         return self.line(site.path, site.line, why + inside, site.inside)
 
     def exhibit(self, kind: str, path: str, start: int, end: int, why: str, symbol: str = "") -> Exhibit:
-        text = self.index.text(Place(path, start, end))
+        text = self.index.text(Location(path, start, end))
         return Exhibit(kind, path, start, end, text, 1.0, why, symbol, folder=self._folder)  # type: ignore[arg-type]
 
 
@@ -248,19 +248,19 @@ def _case(question: str, made: Sequence[Finding], names: tuple[str, ...]) -> Cas
     return Case(question, tuple(exhibits.values()), 1.0 if made else 0.0, names, tuple(made), looked_for=names)
 
 
-def _innermost(index: RepositoryIndex, path: str, start: int, end: int) -> list[Named]:
+def _innermost(index: RepositoryIndex, path: str, start: int, end: int) -> list[NamedDefinition]:
     """The definitions that begin in these lines, else the one that they stand in."""
     definitions = index.graph.files[path].definitions
     inside = [d for d in definitions if start <= d.header_line < end]
     around_it = [d for d in definitions if d.start_line <= start and d.end_line >= end]
-    return [Named(path, d) for d in (inside or around_it[-1:])][:3]
+    return [NamedDefinition(path, d) for d in (inside or around_it[-1:])][:3]
 
 
 def _lines(index: RepositoryIndex, path: str) -> list[str]:
     return index.texts[path].decode("utf-8", "surrogatepass").split("\n")
 
 
-def _places(things: Sequence[Named | Given | Site | Exhibit]) -> str:
+def _places(things: Sequence[NamedDefinition | ValueBinding | Site | Exhibit]) -> str:
     paths = {thing.path for thing in things}
     where = f" of {_n(paths, 'file')}" if len(paths) > 1 else ""
     return f"{_n(things, 'place')}{where}"

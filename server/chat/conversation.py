@@ -173,7 +173,7 @@ class Chat:
 
         def names_of(text: str) -> list[str]:
             case, indexes = self._desk.gather(text), self._desk.indexes().values()
-            known = [word for word in case.looked_for if any(index.names.defined(word) for index in indexes)]
+            known = [word for word in case.looked_for if any(index.names.definitions(word) for index in indexes)]
             found = list(dict.fromkeys((*case.names, *known)))
             # A plain word is a name where nothing else was asked about: "what calls pay?"
             about = all(any(word in name.lower() for name in found) for word in case.looked_for)

@@ -14,8 +14,8 @@ from types import MappingProxyType
 from ...memory import Segment
 from ...memory.strategy import estimate_tokens
 from ...retrieval import RepositoryIndex
-from ...retrieval.names import Named
-from ...retrieval.questions import Found, SearchOptions, search
+from ...retrieval.definition_index import NamedDefinition
+from ...retrieval.questions import QuestionResult, SearchOptions, search
 from .beside import index_beside
 from .certainty import SAID_BY_THE_GRAPH, certainty
 from .exhibits import exhibits_of, without_repeats
@@ -48,7 +48,7 @@ class _Searched:
 
     folder: str
     index: RepositoryIndex
-    found: Found
+    found: QuestionResult
 
     @property
     def scale(self) -> float:
@@ -122,7 +122,7 @@ def _with_ways(exhibits: Sequence[Exhibit], indexes: Mapping[str, RepositoryInde
         index = indexes[exhibit.folder]
         definition = index.graph.definition(exhibit.path, exhibit.symbol)
         if definition is not None:
-            steps = way_here(index, Named(exhibit.path, definition), names)
+            steps = way_here(index, NamedDefinition(exhibit.path, definition), names)
             made[number] = replace(exhibit, way=tuple(_in_words(step) for step in steps))
     return made
 
@@ -133,18 +133,18 @@ def _in_words(step: Step) -> str:
     return f"{call} `{target.definition.qualified_name}`"
 
 
-def _names(found: Found) -> Iterator[str]:
+def _names(found: QuestionResult) -> Iterator[str]:
     """The names that are surely meant: as written, or of several words. A single plain word is mostly just a word."""
     for name, _ in found.named:
-        if name in found.as_written or name not in found.wording.words:
+        if name in found.as_written or name not in found.question.words:
             yield name
 
 
-def _words(founds: Sequence[Found]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _words(founds: Sequence[QuestionResult]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The words that carry meaning, the rarest first, and those of them that no folder has."""
     if not founds:
         return (), ()
-    concepts = founds[0].wording.concepts
+    concepts = founds[0].question.concepts
     df = [sum(found.df[number] for found in founds) for number in range(len(concepts))]
     order = sorted(
         (number for number in range(len(concepts)) if concepts[number].weight >= CARRIES_MEANING), key=lambda n: df[n]

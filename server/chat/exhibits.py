@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ...retrieval import Place, RepositoryIndex
-from ...retrieval.questions import Found, Weighed, is_document
+from ...retrieval import Location, RepositoryIndex
+from ...retrieval.questions import QuestionResult, ScoredUnit, is_document
 from .values import Exhibit, Kind
 
 WHOLE_LINES = 40
@@ -39,7 +39,7 @@ N_WORDS = 5
 """So many words of the question are named as a reason."""
 
 
-def exhibits_of(found: Found, weighed: Weighed, index: RepositoryIndex, folder: str = "") -> list[Exhibit]:
+def exhibits_of(found: QuestionResult, weighed: ScoredUnit, index: RepositoryIndex, folder: str = "") -> list[Exhibit]:
     """The exhibits that show a unit, the one that says most first."""
     unit = weighed.unit
     pieces = list(_pieces(index, weighed))
@@ -53,7 +53,7 @@ def exhibits_of(found: Found, weighed: Weighed, index: RepositoryIndex, folder: 
             kind,
             unit.path,
             *pieces[number],
-            index.text(Place(unit.path, *pieces[number])),
+            index.text(Location(unit.path, *pieces[number])),
             weighed.score * AFTER_THE_FIRST**rank,
             why,
             unit.symbol or unit.title,
@@ -64,9 +64,9 @@ def exhibits_of(found: Found, weighed: Weighed, index: RepositoryIndex, folder: 
     ]
 
 
-def reason(found: Found, weighed: Weighed) -> str:
+def reason(found: QuestionResult, weighed: ScoredUnit) -> str:
     """Why a unit was chosen, in one clause: what it defines, and which words of the question it says."""
-    concepts = found.wording.concepts
+    concepts = found.question.concepts
     order = sorted(range(len(concepts)), key=lambda number: -found.idf[number] * weighed.covered[number])
     words = [concepts[number].word for number in order if weighed.covered[number] and concepts[number].weight > 0.5]
     clauses = [f"defines `{weighed.unit.symbol}`" for part in weighed.parts if part.name == "defines"]
@@ -113,7 +113,7 @@ def without_repeats(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
     return kept
 
 
-def _pieces(index: RepositoryIndex, weighed: Weighed) -> Iterator[tuple[int, int]]:
+def _pieces(index: RepositoryIndex, weighed: ScoredUnit) -> Iterator[tuple[int, int]]:
     unit = weighed.unit
     last = index.n_lines_of(unit.path)
     end = min(unit.end_line, last)
@@ -135,13 +135,13 @@ def _pieces(index: RepositoryIndex, weighed: Weighed) -> Iterator[tuple[int, int
             yield first, beyond
 
 
-def _head_end(index: RepositoryIndex, weighed: Weighed) -> int:
+def _head_end(index: RepositoryIndex, weighed: ScoredUnit) -> int:
     """The line after the signature and the docstring of a definition, or after its first lines."""
     unit = weighed.unit
     start = unit.definition.header_line if unit.definition else unit.start_line
     first_hole = unit.holes[0][0] if unit.holes else unit.end_line
     longest = max(unit.start_line + 1, min(start + HEAD_LINES, first_hole, index.n_lines_of(unit.path)))
-    lines = index.text(Place(unit.path, unit.start_line, longest)).split("\n")
+    lines = index.text(Location(unit.path, unit.start_line, longest)).split("\n")
     quotes = ""
     for number, line in enumerate(lines):
         stripped = line.strip()
@@ -156,7 +156,7 @@ def _head_end(index: RepositoryIndex, weighed: Weighed) -> int:
     return longest
 
 
-def _regions(weighed: Weighed, head_end: int) -> list[tuple[int, int, float]]:
+def _regions(weighed: ScoredUnit, head_end: int) -> list[tuple[int, int, float]]:
     """Runs of lines that say something, with what they say; those that say most first."""
     lines = [(number, weight) for number, weight in weighed.lines if number >= head_end]
     found = []

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ...codegraph.symbol_table import is_class
 from ...retrieval import RepositoryIndex
-from ...retrieval.names import Named
-from ...retrieval.questions import Found, is_test
+from ...retrieval.definition_index import NamedDefinition
+from ...retrieval.questions import QuestionResult, is_test
 from .asked import MOST_SHOWN, Asked, NamedInQuestion, listed, n_of
 from .inside import defaults, raised, returned
 from .symbols import Site, Step, call_way, callees, callers, callers_by_name, importers, subclasses
@@ -22,17 +22,17 @@ N_WITHOUT_WAY = 6
 """Where no way is known, so many calls of the target are shown."""
 
 
-def findings(found: Found, index: RepositoryIndex, folder: str = "") -> list[Finding]:
+def findings(found: QuestionResult, index: RepositoryIndex, folder: str = "") -> list[Finding]:
     """The findings for a question in one snapshot, in the order of what it asks."""
     asked = Asked(found, index, folder)
-    kinds = found.wording.kinds
+    kinds = found.question.kinds
     # "What does pay call?" has the words of "what calls pay?" too.
     kinds = kinds - {"callers"} if "callees" in kinds else kinds
     return [finding for kind, find in _BY_KIND if kind in kinds for finding in find(asked)]
 
 
 def _callers(asked: Asked) -> Iterator[Finding]:
-    if not any(_is_used(name, asked.wording.text) for name, _ in asked.names):
+    if not any(_is_used(name, asked.question.text) for name, _ in asked.names):
         return
     for name, definitions in asked.names:
         last = name.rpartition(".")[2]
@@ -41,7 +41,7 @@ def _callers(asked: Asked) -> Iterator[Finding]:
         others = asked.in_order(
             site for site in callers_by_name(asked.index, last) if (site.path, site.line) not in found
         )
-        imports = asked.in_order(importers(asked.index, last)) if _IMPORTS.search(asked.wording.text) else []
+        imports = asked.in_order(importers(asked.index, last)) if _IMPORTS.search(asked.question.text) else []
         if resolved:
             several = f" ({len(definitions)} definitions)" if len(definitions) > 1 else ""
             inside = listed((site.inside for site in resolved if site.inside), 6)
@@ -175,5 +175,5 @@ def _show_step(asked: Asked, step: Step) -> Exhibit:
     return asked.show(step.source.path, step.line, f"`{inside}` calls `{target}` ({step.how})", inside)
 
 
-def _name_of(named: Named) -> str:
+def _name_of(named: NamedDefinition) -> str:
     return named.definition.qualified_name

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ...codegraph.symbol_table import is_class
-from ...retrieval import Place
-from ...retrieval.names import Named
+from ...retrieval import Location
+from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_test
 from ...retrieval.terms import encode
 from .asked import MOST_SHOWN, Asked, n_of
@@ -44,7 +44,7 @@ def raised(asked: Asked) -> Iterator[Finding]:
         if lines and not is_class(named.definition):
             shown = [asked.show(named.path, line, f"`{name}` raises here", name) for line in lines[:MOST_SHOWN]]
             yield Finding(f"`{name}` raises in {n_of(lines, 'place')}.", tuple(shown), len(lines) <= MOST_SHOWN)
-    for name in dict.fromkeys((*(name for name, _ in asked.names), *asked.wording.names)):
+    for name in dict.fromkeys((*(name for name, _ in asked.names), *asked.question.names)):
         last = name.rpartition(".")[2]
         sites = sorted(_raising(asked, last), key=lambda site: is_test(site[0]))
         if sites:
@@ -62,7 +62,7 @@ def defaults(asked: Asked) -> Iterator[Finding]:
         if made is not None:
             yield Finding(
                 f"The defaults of `{name}` stand in its `__init__`.",
-                (asked.show_signature(Named(path, made), f"the parameters of `{name}`"),),
+                (asked.show_signature(NamedDefinition(path, made), f"the parameters of `{name}`"),),
             )
         elif is_class(definition):
             shown = asked.show_definition(named, f"the attributes of `{name}`", 30)
@@ -71,20 +71,20 @@ def defaults(asked: Asked) -> Iterator[Finding]:
             shown = asked.show_signature(named, f"the parameters of `{name}`")
             yield Finding(f"The defaults of `{name}` stand in its signature.", (shown,))
     known = {name for name, _ in asked.names}
-    for name in (name for name in asked.wording.names if name not in known):
-        given = asked.index.names.given(name)
+    for name in (name for name in asked.question.names if name not in known):
+        given = asked.index.names.value_bindings(name)
         shown_here = [asked.show(path, line, f"gives `{full}` its value", full, 0, 2) for path, full, line in given]
         if given and len(given) <= MOST_SHOWN:
             yield Finding(f"`{name}` gets its value in {n_of(given, 'place')}.", tuple(shown_here))
 
 
-def _meant(asked: Asked) -> Iterator[Named]:
+def _meant(asked: Asked) -> Iterator[NamedDefinition]:
     for _, definitions in asked.names:
         if len(definitions) <= MOST_READ:
             yield from definitions
 
 
-def _own_lines(asked: Asked, named: Named, pattern: re.Pattern[str]) -> Sequence[int]:
+def _own_lines(asked: Asked, named: NamedDefinition, pattern: re.Pattern[str]) -> Sequence[int]:
     """The lines of a definition that match, but not those of definitions inside of it."""
     path, definition = named
     end = min(definition.end_line, asked.index.n_lines_of(path))
@@ -93,7 +93,7 @@ def _own_lines(asked: Asked, named: Named, pattern: re.Pattern[str]) -> Sequence
         for d in asked.index.graph.files[path].definitions
         if definition.header_line < d.start_line and d.end_line <= definition.end_line
     ]
-    lines = asked.index.text(Place(path, definition.header_line, end)).split("\n")
+    lines = asked.index.text(Location(path, definition.header_line, end)).split("\n")
     return [
         number
         for number, line in enumerate(lines, definition.header_line)

@@ -17,7 +17,7 @@ from ...codegraph import Call, CallEdge
 from ...codegraph.file_graph import MODULE_SCOPE
 from ...codegraph.symbol_table import is_class
 from ...retrieval import RepositoryIndex
-from ...retrieval.names import Named
+from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_test
 
 MAX_FILES = 300
@@ -49,14 +49,14 @@ class Site:
 class Step:
     """One step of a way through calls: from a definition, by a line, to a definition."""
 
-    source: Named
-    target: Named
+    source: NamedDefinition
+    target: NamedDefinition
     line: int  # of the call in the source's file; the target's own first line when it overrides
     how: str  # one of codegraph.HOW, "override", or "name alone"
     inside: str = ""  # the qualified name of the definition that holds the line
 
 
-def callers(index: RepositoryIndex, named: Named) -> list[Site]:
+def callers(index: RepositoryIndex, named: NamedDefinition) -> list[Site]:
     """The calls that the graph resolves to a definition, by path and line. A class is called where it is made."""
     graph = index.graph
     found = {
@@ -90,9 +90,9 @@ def importers(index: RepositoryIndex, name: str) -> list[Site]:
     ]
 
 
-def subclasses(index: RepositoryIndex, name: str) -> list[Named]:
+def subclasses(index: RepositoryIndex, name: str) -> list[NamedDefinition]:
     """The classes that name it as a base, and theirs in turn; by path and line, direct ones first."""
-    found: dict[tuple[str, str], Named] = {}
+    found: dict[tuple[str, str], NamedDefinition] = {}
     level = [name]
     while level:
         found_here = [named for base in level for named in index.names.subclasses(base)]
@@ -102,9 +102,9 @@ def subclasses(index: RepositoryIndex, name: str) -> list[Named]:
     return list(found.values())
 
 
-def callees(index: RepositoryIndex, named: Named) -> list[tuple[int, Named]]:
+def callees(index: RepositoryIndex, named: NamedDefinition) -> list[tuple[int, NamedDefinition]]:
     """What a definition calls in this repository: line of the first call and definition, in the order of the lines."""
-    found: dict[tuple[str, str], tuple[int, Named]] = {}
+    found: dict[tuple[str, str], tuple[int, NamedDefinition]] = {}
     for call, edge in _calls_inside(index, named):
         target = _target(index, edge)
         if target is not None:
@@ -113,7 +113,7 @@ def callees(index: RepositoryIndex, named: Named) -> list[tuple[int, Named]]:
 
 
 def way_here(
-    index: RepositoryIndex, named: Named, preferred: Collection[str] = (), n_steps: int = 3
+    index: RepositoryIndex, named: NamedDefinition, preferred: Collection[str] = (), n_steps: int = 3
 ) -> tuple[Step, ...]:
     """How calls lead to a definition: the last few of them, from the outside in; empty when nobody calls it.
 
@@ -129,21 +129,23 @@ def way_here(
         source = index.graph.definition(site.path, site.inside)
         if source is None or (way and is_test(site.path)):
             break
-        caller = Named(site.path, source)
+        caller = NamedDefinition(site.path, source)
         way.append(Step(caller, named, site.line, site.how, site.inside))
         seen.add(_key(caller))
         named = caller
     return tuple(reversed(way))
 
 
-def call_way(index: RepositoryIndex, sources: Sequence[Named], targets: Sequence[Named]) -> tuple[Step, ...]:
+def call_way(
+    index: RepositoryIndex, sources: Sequence[NamedDefinition], targets: Sequence[NamedDefinition]
+) -> tuple[Step, ...]:
     """The surest way along calls from one of the sources to one of the targets; empty when none leads there.
 
     A class is left through any of its methods, and reached when it is made or when one of its methods is called.
     """
     wanted = {_key(target) for target in targets}
     classes = {_key(target) for target in targets if is_class(target.definition)}
-    heap: list[tuple[float, int, Named, tuple[Step, ...]]] = []
+    heap: list[tuple[float, int, NamedDefinition, tuple[Step, ...]]] = []
     order = count()
     for source in sources:
         heapq.heappush(heap, (0.0, next(order), source, ()))
@@ -162,7 +164,7 @@ def call_way(index: RepositoryIndex, sources: Sequence[Named], targets: Sequence
     return ()
 
 
-def _steps(index: RepositoryIndex, named: Named) -> Iterator[tuple[Step, float]]:
+def _steps(index: RepositoryIndex, named: NamedDefinition) -> Iterator[tuple[Step, float]]:
     for call, edge in _calls_inside(index, named):
         target = _target(index, edge)
         if target is not None:
@@ -173,10 +175,12 @@ def _steps(index: RepositoryIndex, named: Named) -> Iterator[tuple[Step, float]]
         for sub in index.names.subclasses(outer.rpartition(".")[2]):
             override = index.graph.definition(sub.path, f"{sub.definition.qualified_name}.{method}")
             if override is not None:
-                yield Step(named, Named(sub.path, override), override.header_line, "override"), BY_OVERRIDE
+                yield Step(named, NamedDefinition(sub.path, override), override.header_line, "override"), BY_OVERRIDE
 
 
-def _steps_by_name(index: RepositoryIndex, named: Named, targets: Sequence[Named]) -> Iterator[tuple[Step, float]]:
+def _steps_by_name(
+    index: RepositoryIndex, named: NamedDefinition, targets: Sequence[NamedDefinition]
+) -> Iterator[tuple[Step, float]]:
     """Calls that lead nowhere in the graph, but are of the target's name."""
     path, definition = named
     by_name = {target.definition.name: target for target in reversed(targets) if not is_class(target.definition)}
@@ -189,7 +193,7 @@ def _steps_by_name(index: RepositoryIndex, named: Named, targets: Sequence[Named
                 yield Step(named, target, call.line, "name alone", inside), BY_NAME
 
 
-def _calls_inside(index: RepositoryIndex, named: Named) -> Iterator[tuple[Call, CallEdge]]:
+def _calls_inside(index: RepositoryIndex, named: NamedDefinition) -> Iterator[tuple[Call, CallEdge]]:
     """The resolved calls in the lines of a definition."""
     path, definition = named
     calls = index.graph.files[path].calls
@@ -199,15 +203,15 @@ def _calls_inside(index: RepositoryIndex, named: Named) -> Iterator[tuple[Call, 
             yield call, edge
 
 
-def _target(index: RepositoryIndex, edge: CallEdge) -> Named | None:
+def _target(index: RepositoryIndex, edge: CallEdge) -> NamedDefinition | None:
     definition = index.graph.definition(edge.path, edge.qualified_name)
-    return None if definition is None else Named(edge.path, definition)
+    return None if definition is None else NamedDefinition(edge.path, definition)
 
 
 def _files_with(index: RepositoryIndex, name: str) -> Iterable[str]:
     """The code files in which a name stands as a word, in order."""
     scores = index.lexical.bm25_of_groups([{name: 1.0}], [1.0]).scores
-    paths = {index.place(fragment).path for fragment in scores.nonzero()[0].tolist()}
+    paths = {index.location(fragment).path for fragment in scores.nonzero()[0].tolist()}
     return sorted(paths)[:MAX_FILES]
 
 
@@ -215,5 +219,5 @@ def _scope_name(index: RepositoryIndex, path: str, scope: int) -> str:
     return "" if scope == MODULE_SCOPE else index.graph.files[path].definitions[scope].qualified_name
 
 
-def _key(named: Named) -> tuple[str, str]:
+def _key(named: NamedDefinition) -> tuple[str, str]:
     return named.path, named.definition.qualified_name

@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from ...codegraph import FileGraph, parse_file
 from ...llm import Cancel, CodeModel, CompletionRequest, PromptFragment, WorkspaceModel
 from ...retrieval import (
-    Place,
+    Location,
     Query,
     QueryLines,
     RankedFragment,
@@ -113,9 +113,9 @@ def for_prompt(fragments: Iterable[RankedFragment], leaves_machine: bool) -> tup
     """Fragments as prompts show them; freed of secrets where they leave this machine."""
     return tuple(
         PromptFragment(
-            paths=tuple(place.path for place in ranked.fragment.places),
+            paths=tuple(place.path for place in ranked.fragment.locations),
             text=redact(ranked.fragment.text) if leaves_machine else ranked.fragment.text,
-            start_line=ranked.fragment.places[0].start_line,
+            start_line=ranked.fragment.locations[0].start_line,
             score=ranked.score,
         )
         for ranked in fragments
@@ -158,7 +158,7 @@ def _same_but_for_line(a: Cursor, b: Cursor) -> bool:
     return a.lines.text[:start] == b.lines.text[:start] and a.lines.text[ends[0] :] == b.lines.text[ends[1] :]
 
 
-def _edited_places(index: RepositoryIndex, cursor: Cursor) -> Iterator[Place]:
+def _edited_places(index: RepositoryIndex, cursor: Cursor) -> Iterator[Location]:
     """Where the lines of recent edits stand, the latest first.
 
     What was thrown away or overwritten since stands nowhere, and blank lines say nothing.
@@ -168,7 +168,7 @@ def _edited_places(index: RepositoryIndex, cursor: Cursor) -> Iterator[Place]:
         if not written:
             continue
         first, end = written[0], written[-1] + 1
-        place = Place(hunk.path, hunk.start_line + first, hunk.start_line + end)
+        place = Location(hunk.path, hunk.start_line + first, hunk.start_line + end)
         stands = index.n_lines_of(place.path) >= place.end_line and index.text(place) == "\n".join(
             hunk.after[first:end]
         )

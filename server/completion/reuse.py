@@ -163,7 +163,7 @@ class Changes:
 
     def stands(self, fragment: RankedFragment, since: int) -> bool:
         """Whether a fragment's text is still where it was, or elsewhere in its file."""
-        path = fragment.fragment.places[0].path
+        path = fragment.fragment.locations[0].path
         if since >= self._all_changed and self._changed.get(path, 0) <= since:
             return True
         return encode(fragment.fragment.text) in self._texts.get(path, b"")
@@ -230,7 +230,7 @@ class Reuse:
             return False
         return all(
             _stands_above(fragment, cursor)
-            if fragment.fragment.places[0].path == cursor.path
+            if fragment.fragment.locations[0].path == cursor.path
             else changes.stands(fragment, basis.epoch)
             for fragment in basis.fragments
         )
@@ -259,5 +259,5 @@ def _closers_of(typed: str) -> str:
 def _stands_above(fragment: RankedFragment, cursor: Cursor) -> bool:
     """Whether a fragment of the cursor's own file is still at its place."""
     text = fragment.fragment.text.replace("\n", cursor.lines.line_break)
-    start = fragment.fragment.places[0].start_line
+    start = fragment.fragment.locations[0].start_line
     return start <= cursor.line and cursor.lines.text.startswith(text, cursor.lines.offset(start, 0))

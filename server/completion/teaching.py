@@ -35,7 +35,7 @@ class ShownByWeft:
         cursor = Cursor(document.path, lines, *lines.position(len(before)))
         found = retrieve_at(self._snapshot(document.package), cursor, RetrievalOptions())
         others = (
-            each for each in found.fragments if all(place.path != document.path for place in each.fragment.places)
+            each for each in found.fragments if all(place.path != document.path for place in each.fragment.locations)
         )
         return for_prompt(others, leaves_machine=False)
 

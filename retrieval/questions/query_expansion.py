@@ -1,7 +1,7 @@
-"""The other forms in which a word of a question may stand in code: "decides" as `decided`, "directory" as `dir`.
+"""Query expansion: inflections, derivations, abbreviations and synonyms of a word of a question, with weights.
 
-Owns the rules for English words and the two small tables of words that programmers use for each other. Knows no
-repository: a form that nobody writes finds nothing and costs nothing.
+"decides" expands to `decided`, "directory" to `dir`. Owns the rules for English words and the tables of abbreviations
+and synonyms of programmers. Knows no repository: an expansion without postings costs nothing.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-# Weights of a form against the word itself. Benchmarks: benchmarks/results/memory-log.md, "Questions about the code".
+# Weights relative to the word itself. Benchmarks: benchmarks/results/memory-log.md, "Questions about the code".
 INFLECTED = 0.95  # step, steps, stepping
 DERIVED = 0.75  # schedule, scheduler; configure, configuration
-SHORTENED = 0.8  # directory, dir
-RELATED = 0.5  # delete, remove
+ABBREVIATED = 0.8  # directory, dir
+SYNONYM = 0.5  # delete, remove
 
-_SHORTENED = """
+_ABBREVIATIONS = """
     absolute abs | accumulate acc accum | activation act | address addr | administrator admin | application app |
     argument arg args kwargs | attribute attr attrs | authentication auth | authorization auth | average avg |
     buffer buf | category cat | certificate cert | character char chars | checkpoint ckpt | coefficient coef coeff |
@@ -40,7 +40,7 @@ _SHORTENED = """
     temp | timestamp ts | transaction txn | transition trans | unique uniq | utility util utils | value val |
     variable var vars | variance var | vector vec | version ver | vocabulary vocab
 """
-_RELATED = """
+_SYNONYMS = """
     remove delete erase drop discard purge | error exception fail failure | save store write dump persist keep |
     load read restore open | create make build construct | compute calculate evaluate derive | begin start |
     stop end finish abort | option setting argument parameter flag | folder directory | average mean |
@@ -73,8 +73,8 @@ _IRREGULAR = """
 
 
 @lru_cache(maxsize=4096)
-def forms_of(word: str) -> dict[str, float]:
-    """The forms of a lower-case word with their weights, itself first with 1."""
+def expand_word(word: str) -> dict[str, float]:
+    """The expansions of a lower-case word with their weights, itself first with 1."""
     found: dict[str, float] = {}
 
     def add(form: str, weight: float) -> None:
@@ -84,7 +84,7 @@ def forms_of(word: str) -> dict[str, float]:
 
     add(word, 1.0)
     bases = list(dict.fromkeys(_bases(word)))
-    # A word that is inflected itself is not inflected once more.
+    # An inflected word is reduced to its base first.
     for base in bases[1:] or bases:
         add(base, INFLECTED)
         for form in _inflected(base):
@@ -93,17 +93,17 @@ def forms_of(word: str) -> dict[str, float]:
         for form in (*_inflected(root), *_derived(root)):
             add(form, DERIVED)
     for form, weight in list(found.items()):
-        for table, factor in ((_SHORT_FORMS, SHORTENED), (_RELATED_FORMS, RELATED)):
+        for table, factor in ((_ABBREVIATIONS_OF, ABBREVIATED), (_SYNONYMS_OF, SYNONYM)):
             for other in table.get(form, ()):
-                for inflected in _inflected(other) if factor == RELATED else (other,):
+                for inflected in _inflected(other) if factor == SYNONYM else (other,):
                     add(inflected, weight * factor)
     return found
 
 
 def _bases(word: str) -> Iterator[str]:
-    """What a word may be an inflection of, and it itself: `stopping` of stop, `queries` of query."""
+    """The word itself, and the possible bases of its inflection: stop of `stopping`, query of `queries`."""
     yield word
-    yield from _IRREGULAR_FORMS.get(word, ())
+    yield from _INFLECTIONS_OF.get(word, ())
     if len(word) < 4:
         return
     if word.endswith("ies"):
@@ -124,7 +124,7 @@ def _bases(word: str) -> Iterator[str]:
 
 
 def _roots(word: str) -> Iterator[str]:
-    """The verbs that a word may be made of, or the word as such a verb."""
+    """The verbs that a word may be derived from, or the word as such a verb."""
     if len(word) < 4:
         return
     is_derived = False
@@ -139,7 +139,7 @@ def _roots(word: str) -> Iterator[str]:
         yield word
 
 
-# Derivations of verbs that code is full of: initialization, scheduler, measurement, rejection.
+# Derivations of verbs that are common in code: initialization, scheduler, measurement, rejection.
 _ENDINGS = (
     ("ization", ("ize",)),
     ("isation", ("ise",)),
@@ -158,7 +158,7 @@ _ENDINGS = (
 
 def _inflected(base: str) -> Iterator[str]:
     yield base
-    yield from _IRREGULAR_FORMS.get(base, ())
+    yield from _INFLECTIONS_OF.get(base, ())
     if len(base) < 2:
         return
     if base.endswith("y") and base[-2] not in "aeiou":
@@ -181,22 +181,22 @@ def _derived(base: str) -> Iterator[str]:
 
 
 def _spellings(word: str) -> Iterator[str]:
-    """A word as British and as American English write it."""
+    """A word in British and in American spelling."""
     yield word
-    for british, american in _ACROSS_THE_OCEAN:
+    for british, american in _BRITISH_AND_AMERICAN:
         for here, there in ((british, american), (american, british)):
             if here in word[2:]:
                 yield word[:2] + word[2:].replace(here, there)
 
 
-_ACROSS_THE_OCEAN = (
+_BRITISH_AND_AMERICAN = (
     *(("ise", "ize"), ("isi", "izi"), ("isa", "iza"), ("yse", "yze"), ("centre", "center"), ("ence", "ense")),
     *(("avour", "avor"), ("aviour", "avior"), ("lour", "lor"), ("ghbour", "ghbor"), ("elled", "eled"), ("ogue", "og")),
 )
 
 
 def _table(text: str) -> dict[str, tuple[str, ...]]:
-    """Each word of a group with the others of it."""
+    """Each word -> the other words of its group."""
     found: dict[str, tuple[str, ...]] = {}
     for group in text.split("|"):
         words = group.split()
@@ -206,4 +206,4 @@ def _table(text: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
-_SHORT_FORMS, _RELATED_FORMS, _IRREGULAR_FORMS = _table(_SHORTENED), _table(_RELATED), _table(_IRREGULAR)
+_ABBREVIATIONS_OF, _SYNONYMS_OF, _INFLECTIONS_OF = _table(_ABBREVIATIONS), _table(_SYNONYMS), _table(_IRREGULAR)

@@ -1,7 +1,6 @@
-"""How well does a unit answer a question, and which of its lines do?
+"""Scores of units for a question: BM25 over weighted fields (lines, name, enclosing names, path), times coverage.
 
-Owns the score of a unit: BM25 over its own lines, in which its name, its surroundings' names and its path count as
-many mentions, times how much of the question it covers. Knows no graph and no kind of question.
+Owns the field weights and the coverage factor. Knows no graph and no kind of question but those that weigh lines.
 """
 
 from __future__ import annotations
@@ -15,70 +14,70 @@ from typing import NamedTuple
 from ..bm25 import length_norm, saturated
 from ..terms import encode, terms_of_word, words_in
 from ..values import ScorePart
+from .query_analysis import AnalysedQuestion
 from .units import Unit
-from .wording import Wording
 
 # Measured on 142 questions about six repositories: benchmarks/results/memory-log.md, "Questions about the code".
 
 NAME_MENTIONS, OUTER_MENTIONS, PATH_MENTIONS, TITLE_MENTIONS = 5.0, 1.5, 1.5, 2.0
-"""So many mentions is a word worth in the name of the unit, of what it is defined in, of its file, in its headings."""
+"""Field weights: the frequency that a word in the name, the enclosing names, the path or the headings counts as."""
 
 OUTER_GAIN, PATH_GAIN = 0.6, 0.4
-"""In the name of what it is defined in and of its file a word adds this share of its weight besides."""
+"""A word in the enclosing names and in the path also adds this share of its idf."""
 
 K1, B = 1.2, 0.35
 AVERAGE_WORDS = 80.0
 
 COVERAGE = 0.7
-"""Share of a score that is only there as far as the words of the question are: all of them, or a part."""
+"""Share of a score that is proportional to the coverage of the question's words."""
 
 STRETCH_LINES = 30
-"""Of a longer unit the lines count that follow each other and say most, so many of them."""
+"""Only the best consecutive lines of a longer unit count, this many."""
 
 PROSE_WORTH = 0.5
-"""Words of comments and docstrings, for questions about what code does."""
+"""Weight of comments and docstrings, for questions about what code does."""
 
 EXAMPLE_WORTH = 0.4
-"""Words of examples in docstrings: they use things, and neither do nor explain them."""
+"""Weight of examples in docstrings, which only use things."""
 
 VALUE_WORTH = 1.5
-"""Words of a line that gives a value, for questions about values."""
+"""Weight of a line that assigns a value, for questions about values."""
 
 LONGEST_READ = 400
-"""Of a longer unit these many lines are read."""
+"""Only this many lines of a longer unit are read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
-    """A unit with its score, and what of the question stands on its lines."""
+class ScoredUnit:
+    """A unit with its score, and the words of the question on its lines."""
 
     unit: Unit
     score: float
     parts: tuple[ScorePart, ...]
-    covered: tuple[float, ...]  # of each concept 0 to 1: the best form in which the unit has it
-    lines: tuple[tuple[int, float], ...]  # lines that say something of the question, with what the words weigh
+    covered: tuple[float, ...]  # of each concept 0 to 1: the largest weight of an expansion in the unit
+    lines: tuple[tuple[int, float], ...]  # lines with words of the question, and the weight of these
 
 
 _OF_CODE = frozenset({"decision", "raisers", "value"})
 _GIVES_VALUE = re.compile(rb"[=:]\s*(?:[-+]?\.?\d|None\b|True\b|False\b|['\"]|[A-Z_]+\b)")
 
 
-class Reader:
-    """Reads units for one question. `idf` is that of each concept, weight included."""
+class UnitScorer:
+    """Scores units for one question. `idf` is that of each concept, weight included."""
 
-    def __init__(self, wording: Wording, idf: Sequence[float]) -> None:
+    def __init__(self, question: AnalysedQuestion, idf: Sequence[float]) -> None:
         self._idf = idf
         self._total = sum(idf) or 1.0
-        self._kinds = wording.kinds
-        self._prose = PROSE_WORTH if wording.kinds & _OF_CODE and "documentation" not in wording.kinds else 1.0
-        self._n = len(wording.concepts)
+        self._kinds = question.kinds
+        self._prose = PROSE_WORTH if question.kinds & _OF_CODE and "documentation" not in question.kinds else 1.0
+        self._n = len(question.concepts)
         forms: dict[str, list[tuple[int, float]]] = {}
-        for number, concept in enumerate(wording.concepts):
+        for number, concept in enumerate(question.concepts):
             for form, weight in concept.forms.items():
                 forms.setdefault(form, []).append((number, weight))
-        self._mentions = _Mentions(forms)
+        self._mentions = _ConceptsOfWord(forms)
 
-    def weigh(self, unit: Unit, lines: Sequence[bytes]) -> Weighed:
+    def score(self, unit: Unit, lines: Sequence[bytes]) -> ScoredUnit:
         """`lines` are those of the whole file."""
         read = self._read(unit, lines)
         stretch = self._best_stretch(read)
@@ -93,7 +92,7 @@ class Reader:
         before = self._sum(mentions, norm)
         parts = [ScorePart("words", before)]
         for name, text, worth, gain in _surroundings(unit):
-            said = self._said_by_name(text)
+            said = self._concepts_in_name(text)
             for concept, weight in said:
                 mentions[concept] += worth * weight
                 covered[concept] = max(covered[concept], weight)
@@ -104,10 +103,10 @@ class Reader:
         factor = 1 - COVERAGE + COVERAGE * share
         scaled = tuple(ScorePart(part.name, part.value * factor, part.detail) for part in parts if part.value)
         on_line = tuple((line.number, line.worth * self._weight(line.mentions)) for line in read if line.mentions)
-        return Weighed(unit, sum(part.value for part in scaled), scaled, tuple(covered), on_line)
+        return ScoredUnit(unit, sum(part.value for part in scaled), scaled, tuple(covered), on_line)
 
-    def _said_by_name(self, text: str) -> tuple[tuple[int, float], ...]:
-        """The concepts that a name or a path says, each with the weight of the best form."""
+    def _concepts_in_name(self, text: str) -> tuple[tuple[int, float], ...]:
+        """The concepts in a name or a path, each with its largest weight."""
         found: dict[int, float] = {}
         for word in words_in(encode(text).replace(b"\n", b" ")):
             for concept, weight in self._mentions[word]:
@@ -118,7 +117,7 @@ class Reader:
         return sum(idf * saturated(n, norm, K1) for idf, n in zip(self._idf, mentions, strict=True) if n)
 
     def _read(self, unit: Unit, lines: Sequence[bytes]) -> list[_Line]:
-        """The unit's own lines, as many as are read."""
+        """The unit's own lines, up to the limit."""
         found, quotes = [], b""
         mentions_of = self._mentions.__getitem__
         for number in islice(unit.lines(), LONGEST_READ):
@@ -142,16 +141,16 @@ class Reader:
             if bare.startswith(_EXAMPLE_MARKS):
                 worth = EXAMPLE_WORTH
             else:
-                worth = self._prose if was_quoted or bare.startswith(_PROSE_MARKS) else self._worth(line)
+                worth = self._prose if was_quoted or bare.startswith(_PROSE_MARKS) else self._line_weight(line)
             found.append(_Line(number, len(words), tuple(here.items()), worth))
         return found
 
-    def _worth(self, line: bytes) -> float:
-        """What the words of a line of code count."""
+    def _line_weight(self, line: bytes) -> float:
+        """The weight of the words of a line of code."""
         return VALUE_WORTH if "value" in self._kinds and _GIVES_VALUE.search(line) else 1.0
 
     def _best_stretch(self, read: Sequence[_Line]) -> Sequence[_Line]:
-        """The lines that follow each other and say most: all of a short unit."""
+        """The best consecutive lines: all of a short unit."""
         if len(read) <= STRETCH_LINES:
             return read
         best, at = -1.0, 0
@@ -175,7 +174,7 @@ _PROSE_MARKS = (*_QUOTES, b"#", b"//", b"*")
 
 
 class _Line(NamedTuple):
-    """A line as it was read. `worth` is what its words count: code, or prose inside of code."""
+    """A line that was read. `worth` is the weight of its words: of code, or of prose inside code."""
 
     number: int
     n_words: int
@@ -183,8 +182,8 @@ class _Line(NamedTuple):
     worth: float
 
 
-class _Mentions(dict[bytes, tuple[tuple[int, float], ...]]):
-    """Word -> the concepts that it says, with weights; what is missing is made on the way."""
+class _ConceptsOfWord(dict[bytes, tuple[tuple[int, float], ...]]):
+    """Word -> its concepts with weights, computed on demand."""
 
     def __init__(self, forms: Mapping[str, Sequence[tuple[int, float]]]) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""What a question says: the names in it as written, the words that carry meaning, and what kind of answer it wants.
+"""Query analysis: the names in a question, its content words with weights, and the kind of answer that it asks for.
 
-Owns how a question is read. Knows no repository, so it cannot tell a rare word from a frequent one.
+Knows no repository; the idf of the words is computed by the search.
 """
 
 from __future__ import annotations
@@ -12,47 +12,47 @@ from itertools import pairwise
 from typing import Literal
 
 from ..terms import encode, terms_of_word
-from .forms import SHORTENED, forms_of
+from .query_expansion import ABBREVIATED, expand_word
 
 Kind = Literal["callers", "callees", "decision", "documentation", "path", "subclasses", "raisers", "returns", "value"]
-"""What an answer is, as far as the words of a question tell; each adds evidence to the general search."""
+"""Kinds of answers, as far as the words of a question tell; each adds results to the general search."""
 
 INTENT_WEIGHT = 0.3
-"""Of words that say what is asked about a thing ("decided", "defined"), against 1 of words that name the thing."""
+"""Weight of words for the kind of answer ("decided", "defined"), relative to 1 for words that name a thing."""
 
 PART_WEIGHT = 0.3
-"""Of a part of a name, against 1 of the whole: `step` of `step_mdp`."""
+"""Weight of a part of a name, relative to 1 for the whole: `step` of `step_mdp`."""
 
 MAX_CHARACTERS = 2000
-"""A longer question is read up to here."""
+"""A longer question is cut."""
 
 MAX_CONCEPTS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """One word or name of the question, with the terms under which an index may have it, each with a weight."""
+    """One word or name of the question, with its expansions: index terms with weights."""
 
-    word: str  # as asked
+    word: str  # as written in the question
     forms: dict[str, float]
     weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """A question, read."""
+class AnalysedQuestion:
+    """A question with its names, words and kinds."""
 
     text: str
     concepts: tuple[Concept, ...]
     names: tuple[str, ...]  # identifiers, dotted ones and paths, as written; in the order of the question
-    capitalised: tuple[str, ...]  # plain words that are written large inside a sentence: they may be names
+    capitalised: tuple[str, ...]  # plain words that are capitalised inside a sentence: possibly names
     kinds: frozenset[Kind]
-    words: tuple[str, ...]  # all plain words in lower case, the small ones included
+    words: tuple[str, ...]  # all plain words in lower case, stop words included
     about_tests: bool = False
 
 
-def read_question(text: str) -> Wording:
-    """The reading of any text; one without words has no concepts."""
+def analyse_question(text: str) -> AnalysedQuestion:
+    """The analysis of any text; a text without words has no concepts."""
     text = _POSSESSIVE.sub("", text[:MAX_CHARACTERS])
     names = tuple(dict.fromkeys(_names(text)))
     rest = _NAME.sub(" ", _QUOTED.sub(" ", text))
@@ -70,22 +70,22 @@ def read_question(text: str) -> Wording:
             add(concept)
     together = _joined(words)
     for written, word in zip(as_written, words, strict=True):
-        if word not in SMALL_WORDS:
-            forms = _forms_as_written(written) | together.get(word, {})
+        if word not in STOP_WORDS:
+            forms = _forms_with_case(written) | together.get(word, {})
             add(Concept(word, forms, INTENT_WEIGHT if word in INTENT_WORDS else 1.0))
     kinds = frozenset(kind for kind, pattern in _KINDS if pattern.search(text))
     about_tests = not TEST_WORDS.isdisjoint(words)
     chosen = list(concepts.values())
     if not any(concept.weight == 1.0 for concept in chosen):
-        # "Where is the default set?" has nothing but intent words: they are all there is to go by.
+        # "Where is the default set?" has intent words only, so they get the full weight.
         chosen = [Concept(concept.word, concept.forms) for concept in chosen]
     capitalised = tuple(dict.fromkeys(_CAPITALISED.findall(rest)))
-    return Wording(text, tuple(chosen[:MAX_CONCEPTS]), names, capitalised, kinds, words, about_tests)
+    return AnalysedQuestion(text, tuple(chosen[:MAX_CONCEPTS]), names, capitalised, kinds, words, about_tests)
 
 
 TEST_WORDS = frozenset({"test", "tests", "tested", "testing"})
 
-_SMALL = """
+_STOP = """
     a about actually after again all also am an and any anyone anything are as ask at be back because been before
     being between but by can could current currently did do does doing done each else ever every everything exactly
     find for from get gets give given gives goes had happen happens has have having he her here how i if in inside
@@ -96,8 +96,8 @@ _SMALL = """
     using very want was way we well were what whatever when where whether which while who whom whose why will with
     within without would you your code codebase repo repository project program source
 """
-SMALL_WORDS = frozenset(_SMALL.split())
-"""Words that a question is built with. They say nothing of what is asked about."""
+STOP_WORDS = frozenset(_STOP.split())
+"""Words without content in a question."""
 
 _INTENT = """
     called calling calls call caller callers callee callees invoke invoked invokes class classes compute computed
@@ -109,9 +109,9 @@ _INTENT = """
     returns set sets setting take takes value values variable work works written choose chosen chooses
 """
 INTENT_WORDS = frozenset(_INTENT.split())
-"""Words that say what is asked about a thing rather than which thing."""
+"""Words for the kind of answer rather than for a thing."""
 
-# `quoted`, "quoted" and 'quoted' parts are taken as they stand; an apostrophe inside a word quotes nothing.
+# `quoted`, "quoted" and 'quoted' parts are taken verbatim; an apostrophe inside a word is no quote.
 _QUOTED = re.compile(r"`+([^`\n]+)`+|\"([^\"\n]+)\"|(?<!\w)'([^'\n]+)'(?!\w)|“([^”\n]+)”")
 _EXTENSIONS = "py|pyi|md|rst|txt|toml|json|ya?ml|cfg|ini|ipynb|js|jsx|ts|tsx|go|rs|java|c|h|cc|cpp|hpp|cs|rb|php"
 _FILE_NAME = re.compile(rf"\.(?:{_EXTENSIONS})$")
@@ -145,9 +145,9 @@ _NAME_IN_QUOTES = re.compile(r"[\w./-]*\w")
 
 
 def _concepts_of_name(name: str) -> Iterator[Concept]:
-    """The name as a term, and its parts with less weight. Of a dotted name or a path the last part counts most."""
+    """The name as a term, and its parts with less weight. The last part of a dotted name or a path weighs most."""
     *outer, last = [part for part in re.split(r"[./]", name) if part] or [name]
-    if outer and _FILE_NAME.search(name):  # its stem says more than its extension
+    if outer and _FILE_NAME.search(name):  # the stem matters, not the extension
         *outer, last = outer
     for part, weight in ((last, 1.0), *((part, 0.5) for part in outer)):
         terms = terms_of_word(encode(part))
@@ -155,25 +155,25 @@ def _concepts_of_name(name: str) -> Iterator[Concept]:
             continue
         forms = {term: 1.0 for term in dict.fromkeys((part, part.lower()))}
         if len(terms) == 1 or (len(terms) == 2 and terms[0].lower() == terms[1]):
-            forms = dict(forms_of(part.lower())) | forms
+            forms = dict(expand_word(part.lower())) | forms
         yield Concept(part, forms, weight)
         if len(terms) > 2:
             for term in terms[1:]:
-                yield Concept(term, forms_of(term), PART_WEIGHT * weight)
+                yield Concept(term, expand_word(term), PART_WEIGHT * weight)
 
 
-def _forms_as_written(word: str) -> dict[str, float]:
-    """The forms of a plain word, and of what an index has instead of a word with digits: `nsga` for NSGA2."""
+def _forms_with_case(word: str) -> dict[str, float]:
+    """The expansions of a plain word, with its sub-words: `nsga` for NSGA2."""
     terms = terms_of_word(encode(word))
-    parts = {term: SHORTENED for term in terms[1:] if term != word.lower()}
-    return {**parts, **forms_of(word.lower()), **dict.fromkeys((word, word.upper(), word.capitalize()), 1.0)}
+    parts = {term: ABBREVIATED for term in terms[1:] if term != word.lower()}
+    return {**parts, **expand_word(word.lower()), **dict.fromkeys((word, word.upper(), word.capitalize()), 1.0)}
 
 
 def _joined(words: tuple[str, ...]) -> dict[str, dict[str, float]]:
     """For each word the compounds with its neighbours: "data loader" may be written `dataloader`."""
     found: dict[str, dict[str, float]] = {}
     for first, second in pairwise(words):
-        if first not in SMALL_WORDS and second not in SMALL_WORDS:
+        if first not in STOP_WORDS and second not in STOP_WORDS:
             for word in (first, second):
                 found.setdefault(word, {})[first + second] = 0.8
     return found

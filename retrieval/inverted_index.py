@@ -1,12 +1,12 @@
-"""Score every fragment of a repository against the words of a query: BM25 and Jaccard.
+"""Inverted index over fragments, in immutable segments, with BM25 and Jaccard scores.
 
-Owns the postings (which term occurs how often in which fragment) and the numbers by which fragments are known.
-Knows terms only by their keys, and no text, no syntax and no ranking.
+Owns the posting lists (term frequencies per fragment) and the fragment ids. Knows terms only by their keys, and no
+text, no syntax and no ranking.
 
-Counts are kept per file; document frequencies and the average length are taken at query time, so an edit
-costs one file. Postings lie in a few immutable segments, oldest and largest first. An edited file gets new
-fragment ids in a new segment and its old ids are dead; small segments are merged as they pile up, which leaves
-dead postings behind, and ids that no segment mentions any more are given out again.
+Counts are kept per file; document frequencies and the average length are computed at query time, so an edit costs one
+file. Segments are ordered from old and large to new and small. An edited file gets new fragment ids in a new segment
+and its old ids are dead. Small segments are merged as they accumulate; dead postings are dropped then, and ids without
+postings are reused.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ IntArray = NDArray[np.intp]
 T = TypeVar("T", bound=np.generic)
 
 
-class LexicalIndex:
-    """An immutable snapshot. Fragments of one file have ids that follow each other, in file order.
+class InvertedIndex:
+    """An immutable snapshot. The fragments of one file have consecutive ids, in file order.
 
-    Arrays over fragments have one place per id up to `n_ids`; dead ids have `live` False and score 0.
+    Arrays over fragments have length `n_ids`; dead ids have `live` False and score 0.
     """
 
     __slots__ = ("_lengths", "_n_distinct", "_ranges", "_segments", "live")
@@ -41,7 +41,7 @@ class LexicalIndex:
         self._segments: tuple[_Segment, ...] = ()
 
     @classmethod
-    def build(cls, parts: Iterable[FileFragments]) -> LexicalIndex:
+    def build(cls, parts: Iterable[FileFragments]) -> InvertedIndex:
         return cls().with_changes(parts)
 
     @property
@@ -60,42 +60,42 @@ class LexicalIndex:
         """The fragments of a file in order; empty for an unknown one."""
         return self._ranges.get(path, range(0))
 
-    def with_changes(self, changed: Iterable[FileFragments], removed: Iterable[str] = ()) -> LexicalIndex:
-        """The snapshot in which each part replaces what its path held before, and removed paths are gone.
+    def with_changes(self, changed: Iterable[FileFragments], removed: Iterable[str] = ()) -> InvertedIndex:
+        """The snapshot with these parts added or replaced, and the removed paths left out.
 
-        An id that this change frees is not given out again by the same change.
+        An id that a change frees is not reused in the same change.
         """
         parts = {part.path: part for part in changed}
-        first = _first_gap(_mentioned(self._segments, self.live), sum(map(len, parts.values())))
+        first = _first_gap(_ids_in_use(self._segments, self.live), sum(map(len, parts.values())))
         n_ids = max(self.n_ids, first + sum(map(len, parts.values())))
-        following = LexicalIndex()
-        following.live = grown(self.live, n_ids)
-        following._lengths = grown(self._lengths, n_ids)
-        following._n_distinct = grown(self._n_distinct, n_ids)
-        following._ranges = dict(self._ranges)
+        new_index = InvertedIndex()
+        new_index.live = grown(self.live, n_ids)
+        new_index._lengths = grown(self._lengths, n_ids)
+        new_index._n_distinct = grown(self._n_distinct, n_ids)
+        new_index._ranges = dict(self._ranges)
         for path in (*removed, *parts):
-            old = following._ranges.pop(path, range(0))
-            following.live[old.start : old.stop] = False
+            old = new_index._ranges.pop(path, range(0))
+            new_index.live[old.start : old.stop] = False
         pieces = []
         for path, part in parts.items():
             new = range(first, first + len(part))
-            following._ranges[path] = new
-            following.live[new.start : new.stop] = True
-            following._lengths[new.start : new.stop] = part.lengths
-            following._n_distinct[new.start : new.stop] = part.n_distinct
-            pieces.append(_Piece(part.keys, part.indptr, part.windows + np.int32(first), part.counts))
+            new_index._ranges[path] = new
+            new_index.live[new.start : new.stop] = True
+            new_index._lengths[new.start : new.stop] = part.lengths
+            new_index._n_distinct[new.start : new.stop] = part.n_distinct
+            pieces.append(_PostingLists(part.keys, part.indptr, part.windows + np.int32(first), part.counts))
             first = new.stop
         added = (_merged(pieces),) if pieces else ()
-        following._segments = _tidied((*self._segments, *added), following.live)
-        return following
+        new_index._segments = _compacted((*self._segments, *added), new_index.live)
+        return new_index
 
-    def cut(self, path: str, n_kept: int, tail: FileFragments) -> LexicalIndex:
+    def cut(self, path: str, n_kept: int, tail: FileFragments) -> InvertedIndex:
         """For one query: of `path` only the first `n_kept` fragments live, and those of `tail`.
 
         The fragments of `tail` have the ids from this snapshot's `n_ids` on.
         """
         n_ids = self.n_ids + len(tail)
-        view = LexicalIndex()
+        view = InvertedIndex()
         view.live = grown(self.live, n_ids)
         view.live[self.n_ids :] = True
         dead = self.ids(path)[n_kept:]
@@ -103,25 +103,23 @@ class LexicalIndex:
         view._lengths = np.concatenate((self._lengths, tail.lengths))
         view._n_distinct = np.concatenate((self._n_distinct, tail.n_distinct))
         view._ranges = self._ranges
-        piece = _Piece(tail.keys, tail.indptr, tail.windows + np.int32(self.n_ids), tail.counts)
+        piece = _PostingLists(tail.keys, tail.indptr, tail.windows + np.int32(self.n_ids), tail.counts)
         view._segments = (*self._segments, _merged([piece]))
         return view
 
     def bm25(self, query: Mapping[str, float]) -> FloatArray:
-        """Okapi BM25 of every fragment, (n_ids,), for terms with their weights (how often the query says them).
+        """Okapi BM25 (`bm25`) of every fragment, (n_ids,), for terms with their weights (their counts in the query).
 
-        sum of weight * idf * tf (k1 + 1) / (tf + k1 (1 - b + b * length / average length)), with the idf that
-        is never negative, ln(1 + (N - df + 0.5) / (df + 0.5)) (papers' spec, F6). N, df and the average are
-        those of the live fragments.
+        N, df and the average length are those of the live fragments.
         """
         postings = self._postings(query)
         return self._sum(postings.ids, self._bm25_parts(postings, list(query.values())))
 
     def bm25_of_groups(self, groups: Sequence[Mapping[str, float]], weights: Sequence[float]) -> GroupScores:
-        """BM25 in which a group of terms counts as one term: the forms of a word, each with its weight.
+        """BM25 of groups of synonymous terms, each group scored as one term.
 
-        A fragment says a group as often as it says its terms, weights included; `df` counts the live fragments that
-        have any of them.
+        The frequency of a group is the weighted sum of the frequencies of its terms; `df` counts the live fragments
+        with any of them.
         """
         n_live, norm = self.n_fragments, self._length_norm()
         scores, frequencies = np.zeros(self.n_ids), []
@@ -141,7 +139,7 @@ class LexicalIndex:
         return n_shared / np.maximum(len(terms) + self._n_distinct - n_shared, 1)
 
     def bm25_terms(self, query: Mapping[str, float], fragment: int) -> dict[str, float]:
-        """What each term adds to the BM25 score of one fragment, largest first."""
+        """The part of the BM25 score of one fragment by each term, largest first."""
         postings = self._postings(query)
         here = np.flatnonzero(postings.ids == fragment)
         parts = self._bm25_parts(postings, list(query.values()))[here]
@@ -171,13 +169,13 @@ class LexicalIndex:
         )
 
     def _bm25_parts(self, postings: _Postings, weights: Sequence[float]) -> FloatArray:
-        """The summand of each posting."""
+        """The contribution of each posting."""
         n_live, norm = self.n_fragments, self._length_norm()
         df = np.bincount(postings.terms, postings.sizes, len(weights))
         dead = np.flatnonzero(~self.live[postings.ids])
         if len(dead):
             df -= np.bincount(np.repeat(postings.terms, postings.sizes)[dead], minlength=len(weights))
-        # In place: at 200k lines a query has 150k postings, and making arrays costs more than filling them.
+        # In location: at 200k lines a query has 150k postings, and making arrays costs more than filling them.
         parts = norm[postings.ids]
         parts += postings.counts
         np.divide(postings.counts, parts, out=parts)
@@ -198,7 +196,7 @@ class LexicalIndex:
 
 
 class GroupScores(NamedTuple):
-    """What `LexicalIndex.bm25_of_groups` finds."""
+    """The result of `InvertedIndex.bm25_of_groups`."""
 
     scores: FloatArray  # (n_ids,)
     df: tuple[int, ...]  # of each group
@@ -213,7 +211,7 @@ class _Postings(NamedTuple):
     counts: FloatArray
 
 
-class _Piece(NamedTuple):
+class _PostingLists(NamedTuple):
     """Postings grouped by term: those of `keys[i]` are `indptr[i]` to `indptr[i + 1]`."""
 
     keys: NDArray[np.uint64]
@@ -223,7 +221,7 @@ class _Piece(NamedTuple):
 
 
 class _Segment(NamedTuple):
-    """A piece whose keys ascend, and the ids that it mentions."""
+    """Posting lists with sorted keys, and the ids in them."""
 
     keys: NDArray[np.uint64]
     indptr: NDArray[np.integer]
@@ -232,7 +230,7 @@ class _Segment(NamedTuple):
     members: NDArray[np.int32]
 
     def find(self, keys: NDArray[np.uint64]) -> Iterator[tuple[int, slice]]:
-        """The place of each key in `keys` that is here, and its postings."""
+        """The index in `keys` of each key of this segment, and its postings."""
         at = np.searchsorted(self.keys, keys)
         inside = np.flatnonzero(at < len(self.keys))
         found = inside[self.keys[at[inside]] == keys[inside]]
@@ -246,8 +244,8 @@ MAX_SEGMENTS = 8
 _TERM_BITS, _ID_BITS, _COUNT_BITS = 24, 24, 16
 
 
-def _merged(pieces: Sequence[_Piece | _Segment], live: NDArray[np.bool_] | None = None) -> _Segment:
-    """One segment of all pieces, without the postings of ids that are not live."""
+def _merged(pieces: Sequence[_PostingLists | _Segment], live: NDArray[np.bool_] | None = None) -> _Segment:
+    """One segment of all posting lists, without the postings of dead ids."""
     keys = np.unique(np.concatenate([piece.keys for piece in pieces]))
     packed = np.concatenate([_packed(piece, keys, live) for piece in pieces])
     packed.sort()
@@ -265,7 +263,9 @@ def _merged(pieces: Sequence[_Piece | _Segment], live: NDArray[np.bool_] | None 
     )
 
 
-def _packed(piece: _Piece | _Segment, keys: NDArray[np.uint64], live: NDArray[np.bool_] | None) -> NDArray[np.uint64]:
+def _packed(
+    piece: _PostingLists | _Segment, keys: NDArray[np.uint64], live: NDArray[np.bool_] | None
+) -> NDArray[np.uint64]:
     ranks = np.searchsorted(keys, piece.keys).astype(np.uint64)
     if len(keys) >> _TERM_BITS or int(piece.ids.max(initial=0)) >> _ID_BITS:
         raise OverflowError(f"{len(keys)} terms or fragment {piece.ids.max()}: more than an index can number")
@@ -275,8 +275,8 @@ def _packed(piece: _Piece | _Segment, keys: NDArray[np.uint64], live: NDArray[np
     return packed if live is None else packed[live[piece.ids]]
 
 
-def _tidied(segments: Sequence[_Segment], live: NDArray[np.bool_]) -> tuple[_Segment, ...]:
-    """The same live postings in fewer segments when many are dead or the segments are many."""
+def _compacted(segments: Sequence[_Segment], live: NDArray[np.bool_]) -> tuple[_Segment, ...]:
+    """The segments, compacted where many postings are dead and merged when there are too many."""
     kept = []
     for segment in segments:
         n_live = np.count_nonzero(live[segment.members])
@@ -285,7 +285,7 @@ def _tidied(segments: Sequence[_Segment], live: NDArray[np.bool_]) -> tuple[_Seg
         elif n_live:
             kept.append(_merged([segment], live))
     if len(kept) > MAX_SEGMENTS:
-        # From the newest back while the next is not much larger: each posting is moved a logarithmic number of times.
+        # From the newest back while the next is not much larger: each posting is merged a logarithmic number of times.
         first = len(kept) - 1
         size = len(kept[first].ids)
         while first and len(kept[first - 1].ids) <= 2 * size:
@@ -295,7 +295,7 @@ def _tidied(segments: Sequence[_Segment], live: NDArray[np.bool_]) -> tuple[_Seg
     return tuple(kept)
 
 
-def _mentioned(segments: Sequence[_Segment], live: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _ids_in_use(segments: Sequence[_Segment], live: NDArray[np.bool_]) -> NDArray[np.bool_]:
     mentioned = live.copy()
     for segment in segments:
         mentioned[segment.members] = True
@@ -303,18 +303,18 @@ def _mentioned(segments: Sequence[_Segment], live: NDArray[np.bool_]) -> NDArray
 
 
 def _first_gap(taken: NDArray[np.bool_], length: int) -> int:
-    """The first of `length` ids that follow each other and are not taken, the end when there is no such gap."""
+    """The first of `length` consecutive free ids, the end when there is no such gap."""
     edges = np.concatenate(([-1], np.flatnonzero(taken)))
     gaps = np.flatnonzero(np.diff(edges) > length)
     return int(edges[gaps[0] if len(gaps) else -1]) + 1
 
 
 def grown(values: NDArray[T], n_ids: int) -> NDArray[T]:
-    """A copy with one place per id, zeros at the end."""
+    """A copy of length `n_ids`, filled up with zeros."""
     grown = np.zeros(n_ids, values.dtype)
     grown[: len(values)] = values
     return grown
 
 
-STORED_CLASSES: tuple[type, ...] = (LexicalIndex, _Segment)
-"""What a pickled `LexicalIndex` is made of."""
+STORED_CLASSES: tuple[type, ...] = (InvertedIndex, _Segment)
+"""The classes in a pickled `InvertedIndex`."""
