@@ -12,10 +12,8 @@ from ..languages import language_named
 from .file_graph import Definition
 from .module_index import directory_of
 from .resolver import Resolution, Resolver, parse_dotted
-from .symbol_table import STAR_IMPORTS, ImportedName, SymbolTable, enclosing_class, is_class, language_family
+from .symbol_table import STAR_IMPORTS, ImportedName, SymbolTable, enclosing_class, is_class
 
-_OWN_OBJECT = frozenset({"self", "this", "Self", "static"})
-_CONSTRUCTORS = ("constructor", "__construct", "initialize")  # and the class's own name
 _MAX_HOPS = 4  # of re-exports
 
 
@@ -31,7 +29,7 @@ class GenericResolver(Resolver):
         definition = symbols.definition(target.qualified_name) if symbols is not None else None
         if symbols is None or definition is None or not is_class(definition):
             return (target,)
-        for name in (definition.name, *_CONSTRUCTORS):
+        for name in filter(None, (definition.name, language_named(symbols.language).constructor)):
             key = f"{target.qualified_name}.{name}"
             self.dependencies.add((target.path, key))
             if symbols.definition(key) is not None:
@@ -45,7 +43,8 @@ class GenericResolver(Resolver):
         parts = parse_dotted(callee)
         head, last = parts[0].name, parts[-1].name
         receiver = parts[-2].name if len(parts) > 1 else ""
-        if head in _OWN_OBJECT and len(parts) == 2:
+        language = language_named(symbols.language)
+        if len(parts) == 2 and head in language.own_object.split():
             key = f"{enclosing_class(symbols, within) or within.partition('.')[0]}.{last}"
             if symbols.definition(key) is not None:
                 return Resolution(path, key, "self")
@@ -65,7 +64,7 @@ class GenericResolver(Resolver):
                 found = self._in_files(self._files_of(path, symbols, entry), receiver, last)
                 if found:
                     return _if_unambiguous(found, "import")
-        if language_named(symbols.language).shares_directory:
+        if language.shares_directory:
             found = self._in_files(self._package(path), receiver, last)
             if found:
                 return _if_unambiguous(found, "same package")
@@ -82,7 +81,7 @@ class GenericResolver(Resolver):
             for entry in symbols.entries.get(f"~{name}", ()):
                 if isinstance(entry, Definition):
                     found[path, entry.qualified_name] = None
-            if not found and hops < _MAX_HOPS and language_family(symbols.language) == "web":
+            if not found and hops < _MAX_HOPS and language_named(symbols.language).reexports:
                 for item in self._reexports(path, symbols, name):
                     wanted = item.name if item.name not in ("", STAR_IMPORTS, "default") else name
                     files = self._files_of(path, symbols, item)

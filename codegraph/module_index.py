@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection
+from functools import cache
 from typing import NamedTuple
 
+from ..languages import LANGUAGES
+
 _PYTHON_ENDINGS = (".py", ".pyi")
-_WEB_ENDINGS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
-_CLASS_ENDINGS = (".java", ".cs", ".php", ".rs", ".rb")
 _STDLIB = sys.stdlib_module_names
 
 
@@ -146,8 +147,8 @@ class ModuleIndex:
         if stem is None:
             return ()
         bare = stem.rpartition(".")[0] if stem.endswith((".js", ".jsx", ".mjs", ".cjs")) else stem
-        candidates = [stem, *(bare + ending for ending in _WEB_ENDINGS)]
-        candidates += [_join(stem, f"index{ending}") for ending in _WEB_ENDINGS]
+        candidates = [stem, *(bare + ending for ending in _endings("web"))]
+        candidates += [_join(stem, f"index{ending}") for ending in _endings("web")]
         return next(((path,) for path in candidates if path in self._paths), ())
 
     def _go(self, module: str) -> tuple[str, ...]:
@@ -156,7 +157,7 @@ class ModuleIndex:
         for start in range(len(parts)):
             files = self._directories.get("/".join(parts[start:]))
             if files:
-                return tuple(path for path in files if path.endswith(".go"))
+                return tuple(path for path in files if path.endswith(_endings("go")))
         return ()
 
     def _include(self, directory: str, module: str) -> tuple[str, ...]:
@@ -172,13 +173,13 @@ class ModuleIndex:
         assert found is not None
         # The declarations of a header are defined in the source file of the same name.
         stem = found.rpartition(".")[0]
-        return (found, *(p for e in (".c", ".cc", ".cpp", ".cxx") if (p := stem + e) in self._paths and p != found))
+        return (found, *(p for e in _endings("include") if (p := stem + e) in self._paths and p != found))
 
     def _class(self, directory: str, module: str) -> tuple[str, ...]:
         """The file named like the class, by the longest matching tail of its qualified name."""
         parts = [part for part in module.replace("\\", ".").replace("::", ".").replace("/", ".").split(".") if part]
         for end in range(len(parts), 0, -1):
-            matches = [p for e in _CLASS_ENDINGS for p in self._by_name.get(parts[end - 1] + e, ())]
+            matches = [p for e in _endings("class") for p in self._by_name.get(parts[end - 1] + e, ())]
             for start in range(end):
                 tail = "/".join(parts[start:end])
                 fitting = [path for path in matches if _ends(path.rpartition(".")[0], tail)]
@@ -195,6 +196,14 @@ class ModuleIndex:
                 self._add_directory(parent)
                 self._containers.setdefault(name, set()).add(parent)
         return files
+
+
+@cache
+def _endings(style: str) -> tuple[str, ...]:
+    """The endings of files that an import of this module style may refer to, in order."""
+    records = [record for record in LANGUAGES.values() if record.module_style == style]
+    suffixes = (s for r in records for s in (r.import_suffixes or r.suffixes.partition(" ")[0]).split())
+    return tuple(f".{suffix}" for suffix in dict.fromkeys(suffixes))
 
 
 def names_affected_by(path: str, before: ModuleIndex, after: ModuleIndex) -> set[str]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .error_nodes import read_error
+from .error_nodes import error_reader
 from .nodes import NEEDS_BODY, base_types, define_named, first_child, returned_type, sent_callee
 from .syntax import NodeReader, SyntaxWalk
 
@@ -30,7 +30,8 @@ class SyntaxTable:
     sends: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # node kind -> fields of receiver and name
     bases: frozenset[str] = frozenset()  # kinds of clauses below a class that name what it is derived from
     returns: str = ""  # field of a function that holds its return type
-    others: Mapping[str, NodeReader] = field(default_factory=dict)  # what takes more than a row
+    headers: str = ""  # words that begin a header in broken code, see `error_reader`
+    others: Mapping[str, NodeReader] = field(default_factory=dict)  # node kinds with a reader of their own
 
 
 def readers_of(table: SyntaxTable) -> dict[str, NodeReader]:
@@ -42,7 +43,7 @@ def readers_of(table: SyntaxTable) -> dict[str, NodeReader]:
         readers[node_kind] = _call_reader(callee)
     for node_kind, (receiver, name) in table.sends.items():
         readers[node_kind] = _send_reader(receiver, name)
-    return {"ERROR": read_error, **readers, **table.others}
+    return {"ERROR": error_reader(table.headers), **readers, **table.others}
 
 
 def _definition_reader(table: SyntaxTable, kind: str) -> NodeReader:

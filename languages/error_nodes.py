@@ -1,26 +1,21 @@
-"""Definitions recovered from ERROR nodes, in languages whose bodies stand in braces.
+"""Error recovery: definitions from the tokens of ERROR nodes, in languages with bodies in braces.
 
-In a file that is cut at the cursor no body around it is closed yet, and a grammar gives up on all of
-them: their headers are loose tokens in one ERROR node. Owns the reading of such tokens: a word or
-parameters that make a header, the name in it, the brace that opens its body and the one that closes it.
+In a file that is cut at the cursor no enclosing body is closed, and the grammar rejects all of them: their headers are
+loose tokens in one ERROR node. Owns the parsing of these tokens: a word or parameters that make a header, its name, the
+brace that opens its body and the brace that closes it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from .nodes import base_names, declared_name, spelled
-from .syntax import ScopedChildren, SyntaxWalk, node_lines, note_error
+from .syntax import NodeReader, ScopedChildren, SyntaxWalk, node_lines, note_error
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_HEADER_WORDS = {
-    **{word: word for word in ("class", "enum", "impl", "interface", "module", "namespace", "record", "struct")},
-    **{word: word for word in ("trait", "union")},
-    **{word: "function" for word in ("fn", "func", "function")},
-    "mod": "module",
-}
 _NAMES = frozenset({"name", "namespace_name", "nested_namespace_specifier", "qualified_name"})
 _PARAMETERS = frozenset({"formal_parameters", "parameter_list", "parameters"})
 _BASES = frozenset({"base_class_clause", "base_clause", "base_list", "class_heritage", "superclass", "trait_bounds"})
@@ -29,13 +24,21 @@ _SEPARATORS = frozenset({";", ",", "("})
 _WHOLE = ("_statement", "_declaration", "_definition", "_item")
 
 
-def read_error(walk: SyntaxWalk, node: Node) -> ScopedChildren:
-    """The parts of an ERROR node with their scopes; the headers among its tokens are noted as definitions."""
+def error_reader(headers: str) -> NodeReader:
+    """The reader of ERROR nodes that adds the headers among their tokens as definitions.
+
+    `headers` lists the words that begin a header, as "class fn=function" where the kind of definition differs.
+    """
+    kinds = {word: kind or word for word, _, kind in (item.partition("=") for item in headers.split())}
+    return lambda walk, node: _read_error(walk, node, kinds)
+
+
+def _read_error(walk: SyntaxWalk, node: Node, kinds: Mapping[str, str]) -> ScopedChildren:
     note_error(walk, node)
     parts: ScopedChildren = []
     outermost = walk.scope
     bodies: list[int] = []  # for each brace still open, the scope of what it holds
-    header = _Header()
+    header = _Header(kinds)
     for child in node.children:
         around = bodies[-1] if bodies else outermost
         walk.scope = around
@@ -45,13 +48,13 @@ def read_error(walk: SyntaxWalk, node: Node) -> ScopedChildren:
         if kind == "{":
             header.define(walk)
             bodies.append(walk.scope)
-            header = _Header()
+            header = _Header(kinds)
         elif kind == "}":
             if bodies and (closed := bodies.pop()) != (bodies[-1] if bodies else outermost):
                 walk.end_definition(closed, node_lines(child)[1])
-            header = _Header()
+            header = _Header(kinds)
         elif kind in _SEPARATORS or kind.endswith(_WHOLE):
-            header = _Header()
+            header = _Header(kinds)
         else:
             header.read(walk, child)
     for definition in set(bodies) - {outermost}:
@@ -62,7 +65,8 @@ def read_error(walk: SyntaxWalk, node: Node) -> ScopedChildren:
 class _Header:
     """A definition up to the brace that opens its body, as its tokens come."""
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: Mapping[str, str]) -> None:
+        self._kinds = kinds
         self.kind = ""
         self.first: Node | None = None
         self.name: Node | None = None
@@ -70,8 +74,8 @@ class _Header:
 
     def read(self, walk: SyntaxWalk, token: Node) -> None:
         kind = token.type
-        if kind in _HEADER_WORDS:
-            self.kind, self.first, self.name = _HEADER_WORDS[kind], token, None
+        if kind in self._kinds:
+            self.kind, self.first, self.name = self._kinds[kind], token, None
         elif kind == "for" and self.kind == "impl" and self.name is not None:
             self.bases, self.name = (spelled(walk, self.name),), None
         elif kind in _BASES:

@@ -18,7 +18,7 @@ BlockStyle = Literal["", "indentation", "braces", "end"]
 """How a block of statements ends: by a smaller indentation, a brace, or the word `end`; "" when nobody knows."""
 
 ModuleStyle = Literal["", "python", "web", "go", "include", "class"]
-"""What the text of an import names, by which `codegraph.modules` finds the file."""
+"""What the text of an import names: the rules by which `codegraph.module_index` finds the file."""
 
 # Not the brace of a literal, of names to import, or of a namespace, whose content many do not indent.
 BRACE_HEADER = re.compile(
@@ -62,7 +62,11 @@ class Language:
     readers: Mapping[str, NodeReader] = field(default_factory=dict)  # what to read at each kind of syntax node
     family: str = ""  # languages of one family call each other's definitions by name; `name` when ""
     module_style: ModuleStyle = ""
+    import_suffixes: str = ""  # file suffixes that an import may leave out, or of an included header's source, in order
     shares_directory: bool = False  # files of one directory see each other's definitions without imports
+    reexports: bool = False  # an import also makes the name importable from the file
+    own_object: str = "self this"  # words for the object or class around a method
+    constructor: str = ""  # name of constructors, beside the name of the class
 
     @property
     def is_code(self) -> bool:

@@ -1,8 +1,8 @@
-"""`python -m weft.benchmarks.engine.relations`: the engine of relations against its exact definition, and its speed.
+"""`python -m weft.benchmarks.engine.relations`: the engine of relations against its reference, and its speed.
 
-Owns two reports. Fidelity: on packages small enough for the exact matrix (Eq. 8 by scipy's Dijkstra over the literal
-graph of `reference_relations`), how many of the ten best fragments of BM25 + 0.5 * environment agree. Speed: on one tree,
-what the engine takes, and the same strengths by networkx and by scipy, as ratios. Single thread.
+Owns two reports. Fidelity: on packages small enough for the exact matrix (Eq. 8 by scipy's Dijkstra over the graph of
+`reference_relations`), how many of the ten best fragments of BM25 + 0.5 * environment agree. Speed: on one tree, what
+the engine takes, and the same strengths by networkx and by scipy, as ratios. Single thread.
 """
 
 from __future__ import annotations

@@ -57,6 +57,7 @@ TABLE = SyntaxTable(
         "union_specifier": "union",
     },
     calls={"call_expression": "function"},
+    headers="enum struct union",
     others={
         "function_definition": _read_c_function,
         "preproc_include": read_include,
@@ -75,5 +76,6 @@ LANGUAGES = (
         readers=readers_of(TABLE),
         family="native",
         module_style="include",
+        import_suffixes="c cc cpp cxx",
     ),
 )

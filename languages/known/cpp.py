@@ -22,6 +22,7 @@ _TABLE = SyntaxTable(
     },
     calls={**C_TABLE.calls, "new_expression": "type"},
     bases=frozenset({"base_class_clause"}),
+    headers="class enum namespace struct union",
     others=C_TABLE.others,
 )
 
@@ -38,5 +39,6 @@ LANGUAGES = (
         readers=readers_of(_TABLE),
         family="native",
         module_style="include",
+        import_suffixes="c cc cpp cxx",
     ),
 )

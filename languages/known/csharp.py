@@ -61,6 +61,7 @@ _TABLE = SyntaxTable(
     calls={"invocation_expression": "function", "object_creation_expression": "type"},
     bases=frozenset({"base_list"}),
     returns="returns",
+    headers="class enum interface module namespace record struct",
     others={"using_directive": read_using},
 )
 

@@ -65,6 +65,7 @@ _TABLE = SyntaxTable(
     definitions={"function_declaration": "function", "method_elem": "function", "type_alias": "type"},
     calls={"call_expression": "function"},
     returns="result",
+    headers="func=function interface struct",
     others={
         "import_spec": read_go_import,
         "method_declaration": _read_go_method,

@@ -48,6 +48,7 @@ _TABLE = SyntaxTable(
     sends={"method_invocation": ("object", "name")},
     bases=frozenset({"extends_interfaces", "super_interfaces", "superclass"}),
     returns="type",
+    headers="class enum interface module record",
     others={"import_declaration": read_java_import},
 )
 

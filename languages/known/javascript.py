@@ -35,6 +35,7 @@ LEXER = Lexer(
     comment_marks=SLASH_MARKS,
 )
 DECORATOR = r"@[\w.]+(?:\(.*\))?"
+IMPORT_SUFFIXES = "ts tsx d.ts js jsx mjs cjs mts cts"
 
 # Imports
 
@@ -153,6 +154,7 @@ TABLE = SyntaxTable(
     calls={"call_expression": "function", "new_expression": "constructor"},
     bases=BASES,
     returns="return_type",
+    headers="class function",
     others={
         "assignment_expression": value_reader("left", "right"),
         "export_statement": read_reexport,
@@ -179,5 +181,8 @@ LANGUAGES = (
         readers=readers_of(TABLE),
         family="web",
         module_style="web",
+        import_suffixes=IMPORT_SUFFIXES,
+        reexports=True,
+        constructor="constructor",
     ),
 )

@@ -68,6 +68,7 @@ _TABLE = SyntaxTable(
     },
     bases=frozenset({"base_clause", "class_interface_clause"}),
     returns="return_type",
+    headers="class enum fn=function function interface namespace trait",
     others={"namespace_use_declaration": read_php_use},
 )
 
@@ -83,5 +84,7 @@ LANGUAGES = (
         grammar=("tree_sitter_php", "language_php"),
         readers=readers_of(_TABLE),
         module_style="class",
+        own_object="this self static",
+        constructor="__construct",
     ),
 )

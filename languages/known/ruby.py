@@ -74,6 +74,7 @@ _TABLE = SyntaxTable(
     definitions={"class": "class", "method": "function", "module": "module", "singleton_method": "function"},
     calls={},
     bases=frozenset({"superclass"}),
+    headers="class module",
     others={"call": _read_ruby_call},
 )
 
@@ -95,5 +96,6 @@ LANGUAGES = (
         grammar=("tree_sitter_ruby", "language"),
         readers=readers_of(_TABLE),
         module_style="class",
+        constructor="initialize",
     ),
 )

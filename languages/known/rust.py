@@ -108,6 +108,7 @@ _TABLE = SyntaxTable(
     calls={"call_expression": "function", "macro_invocation": "macro"},
     bases=frozenset({"trait_bounds"}),
     returns="return_type",
+    headers="enum fn=function impl mod=module struct trait union",
     others={"impl_item": _read_impl, "token_tree": _read_token_tree, "use_declaration": read_use},
 )
 
@@ -122,5 +123,6 @@ LANGUAGES = (
         grammar=("tree_sitter_rust", "language"),
         readers=readers_of(_TABLE),
         module_style="class",
+        own_object="self Self",
     ),
 )

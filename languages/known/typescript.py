@@ -5,9 +5,10 @@ from __future__ import annotations
 from ..declarations import SyntaxTable, readers_of
 from ..language import Language
 from ..lexical_rules import SLASHES
-from .javascript import BASES, DECORATOR, ELEMENTS, LEXER, value_reader
+from .javascript import BASES, DECORATOR, ELEMENTS, IMPORT_SUFFIXES, LEXER, value_reader
 from .javascript import TABLE as JAVASCRIPT
 
+_HEADERS = "class enum function interface module namespace"
 _TSX = SyntaxTable(
     definitions={
         **JAVASCRIPT.definitions,
@@ -24,6 +25,7 @@ _TSX = SyntaxTable(
     calls=JAVASCRIPT.calls,
     bases=BASES,
     returns="return_type",
+    headers=_HEADERS,
     others={
         **{kind: reader for kind, reader in JAVASCRIPT.others.items() if kind != "field_definition"},
         "public_field_definition": value_reader("name", "value"),
@@ -34,6 +36,7 @@ _TYPESCRIPT = SyntaxTable(
     calls=_TSX.calls,
     bases=BASES,
     returns="return_type",
+    headers=_HEADERS,
     others={kind: reader for kind, reader in _TSX.others.items() if kind not in ELEMENTS},
 )
 
@@ -50,6 +53,9 @@ LANGUAGES = (
         readers=readers_of(_TYPESCRIPT),
         family="web",
         module_style="web",
+        import_suffixes=IMPORT_SUFFIXES,
+        reexports=True,
+        constructor="constructor",
     ),
     Language(
         "tsx",
@@ -64,5 +70,8 @@ LANGUAGES = (
         readers=readers_of(_TSX),
         family="web",
         module_style="web",
+        import_suffixes=IMPORT_SUFFIXES,
+        reexports=True,
+        constructor="constructor",
     ),
 )
