@@ -7,7 +7,7 @@ from .forest import Forest
 from .graph import CallEdge, Caller, CodeGraph
 from .graph_arrays import CallEndpoints, GraphArrays, IdTable, NodeItems
 from .reachability import ReachableSymbol, reachable_symbols
-from .relations import Related, Relations
+from .relations import Relations
 from .resolve import HOW, resolve
 from .resolver import Resolution
 from .segmented_graph import GraphSegment, SegmentedGraph
@@ -32,7 +32,6 @@ __all__ = [
     "FileGraph",
     "Import",
     "ReachableSymbol",
-    "Related",
     "Relations",
     "Resolution",
     "Spans",

@@ -42,13 +42,6 @@ ROWS_AT_ONCE = 64  # rows of one vectorised search
 MAX_KEPT_ROWS = 20_000
 
 
-class Related(NamedTuple):
-    """A neighbour of a fragment and the strength between the two (Eq. 8)."""
-
-    fragment_id: int
-    strength: float
-
-
 class Relations:
     """The relations of one snapshot of a repository. Immutable, with a cache that later snapshots share.
 
@@ -139,13 +132,6 @@ class Relations:
         for calls in self._rows_of_calls([fragment_id], cutoff):
             row[calls.neighbours] += calls.extra
         return row
-
-    def strongest_neighbours(self, fragment_id: int, k: int, *, cutoff: float = CUTOFF) -> tuple[Related, ...]:
-        """The k other fragments that are most strongly related to one, best first."""
-        row = self.relations_of(fragment_id, cutoff=cutoff)
-        row[fragment_id] = 0
-        best = np.argsort(-row, kind="stable")[:k].tolist()
-        return tuple(Related(i, float(row[i])) for i in best if row[i] > 0)
 
     def relation_to_cursor(self, path: str, line: int, *, cutoff: float = CUTOFF) -> Floats:
         """Strength between the code at a line and every fragment: Eq. 8 with a single node on one side.

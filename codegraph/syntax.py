@@ -58,14 +58,6 @@ class SyntaxTree:
             return SyntaxTree.parse(self.path, new_text, self.language)
         return tree
 
-    def up_to(self, line: int, character: int) -> SyntaxTree:
-        """The tree of the text before a cursor. `line` is 0-based, `character` counts code points.
-
-        A cursor beyond the end of its line stands at that end; a line beyond the last is the end of the text.
-        Always incremental, so that a completion does not wait; `edited` says how the result may differ.
-        """
-        return self._reparsed(self.text[: offset_of(self.text, line, character)])
-
     def file_graph(self) -> FileGraph:
         """The facts of the file."""
         source = self._source
@@ -121,19 +113,6 @@ class SyntaxTree:
             new_end_point=_point(new, new_end),
         )
         return SyntaxTree(self.path, new_text, self.language, new, _parse(self.language, new, edited))
-
-
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
-
-
-def offset_of(text: str, line: int, character: int) -> int:
-    """Index into `text` of a position, clipped to its line and to the text."""
-    start = 0
-    for line_break in _LINE_BREAK.finditer(text):
-        if line == 0:
-            return min(start + character, line_break.start())
-        start, line = line_break.end(), line - 1
-    return min(start + character, len(text)) if line == 0 else len(text)
 
 
 def _encode(text: str) -> bytes:

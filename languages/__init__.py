@@ -1,7 +1,7 @@
-"""What does Weft know of a programming language? One record a language, in one file of `known/`.
+"""Language records: all that Weft knows of each programming language, as data in one file of `known/`.
 
 A record holds file names, language identifiers, comments, strings, brackets, layout, grammar, and readers of syntax
-nodes. Everything else asks the record and names no language.
+nodes. All other code reads the record and names no language.
 """
 
 from .dotted import dotted_name

@@ -1,4 +1,4 @@
-"""Writes the table of docs/languages.md from the records: `python -m weft.languages`. A test compares the two."""
+"""Generator of the table in docs/languages.md: `python -m weft.languages`. A test compares the two."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def main() -> None:
 
 
 def page(text: str) -> str:
-    """The page with its table as it should be."""
+    """The page with its table generated from the records."""
     rows = sorted(LANGUAGES.values(), key=lambda record: (record.grammar is None, record.name))
     table = "\n".join(map(_row, rows))
     head = "| language | files | other identifiers | comments | a block ends by | definitions, calls, imports |"

@@ -1,10 +1,10 @@
-"""Definitions and calls by tables: which kinds of syntax nodes of a language define, call and derive what.
+"""Table-driven extraction of definitions and calls: the node kinds of a language that define, call and inherit.
 
-Owns the form of such a table and the readers that it is turned into. Knows names and positions, no types.
+Owns the form of such a table and its translation to readers. Knows names and positions, no types.
 
-A definition is the node that has both the name and the body: for `const pay = () => …` the declarator,
-for a C function its `function_definition`. Declarations without a body count only in types, where a
-method may have none. Namespaces and modules are definitions too, so they are part of qualified names.
+A definition is the node with both the name and the body: for `const pay = () => …` the declarator, for a C function its
+`function_definition`. Declarations without a body count only in types, where a method may have none. Namespaces and
+modules are definitions too, so they are part of qualified names.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SyntaxTable:
-    """The node kinds of one language that matter."""
+    """The relevant node kinds of one language."""
 
     definitions: Mapping[str, str]  # node kind with a field "name" -> kind of definition
     calls: Mapping[str, str]  # node kind -> field that holds the callee, "" for the first named child
     sends: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # node kind -> fields of receiver and name
-    bases: frozenset[str] = frozenset()  # kinds of clauses below a class that name what it is derived from
+    bases: frozenset[str] = frozenset()  # kinds of clauses of a class that name its bases
     returns: str = ""  # field of a function that holds its return type
     headers: str = ""  # words that begin a header in broken code, see `error_reader`
     others: Mapping[str, NodeReader] = field(default_factory=dict)  # node kinds with a reader of their own
 
 
 def readers_of(table: SyntaxTable) -> dict[str, NodeReader]:
-    """The readers by node kind that a table stands for."""
+    """The readers of a table, by node kind."""
     readers: dict[str, NodeReader] = {}
     for node_kind, kind in table.definitions.items():
         readers[node_kind] = _definition_reader(table, kind)

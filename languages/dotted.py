@@ -1,8 +1,7 @@
-"""Expressions and types as dotted names.
+"""Normalisation of expressions and types to dotted names: "shop.pay", "Shop().pay", "?.pay" (see `Call.callee`).
 
-Owns the one spelling that facts use for what source text calls or names: "shop.pay", "Shop().pay",
-"?.pay" (see `Call.callee`). Works on text alone, so it serves every language: `::`, `->`, `?.` and their
-like are dots, arguments and type arguments are dropped, sigils are taken off.
+Works on text alone, so it serves every language: `::`, `->`, `?.` and similar are dots, arguments and type arguments
+are dropped, sigils are removed.
 """
 
 from __future__ import annotations
@@ -10,8 +9,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-# Longer chains become "?.name": no resolver follows them, and fluent code with hundreds of links would
-# cost the square of its length. Lengths in characters; the length also bounds how deep brackets can nest.
+# Longer chains become "?.name": no resolver follows them, and method chains with hundreds of links would take
+# quadratic time. Lengths in characters; the length also limits the nesting of brackets.
 MAX_LINKS = 12
 MAX_LENGTH = 240
 
@@ -32,7 +31,7 @@ _MODIFIERS = frozenset({"new", "await", "typename", "template", "mut", "const", 
 def dotted_name(text: str) -> str:
     """The dotted name of a callee or receiver, "" when it ends in no name.
 
-    "?.name" when the name is taken from something that has no dotted name itself.
+    "?.name" when the receiver has no dotted name.
     """
     return text if text.isidentifier() or _PLAIN(text) else _spelled(text)
 
@@ -49,7 +48,7 @@ def _spelled(text: str) -> str:
 
 
 def _links(text: str) -> list[str]:
-    """The names of a chain, with "()" for each call; "?" stands for all that has no name."""
+    """The names of a chain, with "()" for each call; "?" for parts without a name."""
     links: list[str] = []
     wants_name = True
     skip_to = 0
@@ -83,7 +82,7 @@ def _links(text: str) -> list[str]:
 
 
 def _after_closing(text: str, start: int) -> int:
-    """Where the bracket that opens at `start` has been closed; the end of the text when it never is."""
+    """The offset after the bracket that closes the one at `start`; the end of the text without one."""
     opening, closing, depth = text[start], _CLOSING[text[start]], 0
     for token in _TOKEN(text, start):
         if token[0] == opening:
@@ -101,9 +100,9 @@ _TRANSPARENT = frozenset({"Optional", "Union", "Type", "type", "Annotated", "Fin
 
 @lru_cache(maxsize=4096)
 def class_of_annotation(text: str) -> str:
-    """The dotted name of the one class that a Python annotation speaks of, "" when it is none or several.
+    """The dotted name of the only class in a Python annotation, "" for none or several.
 
-    Quotes, None, `Optional`, `Type` and their like are taken off; the arguments of other generics are dropped.
+    Quotes, None, `Optional`, `Type` and similar are removed; the arguments of other generics are dropped.
     """
     text = text.strip() if len(text) <= MAX_LENGTH else ""
     while len(text) > 1 and text[0] in "\"'" and text[-1] == text[0]:

@@ -1,7 +1,7 @@
-"""The record of one programming language: all that Weft knows of it, as data.
+"""The record of one programming language.
 
-One file of `known/` fills in one record. A field that is left out has the value that fits a text of which nothing is
-known. Knows no file of a workspace and no cursor.
+One file of `known/` has the values of one record. The default of a field fits a text of an unknown language. Knows no
+file of a workspace and no cursor.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .lexer import Lexer
 from .syntax import NodeReader
 
 BlockStyle = Literal["", "indentation", "braces", "end"]
-"""How a block of statements ends: by a smaller indentation, a brace, or the word `end`; "" when nobody knows."""
+"""How a block of statements ends: by a smaller indentation, a brace, or the word `end`; "" for unknown."""
 
 ModuleStyle = Literal["", "python", "web", "go", "include", "class"]
 """What the text of an import names: the rules by which `codegraph.module_index` finds the file."""
@@ -41,26 +41,26 @@ class Language:
     suffixes: str = ""  # of file names, in lower case and without their dot, the usual one first
     file_names: str = ""  # whole names of files, in lower case
     lsp_ids: str = ""  # language identifiers of LSP's TextDocumentItem beside `name`
-    is_prose: bool = False  # a text for people, whose fences and brackets mean nothing
+    is_prose: bool = False  # text for people, without meaning of fences and brackets
 
     # Lexical syntax.
     lexer: Lexer = field(default_factory=Lexer)
     comment: tuple[str, str] = ("# ", "")  # what a comment line written into a prompt begins and ends with
     comment_tokens: tuple[str, ...] = ("/",)  # first lexer tokens of a line that is a comment or a docstring
-    decorator: str = ""  # pattern of a whole line that announces a definition
+    decorator: str = ""  # pattern of a whole line before a definition
 
     # Layout.
     blocks: BlockStyle = ""
-    header: re.Pattern[str] = BRACE_HEADER  # a line behind which a body is expected
-    indent: str = "    "  # what most files indent one level by
+    header: re.Pattern[str] = BRACE_HEADER  # a line before a body
+    indent: str = "    "  # one level of indentation in most files
     clauses: Mapping[str, str] = field(default_factory=dict)  # first word of a clause -> code that it may follow
-    code_prefix: str = ""  # what must precede a piece of code for the grammar to read it as code
+    code_prefix: str = ""  # text before a piece of code that makes the grammar parse it as code
     docstring_in_body: bool = False  # the documentation of a definition is the first string of its body
 
     # Syntax tree and name resolution.
     grammar: tuple[str, str] | None = None  # module of the tree-sitter wheel, and its function that returns the grammar
-    readers: Mapping[str, NodeReader] = field(default_factory=dict)  # what to read at each kind of syntax node
-    family: str = ""  # languages of one family call each other's definitions by name; `name` when ""
+    readers: Mapping[str, NodeReader] = field(default_factory=dict)  # reader of each kind of syntax node
+    family: str = ""  # languages whose files call each other's definitions; `name` when ""
     module_style: ModuleStyle = ""
     import_suffixes: str = ""  # file suffixes that an import may leave out, or of an included header's source, in order
     shares_directory: bool = False  # files of one directory see each other's definitions without imports
@@ -70,21 +70,21 @@ class Language:
 
     @property
     def is_code(self) -> bool:
-        """Whether it is a known language in which people write code."""
+        """Whether it is a known language of code."""
         return bool(self.name) and not self.is_prose
 
     @property
     def line_comments(self) -> tuple[str, ...]:
-        """What comments up to the end of their line begin with."""
+        """The marks of line comments."""
         return tuple(mark for mark in self.lexer.comment_marks if mark != "/*")
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """All names by which an editor may call it."""
+        """All language identifiers of editors."""
         return (self.name, *self.lsp_ids.split())
 
     def opens_body(self, line: str) -> bool:
-        """Whether lines behind this one are expected a level further in."""
+        """Whether the lines after this one are indented one level more."""
         if not line or len(line) > MAX_HEADER_LENGTH:
             return False
         if self.header is BRACE_HEADER and "{" not in line[-40:]:
@@ -93,4 +93,4 @@ class Language:
 
 
 UNKNOWN = Language("")
-"""A text of which no language is known."""
+"""The record of texts in an unknown language."""

@@ -1,10 +1,9 @@
-"""A lexer for unfinished code: which brackets, strings and comments are open at a place, read from left to right.
+"""Error-tolerant lexer: the brackets, strings and comments that are open at an offset, in one pass from left to right.
 
-Owns the one reading of a text into brackets, strings, comments and interpolations that completion triggers, stop
-rules and repair share, and the memory of what was read above a cursor. It reads text that nobody has finished yet,
-which a grammar can only guess at: a quote without its partner on a finished line is an apostrophe, a closing bracket
-closes what was forgotten inside it, a keyword that begins a statement ends forgotten brackets. Knows no cursor, no
-model and no syntax beyond that; the rules of a language are in `known/`.
+Owns the one lexical analysis that completion triggers, stop rules and repair share, and a cache of the states above a
+cursor. It reads unfinished text: a quote without its partner on a finished line is an apostrophe, a closing bracket
+closes forgotten ones inside it, a keyword that begins a statement ends forgotten brackets. Knows no cursor, no model
+and no other syntax; the rules of a language are in `known/`.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from threading import Lock
 from typing import Literal, NamedTuple
 
 MAX_CHARACTERS = 200_000
-"""So much is read above a cursor when nothing was kept, from a line at the left margin on: about 15 ms of work."""
+"""Limit of the text above a cursor that is read without a cached state, from a line at the left margin on: 15 ms."""
 
 CHECKPOINT_CHARACTERS = 1024
-"""Text between two remembered states: an edit above the cursor reads again at most so much, and what is below it."""
+"""Text between two cached states: an edit above the cursor reads again at most this much, and the text below it."""
 
 CACHED_TEXTS = 8
 
@@ -30,8 +29,7 @@ _OPENING_BRACKETS = {closing: opening for opening, closing in CLOSING_BRACKETS.i
 
 
 class Open(NamedTuple):
-    """Something that is open: a bracket, a string, a comment, markup around code, or an interpolation, which is code
-    inside a string.
+    """An open bracket, string, comment, markup around code, or interpolation, which is code inside a string.
 
     `end`, a pattern, closes a string or a comment; the flags say how it is read until then. `at` is an offset in the
     text that was read, `indent` the white space, in characters, that its line begins with (`Lexer.scan` alone).
@@ -61,25 +59,25 @@ class Open(NamedTuple):
 
 
 OpenStack = tuple[Open, ...]
-"""Everything that is open at a place, the innermost last."""
+"""All that is open at an offset, the innermost last."""
 
 
 class Rule(NamedTuple):
-    """What code may hold that is more than itself: `opens` None is skipped whole, else it opens a string or comment."""
+    """A lexical rule: the pattern of a whole string or comment (`opens` None), or of the start of one."""
 
     pattern: str
     opens: Open | None = None  # its `end` may name groups of the pattern
 
 
 class Closing(NamedTuple):
-    """A mark in a text that closes what was open before it; `opened` None when nothing was."""
+    """A closer of something that was open before the text; `opened` None when nothing was."""
 
     start: int
     opened: Open | None
 
 
 class Scan(NamedTuple):
-    """What a piece of text opens and closes.
+    """The openers and closers of a piece of text.
 
     `stack` is open at the end, innermost last. `closings` are the marks that close what the text did not open.
     `protected` are the spans of strings and comments; one that began before the text starts at -1, one that goes on
@@ -92,17 +90,17 @@ class Scan(NamedTuple):
 
     @property
     def inside(self) -> str:
-        """What the end stands in: "string", "comment" or "markup"; "" for code."""
+        """The kind of text at the end: "string", "comment" or "markup"; "" for code."""
         return self.stack[-1].kind if self.stack and not self.stack[-1].is_code else ""
 
     def in_code(self, position: int) -> bool:
-        """Whether a position of the text stands in no string and no comment."""
+        """Whether a position of the text is in no string and no comment."""
         return not any(start < position < end for start, end in self.protected)
 
 
 @dataclass(frozen=True, eq=False)
 class Lexer:
-    """How comments and strings of a language are written: the first rule that matches counts."""
+    """The lexical rules of a language; the first rule that matches applies."""
 
     rules: tuple[Rule, ...] = ()
     signs: str = ""  # the rules' patterns begin with one of these characters
@@ -111,27 +109,27 @@ class Lexer:
     comment_marks: tuple[str, ...] = ()  # what comments begin with
 
     def read(self, text: str, opened: OpenStack, start: int, end: int, floor: int = 0) -> tuple[OpenStack, int]:
-        """What is open at `end` when `opened` is at `start`, with `end`.
+        """The stack at `end`, given the stack `opened` at `start`, with `end`.
 
-        Once fewer than `floor` are open, that is returned at once, with the offset of the sign that closed one.
+        Returns as soon as fewer than `floor` are open, with the offset of the last closer.
         """
         reader = _Tokenizer(self, text, opened)
         at = reader.run(start, end, floor)
         return tuple(reader.stack), at
 
     def open_above(self, path: str, above: str) -> OpenStack:
-        """What is open behind `above`, the lines above a cursor in `path`. Cheap when little of it is new."""
+        """The stack after `above`, the lines above a cursor in `path`. Incremental: cheap when little of it is new."""
         return _CACHE.open_above(self, path, above)
 
     def scan(self, text: str, stack: Sequence[Open] = (), first_indent: int = 0) -> Scan:
-        """What `text` opens and closes, `stack` being open before it. `first_indent`: that of the line it begins in."""
+        """The openers and closers of `text` after `stack`; `first_indent` is the indentation of its first line."""
         scanner = _Scanner(self, text, stack, first_indent)
         scanner.run(0, len(text))
         return scanner.result()
 
 
 class _Tokenizer:
-    """One pass over a text that keeps the stack of what is open."""
+    """One pass over a text with the stack of open brackets, strings and comments."""
 
     uses_restarts = True
 
@@ -141,7 +139,7 @@ class _Tokenizer:
         self._code, self._restart = _code(lexer), _restart(lexer.restarts if self.uses_restarts else "")
 
     def run(self, at: int, end: int, floor: int = 0) -> int:
-        """Read from `at` on; where it ended: at `end`, or at what left fewer than `floor` open."""
+        """Read from `at` on; returns `end`, or the offset of the closer that left fewer than `floor` open."""
         text, stack, code, restart = self._text, self.stack, self._code, self._restart
         while at < end:
             if stack and not stack[-1].is_code:
@@ -183,7 +181,7 @@ class _Tokenizer:
         return end
 
     def _skip_literal(self, at: int, end: int) -> int:
-        """Behind the end of the innermost string or comment, or of what opens inside it."""
+        """The offset after the innermost string or comment, or after an opener inside it."""
         inside = self.stack[-1]
         found = _inside(inside._replace(text="", at=0, indent=0)).search(self._text, at, end)
         if found is None:
@@ -198,12 +196,12 @@ class _Tokenizer:
         return found.end()
 
     def _close(self, bracket: str, at: int) -> None:
-        """Close the nearest bracket of that kind with all that was forgotten inside; an unmatched one is ignored."""
+        """Close the nearest bracket of that kind with all forgotten ones inside; an unmatched closer is ignored."""
         depth = _nearest(self.stack, _OPENING_BRACKETS[bracket])
         if depth is not None:
             del self.stack[depth:]
 
-    # What a scan takes note of as well.
+    # Hooks of a scan.
 
     def _push(self, opens: Open) -> None:
         self.stack.append(opens)
@@ -216,17 +214,16 @@ class _Tokenizer:
 
 
 class _Scanner(_Tokenizer):
-    """A reading that takes note of spans and closers; indentation tells which bracket a closer at the start of a line
-    belongs to."""
+    """A pass that records spans and closers; the indentation decides which bracket a closer at a line start closes."""
 
-    uses_restarts = False  # what a completion closes counts, and a model forgets less than a person who types
+    uses_restarts = False  # models forget fewer brackets than typing persons
 
     def __init__(self, lexer: Lexer, text: str, stack: Sequence[Open], first_indent: int) -> None:
         super().__init__(lexer, text, stack)
         self._first_indent = first_indent
         self._closings: list[Closing] = []
         self._protected: list[tuple[int, int]] = []
-        self._base = len(stack)  # so much of the stack was open before
+        self._base = len(stack)  # size of the stack before the text
         self._began = -1  # the innermost string or comment
         self._header = (-1, 0)  # start of a line that closes a bracket, and the indentation of the line that opened it
 
@@ -270,11 +267,11 @@ class _Scanner(_Tokenizer):
             self._began = at + 1
 
     def _matching(self, bracket: str, indent: int | None) -> int | None:
-        """What a closer closes, by its number in the stack; `indent` when it stands at the start of a line.
+        """The index in the stack of the bracket that a closer closes; `indent` when it is at the start of a line.
 
-        There it closes what a line of the same indentation opened, so that half-typed code keeps what it opened. Else
-        it closes the last of its kind; but of what was open before the text only what is not further in, for the
-        closer may belong to something that was opened above the window.
+        There it closes the bracket that a line of the same indentation opened, so that half-typed code keeps its
+        brackets. Else it closes the last of its kind; of those open before the text only one that is not indented
+        more, because the closer may belong to a bracket above the window.
         """
         if indent is None:
             return _nearest(self.stack, _OPENING_BRACKETS[bracket])
@@ -297,7 +294,7 @@ class _Scanner(_Tokenizer):
 
 
 def _all_of(stack: Sequence[Open], bracket: str) -> list[int]:
-    """The open brackets of a kind, innermost first, up to the string that the code stands in."""
+    """The open brackets of a kind, innermost first, up to the string around the code."""
     found = []
     for depth in range(len(stack) - 1, -1, -1):
         if not stack[depth].is_code:
@@ -318,7 +315,7 @@ def _nearest(stack: Sequence[Open], bracket: str) -> int | None:
 
 @cache
 def _inside(inside: Open) -> re.Pattern[str]:
-    """What matters inside a string or a comment."""
+    """The pattern of closers, escapes and interpolations inside a string or a comment."""
     parts = [r"(?P<escape>\\(?:\r\n|[\s\S]))"] if inside.escapes else []
     if inside.interpolation:
         if len(inside.interpolation) == 1:
@@ -337,7 +334,7 @@ def _inside(inside: Open) -> re.Pattern[str]:
 
 @cache
 def _code(lexer: Lexer) -> re.Pattern[str]:
-    """What code holds up to the next thing that matters; the name of its group says what that is."""
+    """The pattern of code up to the next token; the name of the matching group is the kind of the token."""
     signs = re.escape(lexer.signs) + (r"\r\n" if lexer.restarts else "")
     parts = [f"(?P<rule{number}>{rule.pattern})" for number, rule in enumerate(lexer.rules)]
     parts.append(r"(?P<pair>\([\w .,=*]*\)|\[[\w .,:*]*\])")  # read in one step, for speed
@@ -351,7 +348,7 @@ def _restart(words: str) -> re.Pattern[str]:
 
 
 class _StateCache:
-    """What is open at some offsets of the texts read last, by path. For several threads."""
+    """Cached states at some offsets of the latest texts, by path. Thread-safe."""
 
     def __init__(self) -> None:
         self._read: OrderedDict[str, tuple[Lexer, str, _States]] = OrderedDict()
@@ -360,7 +357,7 @@ class _StateCache:
     def open_above(self, lexer: Lexer, path: str, above: str) -> OpenStack:
         with self._lock:
             known_lexer, text, states = self._read.get(path, (lexer, "", []))
-        if known_lexer is not lexer:  # the editor calls the file another language now
+        if known_lexer is not lexer:  # the language of the file has changed
             text, states = "", []
         n_shared = _n_common_states(text, states, above)
         further = states[n_shared:] if text.startswith(above) else []
@@ -387,7 +384,7 @@ _CACHE = _StateCache()
 
 
 def _n_common_states(text: str, states: _States, above: str) -> int:
-    """How many of the states of `text`, which come in order, hold in `above` as well: those of what both begin with."""
+    """The number of states of `text`, in order, that are valid in `above`: those of their common prefix."""
     start = 0
     for number, (end, _) in enumerate(states):
         if end > len(above) or text[start:end] != above[start:end]:
@@ -397,6 +394,6 @@ def _n_common_states(text: str, states: _States, above: str) -> int:
 
 
 def _left_margin(text: str, at: int) -> int:
-    """The start of the first line behind `at` that is not indented, or of the text."""
+    """The start of the first line after `at` that is not indented, or of the text."""
     found = re.compile(r"\n(?=[^\s)\]}])").search(text, at) if at > 0 else None
     return found.end() if found else 0

@@ -1,7 +1,7 @@
-"""Building blocks of lexical rules: line and block comments, quoted strings, and the rules that families share.
+"""Building blocks of lexers: line and block comments, quoted strings, and rules that several languages share.
 
-Owns no language; the files of `known/` put their lexers together from these. A comment or a string that ends before
-what is read does is skipped whole, which is much faster.
+Owns no language; the files of `known/` build their lexers from these. A comment or a string that ends inside the text
+is one match, which is much faster.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Names and types as they stand in syntax nodes, for the readers of all languages.
+"""Helpers of readers: names and types from syntax nodes.
 
-Owns how a node becomes a dotted text, and how a named definition is noted. Knows no language's node kinds but those
-that many grammars share.
+Owns the translation of nodes to dotted names, and the addition of named definitions. Knows only node kinds that many
+grammars share.
 """
 
 from __future__ import annotations

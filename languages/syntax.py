@@ -1,6 +1,6 @@
-"""Readers of syntax nodes: the interface between the walk over a syntax tree and what one language writes how.
+"""The interface between the syntax walk and the readers of a language.
 
-Owns the types, and what every reader needs of a node. The walk itself is `codegraph.walk`.
+Owns the types, and helpers that every reader needs. The walk itself is `codegraph.walk`.
 """
 
 from __future__ import annotations
@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-if TYPE_CHECKING:  # comments and strings are read without a parser
+if TYPE_CHECKING:  # the lexer needs no parser
     from tree_sitter import Node
 
 MODULE_SCOPE = -1
-"""The scope of what stands at the top level of a file."""
+"""The scope of the top level of a file."""
 
-# An unfinished file can hold hundreds of broken places; the first few tell a reader where to look.
+# An unfinished file can have hundreds of errors; the first few suffice.
 MAX_PROBLEMS = 8
 
 
 class Defined(Protocol):
-    """What a reader asks of a definition that was noted before."""
+    """The fields of an added definition that readers use."""
 
     @property
     def name(self) -> str: ...
@@ -30,11 +30,11 @@ class Defined(Protocol):
 
 
 class SyntaxWalk(Protocol):
-    """The walk as a reader sees it: where it stands, and how facts are noted."""
+    """The interface of the walk for readers: the current position, and methods to add facts."""
 
     source: bytes
     scope: int  # innermost definition around the present node; a reader sets it for the node's children
-    is_unsorted: bool  # definitions were noted ahead of what stands before them
+    is_unsorted: bool  # definitions were added before earlier ones
     problems: list[str]
 
     @property
@@ -66,14 +66,14 @@ class SyntaxWalk(Protocol):
 
 
 ScopedChildren: TypeAlias = "list[tuple[list[Node], int]]"
-"""Runs of named children in source order, each with the scope that its nodes stand in."""
+"""Runs of named children in source order, each with its scope."""
 
 NodeReader: TypeAlias = "Callable[[SyntaxWalk, Node], ScopedChildren | None]"
-"""Notes the facts of one node. None for the usual: all named children stand in the scope that it leaves."""
+"""Adds the facts of one node. None is the default: all named children are in the scope that it sets."""
 
 
 def note_error(walk: SyntaxWalk, node: Node) -> None:
-    """The reader of ERROR nodes where nothing better is known."""
+    """The reader of ERROR nodes without recovery of definitions."""
     problem = f"line {node.start_point[0] + 1} is not understood"
     if len(walk.problems) < MAX_PROBLEMS and problem not in walk.problems:
         walk.problems.append(problem)

@@ -1,7 +1,7 @@
-"""Every known language, found by the name of a file or by an editor's language identifier.
+"""The table of all known languages, with lookup by file name and by language identifier.
 
-Owns the table, which is made of the files in `known/`, and the loading of grammars. Knows no text: a name decides, so
-that a file can be judged before it is read.
+Loads the files of `known/`, and grammars on demand. Knows no text: names decide, so a file is classified before it is
+read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LANGUAGES = _load()
 """Every known language by its name."""
 
 PARSED = tuple(record.name for record in LANGUAGES.values() if record.grammar is not None)
-"""The names of those that a grammar reads."""
+"""The names of the languages with a grammar."""
 
 _BY_SUFFIX = {f".{suffix}": record for record in LANGUAGES.values() for suffix in record.suffixes.split()}
 _BY_FILE_NAME = {name: record for record in LANGUAGES.values() for name in record.file_names.split()}
@@ -41,9 +41,9 @@ _BY_ID = {name: record for record in LANGUAGES.values() for name in record.ids}
 
 
 def language_of(path: str, editor_id: str = "") -> Language:
-    """The language of a file: what the editor calls it, else what its name says; `UNKNOWN` for neither.
+    """The language of a file: by the editor's identifier, else by its name; `UNKNOWN` for neither.
 
-    Upper and lower case of file names are one.
+    File names are case-insensitive.
     """
     record = _BY_ID.get(editor_id)
     if record is not None:

@@ -126,7 +126,7 @@ class _NumbersOfWord(dict[bytes, tuple[int, ...]]):
 _SUB_WORD = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z\x80-\xff]+|[0-9]+")
 
 # Translating bytes and splitting at blanks is three times faster than a regular expression.
-# The line break becomes NUL, a word of its own where it stands between blanks.
+# A line break becomes NUL, which is a word of its own between blanks.
 _LINE_BREAK_WORD = b"\0"
 _TO_WORDS = bytes(
     0 if code == 10 else code if code >= 128 or chr(code).isalnum() or code == 95 else 32 for code in range(256)
@@ -134,7 +134,7 @@ _TO_WORDS = bytes(
 
 
 def words_in(text: bytes) -> list[bytes]:
-    """The words of a text in order, repeats included; a NUL for every line break that stands between blanks."""
+    """The words of a text in order, repeats included; a NUL for every line break between blanks."""
     return text.translate(_TO_WORDS).split()
 
 

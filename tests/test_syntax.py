@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tree_sitter import Node, Parser
 from weft.codegraph import FileGraph, SyntaxTree, parse_file
 from weft.codegraph.file_graph import MODULE_SCOPE
-from weft.codegraph.syntax import offset_of
 from weft.languages import PARSED, grammar, language_of
 from weft.languages.dotted import class_of_annotation, dotted_name
 
@@ -1096,11 +1095,4 @@ def test_a_tree_can_be_cut_at_every_cursor():
     for line, text in enumerate(BUFFER.split("\n")):
         for character in range(len(text) + 1):
             prefix = BUFFER[: sum(len(above) + 1 for above in BUFFER.split("\n")[:line]) + character]
-            cut = tree.up_to(line, character)
-            assert cut.text == prefix
-            assert cut.file_graph() == parse_file("a.py", prefix)
-
-
-def test_a_cursor_is_clipped_to_its_line_and_to_the_text():
-    text = "ab\r\né😀\rcd"
-    assert [offset_of(text, *at) for at in [(0, 1), (0, 9), (1, 2), (1, 9), (2, 9), (9, 0)]] == [1, 2, 6, 6, 9, 9]
+            assert tree.edited(prefix).file_graph() == parse_file("a.py", prefix)

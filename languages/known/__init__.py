@@ -1,1 +1,1 @@
-"""One file a language: the tuple `LANGUAGES` of a file here is all that has to be written to add one."""
+"""One file per language: a file with a tuple `LANGUAGES` of records adds languages."""
