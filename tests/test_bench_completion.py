@@ -13,17 +13,19 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weft.benchmarks import command
 from weft.benchmarks.completion import run, work
 from weft.benchmarks.completion.answering import Repository, Row, answer
-from weft.benchmarks.completion.begun import begun_lines
 from weft.benchmarks.completion.figures import Bin, by_setting, calibration_error, interval, reliability, shown_at
 from weft.benchmarks.completion.fit import FITTED_ON, fit_confidence, fitted, pooled
-from weft.benchmarks.completion.report import Results, report, shown_name, summary
+from weft.benchmarks.completion.mid_line import mid_line_tasks
+from weft.benchmarks.completion.report import Results, report, summary
 from weft.benchmarks.completion.run import main
 from weft.benchmarks.completion.settings import ABLATION, SETTINGS
 from weft.benchmarks.completion.store import Store
 from weft.benchmarks.completion.subset import ROWS, subset_rows
-from weft.benchmarks.completion.work import ModelAsked, Work
+from weft.benchmarks.completion.work import Work
+from weft.benchmarks.models import ModelSpec, shown_name
 from weft.benchmarks.repoeval.sources import SourceFile, parse_source
 from weft.benchmarks.repoeval.tasks import Task, build_tasks
 from weft.llm import Cancel, CompletionRequest, ModelInfo, Piece
@@ -172,9 +174,9 @@ def test_rounds_ask_with_what_was_written() -> None:
     assert len(model.requests) == 2
 
 
-def test_a_line_that_is_begun_is_asked_for_behind_a_piece_of_it() -> None:
+def test_a_mid_line_task_starts_behind_a_piece_of_its_line() -> None:
     repository, task = shop()
-    (begun,) = begun_lines([task])
+    (begun,) = mid_line_tasks([task])
     model = Writes(begun.ground_truth)
     found = answer(repository, begun, SETTINGS["none"], model)
     start = task.ground_truth.removesuffix(begun.ground_truth)
@@ -217,7 +219,7 @@ def test_differences_are_taken_to_another_models_rows_of_the_same_tasks() -> Non
     ours = [row(f"r/line/{number}", right=1.0) for number in range(3)]
     theirs = [row(f"r/line/{number}", right=0.0) for number in range(1, 4)]
     neural, alone = (
-        Results(ModelAsked(spelling, 4096), False, ["weft"], rows)
+        Results(ModelSpec(spelling, 4096), False, ["weft"], rows)
         for spelling, rows in (("onnx=/models/own", ours), ("workspace", theirs))
     )
     line = summary(neural, "weft", alone)["line"]
@@ -361,8 +363,7 @@ def test_a_second_run_asks_nothing_again(trees: Path, monkeypatch: pytest.Monkey
 
 
 def test_differences_are_to_a_model_that_is_asked(trees: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        bench(trees, "--against-model", "onnx=elsewhere")
+    assert bench(trees, "--against-model", "onnx=elsewhere") == 2
     assert "--against-model onnx=elsewhere: not among the models workspace" in capsys.readouterr().err
     assert bench(trees, "--settings", "weft", "--tasks", "line", "--against-model", "workspace") == 0
     assert "the difference to weft of workspace." in capsys.readouterr().out
@@ -378,7 +379,7 @@ def test_what_is_kept_can_be_reported_without_asking(trees: Path, capsys: pytest
 def test_results_name_the_command_and_the_machine_and_no_folder(trees: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results = trees.parent / "results"
     results.mkdir()
-    monkeypatch.setattr(run, "RESULTS", results)
+    monkeypatch.setattr(command, "RESULTS", results)
     assert bench(trees, "--settings", "none", "weft", "--write-results", "--machine", "a quiet one") == 0
     text = (results / "completion.md").read_text(encoding="utf-8")
     assert "weft bench completion --model workspace" in text and "a quiet one" in text
@@ -400,7 +401,7 @@ def test_a_model_is_named_without_its_place(spelling: str, name: str) -> None:
 
 
 def test_a_torn_row_is_asked_again(tmp_path: Path) -> None:
-    store = Store(tmp_path, "r", sources_of(), ModelAsked("workspace", 4096), suffix=False)
+    store = Store(tmp_path, "r", sources_of(), ModelSpec("workspace", 4096), suffix=False)
     store.add([row("r/line/0"), row("r/line/1")])
     (file,) = tmp_path.iterdir()
     file.write_bytes(file.read_bytes()[:-5])
@@ -411,9 +412,9 @@ def test_a_torn_row_is_asked_again(tmp_path: Path) -> None:
 
 def test_rows_are_those_of_one_model_and_one_way_to_ask(tmp_path: Path) -> None:
     def rows(model: str, suffix: bool) -> list[Row]:
-        return Store(tmp_path, "r", sources_of(), ModelAsked(model, 4096), suffix=suffix).rows()
+        return Store(tmp_path, "r", sources_of(), ModelSpec(model, 4096), suffix=suffix).rows()
 
-    Store(tmp_path, "r", sources_of(), ModelAsked("workspace", 4096), suffix=False).add([row()])
+    Store(tmp_path, "r", sources_of(), ModelSpec("workspace", 4096), suffix=False).add([row()])
     assert rows("workspace", False) == [row()]
     assert rows("workspace", True) == rows("ollama=m", False) == []
 
@@ -456,7 +457,7 @@ def test_without_a_cluster_the_command_says_where_none_is(
 def test_processes_do_the_same_work(trees: Path) -> None:
     pieces = []
     for task in build_tasks(sources_of(), "shop"):
-        asked = ModelAsked("workspace", 4096)
+        asked = ModelSpec("workspace", 4096)
         pieces.append(Work("shop", trees / "shop", task, (SETTINGS["weft"],), asked, suffix=False))
 
     def texts(way: work.Way) -> dict[str, str]:

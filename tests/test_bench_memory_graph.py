@@ -25,5 +25,5 @@ def test_picture_and_record_are_written(tmp_path, capsys):
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path, capsys):
-    assert main([str(tmp_path / "none.md"), "--question", "Where?"]) == 1
+    assert main([str(tmp_path / "none.md"), "--question", "Where?"]) == 2
     assert "none.md" in capsys.readouterr().err

@@ -42,5 +42,5 @@ def test_the_graph_finds_the_second_paragraph_and_words_alone_do_not(data, capsy
 def test_a_file_of_another_form_is_an_error(tmp_path, capsys):
     path = tmp_path / "other.json"
     path.write_text('[{"question": 3}]', encoding="utf-8")
-    assert main([str(path)]) == 1
+    assert main([str(path)]) == 2
     assert "other.json" in capsys.readouterr().err

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.benchmarks.memory import metrics
-from weft.benchmarks.memory.longest_common import common_length, common_words
-from weft.benchmarks.memory.metrics import METRICS, chosen, score
+from weft.benchmarks.memory.metrics import METRICS, chosen, common_words, score
 from weft.benchmarks.memory.values import Fact, Sample, holds, recall_of
+from weft.benchmarks.similarity import common_length
 from weft.memory import Evidence, Item, Question, Segment
 
 

@@ -81,5 +81,5 @@ def test_texts_are_written_for_runs_with_a_model(data, tmp_path, capsys):
 
 
 def test_a_file_that_is_not_there_is_an_error_with_its_name(tmp_path, capsys):
-    assert main([str(tmp_path / "none.json")]) == 1
+    assert main([str(tmp_path / "none.json")]) == 2
     assert "none.json" in capsys.readouterr().err

@@ -9,9 +9,8 @@ import pytest
 from weft.benchmarks.memory import answers, dialogues, stories
 from weft.benchmarks.memory.__main__ import main
 from weft.benchmarks.memory.answers import answered
-from weft.benchmarks.memory.form_filler import FormFiller
+from weft.benchmarks.memory.extractive_mock import ExtractiveMock
 from weft.benchmarks.memory.judges import judge
-from weft.benchmarks.memory.report import interval, markdown
 from weft.benchmarks.memory.spelling import spelled_strategy
 from weft.benchmarks.memory.subset import ROWS, subset_rows
 from weft.benchmarks.memory.systems import SYSTEMS, RememberingEmbedder, system
@@ -181,9 +180,9 @@ def test_a_model_that_fails_costs_its_row_alone(scripted_chat):
     assert row.error == "nobody is there" and row.figures == {}
 
 
-def test_the_form_filler_answers_every_strategy_in_a_form_that_it_reads():
+def test_the_extractive_mock_answers_every_strategy_in_a_form_that_it_reads():
     for name in ("segment_plus", "qrmem", "memorag"):
-        row = answered(MILL, name, FormFiller(), Kit())
+        row = answered(MILL, name, ExtractiveMock(), Kit())
         assert row.n_calls > 1 and row.text and not row.error
         assert not any("could not be read" in note for note in row.notes)
 
@@ -202,9 +201,9 @@ def test_answers_print_costs_and_go_on_where_they_were(data, tmp_path, capsys, m
     arguments = ["answers", "--data", "generic", str(data), "--strategies", "segment_plus", "memorag", "--limit", "3"]
     arguments += [
         "--model",
-        "form-filler",
+        "extractive-mock",
         "--judge",
-        "form-filler",
+        "extractive-mock",
         "--embeddings",
         "hashing",
         "--work",
@@ -295,16 +294,6 @@ def test_a_choice_is_true_or_false(scripted_chat, said, value):
 
 
 # What runs print and keep.
-
-
-def test_intervals_draw_again_within_each_stratum():
-    assert interval({"a": [0.0] * 5, "b": [1.0] * 50}) == (0.5, 0.5, 0.5)
-    low, middle, high = interval({"a": [0.0, 1.0] * 20})
-    assert low < middle == 0.5 < high
-
-
-def test_a_table_is_markdown():
-    assert markdown(("a", "b"), [("x", "1")]) == "| a | b |\n| --- | ---: |\n| x | 1 |"
 
 
 def test_a_torn_line_costs_its_row_alone(tmp_path):

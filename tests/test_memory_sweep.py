@@ -156,7 +156,7 @@ def test_the_command_sweeps_alpha_and_w_rel(capsys, data):
 def test_the_command_says_what_is_wrong_with_the_data(capsys, tmp_path):
     broken = tmp_path / "broken.jsonl"
     broken.write_text("{}\n", encoding="utf-8")
-    assert main(["--data", "generic", str(broken), "--embeddings", "hashing"]) == 1
+    assert main(["--data", "generic", str(broken), "--embeddings", "hashing"]) == 2
     assert str(broken) in capsys.readouterr().err
 
 
@@ -164,7 +164,7 @@ def test_data_without_facts_needs_a_model(capsys, tmp_path):
     path = tmp_path / "story.jsonl"
     record = {"documents": [{"source": "a", "text": STORY}], "question": "lamp?", "answers": ["it broke"]}
     path.write_text(json.dumps(record) + "\n", encoding="utf-8")
-    assert main(["--data", "generic", str(path), "--embeddings", "hashing"]) == 1
+    assert main(["--data", "generic", str(path), "--embeddings", "hashing"]) == 2
     assert "--model" in capsys.readouterr().err
 
 
@@ -178,5 +178,5 @@ def test_the_command_says_what_is_wrong_with_its_arguments(capsys, wrong, said):
 
 
 def test_a_model_that_completes_code_answers_no_questions(capsys, data):
-    assert main(["--data", "generic", str(data), "--embeddings", "hashing", "--model", "workspace"]) == 1
+    assert main(["--data", "generic", str(data), "--embeddings", "hashing", "--model", "workspace"]) == 2
     assert "answers no questions" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Ways to read a long text and to be asked about it: with a beacon memory, in full, with a sliding window, not at all.
+"""Compared readers of a long text: beacon memory, full attention, sliding window, no memory.
 
 Each gives the same two figures on the same tokens: the loss of the next token, and the first token it would answer.
 Owns what each way keeps between text and question. Knows no language and no table.

@@ -1,4 +1,4 @@
-"""Rows of readings as tables for people and as one JSON value for machines.
+"""Tables and JSON figures of loss and recall.
 
 Owns the layout. Knows no model.
 """
@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import Any
 
-from ..memory.report import interval, markdown, percent, with_interval
+from ..bootstrap import interval
+from ..tables import markdown, percent, with_interval
 from .measure import Row
 
 BEYOND = "*"
@@ -25,9 +26,7 @@ def tables(rows: Sequence[Row]) -> str:
         "Next-token loss, nats a token.",
         _by_length(rows, lengths, lambda of: f"{fmean(row.loss for row in of):.3f}"),
         f"Recall of facts, % [95 % interval]; {_questions(rows)} questions a cell.",
-        _by_length(
-            rows, lengths, lambda of: with_interval(interval({str(row.text): _floats(row.right) for row in of}))
-        ),
+        _by_length(rows, lengths, lambda of: with_interval(interval({str(row.text): row.right for row in of}))),
         "Tokens of keys and values kept, and their bytes in float32.",
         _by_length(rows, lengths, _kept),
         "Seconds to read a text.",
@@ -93,7 +92,3 @@ def _kept(rows: Sequence[Row]) -> str:
 def _questions(rows: Sequence[Row]) -> int:
     first = rows[0]
     return sum(len(row.right) for row in rows if (row.way, row.length) == (first.way, first.length))
-
-
-def _floats(values: Sequence[bool]) -> list[float]:
-    return [float(value) for value in values]

@@ -1,6 +1,6 @@
-"""One task, one setting, one model: the completion that an editor would get, scored.
+"""Completion of one task by one model in one setting, as an editor would get it, scored.
 
-Owns the course from a task to a row: the cursor, retrieval, the model, stop rules, repair, the score. The steps are
+Owns the way from a task to a row: the cursor, retrieval, the model, stop rules, repair, the score. The steps are
 the server's own functions. Knows no table and no file of results.
 
 The file of a task ends at its cursor. Retrieval and the workspace model leave out what the index holds of that file;
@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
-from ...llm import CodeModel, CompletionRequest
-from ...retrieval import RankedFragment, RetrievalOptions
+from ...llm import CodeModel
+from ...retrieval import RetrievalOptions
 from ...server.analysis import analyse
 from ...server.completion import Cursor
 from ...server.completion.asking import request_for, retrieve_at
@@ -92,16 +92,7 @@ def answer(
     source = repository.sources[task.path]
     cursor = cursor_of(task, source, suffix=suffix)
     single_line = task.kind != "api"
-    loop = Loop(
-        snapshot,
-        snapshot.model.with_threshold(0.0) if model is None else model,
-        cursor,
-        Config(),
-        setting.retrieval,
-        stopping=partial(Stopping, cursor, look_around(cursor), single_line=single_line),
-        single_line=single_line,
-        max_new_tokens=LINES_4K.max_new_tokens,
-    )
+    loop = loop_at(snapshot, cursor, model, setting.retrieval, single_line=single_line)
     started = time.perf_counter()
     done = _asked(loop, setting, task, source)
     completion = show(done.written, cursor, single_line=single_line)
@@ -126,12 +117,34 @@ def answer(
     )
 
 
+def loop_at(
+    snapshot: FolderSnapshot,
+    cursor: Cursor,
+    model: CodeModel | None,
+    retrieval: RetrievalOptions,
+    *,
+    single_line: bool,
+    max_new_tokens: int = LINES_4K.max_new_tokens,
+) -> Loop:
+    """How the server would ask; `model` None is the snapshot's own, whatever it thinks of its text."""
+    return Loop(
+        snapshot,
+        snapshot.model.with_threshold(0.0) if model is None else model,
+        cursor,
+        Config(),
+        retrieval,
+        stopping=partial(Stopping, cursor, look_around(cursor), single_line=single_line),
+        single_line=single_line,
+        max_new_tokens=max_new_tokens,
+    )
+
+
 def _asked(loop: Loop, setting: Setting, task: Task, source: SourceFile) -> Round:
     """What the setting's way to ask comes to, cut as the engine would have stopped it."""
     if setting.way == "server":
-        return _as_server(loop)
+        return as_server(loop)
     if setting.way == "oracle":
-        # Nobody asks for the lines that follow: it may end where it would be cut.
+        # The lines that follow are not requested: it may end where it would be cut.
         return oracle(replace(loop, single_line=False), source.text[task.prefix_end + task.col :])
     # The rounds ask for the lines that follow too, as RepoCoder's do.
     writing_on = replace(loop, stopping=None, single_line=False)
@@ -141,33 +154,23 @@ def _asked(loop: Loop, setting: Setting, task: Task, source: SourceFile) -> Roun
     return best_of(done, lambda each: score_completion(task.ground_truth, each.written.text).edit_similarity)
 
 
-def asked_at(repository: Repository, task: Task, model: CodeModel) -> CompletionRequest:
-    """What `model` is asked for a line task as the server would ask it."""
-    snapshot, cursor = repository.snapshot, cursor_of(task, repository.sources[task.path], suffix=False)
-    loop = Loop(snapshot, model, cursor, Config(), RetrievalOptions(), single_line=True)
-    return _request(loop, retrieve_at(snapshot, cursor, loop.retrieval).fragments)
-
-
-def _as_server(loop: Loop) -> Round:
+def as_server(loop: Loop) -> Round:
+    """One round as the server has it. Raises ModelError."""
     found = retrieve_at(loop.snapshot, loop.cursor, loop.retrieval)
-    assert loop.stopping is not None
-    written = write(loop.model, _request(loop, found.fragments), loop.stopping(), loop.cancel)
-    return Round(None, found.fragments, written)
-
-
-def _request(loop: Loop, fragments: Iterable[RankedFragment]) -> CompletionRequest:
     request = request_for(
         loop.snapshot,
         loop.cursor,
         loop.config,
-        fragments,
+        found.fragments,
         loop.model,
         single_line=loop.single_line,
         max_new_tokens=loop.max_new_tokens,
         cancel=loop.cancel,
     )
+    assert loop.stopping is not None
     # Models keep the order of blocks that the last prompt for a file had; here no task may depend on another.
-    return replace(request, in_score_order=True)
+    written = write(loop.model, replace(request, in_score_order=True), loop.stopping(), loop.cancel)
+    return Round(None, found.fragments, written)
 
 
 def _stopped(loop: Loop, done: Round) -> Round:

@@ -1,4 +1,4 @@
-"""Tasks from real edits: a line that somebody added, after other edits of the same commit, none of them saved.
+"""Completion tasks from git histories: a line that a commit added, after its other edits, none of them saved.
 
 Owns the pinned histories and the rules by which lines are drawn. Knows no retrieval, no model and no score.
 
@@ -20,9 +20,9 @@ from pathlib import Path
 from ...retrieval.fragments import normalise
 from ...server.recent_edits import RecentEdits
 from ..histories import FileEdit, commits_between, edits_of, files_at, hunks_between
-from ..repoeval.edit_distance import best_similarity
 from ..repoeval.sources import SKIPPED_FILES, SKIPPED_FOLDERS, parse_source
 from ..repoeval.tasks import SEED, Task, make_task, target_lines
+from ..similarity import best_similarity
 
 MAX_HUNKS, MAX_LINES = 40, 400
 """A commit that changes more was made by a tool, or over days."""

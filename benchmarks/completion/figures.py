@@ -1,4 +1,4 @@
-"""From rows to figures: means, intervals, what is shown, how calibrated it is.
+"""Exact match, edit similarity, calibration and gating of completion rows, with bootstrap intervals.
 
 Owns their definitions. Knows no model, no file and no layout.
 """
@@ -9,13 +9,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from ...server.completion.confidence import confidence_from
+from ..bootstrap import bootstrap_interval, mean
 from .answering import Row
-
-ROUNDS = 2000
-SEED = 20230116
 
 Value = Callable[[Row], float]
 
@@ -37,35 +33,14 @@ def confidence(row: Row) -> float | None:
     return confidence_from(row.backend, row.log_probability, row.n_pieces)
 
 
-def mean(values: Iterable[float]) -> float:
-    """NaN when there are none."""
-    values = list(values)
-    return sum(values) / len(values) if values else math.nan
-
-
-def percentile(values: Iterable[float], share: float) -> float:
-    """The value that `share` of the values do not exceed; NaN when there are none."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else math.nan
-
-
 def interval(rows: Sequence[Row], value: Value, against: Sequence[Row] = ()) -> tuple[float, float]:
-    """95 % bootstrap interval of the mean over all tasks of `value`, or of its difference to the tasks in `against`.
-
-    Tasks are drawn again within their repository, so that easy and hard repositories keep their shares.
-    """
+    """95 % bootstrap interval of the mean over all tasks of `value`, or of its difference to the tasks in `against`."""
     theirs = {row.task_id: value(row) for row in against}
-    by_repo: dict[str, list[float]] = {}
-    for row in rows:
-        by_repo.setdefault(row.repo, []).append(value(row) - (theirs[row.task_id] if against else 0.0))
-    if not by_repo:
-        return math.nan, math.nan
-    generator = np.random.default_rng(SEED)
-    sums = np.zeros(ROUNDS)
-    for values in by_repo.values():
-        sums += np.asarray(values)[generator.integers(len(values), size=(ROUNDS, len(values)))].sum(axis=1)
-    low, high = np.percentile(sums / len(rows), [2.5, 97.5])
-    return float(low), float(high)
+    strata = {
+        repo: [value(row) - (theirs[row.task_id] if against else 0.0) for row in of]
+        for repo, of in by_repository(rows).items()
+    }
+    return bootstrap_interval(strata, equal_strata=False)
 
 
 @dataclass(frozen=True, slots=True)

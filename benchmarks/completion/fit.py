@@ -1,6 +1,6 @@
-"""Calibration curves from rows: of texts with such a probability, how many are right?
+"""Calibration of confidence by isotonic regression: of texts with such a probability, how many are right?
 
-Owns the fit (isotonic regression over few groups), what it is fitted on, and the file it is written to. Knows no model.
+Owns the fit over few groups, what it is fitted on, and the file it is written to. Knows no model.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from ...server.completion import curves
 from ...server.completion.confidence import Curve
 from .answering import Row
 from .figures import calibration_error, reliability
+from .mid_line import KIND as MID_LINE
 
 FITTED_ON = ("awslabs_fortuna", "google_vizier", "huggingface_evaluate", "nerfstudio-project_nerfstudio")
 """The other repositories say whether it holds. The log of the retrieval develops on the same four."""
 
-FITTED_KINDS = ("line", "begun")
+FITTED_KINDS = ("line", MID_LINE)
 """Tasks that are one line, as what is shown unasked mostly is."""
 
 MOST_GROUPS, LEAST_IN_GROUP = 20, 20

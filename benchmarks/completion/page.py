@@ -1,6 +1,6 @@
-"""One page with plots: exact match by setting, calibration, latency.
+"""Plots of a run: exact match by setting, calibration, latency.
 
-Owns what is drawn of a run. How it looks is in `benchmarks/plots`, what a figure means in `figures`.
+Owns what is drawn. How it looks is in `benchmarks/plots`, what a figure means in `figures`.
 """
 
 from __future__ import annotations
@@ -9,16 +9,17 @@ import math
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from ..plots import across, document, down, line, name_at, ranges_plot, rows_plot
+from ..bootstrap import mean, percentile
+from ..plots import across, down, line, name_at, ranges_plot, rows_plot
 from . import figures
 from .answering import Row
-from .figures import exact_match, mean, percentile
-from .report import KINDS, THRESHOLD, Results, described, machine, report
+from .figures import exact_match
+from .report import KINDS, THRESHOLD, Results
 
 
-def html_page(results: Sequence[Results], against: str, words: str = "") -> str:
-    """The whole page; `words` say what the machine is."""
-    body = [f"<h1>Completions on RepoEval's tasks</h1><p>{escape(described(machine(words)))}</p>"]
+def plots(results: Sequence[Results]) -> str:
+    """HTML."""
+    body = []
     for result in results:
         body.append(f"<h2>{escape(result.title)}</h2>")
         for kind, title in KINDS.items():
@@ -30,8 +31,7 @@ def html_page(results: Sequence[Results], against: str, words: str = "") -> str:
         for setting, rows in result.of("line").items():
             if setting == "weft" and (bins := figures.reliability(rows)):
                 body.append(f"<h3>Confidence against share right, tenths of the line tasks</h3>{_reliability(bins)}")
-        body.append(f"<h3>All figures</h3><pre>{escape(report(result, against))}</pre>")
-    return document("weft bench completion", "".join(body))
+    return "".join(body)
 
 
 def _matches(settings: Mapping[str, Sequence[Row]]) -> str:

@@ -1,35 +1,31 @@
-"""The tables for people and the line for machines.
+"""Tables of completion rows for people, and the same figures for machines.
 
 Owns their layout. What a figure means is in `figures`.
 """
 
 from __future__ import annotations
 
-import math
-import os
-import platform
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 
-from ... import __version__
 from ...server.config import CompletionOptions
-from ..machine import processor
+from ..bootstrap import mean, percentile
+from ..models import ModelSpec, shown_name
+from ..tables import bracketed, markdown, number, or_none
 from . import figures
 from .answering import Row
-from .figures import Value, edit_similarity, exact_match, mean, percentile
-from .work import ModelAsked
+from .figures import Value, edit_similarity, exact_match
+from .mid_line import KIND as MID_LINE
 
 THRESHOLD = CompletionOptions().min_confidence
-KINDS = {"line": "Line tasks", "begun": "Lines that are begun", "api": "API tasks"}
+KINDS = {"line": "Line tasks", MID_LINE: "Mid-line tasks", "api": "API tasks"}
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
     """What one model did."""
 
-    model: ModelAsked
+    model: ModelSpec
     suffix: bool
     settings: Sequence[str]
     rows: Sequence[Row]
@@ -59,7 +55,7 @@ def report(results: Results, against: str, other: Results | None = None) -> str:
                 f"### {title}\n\nTasks: {len(first)}, of these {n_unique} lines that stand nowhere else. Repositories: "
                 f"{len(figures.by_repository(first))}. In brackets the 95 % interval of the difference to {whose}."
             )
-            parts.append(_table(_HEAD, ([name, *_cells(rows, theirs)] for name, rows in settings.items())))
+            parts.append(markdown(_HEAD, ([name, *_cells(rows, theirs)] for name, rows in settings.items())))
             parts.append(f"EM / ES by repository.\n\n{_by_repository(settings)}")
             parts.append(_calibration(settings))
     return "\n\n".join(part for part in parts if part)
@@ -86,30 +82,6 @@ def _compared(
     theirs = {row.task_id: row for row in other.of(kind).get(against, ())}
     common = {name: [row for row in rows if row.task_id in theirs] for name, rows in settings.items()}
     return (common, [theirs[row.task_id] for row in common[against]]) if common[against] else ({}, ())
-
-
-def machine(words: str = "") -> dict[str, object]:
-    """What a result was measured with; `words` say what Python cannot tell."""
-    return {
-        "benchmark": "completion",
-        "weft": __version__,
-        "date": time.strftime("%Y-%m-%d"),
-        "python": platform.python_version(),
-        "machine": words or processor(),
-        "cores": os.cpu_count(),
-    }
-
-
-def described(measured: Mapping[str, object]) -> str:
-    """`machine` as a sentence."""
-    return "{date}, Weft {weft}, Python {python}, {cores} cores: {machine}.".format(**measured)
-
-
-def shown_name(spelling: str) -> str:
-    """A model without the folders and addresses of one machine."""
-    backend, _, where = spelling.partition("=")
-    name = where.rpartition("#")[2] or where
-    return f"{backend}={PurePath(name).name}" if where else PurePath(spelling).name
 
 
 _HEAD = (
@@ -152,15 +124,14 @@ def _with_interval(rows: Sequence[Row], against: Sequence[Row], value: Value) ->
         return "-"
     cell = f"{mean(map(value, rows)):.1f}"
     if rows != against:
-        low, high = figures.interval(rows, value, against)
-        cell += f" [{low:+.1f}, {high:+.1f}]"
+        cell += bracketed(figures.interval(rows, value, against))
     return cell
 
 
 def _by_repository(settings: Mapping[str, Sequence[Row]]) -> str:
     parts = {name: figures.by_repository(rows) for name, rows in settings.items()}
     repos = sorted(next(iter(parts.values())))
-    return _table(
+    return markdown(
         ("repository", "tasks", *parts),
         (
             [repo, str(len(next(iter(parts.values()))[repo]))]
@@ -179,12 +150,11 @@ def _calibration(settings: Mapping[str, Sequence[Row]]) -> str:
     if not bins:
         return ""
     rows = (
-        [str(number), str(each.n), _percent(each.confidence), _percent(each.right)]
-        for number, each in enumerate(bins, 1)
+        [str(tenth), str(each.n), _percent(each.confidence), _percent(each.right)] for tenth, each in enumerate(bins, 1)
     )
     return (
         f"How sure and how often right, by confidence, of {setting} where it has an answer. Expected calibration error "
-        f"{_percent(figures.calibration_error(bins))}.\n\n{_table(('tenth', 'n', 'confidence', 'share right'), rows)}"
+        f"{_percent(figures.calibration_error(bins))}.\n\n{markdown(('tenth', 'n', 'confidence', 'share right'), rows)}"
     )
 
 
@@ -195,38 +165,28 @@ def _figures(rows: Sequence[Row], against: Sequence[Row]) -> dict[str, object]:
     repositories = figures.by_repository(rows)
     return {
         "n": len(rows),
-        "exact_match": _rounded(mean(map(exact_match, rows))),
-        "exact_match_difference": list(map(_rounded, figures.interval(rows, exact_match, against))),
-        "edit_similarity": _rounded(mean(map(edit_similarity, rows))),
-        "edit_similarity_difference": list(map(_rounded, figures.interval(rows, edit_similarity, against))),
+        "exact_match": or_none(mean(map(exact_match, rows))),
+        "exact_match_difference": list(map(or_none, figures.interval(rows, exact_match, against))),
+        "edit_similarity": or_none(mean(map(edit_similarity, rows))),
+        "edit_similarity_difference": list(map(or_none, figures.interval(rows, edit_similarity, against))),
         "n_unique": len(unique),
-        "exact_match_unique": _rounded(mean(map(exact_match, unique))),
-        "edit_similarity_unique": _rounded(mean(map(edit_similarity, unique))),
-        "exact_match_before_repair": _rounded(100 * mean(row.raw_exact_match for row in rows)),
-        "ms_p50": _rounded(percentile((row.ms for row in rows), 0.5)),
-        "ms_p95": _rounded(percentile((row.ms for row in rows), 0.95)),
-        "prompt_tokens": _rounded(mean(row.prompt_tokens for row in rows if row.prompt_tokens is not None)),
-        "new_tokens": _rounded(mean(row.new_tokens for row in rows)),
+        "exact_match_unique": or_none(mean(map(exact_match, unique))),
+        "edit_similarity_unique": or_none(mean(map(edit_similarity, unique))),
+        "exact_match_before_repair": or_none(100 * mean(row.raw_exact_match for row in rows)),
+        "ms_p50": or_none(percentile((row.ms for row in rows), 0.5)),
+        "ms_p95": or_none(percentile((row.ms for row in rows), 0.95)),
+        "prompt_tokens": or_none(mean(row.prompt_tokens for row in rows if row.prompt_tokens is not None)),
+        "new_tokens": or_none(mean(row.new_tokens for row in rows)),
         "least_confidence": THRESHOLD,
-        "shown": _rounded(100 * shown.share),
-        "right_of_shown": _rounded(100 * shown.right),
-        "calibration_error": _rounded(100 * figures.calibration_error(bins)),
+        "shown": or_none(100 * shown.share),
+        "right_of_shown": or_none(100 * shown.right),
+        "calibration_error": or_none(100 * figures.calibration_error(bins)),
         "repositories": {
-            repo: [_rounded(mean(map(exact_match, of))), _rounded(mean(map(edit_similarity, of)))]
+            repo: [or_none(mean(map(exact_match, of))), or_none(mean(map(edit_similarity, of)))]
             for repo, of in repositories.items()
         },
     }
 
 
-def _rounded(value: float) -> float | None:
-    # JSON has no NaN.
-    return None if math.isnan(value) else round(value, 2)
-
-
 def _percent(share: float) -> str:
-    return "-" if math.isnan(share) else f"{100 * share:.1f} %"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return number(100 * share, "{:.1f} %")

@@ -1,4 +1,4 @@
-"""The columns of the table: what a model is told of the repository, and in how many rounds.
+"""The compared settings: retrieval strategies, rounds of iterative retrieval, ablations.
 
 Owns their names and what each means. Knows no task and no model.
 """

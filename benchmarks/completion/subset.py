@@ -1,4 +1,4 @@
-"""A few tasks whose answers are committed, so that a change in quality shows as a diff in the test run.
+"""Golden rows of a few tasks: their answers are committed, so that a change in quality shows as a diff in the test run.
 
 Owns the form of those rows. The tasks are drawn from some of Weft's own modules as they once were, kept as one text
 with a line `#- path` before each file; the embedded model answers them, so that nothing else is needed.
@@ -11,8 +11,8 @@ from pathlib import Path
 from ..repoeval.sources import SourceFile, parse_source
 from ..repoeval.tasks import build_tasks
 from .answering import Repository, Row, answer
-from .begun import begun_lines
 from .figures import confidence
+from .mid_line import mid_line_tasks
 from .report import KINDS
 from .settings import SETTINGS
 
@@ -25,7 +25,7 @@ def subset_rows(folder: Path) -> list[str]:
     """The lines that `ROWS` in `folder` should hold for its `TREE`, with the code as it is."""
     sources = _sources((folder / TREE).read_text(encoding="utf-8"))
     drawn = build_tasks(sources, "weft", N_LINE, N_API)
-    tasks = [*drawn, *begun_lines(drawn)]
+    tasks = [*drawn, *mid_line_tasks(drawn)]
     repository = Repository.of("weft", sources)
     rows = [answer(repository, task, SETTINGS[name], None) for task in tasks for name in ASKED]
     heads = [f"{kind}: {_totals([row for row in rows if row.kind == kind])}" for kind in KINDS]

@@ -1,4 +1,4 @@
-"""The work of a run in pieces, and three ways to have it done: here, in processes, on a Ray cluster.
+"""A run in pieces of work, and three executors: this process, a process pool, a Ray cluster.
 
 Owns what a piece of work says, so that any process that sees the same folders can do it, and what a process keeps
 between two pieces: the last repository and the open model. Knows no figure and no file of results.
@@ -6,40 +6,20 @@ between two pieces: the last repository and the open model. Knows no figure and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
-from ...llm import CodeModel, open_model
-from ...server.config import Config, ModelOptions
-from ...server.model_spelling import spelled_model
 from ...server.outcome import UserError
-from ...server.settings import model_configs
+from ..models import ModelSpec, open_spec
 from ..repoeval.sources import read_sources
 from ..repoeval.tasks import Task
 from .answering import Repository, Row, answer
 from .settings import Setting
-
-NEVER_MS = 600_000
-"""A prompt may take this long: in a benchmark of quality all machines read the same prompts."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelAsked:
-    """A model as `--model` spells it, with its context. "workspace" is the repository's own."""
-
-    spelling: str
-    context_tokens: int
-
-    @property
-    def table(self) -> Mapping[str, Any] | None:
-        """The settings of the model that is opened; None for a spelling that is none."""
-        return spelled_model(self.spelling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +30,13 @@ class Work:
     tree: Path
     task: Task
     settings: tuple[Setting, ...]
-    model: ModelAsked
+    model: ModelSpec
     suffix: bool
 
 
 def do(work: Work) -> list[Row]:
     """The rows of one piece of work. Raises ModelError."""
-    repository, model = _repository(work.repo, work.tree), open_asked(work.model)
+    repository, model = _repository(work.repo, work.tree), open_spec(work.model)
     return [answer(repository, work.task, setting, model, suffix=work.suffix) for setting in work.settings]
 
 
@@ -110,13 +90,3 @@ def on_ray(address: str) -> Way:
 @lru_cache(maxsize=1)
 def _repository(repo: str, tree: Path) -> Repository:
     return Repository.of(repo, read_sources(tree))
-
-
-@lru_cache(maxsize=1)
-def open_asked(asked: ModelAsked) -> CodeModel | None:
-    """The open model; None for the repository's own. Raises ModelError."""
-    table = asked.table
-    assert table is not None, asked.spelling
-    options = replace(ModelOptions(), **table, context_tokens=asked.context_tokens, prompt_ms=NEVER_MS)
-    configs = model_configs(replace(Config(), model=(options,)))
-    return open_model(configs[0]) if configs else None

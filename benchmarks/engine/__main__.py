@@ -1,4 +1,4 @@
-"""`python -m weft.benchmarks.engine` prints a table and one JSON line.
+"""`weft bench engine`: time and memory of cold and warm start, queries and edits, on pinned trees.
 
 Owns the order of the measurements: each in a fresh process with a cache folder of its own, repeated, medians kept.
 """
@@ -6,17 +6,14 @@ Owns the order of the measurements: each in a fresh process with a cache folder 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import statistics
-import subprocess
-import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
+from ..command import Report, command_parser, run_command
+from ..tables import markdown
+from .timing import in_fresh_process
 from .trees import TREES, tree
 
 COLUMNS = {
@@ -38,50 +35,39 @@ COLUMNS = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m weft.benchmarks.engine", description=__doc__)
-    parser.add_argument("--work", type=Path, default=Path(__file__).resolve().parent.parent / ".work")
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = command_parser("weft bench engine", __doc__, "work", "machine")
     parser.add_argument("--trees", nargs="+", choices=TREES, default=list(TREES))
     parser.add_argument("--runs", type=int, default=3, help="repetitions of cold and warm start; medians are shown")
-    arguments = parser.parse_args()
-    rows = {name: measure_tree(tree(name, arguments.work), arguments.runs) for name in arguments.trees}
-    table = Table(title=f"engine, {os.cpu_count()} cores, Python {sys.version.split()[0]}", title_justify="left")
-    table.add_column("tree")
-    for title in COLUMNS.values():
-        table.add_column(title, justify="right")
-    for name, row in rows.items():
-        table.add_row(name, *(_shown(row.get(key)) for key in COLUMNS))
-    Console(width=200).print(table)
-    print(json.dumps({"benchmark": "engine", "cores": os.cpu_count(), "trees": rows}))
+    return run_command(parser, _measure, arguments)
+
+
+def _measure(options: argparse.Namespace) -> Report:
+    rows = {name: measure_tree(tree(name, options.work), options.runs) for name in options.trees}
+    cells = [[name, *(_shown(row.get(key)) for key in COLUMNS)] for name, row in rows.items()]
+    return Report("engine", markdown(["tree", *COLUMNS.values()], cells), {"trees": rows})
 
 
 def measure_tree(folder: Path, runs: int) -> dict[str, float]:
     """All figures of one tree."""
-    colds: list[dict[str, float]] = []
-    warms: list[dict[str, float]] = []
+    colds, warms, queries = list[dict[str, float]](), list[dict[str, float]](), dict[str, float]()
     for _ in range(runs):
         with tempfile.TemporaryDirectory() as cache:
-            colds.append(_measure("cold", folder, cache))
-            warms.append(_measure("warm", folder, cache))
-            queries = _measure("query", folder, cache) if len(colds) == runs else {}
+            colds.append(_in_process("cold", folder, cache))
+            warms.append(_in_process("warm", folder, cache))
+            if len(colds) == runs:
+                queries = _in_process("query", folder, cache)
     row = {key: statistics.median(run[key] for run in colds) for key in colds[0]}
     row["cold_s"] = row.pop("seconds")
     row["warm_s"] = statistics.median(run["seconds"] for run in warms)
     row["warm_ratio"] = row["cold_s"] / row["warm_s"]
     memory = max(row["memory_mb"], queries["memory_mb"], *(run["memory_mb"] for run in warms))
-    row.update(queries)
-    row["memory_mb"] = memory
     with tempfile.TemporaryDirectory() as cache:
-        row.update(_measure("during", folder, cache))
-    return row
+        return row | queries | {"memory_mb": memory} | _in_process("during", folder, cache)
 
 
-def _measure(mode: str, folder: Path, cache: str) -> dict[str, float]:
-    command = [sys.executable, "-m", f"{__package__}.measure", mode, str(folder)]
-    environment = {**os.environ, "WEFT_CACHE_DIR": cache}
-    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
-    measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return measured
+def _in_process(mode: str, folder: Path, cache: str) -> dict[str, float]:
+    return dict(in_fresh_process(f"{__package__}.measure", mode, str(folder), WEFT_CACHE_DIR=cache))
 
 
 def _shown(value: float | None) -> str:
@@ -91,4 +77,4 @@ def _shown(value: float | None) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

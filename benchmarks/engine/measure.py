@@ -3,7 +3,7 @@
 Owns what is timed and how. A process of its own for each, so that memory and caches are what a user's server has.
 
 - cold: index from nothing.
-- warm: index again with what `cold` kept.
+- warm: index again from the cache that `cold` wrote.
 - query: retrieval at random cursors, typing on, and edits until they can be retrieved, on a warm index.
 - during: retrieval at random cursors while the first index is being built in the same process.
 """
@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import json
 import random
-import statistics
 import sys
 import threading
 import time
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from ...retrieval import RetrievalOptions
@@ -28,6 +28,7 @@ from ...server.workspace import (
     keep_from_collector,
     share_interpreter,
 )
+from .timing import percentiles, timed
 
 SEED = 20230116
 N_CURSORS, N_TYPED_LINES, N_EDITS = 200, 20, 60
@@ -36,7 +37,7 @@ N_CURSORS, N_TYPED_LINES, N_EDITS = 200, 20, 60
 def cold(folder: Path) -> dict[str, float]:
     with Workspace([folder], Config()) as workspace:
         report = workspace.index()
-        measured = {
+        return {
             "seconds": report.seconds,
             "lines": report.n_lines,
             "files": report.n_files,
@@ -44,14 +45,13 @@ def cold(folder: Path) -> dict[str, float]:
             "lines_per_s": report.n_lines / report.seconds,
             "memory_mb": memory_mb(),
         }
-    return measured
 
 
 def warm(folder: Path) -> dict[str, float]:
     with Workspace([folder], Config()) as workspace:
         report = workspace.index()
         if not report.warm or report.n_reused != report.n_files:
-            raise SystemExit(f"the kept index was not used: {report}")
+            raise SystemExit(f"the cached index was not used: {report}")
         return {"seconds": report.seconds, "memory_mb": memory_mb()}
 
 
@@ -67,9 +67,9 @@ def query(folder: Path) -> dict[str, float]:
         typed = [ms for path, line, character in cursors[:N_TYPED_LINES] for ms in _type_line(workspace, path, line)]
         edits = [_edit(workspace, path, i) for i, (path, _, _) in enumerate(cursors[:N_EDITS])]
         return {
-            **_percentiles("jump", jumps),
-            **_percentiles("typing", typed),
-            **_percentiles("edit", edits),
+            **percentiles("jump", jumps),
+            **percentiles("typing", typed),
+            **percentiles("edit", edits),
             "memory_mb": memory_mb(),
         }
 
@@ -87,14 +87,13 @@ def during(folder: Path) -> dict[str, float]:
         while indexing.is_alive():
             cursor = cursors[i % len(cursors)]
             i += 1
-            started_query = time.perf_counter()
-            found = workspace.retrieve(*cursor, options=options)
+            found, ms = timed(partial(workspace.retrieve, *cursor, options=options))
             if found.fragments:
-                latencies.append(1e3 * (time.perf_counter() - started_query))
+                latencies.append(ms)
                 first_answer_s = first_answer_s or time.perf_counter() - started
-            time.sleep(0.05)  # somebody types: twenty requests a second are many
+            time.sleep(0.05)  # twenty requests a second are more than a person types
         indexing.join()
-        return {**_percentiles("during", latencies), "first_answer_s": first_answer_s, "queries": len(latencies)}
+        return {**percentiles("during", latencies), "first_answer_s": first_answer_s, "queries": len(latencies)}
 
 
 def _cursors(folder: Path) -> Iterable[tuple[Path, int, int]]:
@@ -109,9 +108,7 @@ def _cursors(folder: Path) -> Iterable[tuple[Path, int, int]]:
 
 
 def _timed_retrieve(workspace: Workspace, cursor: tuple[Path, int, int], options: RetrievalOptions) -> float:
-    started = time.perf_counter()
-    workspace.retrieve(*cursor, options=options)
-    return 1e3 * (time.perf_counter() - started)
+    return timed(lambda: workspace.retrieve(*cursor, options=options))[1]
 
 
 def _type_line(workspace: Workspace, path: Path, line: int) -> list[float]:
@@ -143,7 +140,7 @@ def _edit(workspace: Workspace, path: Path, number: int) -> float:
     started = time.perf_counter()
     workspace.edit_buffer(path, edited, 2)
     workspace.flush()
-    elapsed = 1e3 * (time.perf_counter() - started)
+    elapsed_ms = 1e3 * (time.perf_counter() - started)
     other = path.with_name(f"unsaved_{number}.py")
     workspace.open_buffer(other, f"x = {word}")
     found = workspace.retrieve(other, 0, len(word) + 4, options=RetrievalOptions(strategy="bm25"))
@@ -152,16 +149,7 @@ def _edit(workspace: Workspace, path: Path, number: int) -> float:
     workspace.close_buffer(other)
     workspace.close_buffer(path)
     workspace.flush()
-    return elapsed
-
-
-def _percentiles(name: str, values: list[float]) -> dict[str, float]:
-    if len(values) < 2:
-        return {}
-    return {
-        f"{name}_p50_ms": statistics.median(values),
-        f"{name}_p95_ms": statistics.quantiles(values, n=20)[-1],
-    }
+    return elapsed_ms
 
 
 MODES = {"cold": cold, "warm": warm, "query": query, "during": during}

@@ -1,4 +1,4 @@
-"""`python -m weft.benchmarks.engine.relations`: the engine of relations against its reference, and its speed.
+"""`python -m weft.benchmarks.engine.relations`: relation strengths against exact shortest paths, and their speed.
 
 Owns two reports. Fidelity: on packages small enough for the exact matrix (Eq. 8 by scipy's Dijkstra over the graph of
 `reference_relations`), how many of the ten best fragments of BM25 + 0.5 * environment agree. Speed: on one tree, what
@@ -8,18 +8,15 @@ the engine takes, and the same strengths by networkx and by scipy, as ratios. Si
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import statistics
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 
 from ...codegraph import CodeGraph, parse_file
 from ...codegraph.cover import Spans
@@ -29,9 +26,12 @@ from ...codegraph.weights import Weights
 from ...retrieval.fragments import lines_between, slice_file
 from ...retrieval.inverted_index import InvertedIndex
 from ...retrieval.terms import count_terms
-from ..repoeval.archives import ARCHIVES, checkout
+from ..command import Report, command_parser, run_command
+from ..repoeval.archives import ARCHIVES, Archive, checkout
+from ..tables import markdown
 from .lexical import read_texts
 from .reference_relations import ExactGraph, environment
+from .timing import percentiles, timed
 from .trees import TREES, tree
 
 PACKAGES = (
@@ -185,39 +185,36 @@ def _best(scores: Floats) -> set[int]:
 
 def speed(repository: Repository) -> dict[str, float]:
     graph, spans = repository.graph, repository.spans
-    build_ms, relations = _timed(lambda: Relations.build(graph, spans))
+    relations, build_ms = timed(lambda: Relations.build(graph, spans))
     cursors = repository.cursors(N_CURSORS)
     relations.relation_to_cursor(*cursors[0])
-    cursor_ms = [_timed(lambda at=at: relations.relation_to_cursor(*at))[0] for at in cursors]  # type: ignore[misc]
+    cursor_ms = [timed(partial(relations.relation_to_cursor, *at))[1] for at in cursors]
     typing_ms = []
     for path, line in cursors:
         prefix = "".join(repository.texts[path].splitlines(keepends=True)[:line])
         overlay, part = graph.overlay(parse_file(path, prefix)), slice_file(path, prefix)
         overlay.call_edges(path)  # resolving it is not measured here
         own = {path: Spans(relations.n_ids, part.starts, part.ends)}
-        snapshot_ms, cut = _timed(lambda: relations.with_changes(overlay, own))  # noqa: B023
-        typing_ms.append(snapshot_ms + _timed(lambda: cut.relation_to_cursor(path, line))[0])  # noqa: B023
+        cut, snapshot_ms = timed(partial(relations.with_changes, overlay, own))
+        typing_ms.append(snapshot_ms + timed(partial(cut.relation_to_cursor, path, line))[1])
     changed = [path for path, _ in repository.cursors(N_EDITS)]
-    edit_ms = [_timed(lambda path=path: relations.with_changes(graph, {path: spans[path]}))[0] for path in changed]  # type: ignore[misc]
+    edit_ms = [timed(partial(relations.with_changes, graph, {path: spans[path]}))[1] for path in changed]
     scores = repository.scores(*cursors[0])
-    tree_ms = [_timed(lambda: relations.environment(scores, n_call_rows=0))[0] for _ in range(20)]
-    rows_ms, _ = _timed(lambda: relations.environment(scores))
-    kept_ms, _ = _timed(lambda: relations.environment(scores))
-    report = {
+    tree_ms = [timed(lambda: relations.environment(scores, n_call_rows=0))[1] for _ in range(20)]
+    _, rows_ms = timed(lambda: relations.environment(scores))
+    _, cached_ms = timed(lambda: relations.environment(scores))
+    return {
         "lines": float(repository.n_lines),
         "build_us_per_line": 1e3 * build_ms / repository.n_lines,
         "memory_mb": _megabytes(relations._segmented.segments[0]),
-        "cursor_p50_ms": statistics.median(cursor_ms),
-        "cursor_p95_ms": _p95(cursor_ms),
-        "cut_and_cursor_p50_ms": statistics.median(typing_ms),
-        "cut_and_cursor_p95_ms": _p95(typing_ms),
-        "edit_p50_ms": statistics.median(edit_ms),
-        "edit_p95_ms": _p95(edit_ms),
+        **percentiles("cursor", cursor_ms),
+        **percentiles("cut_and_cursor", typing_ms),
+        **percentiles("edit", edit_ms),
         "environment_tree_ms": statistics.median(tree_ms),
         "environment_first_ms": rows_ms,
-        "environment_again_ms": kept_ms,
+        "environment_again_ms": cached_ms,
+        **_peers(repository, relations),
     }
-    return report | _peers(repository, relations)
 
 
 def _peers(repository: Repository, relations: Relations) -> dict[str, float]:
@@ -228,25 +225,15 @@ def _peers(repository: Repository, relations: Relations) -> dict[str, float]:
     path = max(repository.spans, key=lambda path: len(repository.spans[path]))
     file = list(repository.spans).index(path)
     source = arrays.listed_node(file, 50)
-    exact_ms = [_timed(lambda: relations.strengths_from(path, 50))[0] for _ in range(3)]
-    scipy_ms = [_timed(lambda: scipy_strengths(graph, np.array([source])))[0] for _ in range(3)]
+    exact_ms = [timed(lambda: relations.strengths_from(path, 50))[1] for _ in range(3)]
+    scipy_ms = [timed(lambda: scipy_strengths(graph, np.array([source])))[1] for _ in range(3)]
     literal = networkx.from_scipy_sparse_array(graph, edge_attribute="cost")
-    networkx_ms, _ = _timed(lambda: networkx.single_source_dijkstra_path_length(literal, source, weight="cost"))
+    _, networkx_ms = timed(lambda: networkx.single_source_dijkstra_path_length(literal, source, weight="cost"))
     return {
         "exact_source_ms": statistics.median(exact_ms),
         "scipy_source_ms": statistics.median(scipy_ms),
         "networkx_source_ms": networkx_ms,
     }
-
-
-def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    begin = time.perf_counter()
-    result = call()
-    return 1e3 * (time.perf_counter() - begin), result
-
-
-def _p95(values: Sequence[float]) -> float:
-    return statistics.quantiles(values, n=20)[-1]
 
 
 def _megabytes(value: object) -> float:
@@ -258,50 +245,47 @@ def _megabytes(value: object) -> float:
     return sum(_megabytes(getattr(value, name)) for name in names)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m weft.benchmarks.engine.relations", description=__doc__)
-    parser.add_argument("--work", type=Path, default=Path(__file__).resolve().parent.parent / ".work")
-    parser.add_argument("--trees", type=Path, help="a folder with the checkouts, instead of the archives")
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = command_parser("python -m weft.benchmarks.engine.relations", __doc__, "work", "trees", "machine")
     parser.add_argument("--tree", choices=TREES, default="networkx")
     parser.add_argument("--folder", type=Path, help="measure the speed on this folder's Python files instead")
     parser.add_argument("--part", choices=("fidelity", "speed"), help="only one of the two reports")
-    arguments = parser.parse_args()
-    console = Console(width=120)
-    result: dict[str, Any] = {"benchmark": "engine-relations"}
-    if arguments.part != "speed":
-        result["fidelity"] = {}
-        table = Table(
-            "package", "lines", title=f"share of the exact top {TOP}, {N_QUERIES} queries each", title_justify="left"
-        )
+    return run_command(parser, _measure, arguments)
+
+
+def _measure(options: argparse.Namespace) -> Report:
+    parts, results = list[str](), dict[str, Any]()
+    if options.part != "speed":
+        results["fidelity"], rows = {}, list[list[str]]()
         for repo, folder in PACKAGES:
-            root = arguments.trees / repo if arguments.trees else checkout(_archive(repo), arguments.work)
+            root = options.trees / repo if options.trees else checkout(_archive(repo), options.work)
             repository = Repository({p: t for p, t in read_texts(root).items() if p.startswith(folder)})
             shares = fidelity(repository)
-            result["fidelity"][repo] = {
+            results["fidelity"][repo] = {
                 "lines": repository.n_lines,
                 **{name: round(x, 4) for name, x in shares.items()},
             }
-            if len(table.columns) == 2:
-                for name in shares:
-                    table.add_column(name, justify="right")
-            table.add_row(f"{repo}/{folder}", str(repository.n_lines), *(f"{share:.1%}" for share in shares.values()))
-        console.print(table)
-    if arguments.part != "fidelity":
-        report = speed(Repository(read_texts(arguments.folder or tree(arguments.tree, arguments.work))))
-        result["speed"] = {name: round(value, 3) for name, value in report.items()}
-        table = Table("", "", title="speed, one thread", title_justify="left")
-        for name, value in report.items():
-            table.add_row(name.replace("_", " "), f"{value:,.6g}" if name == "lines" else f"{value:.2f}")
-        for peer in ("scipy", "networkx"):
-            ours = report["cursor_p50_ms"]
-            table.add_row(f"{peer} / relation to the cursor", f"{report[f'{peer}_source_ms'] / ours:.0f}x")
-        console.print(table)
-    print(json.dumps(result))
+            rows.append([f"{repo}/{folder}", str(repository.n_lines), *(f"{share:.1%}" for share in shares.values())])
+        parts.append(f"Share of the exact top {TOP}, {N_QUERIES} queries each.")
+        parts.append(markdown(["package", "lines", *shares], rows))
+    if options.part != "fidelity":
+        report = speed(Repository(read_texts(options.folder or tree(options.tree, options.work))))
+        results["speed"] = {name: round(value, 3) for name, value in report.items()}
+        rows = [
+            [name.replace("_", " "), f"{value:,.6g}" if name == "lines" else f"{value:.2f}"]
+            for name, value in report.items()
+        ]
+        rows += [
+            [f"{peer} / relation to the cursor", f"{report[f'{peer}_source_ms'] / report['cursor_p50_ms']:.0f}x"]
+            for peer in ("scipy", "networkx")
+        ]
+        parts += ["Speed, one thread.", markdown(["", "value"], rows)]
+    return Report("engine-relations", "\n\n".join(parts), results)
 
 
-def _archive(repo: str) -> Any:
+def _archive(repo: str) -> Archive:
     return next(archive for archive in ARCHIVES if archive.repo == repo)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -5,10 +5,9 @@ Owns the list and its layout on disk. Downloading and checking is the completion
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from ..repoeval.archives import ARCHIVES, Archive, checkout
+from ..repoeval.archives import ARCHIVES, Archive, checkout, link_files
 
 _LINUX = "manylinux2014_x86_64"
 
@@ -62,18 +61,9 @@ def tree(name: str, work: Path) -> Path:
     folder = work / "trees" / "million"
     folder.mkdir(parents=True, exist_ok=True)
     for archive in SIDE_BY_SIDE:
-        _link_files(checkout(archive, work), folder / archive.repo)
+        target = folder / archive.repo
+        if not target.is_dir():
+            half = target.with_name(target.name + ".part")
+            link_files(checkout(archive, work), half)
+            half.rename(target)
     return folder
-
-
-def _link_files(source: Path, target: Path) -> None:
-    """The same files under another folder, as hard links: the walk does not follow symbolic links out of a folder."""
-    if target.is_dir():
-        return
-    half = target.with_name(target.name + ".part")
-    for path in source.rglob("*.py"):
-        copy = half / path.relative_to(source)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        if not copy.exists():
-            os.link(path, copy)
-    half.rename(target)

@@ -1,4 +1,4 @@
-"""`weft bench latency`, or `python -m weft.benchmarks.latency`: a table, and one JSON line.
+"""`weft bench latency`: latency of the real server while real edits are typed again over LSP.
 
 Owns which replays are made: sizes, editors and models. Each has a server's process of its own, with a home of its own;
 one index is kept for all replays of a size.
@@ -20,15 +20,16 @@ from typing import Any, get_args
 import httpx
 
 from ...server.model_spelling import SPELLINGS, spelled_model
-from ...server.outcome import CANNOT_BE_DONE, UserError
+from ...server.outcome import UserError
+from ..command import Report, command_parser, run_command, say
 from ..histories import OWN_REPOSITORY, FileEdit, commits_between
-from ..machine import machine
-from .client import Client, ServerGone, when_ready
+from ..models import model_option
+from .client import Client, when_ready
 from .figures import Figures, figures_of
-from .fixed_speed import READ_PER_S, RIGHT_SHARE, WRITTEN_PER_S, Work
+from .fixed_speed import Work, add_speed_options
 from .places import PINNED, SIZES, Place, place
 from .replay import Editor, Manners, encodings_of
-from .report import print_table, write_results
+from .report import notes, tables
 from .typing import sittings
 
 SEED = 20261121
@@ -47,50 +48,39 @@ DEFAULT: tuple[tuple[str, Manners, str], ...] = (
 )
 
 
-def main() -> int:
-    options = _parser().parse_args()
-    try:
-        rows = list(_replays(options))
-    except (UserError, ServerGone) as error:
-        print(f"weft bench latency: {error}", file=sys.stderr)
-        return CANNOT_BE_DONE
-    report = {"benchmark": "latency", "machine": machine(), "seconds": options.seconds, "rows": rows}
-    print_table(report)
-    print(json.dumps(report))
-    if options.write_results:
-        write_results(report)
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="weft bench latency", description=__doc__)
-    parser.add_argument("--work", type=Path, default=Path(__file__).resolve().parent.parent / ".work")
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = command_parser(
+        "weft bench latency", __doc__, "work", "seed", "machine", "write-results", seed={"default": SEED}
+    )
     parser.add_argument("--sizes", nargs="+", choices=SIZES, help="lines of the workspace; default: all")
     parser.add_argument("--editors", nargs="+", choices=get_args(Manners), help="whose manners; default: both")
     parser.add_argument(
         "--model",
         action="append",
+        type=model_option(EMBEDDED, FIXED),
         metavar="MODEL",
-        help=f"instead of the default ones, as often as wanted: {EMBEDDED}, {FIXED} (made up, of a fixed speed), or "
+        help=f"instead of the default ones, as often as wanted: {EMBEDDED}, {FIXED} (simulated, of a fixed speed), or "
         f"a real one as {SPELLINGS}",
     )
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of typing in each replay")
-    parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--repository", type=Path, default=OWN_REPOSITORY, help="the clone whose edits are typed")
     parser.add_argument("--commits", metavar="FROM..TO", help="of the repository; default: those pinned of Weft's own")
-    parser.add_argument("--reads", type=float, default=READ_PER_S, help=f"tokens a second of {FIXED}")
-    parser.add_argument("--writes", type=float, default=WRITTEN_PER_S, help=f"tokens a second of {FIXED}")
-    parser.add_argument("--right", type=float, default=RIGHT_SHARE, help=f"share of lines that {FIXED} knows")
+    add_speed_options(parser)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=JSON", help="a setting of the server")
-    parser.add_argument("--write-results", action="store_true", help="keep the table in benchmarks/results")
-    return parser
+    return run_command(parser, _measure, arguments)
+
+
+def _measure(options: argparse.Namespace) -> Report:
+    rows = list(_replays(options))
+    figures = {"seconds": options.seconds, "rows": rows}
+    return Report("latency", tables(rows), figures, "Latency while somebody types", notes=notes(options.seconds))
 
 
 def _replays(options: argparse.Namespace) -> Iterator[Figures]:
     commits = commits_between(options.repository, options.commits) if options.commits else PINNED
     with tempfile.TemporaryDirectory(prefix="weft-latency-") as homes:
         for size, editor, model in _chosen(options):
-            print(f"{size} lines, {editor}, {model} ...", file=sys.stderr)
+            say(f"{size} lines, {editor}, {model} ...")
             home = Path(homes) / size
             home.mkdir(exist_ok=True)
             here = place(size, options.work, options.repository, commits)
@@ -156,8 +146,7 @@ def _model(name: str, edits: Sequence[FileEdit], options: argparse.Namespace) ->
                     process.kill()
     else:
         settings = spelled_model(name)
-        if settings is None:
-            raise UserError(f"--model {name} is none of {EMBEDDED}, {FIXED}, {SPELLINGS}.")
+        assert settings is not None
         yield Serving({"model": [settings]})
 
 
@@ -190,4 +179,4 @@ def _settings(given: Sequence[str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -1,7 +1,7 @@
-"""An editor's end of the conversation: messages to the real server's process, with the time each came or went.
+"""An LSP client over stdio: messages to the real server's process, with the time each came or went.
 
-Owns the pipes and the JSON-RPC framing. A thread reads, so that an answer's time is when it came and not when somebody
-looked. Knows no document.
+Owns the pipes and the JSON-RPC framing. A thread reads, so that an answer's time is when it came, not when it was read.
+Knows no document.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Arrived(NamedTuple):
     message: dict[str, Any]
 
 
-class ServerGone(Exception):
+class ServerGone(UserError):
     """The server ended, or is silent."""
 
 

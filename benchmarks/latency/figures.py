@@ -1,4 +1,4 @@
-"""What a replay came to, in figures.
+"""Latency percentiles, cache hits and token counts of a replay.
 
 Owns what counts as the server's own time and what as the model's, and the percentiles. Knows no process and no table.
 """

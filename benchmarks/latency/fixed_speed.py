@@ -1,4 +1,4 @@
-"""A model server of a fixed speed: `python -m weft.benchmarks.latency.fixed_speed TRUTH` serves llama.cpp's protocol.
+"""A simulated llama-server of a fixed speed: `python -m weft.benchmarks.latency.fixed_speed TRUTH`.
 
 Owns a made-up model that reads and writes so many tokens a second, on one device that requests share, keeps prompts,
 and notices a client that goes away as llama-server does: between two tokens or two batches of the prompt. It knows the
@@ -160,7 +160,7 @@ class Client:
 
 
 def _n_alike(one: Sequence[str], other: Sequence[str]) -> int:
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _handler(model: FixedSpeedModel) -> type[BaseHTTPRequestHandler]:
@@ -258,12 +258,16 @@ class _Server(ThreadingHTTPServer):
         """A client that goes away in the middle is what is measured here."""
 
 
+def add_speed_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--reads", type=float, default=READ_PER_S, help="tokens a second of the simulated model")
+    parser.add_argument("--writes", type=float, default=WRITTEN_PER_S, help="tokens a second of the simulated model")
+    parser.add_argument("--right", type=float, default=RIGHT_SHARE, help="share of lines that it knows")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m weft.benchmarks.latency.fixed_speed", description=__doc__)
     parser.add_argument("truth", type=Path, help="JSON list of the texts that will be typed")
-    parser.add_argument("--reads", type=float, default=READ_PER_S, help="tokens a second")
-    parser.add_argument("--writes", type=float, default=WRITTEN_PER_S, help="tokens a second")
-    parser.add_argument("--right", type=float, default=RIGHT_SHARE, help="share of lines that it knows")
+    add_speed_options(parser)
     options = parser.parse_args()
     truths = json.loads(options.truth.read_text(encoding="utf-8"))
     model = FixedSpeedModel(truths, options.right, options.reads, options.writes)

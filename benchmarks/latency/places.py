@@ -1,4 +1,4 @@
-"""Where the typing is done: the edited repository as it stood before the edits, alone or in the middle of a large tree.
+"""Test workspaces: the edited repository as it was before the edits, alone or beside large trees.
 
 Owns the pinned commits and the three sizes. The large trees are those of the engine's benchmark; the edits are Weft's
 own.
@@ -6,7 +6,6 @@ own.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from ..engine.trees import tree
 from ..histories import FileEdit, NoHistory, edits_of, files_at
+from ..repoeval.archives import link_files
 
 PINNED = (
     "93061a83c39cf8e1b301048fa83e873324ebe46e",
@@ -62,18 +62,10 @@ def place(size: str, work: Path, repository: Path, commits: Sequence[str]) -> Pl
             target.write_text(text, encoding="utf-8", newline="")
         beside = SIZES[size]
         if beside is not None:
-            _link_files(tree(beside, work), half / beside)
+            link_files(tree(beside, work), half / beside)
         half.rename(folder)
     return Place(folder.resolve(), tuple(_below(edit) for edit in edits))
 
 
 def _below(edit: FileEdit) -> FileEdit:
     return FileEdit(edit.commit, f"{EDITED}/{edit.path}", edit.before, edit.after)
-
-
-def _link_files(source: Path, target: Path) -> None:
-    """The same files under another folder, as hard links, which nothing here writes to."""
-    for path in source.rglob("*.py"):
-        copy = target / path.relative_to(source)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        os.link(path, copy)

@@ -1,4 +1,4 @@
-"""A session replayed: a typist at an editor that talks to the real server, and what every request came to.
+"""Replay of an editing session: a typist model at a simulated editor that talks LSP to the real server.
 
 Owns the two editors' manners, which decide how much a server is asked, and the clock. Knows no tree and no table.
 

@@ -1,19 +1,14 @@
-"""The replays as a table: for a terminal, and as the committed page.
+"""Tables of latency replays.
 
-Owns the columns and the page's words. Knows no replay.
+Owns the columns and what the written page says of them. Knows no replay.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
-RESULTS = Path(__file__).resolve().parent.parent / "results"
+from ..tables import markdown
 
 Row = Mapping[str, Any]
 
@@ -39,14 +34,15 @@ COLUMNS: dict[str, Callable[[Row], str]] = {
 
 KIND_COLUMNS = ("model", "joined", "speculated", "cache", "typed-through", "empty")
 
-TOKEN_COLUMNS = {
-    "requests": "requests",
-    "closed early": "closed_early",
-    "warm-ups": "warm_ups",
-    "prompt tokens read": "read",
-    "from its cache": "from_cache",
-    "written": "written",
-    "answered with": "answered",
+TOKEN_COLUMNS: dict[str, Callable[[Row], str]] = {
+    "requests": lambda tokens: f"{tokens['requests']:,}",
+    "closed early": lambda tokens: f"{tokens['closed_early']:,}",
+    "warm-ups": lambda tokens: f"{tokens['warm_ups']:,}",
+    "prompt tokens read": lambda tokens: f"{tokens['read']:,}",
+    "from its cache": lambda tokens: f"{tokens['from_cache']:,}",
+    "written": lambda tokens: f"{tokens['written']:,}",
+    "answered with": lambda tokens: f"{tokens['answered']:,}",
+    "thrown away": lambda tokens: _percent(tokens["thrown_away_share"]),
 }
 
 EXPLAINED = {
@@ -54,7 +50,7 @@ EXPLAINED = {
     "it gives the edits away.",
     "editor": "VS Code sends and asks at every change and cancels what it asked before; Neovim asks when the cursor "
     "has rested for 200 ms.",
-    "model": "`embedded` is the workspace model that Weft has without any configuration; `fixed` is made up, behind "
+    "model": "`embedded` is the workspace model that Weft has without any configuration; `fixed` is simulated, behind "
     "HTTP in a process of its own, with a fixed speed.",
     "sent, superseded, unanswered, errors": "Requests; those that the next key overtook; those never answered, which "
     "must be none; those answered with an error although nobody cancelled them.",
@@ -70,81 +66,38 @@ EXPLAINED = {
 """The columns that are not plain."""
 
 
-def print_table(report: Row) -> None:
-    console = Console(width=230)
-    console.print(_table(f"latency, {report['machine']}", [[*COLUMNS], *_cells(report)]))
-    console.print(_table("overhead by kind of answer, p50 / p95 ms (answers)", [*_kinds(report)]))
-    if len(tokens := [*_tokens(report)]) > 1:
-        console.print(_table("tokens of the fixed model", tokens))
-
-
-def write_results(report: Row) -> None:
-    """`benchmarks/results/latency.md`, with the JSON line beside it."""
+def tables(rows: Sequence[Row]) -> str:
+    """All replays: overall, by kind of answer, the simulated model's work, why nothing was shown, and steps."""
     parts = [
-        "# Latency while somebody types",
-        "",
-        f"`weft bench latency` on {report['machine']}; {report['seconds']:g} s of typing each. Read ratios before "
-        "milliseconds.",
+        markdown([*COLUMNS], [[cell(row) for cell in COLUMNS.values()] for row in rows]),
+        "## By kind of answer\n\nOverhead p50 / p95 in ms, and how many.",
+        _by_replay(KIND_COLUMNS, rows, lambda row, kind: _pair(row["overhead_by_kind"].get(kind))),
+    ]
+    if counted := [row for row in rows if "tokens" in row]:
+        parts.append("## The simulated model's work, in tokens")
+        parts.append(_by_replay([*TOKEN_COLUMNS], counted, lambda row, name: TOKEN_COLUMNS[name](row["tokens"])))
+    reasons = sorted({reason for row in rows for reason in row["empty"]})
+    parts += ["## Why nothing was shown", _by_replay(reasons, rows, lambda row, why: str(row["empty"].get(why, 0)))]
+    steps = sorted({step for row in rows for step in row["steps"]})
+    parts.append("## Steps of a request, as the server reports them")
+    parts.append(_by_replay(steps, rows, lambda row, step: _pair(row["steps"].get(step))))
+    return "\n\n".join(parts)
+
+
+def notes(seconds: float) -> str:
+    """What the written page says of its columns."""
+    explained = "\n".join(f"- **{name}**: {meaning}" for name, meaning in EXPLAINED.items())
+    return (
+        f"## Columns\n\n{seconds:g} s of typing each. Read ratios before milliseconds.\n"
         "Real edits of Weft's own history are typed again, with bursts, pauses, typos, deletions and file switches, "
-        "into the real server over stdio.",
-        "",
-        *_markdown([[*COLUMNS], *_cells(report)]),
-        "",
-        *(f"- **{name}**: {meaning}" for name, meaning in EXPLAINED.items()),
-        "",
-        "## By kind of answer",
-        "",
-        "Overhead p50 / p95 in ms, and how many.",
-        "",
-        *_markdown([*_kinds(report)]),
-        "",
-    ]
-    if len(tokens := [*_tokens(report)]) > 1:
-        parts += ["## The fixed model's work, in tokens", "", *_markdown(tokens), ""]
-    parts += ["## Why nothing was shown", "", *_markdown([*_reasons(report)]), ""]
-    parts += ["## Steps of a request, as the server tells them", "", *_markdown([*_steps(report)]), ""]
-    (RESULTS / "latency.md").write_text("\n".join(parts), encoding="utf-8")
-    (RESULTS / "latency.jsonl").write_text(json.dumps(report) + "\n", encoding="utf-8")
+        f"into the real server over stdio.\n\n{explained}"
+    )
 
 
-def _cells(report: Row) -> list[list[str]]:
-    return [[cell(row) for cell in COLUMNS.values()] for row in report["rows"]]
-
-
-def _kinds(report: Row) -> list[list[str]]:
-    return [["replay", *KIND_COLUMNS]] + [
-        [_name(row), *(_pair(row["overhead_by_kind"].get(kind)) for kind in KIND_COLUMNS)] for row in report["rows"]
-    ]
-
-
-def _tokens(report: Row) -> list[list[str]]:
-    rows = [row for row in report["rows"] if "tokens" in row]
-    return [["replay", *TOKEN_COLUMNS, "thrown away"]] + [
-        [
-            _name(row),
-            *(f"{row['tokens'][key]:,}" for key in TOKEN_COLUMNS.values()),
-            _percent(row["tokens"]["thrown_away_share"]),
-        ]
-        for row in rows
-    ]
-
-
-def _reasons(report: Row) -> list[list[str]]:
-    reasons = sorted({reason for row in report["rows"] for reason in row["empty"]})
-    return [["replay", *reasons]] + [
-        [_name(row), *(str(row["empty"].get(reason, 0)) for reason in reasons)] for row in report["rows"]
-    ]
-
-
-def _steps(report: Row) -> list[list[str]]:
-    steps = sorted({step for row in report["rows"] for step in row["steps"]})
-    return [["replay", *steps]] + [
-        [_name(row), *(_pair(row["steps"].get(step)) for step in steps)] for row in report["rows"]
-    ]
-
-
-def _name(row: Row) -> str:
-    return f"{row['size']}, {row['editor']}, {row['model']}"
+def _by_replay(names: Sequence[str], rows: Sequence[Row], cell: Callable[[Row, str], str]) -> str:
+    """A line for each replay."""
+    lines = [[f"{row['size']}, {row['editor']}, {row['model']}", *(cell(row, name) for name in names)] for row in rows]
+    return markdown(["replay", *names], lines)
 
 
 def _pair(percentiles: Row | None) -> str:
@@ -161,15 +114,3 @@ def _ms(percentiles: Row | None, which: str) -> str:
 
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.0%}"
-
-
-def _table(title: str, cells: list[list[str]]) -> Table:
-    table = Table(*cells[0], title=title, title_justify="left")
-    for row in cells[1:]:
-        table.add_row(*row)
-    return table
-
-
-def _markdown(cells: list[list[str]]) -> list[str]:
-    lines = [f"| {' | '.join(row)} |" for row in cells]
-    return [lines[0], "|---" * len(cells[0]) + "|", *lines[1:]]

@@ -1,4 +1,4 @@
-"""A person at a keyboard: from a real edit, the keys that make it, with the pauses between them.
+"""A typist model: from a real edit, the keys that make it, with the pauses between them.
 
 Owns where such a person goes, what is typed, mistyped, deleted and taken over, and how long each key takes. A key is an
 edit of plain text at an offset; knows no editor protocol, no clock and no server.

@@ -1,29 +1,26 @@
-"""What a shared server spares and costs: `python -m weft.benchmarks.latency.windows`, a table and one JSON line.
+"""`python -m weft.benchmarks.latency.windows`: memory, attach time and cache-hit latency of a shared server.
 
-Two windows on one workspace, each with a server of its own, and both at a shared one: memory of all processes, time to
-attach, and the time of a hit. Knows no typing: hits are asked for one after the other, in turns.
+Two windows on one workspace, each with a server of its own, and both at a shared one. Knows no typing: hits are
+requested one after the other, in turns.
 """
 
 from __future__ import annotations
 
-import json
+import argparse
 import os
 import statistics
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 from ...server.resident import resident_mb
 from ...server.shared_control import running_server, stop_server
+from ..command import Report, command_parser, run_command
 from ..histories import OWN_REPOSITORY
-from ..machine import machine
+from ..tables import markdown
 from .client import SERVER, Client, when_ready
 from .places import EDITED, PINNED, place
 
@@ -35,14 +32,18 @@ LINE, CHARACTER = 3, len("    conf")
 Figures = dict[str, Any]
 
 
-def main() -> int:
-    work = Path(__file__).resolve().parent.parent / ".work"
-    here = place("20k", work, OWN_REPOSITORY, PINNED).folder
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = command_parser("python -m weft.benchmarks.latency.windows", __doc__, "work", "machine")
+    return run_command(parser, _measure, arguments)
+
+
+def _measure(options: argparse.Namespace) -> Report:
+    here = place("20k", options.work, OWN_REPOSITORY, PINNED).folder
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         os.environ.update(dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "WEFT_CACHE_DIR"), name))
         with _window(here, home, ALONE) as (first, _):
-            when_ready(first)  # the index is kept from now on: all that follows starts alike
+            when_ready(first)  # the index is cached from now on: all that follows starts alike
         with (
             _window(here, home, ALONE) as (one, alone_s),
             _window(here, home, ALONE) as (two, _),
@@ -50,7 +51,7 @@ def main() -> int:
             _window(here, home, SHARED) as (right, next_s),
         ):
             windows = [one, two, left, right]
-            lines = {when_ready(window)["lines"] for window in windows}
+            lines = max({when_ready(window)["lines"] for window in windows})
             hits = _hits(here, windows)
             server = running_server()
             assert server is not None and (server.windows, server.workspaces) == (2, 1)
@@ -61,10 +62,8 @@ def main() -> int:
                 {"windows": "of that, the two relays", **_memory(relays)},
             ]
         stop_server()
-    report = {"benchmark": "windows", "machine": machine(), "lines": max(lines), "rows": rows}
-    _print_table(report)
-    print(json.dumps(report))
-    return 0
+    text = markdown([*COLUMNS], [[cell(row) for cell in COLUMNS.values()] for row in rows])
+    return Report("windows", text, {"lines": lines, "rows": rows}, f"Two windows on {lines:,} lines")
 
 
 @contextmanager
@@ -133,12 +132,5 @@ COLUMNS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 }
 
 
-def _print_table(report: Mapping[str, Any]) -> None:
-    table = Table(*COLUMNS, title=f"two windows on {report['lines']:,} lines, {report['machine']}")
-    for row in report["rows"]:
-        table.add_row(*(cell(row) for cell in COLUMNS.values()))
-    Console(width=160).print(table)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -1,4 +1,4 @@
-"""`weft bench memory answers`: what strategies answer on a data set with a model of yours, and what that costs.
+"""`weft bench memory answers`: answer quality and cost of memory strategies on a data set with a model.
 
     weft bench memory answers --data quality FILE --strategies segment_plus qrmem --model llama.cpp=http://127.0.0.1:8080
     weft bench memory answers --data generic book.jsonl --strategies segment_plus segment_plus:filtered=false \\
@@ -7,7 +7,7 @@
 
 A strategy remembers the items of a sample and answers its question, each sample by itself. Figures are those of the
 data set's metric, the share of the gold facts in the evidence, a judge's verdict where one is named, and calls,
-tokens and seconds for each question. `--model form-filler` is no model: it shows what a strategy costs.
+tokens and seconds for each question. `--model extractive-mock` is no model: it shows what a strategy costs.
 
 Owns the course of a run. One that was interrupted goes on where it was: rows are kept in the work folder.
 """
@@ -16,33 +16,31 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from hashlib import sha256
-from pathlib import Path
 
 from ...llm import CodeModel, ModelError
 from ...memory import Accountant, Cost, Kit
-from ...memory.embedding import KINDS, EmbedderSettings, open_embedder
 from ...memory.ledger import Ledger, in_words
 from ...memory.memorag.beacon.backend import BeaconSettings, open_beacon
-from ...server.model_spelling import SPELLINGS, spelled_model
-from ...server.outcome import CANNOT_BE_DONE, INTERRUPTED
-from ..completion.report import shown_name
-from ..completion.work import ModelAsked, open_asked
+from ...server.model_spelling import SPELLINGS
+from ...server.outcome import UserError
+from ..bootstrap import interval, mean
+from ..command import Report, command_parser, run_command, say
+from ..models import model_option, open_chat_model, shown_name
 from ..plots import ranges_plot
-from ..repoeval.run import DEFAULT_WORK
 from ..rows import add_rows, code_digest, read_rows
-from .adapters import ADAPTERS, BadData, read_samples
-from .form_filler import NAME as FORM_FILLER
-from .form_filler import FormFiller
+from ..tables import markdown, percent
+from .adapters import ADAPTERS, DataOption, read_samples
+from .extractive_mock import NAME as EXTRACTIVE_MOCK
+from .extractive_mock import ExtractiveMock
 from .judges import Verdict, judge
 from .metrics import chinese_by, score
-from .report import interval, markdown, percent, say
 from .spelling import spelled_strategy
-from .systems import RememberingEmbedder
+from .systems import open_remembering
 from .values import Sample, recall_of
 
 _CODE = ("memory", "benchmarks/memory")
@@ -94,28 +92,16 @@ def answered(sample: Sample, spelling: str, model: CodeModel | None, kit: Kit, j
     return Row(sample.id, spelling, answer.text, figures, verdict, *spent, notes=answer.notes)
 
 
-def table(rows: Sequence[Row], is_judged: bool) -> str:
-    """A line for each strategy. Means are over the samples that were answered; costs are for each question."""
-    figures = list(dict.fromkeys(name for row in rows for name in row.figures))
-    judged = ["judge", "no verdict"] if is_judged else []
-    head = ("strategy", "answered", *figures, *judged, *_COSTS)
-    lines = []
-    for strategy in dict.fromkeys(row.strategy for row in rows):
-        of = [row for row in rows if row.strategy == strategy]
-        done = [row for row in of if not row.error]
-        cells = [strategy, f"{len(done)} of {len(of)}"]
-        cells += [percent(_mean([row.figures[name] for row in done if name in row.figures])) for name in figures]
-        if is_judged:
-            verdicts = [row.verdict for row in done if row.verdict is not None]
-            cells += [percent(_mean(verdicts)), str(len(done) - len(verdicts))]
-        cells += [f"{_mean([value(row) for row in of]):,.1f}" for value in _COSTS.values()]
-        lines.append(cells)
-    return markdown(head, lines)
+def summary(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
+    """For machines: for each strategy the means over what was answered, and over all of what a question cost."""
+    return {
+        strategy: {name: round(value, 2 if name in _COSTS else 4) for name, value in of.items()}
+        for strategy, of in _means(rows).items()
+    }
 
 
-def summary(rows: Sequence[Row]) -> dict[str, object]:
-    """The same for machines: for each strategy the means over what was answered, and over all of what it cost."""
-    found: dict[str, object] = {}
+def _means(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
     for strategy in dict.fromkeys(row.strategy for row in rows):
         of = [row for row in rows if row.strategy == strategy]
         done = [row for row in of if not row.error]
@@ -124,11 +110,24 @@ def summary(rows: Sequence[Row]) -> dict[str, object]:
         found[strategy] = {
             "questions": len(of),
             "answered": len(done),
-            **{name: round(_mean([row.figures[name] for row in done if name in row.figures]), 4) for name in names},
-            **({"judge": round(_mean(verdicts), 4), "verdicts": len(verdicts)} if verdicts else {}),
-            **{name: round(_mean([value(row) for row in of]), 2) for name, value in _COSTS.items()},
+            **{name: mean(row.figures.get(name, math.nan) for row in done) for name in names},
+            **({"judge": mean(verdicts), "verdicts": len(verdicts)} if verdicts else {}),
+            **{name: mean(map(value, of)) for name, value in _COSTS.items()},
         }
     return found
+
+
+def table(rows: Sequence[Row], is_judged: bool) -> str:
+    """A line for each strategy."""
+    figures = [*dict.fromkeys(name for row in rows for name in row.figures), *(["judge"] if is_judged else [])]
+    head = ("strategy", "answered", *figures, *(["no verdict"] if is_judged else []), *_COSTS)
+    lines = []
+    for strategy, of in _means(rows).items():
+        cells = [strategy, f"{of['answered']} of {of['questions']}", *(percent(of.get(name)) for name in figures)]
+        if is_judged:
+            cells.append(str(of["answered"] - of.get("verdicts", 0)))
+        lines.append([*cells, *(f"{of[name]:,.1f}" for name in _COSTS)])
+    return markdown(head, lines)
 
 
 _COSTS: dict[str, Callable[[Row], float]] = {
@@ -140,27 +139,44 @@ _COSTS: dict[str, Callable[[Row], float]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parse_arguments(arguments)
+    common = ("work", "limit", "model", "context", "embeddings", "machine", "html")
+    others = ("none", EXTRACTIVE_MOCK)
+    model = {"type": model_option(*others), "help": f"{', '.join(others)}, {SPELLINGS}"}
+    parser = command_parser("weft bench memory answers", __doc__, *common, model=model)
+    forms = f"FORM: {', '.join(ADAPTERS)}"
+    parser.add_argument("--data", nargs=2, required=True, action=DataOption, metavar=("FORM", "FILE"), help=forms)
+    parser.add_argument("--strategies", nargs="+", required=True, metavar="NAME", help="NAME or NAME:setting=value,...")
+    parser.add_argument(
+        "--reader",
+        nargs="+",
+        default=[],
+        metavar=("MODEL", "WEIGHTS"),
+        help="of memorag: a base model, its beacon weights, and the ratio where it is not to be chosen",
+    )
+    parser.add_argument(
+        "--judge", type=model_option(EXTRACTIVE_MOCK), metavar="BACKEND[=WHERE]", help="a model that scores the answers"
+    )
+    return run_command(parser, _measure, arguments)
+
+
+def _measure(options: argparse.Namespace) -> Report:
     form, path = options.data
+    if len(options.reader) > 3:
+        raise UserError("--reader takes a model, its weights and a ratio.")
+    samples = read_samples(form, path)
+    samples = samples[:: max(1, len(samples) // options.limit)][: options.limit] if options.limit else samples
     try:
-        samples = read_samples(form, path)
-        samples = samples[:: max(1, len(samples) // options.limit)][: options.limit] if options.limit else samples
         rows = list(_rows(options, samples))
-    except (BadData, ModelError, ValueError) as error:
-        print(error, file=sys.stderr)
-        return CANNOT_BE_DONE
-    except KeyboardInterrupt:
-        print("Interrupted; the same command goes on from here.", file=sys.stderr)
-        return INTERRUPTED
+    except ValueError as error:  # a strategy that there is not, or a setting of it
+        raise UserError(str(error)) from error
     model = "no model" if options.model == "none" else shown_name(options.model)
     judged = f", judged by {shown_name(options.judge)}" if options.judge else ""
     chinese = f"; Chinese cut by {chinese_by()}" if any(name in row.figures for row in rows for name in _ZH) else ""
     title = f"Answers on {path.name} ({form}): {len(samples)} questions, {model}{judged}{chinese}"
-    text, plot = table(rows, bool(options.judge)), _plot(rows)
-    say("answers", title, text, summary(rows), machine=options.machine, html=options.html, plots=plot)
     for reason in list(dict.fromkeys(row.error for row in rows if row.error))[:5]:
-        print(f"Not answered: {reason}", file=sys.stderr)
-    return 0
+        say(f"Not answered: {reason}")
+    results = {"what": title, "results": summary(rows)}
+    return Report("memory answers", table(rows, bool(options.judge)), results, title, _plot(rows))
 
 
 _ZH = ("f1_zh", "rouge_l_zh")
@@ -195,83 +211,40 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[Ro
         for row in read_rows(kept_at)
         if row.get("settings") == settings and not row["row"]["error"]
     }
-    model = None if options.model == "none" else _opened(options.model, options.context)
-    judged_by = None
-    if options.judge:
-        judged_by = partial(judge, Accountant(_opened(options.judge, options.context), "judge"))
+    model = _opened(options.model, options.context)
+    judging = _opened(options.judge or "none", options.context)
+    judged_by = None if judging is None else partial(judge, Accountant(judging, "judge"))
     reader = open_beacon(BeaconSettings(*options.reader)) if options.reader else None
     kit = Kit(
-        embedder=RememberingEmbedder(open_embedder(EmbedderSettings(options.embeddings))[0]),
+        embedder=open_remembering(options.embeddings)[0],
         reader=None if reader is None else Accountant(reader),
     )
     for spelling in options.strategies:
         lacking = [sample for sample in samples if (spelling, sample.id) not in kept]
         if lacking and model is not None:
-            _say_cost(spelling, lacking, model, kit)
+            _announce_cost(spelling, lacking, model, kit)
         for number, sample in enumerate(samples, 1):
             row = kept.get((spelling, sample.id))
             if row is None:
                 row = answered(sample, spelling, model, kit, judged_by)
                 add_rows(kept_at, [json.dumps({"settings": settings, "row": asdict(row)}, ensure_ascii=False)])
-                print(f"{spelling}: {number} of {len(samples)}", file=sys.stderr, flush=True)
+                say(f"{spelling}: {number} of {len(samples)}")
             yield row
 
 
-def _say_cost(spelling: str, lacking: Sequence[Sample], model: CodeModel, kit: Kit) -> None:
+def _announce_cost(spelling: str, lacking: Sequence[Sample], model: CodeModel, kit: Kit) -> None:
     """What is to come, before it is paid for: the first sample's estimate for all of them."""
     strategy = spelled_strategy(spelling, replace(kit, accountant=Accountant(model), count_tokens=model.count_tokens))
     try:
         strategy.remember(lacking[0].items)
         each = strategy.estimate(lacking[0].question)
     except ModelError as error:
-        print(f"{spelling}: {error}", file=sys.stderr)
+        say(f"{spelling}: {error}")
         return
     total = sum([each] * len(lacking), Cost())
-    print(f"{spelling}: at most about {in_words(total)} for {len(lacking)} questions", file=sys.stderr, flush=True)
+    say(f"{spelling}: at most about {in_words(total)} for {len(lacking)} questions")
 
 
-def _opened(spelling: str, context_tokens: int) -> CodeModel:
-    """Raises ModelError."""
-    if spelling == FORM_FILLER:
-        return FormFiller(context_tokens)
-    model = open_asked(ModelAsked(spelling, context_tokens))
-    if model is None:
-        raise ModelError(f"{spelling} answers no questions. Give another of {SPELLINGS}.")
-    return model
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else float("nan")
-
-
-def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="weft bench memory answers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", nargs=2, required=True, metavar=("FORM", "FILE"), help=f"FORM: {', '.join(ADAPTERS)}")
-    parser.add_argument("--strategies", nargs="+", required=True, metavar="NAME", help="NAME or NAME:setting=value,...")
-    parser.add_argument("--model", default="none", metavar="BACKEND[=WHERE]", help=f"none, {FORM_FILLER}, {SPELLINGS}")
-    parser.add_argument(
-        "--reader",
-        nargs="+",
-        default=[],
-        metavar=("MODEL", "WEIGHTS"),
-        help="of memorag: a base model, its beacon weights, and the ratio where it is not to be chosen",
-    )
-    parser.add_argument("--judge", metavar="BACKEND[=WHERE]", help="a model that scores the answers")
-    parser.add_argument("--context", type=int, default=4096, metavar="TOKENS", help="of prompt and answer (4096)")
-    parser.add_argument("--limit", type=int, metavar="N", help="samples, spread over the file")
-    parser.add_argument("--embeddings", choices=KINDS[:-2], default="auto")
-    parser.add_argument("--work", type=Path, default=DEFAULT_WORK, help="folder where rows are kept")
-    parser.add_argument("--machine", default="", metavar="WORDS", help="what this machine is, for the results")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="also write a page with plots")
-    options = parser.parse_args(arguments)
-    if options.data[0] not in ADAPTERS:
-        parser.error(f"--data {options.data[0]}: give one of {', '.join(ADAPTERS)}")
-    if len(options.reader) > 3:
-        parser.error("--reader takes a model, its weights and a ratio")
-    options.data = (options.data[0], Path(options.data[1]))
-    for spelling in {options.model, options.judge or "none"} - {"none", FORM_FILLER}:
-        if spelled_model(spelling) is None:
-            parser.error(f"{spelling} is no model. Give {FORM_FILLER}, {SPELLINGS}.")
-    return options
+def _opened(spelling: str, context_tokens: int) -> CodeModel | None:
+    """None for "none". Raises ModelError."""
+    return ExtractiveMock(context_tokens) if spelling == EXTRACTIVE_MOCK else open_chat_model(spelling, context_tokens)

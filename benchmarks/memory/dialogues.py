@@ -1,4 +1,4 @@
-"""`weft bench memory dialogues`: are the turns found that the last question of a dialogue is about?
+"""`weft bench memory dialogues`: recall of the turns that the last question of a dialogue is about.
 
     weft bench memory dialogues                               generated dialogues, on topics of our own
     weft bench memory dialogues --topics QUESTIONS.json       generated from MemoChat's seed questions
@@ -14,26 +14,24 @@ Owns the measurement. What a chat memory does is in `memory/fragrel`.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...llm import ModelError
 from ...memory import Budget, Embedder, HashingEmbedder, Kit
-from ...memory.embedding import EmbedderSettings, open_embedder
 from ...memory.fragrel.chat import ChatMemory
 from ...memory.fragrel.policy import PAPER
 from ...memory.fragrel.presets import chat_memory, mem_retrieval, returning_chat
 from ...memory.scoring import indexer
-from ...server.outcome import CANNOT_BE_DONE
+from ..bootstrap import difference, interval, mean
+from ..command import Report, command_parser, run_command
 from ..plots import curves_plot
+from ..tables import markdown, percent, signed, with_interval
 from .adapters import BadData, read_samples
 from .adapters.checked import Record
 from .adapters.mtbench_plus import sample_of
 from .generators.dialogues import OWN_TOPICS, Topic, dialogues, read_topics
-from .report import difference, interval, markdown, percent, say, signed, with_interval
-from .systems import RememberingEmbedder
+from .systems import open_remembering
 from .values import Sample, recall_of
 
 DEPTHS = (1, 2, 4, 8)
@@ -96,43 +94,38 @@ def table(rows: Sequence[Row]) -> str:
         at = [with_interval(interval(_strata(mine, place))) for place in range(len(DEPTHS))]
         theirs, by_kind = _strata(of[score, first[score]], last), _strata(mine, last)
         apart = "" if memory == first[score] else signed(difference(by_kind, theirs))
-        lines.append([score, memory, *at, apart, *(percent(_mean(by_kind[kind])) for kind in kinds)])
+        lines.append([score, memory, *at, apart, *(percent(mean(by_kind[kind])) for kind in kinds)])
     return markdown((*head, *(f"{kind}, {DEPTHS[-1]}" for kind in kinds)), lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parse_arguments(arguments)
-    try:
-        samples, name = _samples(options)
-        inner, why = open_embedder(EmbedderSettings("auto"))
-        embedder = RememberingEmbedder(inner)
-        rows = [
-            row
-            for score in options.scores
-            for memory in options.memories
-            for row in measure(samples, score, memory, embedder)
-        ]
-    except (BadData, ModelError) as error:
-        print(error, file=sys.stderr)
-        return CANNOT_BE_DONE
+    parser = command_parser("weft bench memory dialogues", __doc__, "seed", "machine", "html")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--data", type=Path, metavar="FILE", help="a file of MTBench+")
+    where.add_argument("--topics", type=Path, metavar="FILE", help="seed questions, as MemoChat has them")
+    parser.add_argument("--n", type=int, default=54, help="dialogues that are generated (54)")
+    parser.add_argument("--scores", nargs="+", choices=SCORES, default=list(SCORES))
+    parser.add_argument("--memories", nargs="+", choices=MEMORIES, default=list(MEMORIES))
+    return run_command(parser, _measure, arguments)
+
+
+def _measure(options: argparse.Namespace) -> Report:
+    samples, name = _samples(options)
+    embedder, why = open_remembering("auto")
+    asked = [(score, memory) for score in options.scores for memory in options.memories]
+    rows = [row for score, memory in asked for row in measure(samples, score, memory, embedder)]
     if not rows:
-        print("No dialogue asks for a turn that is not shown any more.", file=sys.stderr)
-        return CANNOT_BE_DONE
-    n_asked = len(rows) // (len(options.scores) * len(options.memories))
+        raise BadData("No dialogue asks for a turn that is not shown any more.")
+    n_asked = len(rows) // len(asked)
     title = f"Recall of the turns that a last question is about: {n_asked} of {len(samples)} dialogues of {name}; {why}"
-    means = {
-        f"{score}, {memory}": [
-            interval(_strata([row for row in rows if (row.score, row.memory) == (score, memory)], place))[1]
-            for place in range(len(DEPTHS))
-        ]
-        for score in options.scores
-        for memory in options.memories
-    }
+    means = {}
+    for pair in asked:
+        of = [row for row in rows if (row.score, row.memory) == pair]
+        means[", ".join(pair)] = [interval(_strata(of, place))[1] for place in range(len(DEPTHS))]
     curves = {key: [(depth, 100 * value) for depth, value in zip(DEPTHS, of, strict=True)] for key, of in means.items()}
     figures = {key: [round(value, 4) for value in of] for key, of in means.items()}
     plot = curves_plot(curves, "turns shown")
-    say("dialogues", title, table(rows), figures, machine=options.machine, html=options.html, plots=plot)
-    return 0
+    return Report("memory dialogues", table(rows), {"what": title, "results": figures}, title, plot)
 
 
 def _samples(options: argparse.Namespace) -> tuple[list[Sample], str]:
@@ -143,29 +136,9 @@ def _samples(options: argparse.Namespace) -> tuple[list[Sample], str]:
     return generated(options.n, topics, options.seed), name
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
 def _strata(rows: Sequence[Row], place: int) -> dict[str, list[float]]:
     """Each kind of question counts the same, as in the paper's average."""
     found: dict[str, list[float]] = {}
     for row in rows:
         found.setdefault(row.kind, []).append(row.recalls[place])
     return found
-
-
-def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="weft bench memory dialogues", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--data", type=Path, metavar="FILE", help="a file of MTBench+")
-    where.add_argument("--topics", type=Path, metavar="FILE", help="seed questions, as MemoChat has them")
-    parser.add_argument("--n", type=int, default=54, help="dialogues that are generated (54)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--scores", nargs="+", choices=SCORES, default=list(SCORES))
-    parser.add_argument("--memories", nargs="+", choices=MEMORIES, default=list(MEMORIES))
-    parser.add_argument("--machine", default="", metavar="WORDS", help="what this machine is, for the results")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="also write a page with plots")
-    return parser.parse_args(arguments)

@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ...server.outcome import CANNOT_BE_DONE
-from .adapters.checked import BadData
+from ..command import command_parser, run_command
 from .generators.book import book
 from .generators.completions import completions
 from .generators.dialogues import OWN_TOPICS, dialogues, read_topics
@@ -27,14 +25,22 @@ from .values import Sample
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parse_arguments(arguments)
-    try:
-        records = list(_records(options))
-        with options.out.open("w", encoding="utf-8", newline="") as file:
-            file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-    except (BadData, OSError) as error:
-        print(error, file=sys.stderr)
-        return CANNOT_BE_DONE
+    parser = command_parser("weft bench memory generate", __doc__, "seed")
+    parser.add_argument("what", choices=("stories", "dialogues", "book", "completions"))
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--n", type=int, default=25, help="records; of completions, of each kind (25)")
+    parser.add_argument("--task", choices=TASKS, default="qa1", help="of stories")
+    parser.add_argument("--length", choices=LENGTHS, default="4k", help="of stories, in tokens of four bytes")
+    parser.add_argument("--topics", type=Path, metavar="FILE", help="seed questions of dialogues, as MemoChat has them")
+    parser.add_argument("--people", type=int, default=8, help="of a book")
+    parser.add_argument("--tree", type=Path, default=Path(), help="the checkout of completions (this folder)")
+    return run_command(parser, _write, arguments)
+
+
+def _write(options: argparse.Namespace) -> int:
+    records = list(_records(options))
+    with options.out.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     print(f"{len(records)} records in {options.out}.")
     return 0
 
@@ -73,19 +79,3 @@ def _of_book(sample: Sample) -> dict[str, object]:
         "facts": [{"source": item.source, "text": item.text[fact.start : fact.end]} for fact in sample.facts],
         "task": sample.question.task,
     }
-
-
-def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="weft bench memory generate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("what", choices=("stories", "dialogues", "book", "completions"))
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE")
-    parser.add_argument("--n", type=int, default=25, help="records; of completions, of each kind (25)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--task", choices=TASKS, default="qa1", help="of stories")
-    parser.add_argument("--length", choices=LENGTHS, default="4k", help="of stories, in tokens of four bytes")
-    parser.add_argument("--topics", type=Path, metavar="FILE", help="seed questions of dialogues, as MemoChat has them")
-    parser.add_argument("--people", type=int, default=8, help="of a book")
-    parser.add_argument("--tree", type=Path, default=Path(), help="the checkout of completions (this folder)")
-    return parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""`weft bench memory hops`: are both paragraphs found that a question needs, when one leads to the other?
+"""`weft bench memory hops`: multi-hop recall. Are both paragraphs found when one leads to the other?
 
     weft bench memory hops HOTPOTQA.json
     weft bench memory hops HOTPOTQA.json --embeddings auto --depths 2 5
@@ -13,22 +13,20 @@ Owns the measurement. What a strategy does is in `memory/`.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import mean
 
-from ...llm import ModelError
 from ...memory import Budget, Item, Kit, Question
-from ...memory.embedding import EmbedderSettings, open_embedder
 from ...memory.qrmem import QRMeM, QRMeMSettings
 from ...memory.scoring import Indexer, best, indexer
 from ...memory.splitters import by_tokens
-from .adapters import BadData, read_samples
-from .report import interval, markdown, percent, say, with_interval
-from .systems import RememberingEmbedder
+from ..bootstrap import interval, mean
+from ..command import Report, command_parser, run_command
+from ..tables import markdown, percent, with_interval
+from .adapters import read_samples
+from .systems import open_remembering
 from .values import Sample
 
 DEPTHS = (2, 3, 5)
@@ -98,43 +96,33 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parse_arguments(arguments)
-    try:
-        samples = [sample for sample in read_samples("hotpotqa", options.data) if sample.facts][: options.n]
-        inner, why = open_embedder(EmbedderSettings(options.embeddings))
-        kit = Kit(embedder=RememberingEmbedder(inner))
-        systems: dict[str, System] = {name: partial(by_scores, indexer(name, kit)) for name in SCORES}
-        systems |= {name: partial(by_graph, kit, settings, indexer("bm25", kit)) for name, settings in GRAPHS.items()}
-        systems[OVER_HYBRID] = partial(by_graph, kit, QRMeMSettings(), indexer("hybrid", kit))
-        systems = {name: system for name, system in systems.items() if name in (options.systems or systems)}
-        rows = list(measure(samples, systems, options.depths))
-    except (BadData, ModelError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
+    embeddings = {"default": "hashing", "help": "hashing, auto or bundled (hashing)"}
+    parser = command_parser("weft bench memory hops", __doc__, "embeddings", "machine", "html", embeddings=embeddings)
+    parser.add_argument("data", type=Path, metavar="FILE", help="questions of HotpotQA with their paragraphs")
+    parser.add_argument("--n", type=int, default=None, help="as many questions from the beginning (all)")
+    parser.add_argument("--depths", type=int, nargs="+", default=list(DEPTHS), help="segments that are found (2 3 5)")
+    parser.add_argument(
+        "--systems", nargs="+", choices=(*SCORES, *GRAPHS, OVER_HYBRID), help="some of the systems (all)"
+    )
+    return run_command(parser, _measure, arguments)
+
+
+def _measure(options: argparse.Namespace) -> Report:
+    samples = [sample for sample in read_samples("hotpotqa", options.data) if sample.facts][: options.n]
+    embedder, why = open_remembering(options.embeddings)
+    kit = Kit(embedder=embedder)
+    systems: dict[str, System] = {name: partial(by_scores, indexer(name, kit)) for name in SCORES}
+    systems |= {name: partial(by_graph, kit, settings, indexer("bm25", kit)) for name, settings in GRAPHS.items()}
+    systems[OVER_HYBRID] = partial(by_graph, kit, QRMeMSettings(), indexer("hybrid", kit))
+    systems = {name: system for name, system in systems.items() if name in (options.systems or systems)}
+    rows = list(measure(samples, systems, options.depths))
     title = f"Both paragraphs of {len(samples)} questions of {options.data.name}; {why}; no model"
     recalls: dict[str, dict[int, list[float]]] = {}
     for row in rows:
         recalls.setdefault(f"{row.memory} {row.system}", {}).setdefault(row.depth, []).append(row.recall)
     figures = {key: {depth: round(mean(of), 4) for depth, of in by.items()} for key, by in recalls.items()}
-    say("hops", title, table(rows), figures, machine=options.machine, html=options.html)
-    return 0
+    return Report("memory hops", table(rows), {"what": title, "results": figures}, title)
 
 
 def _titled(item: Item) -> Item:
     return Item(item.source, f"# {item.source}\n\n{item.text}")
-
-
-def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="weft bench memory hops", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("data", type=Path, metavar="FILE", help="questions of HotpotQA with their paragraphs")
-    parser.add_argument("--n", type=int, default=None, help="as many questions from the beginning (all)")
-    parser.add_argument("--depths", type=int, nargs="+", default=list(DEPTHS), help="segments that are found (2 3 5)")
-    parser.add_argument("--embeddings", default="hashing", help="hashing, auto or bundled (hashing)")
-    parser.add_argument(
-        "--systems", nargs="+", choices=(*SCORES, *GRAPHS, OVER_HYBRID), help="some of the systems (all)"
-    )
-    parser.add_argument("--machine", default="", metavar="WORDS", help="what this machine is, for the results")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="also write a page")
-    return parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""Models that say how good an answer is: MTBench+'s rating, Segment+'s score, and true or false for a choice.
+"""LLM judges of answers: MTBench+'s rating, Segment+'s score, and true or false for a choice.
 
 Owns the prompts, in our own words, and the reading of verdicts. Any model may judge; it is named in the results.
 An answer that cannot be read is asked for again and then missing: it is counted, and is not in the mean.

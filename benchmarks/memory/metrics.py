@@ -1,4 +1,4 @@
-"""What an answer is worth, by the rules that the papers' numbers were made with (papers' spec, section 6).
+"""Answer metrics by the papers' rules: F1, ROUGE-L, exact match, accuracy, BABILong (papers' spec, section 6).
 
 Owns the rules. Knows no model and no file. All give shares between 0 and 1, the best over several gold answers.
 """
@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from importlib.util import find_spec
 
 from ..repoeval.metrics import score_completion
-from .longest_common import common_length, common_words
+from ..similarity import common_length
 from .values import Sample
 
 FIRST_LINE_ONLY = ("trec", "triviaqa", "samsum", "lsht")
@@ -163,6 +163,27 @@ def _overlap(given: Sequence[str], wanted: Sequence[str]) -> float:
 
 def _sentences(text: str) -> list[list[str]]:
     return [sentence.split() for sentence in text.split(".") if sentence]
+
+
+def common_words(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    """The longest common subsequence, last first; of several the one found first going back through `second`."""
+    lengths = [[0] * (len(second) + 1)]
+    for element in first:
+        above, row = lengths[-1], [0]
+        for place, other in enumerate(second):
+            row.append(above[place] + 1 if element == other else max(above[place + 1], row[place]))
+        lengths.append(row)
+    found: list[str] = []
+    i, j = len(first), len(second)
+    while i and j:
+        if first[i - 1] == second[j - 1]:
+            i, j = i - 1, j - 1
+            found.append(first[i])
+        elif lengths[i - 1][j] > lengths[i][j - 1]:
+            i -= 1
+        else:
+            j -= 1
+    return found
 
 
 def _best(rule: Callable[[str, str], float], sample: Sample, prediction: str) -> float:

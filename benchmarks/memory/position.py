@@ -1,4 +1,4 @@
-"""`weft bench memory position`: does it matter where evidence stands, and how far apart?
+"""`weft bench memory position`: recall by position of the evidence, and by the gap between its pieces.
 
     weft bench memory position HOTPOTQA.json
     weft bench memory position HOTPOTQA.json --tokens 500 --n-others 80
@@ -16,14 +16,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from ...llm import ModelError
 from ...memory import Budget, Evidence, Item, Kit
 from ...memory.baselines.full_context import FullContext
 from ...memory.budgets import fit
@@ -31,8 +28,10 @@ from ...memory.documents.splitter import by_headings
 from ...memory.qrmem import QRMeM, QRMeMSettings
 from ...memory.scoring import Bm25Index
 from ...memory.strategy import Strategy, estimate_tokens
+from ..bootstrap import interval
+from ..command import Report, command_parser, run_command
+from ..tables import markdown, with_interval
 from .adapters import BadData, read_samples
-from .report import interval, markdown, say, with_interval
 from .values import Fact, Sample, recall_of
 
 T = TypeVar("T")
@@ -82,47 +81,42 @@ def gold_and_others(samples: Sequence[Sample], number: int, n_others: int) -> tu
     sample = samples[number]
     sources = {fact.source for fact in sample.facts}
     others: dict[str, Item] = {}
-    for other in islice(_from(samples, number), len(samples)):
+    for other in (*samples[number:], *samples[:number]):
         for item in other.items:
             if item.source not in sources and len(others) < n_others:
                 others.setdefault(item.source, item)
     return [item for item in sample.items if item.source in sources], list(others.values())
 
 
-def _from(samples: Sequence[Sample], number: int) -> Iterator[Sample]:
-    yield from samples[number:]
-    yield from samples[:number]
+System = Callable[[Sample, int], Sequence[Evidence]]
+"""What is shown of a sample within so many tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopSegments:
+def top_segments(sample: Sample, tokens: int) -> Sequence[Evidence]:
     """The best segments by BM25."""
-
-    def __call__(self, sample: Sample, tokens: int) -> Sequence[Evidence]:
-        segments = [each for item in sample.items for each in by_headings(SEGMENT_TOKENS, estimate_tokens)(item)]
-        scores = Bm25Index(segments).scores(sample.question.text)
-        found = [Evidence(segment, float(score)) for segment, score in zip(segments, scores, strict=True)]
-        return fit(found, Budget(tokens=tokens), estimate_tokens)
+    segments = [each for item in sample.items for each in by_headings(SEGMENT_TOKENS, estimate_tokens)(item)]
+    scores = Bm25Index(segments).scores(sample.question.text)
+    found = [Evidence(segment, float(score)) for segment, score in zip(segments, scores, strict=True)]
+    return fit(found, Budget(tokens=tokens), estimate_tokens)
 
 
-@dataclass(frozen=True, slots=True)
-class Recalling:
+def recalled(make: Callable[[], Strategy]) -> System:
     """What a strategy recalls without a model."""
 
-    make: Callable[[], Strategy]
-
-    def __call__(self, sample: Sample, tokens: int) -> Sequence[Evidence]:
-        strategy = self.make()
+    def recall(sample: Sample, tokens: int) -> Sequence[Evidence]:
+        strategy = make()
         strategy.remember(sample.items)
         return strategy.recall(sample.question, Budget(tokens=tokens)).evidence
 
+    return recall
 
-SYSTEMS: Mapping[str, Callable[[Sample, int], Sequence[Evidence]]] = {
-    "cut in the middle": Recalling(lambda: FullContext(Kit(), "middle")),
-    "the beginning": Recalling(lambda: FullContext(Kit(), "left")),
-    "the end": Recalling(lambda: FullContext(Kit(), "right")),
-    "bm25": TopSegments(),
-    "qrmem": Recalling(lambda: QRMeM(Kit(), QRMeMSettings(segment_tokens=SEGMENT_TOKENS))),
+
+SYSTEMS: Mapping[str, System] = {
+    "cut in the middle": recalled(lambda: FullContext(Kit(), "middle")),
+    "the beginning": recalled(lambda: FullContext(Kit(), "left")),
+    "the end": recalled(lambda: FullContext(Kit(), "right")),
+    "bm25": top_segments,
+    "qrmem": recalled(lambda: QRMeM(Kit(), QRMeMSettings(segment_tokens=SEGMENT_TOKENS))),
 }
 
 
@@ -138,18 +132,23 @@ def measure(samples: Sequence[Sample], n_others: int, tokens: int) -> dict[str, 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parse_arguments(arguments)
-    try:
-        samples = [sample for sample in read_samples(options.form, options.data) if sample.facts][: options.n]
-        if options.write:
-            return _write(samples, options.n_others, options.write)
-        recalls = measure(samples, options.n_others, options.tokens)
-    except (BadData, ModelError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 1
+    parser = command_parser("weft bench memory position", __doc__, "machine", "html")
+    parser.add_argument("data", type=Path, metavar="FILE", help="questions with their supporting sentences")
+    parser.add_argument("--form", default="hotpotqa", choices=("hotpotqa", "generic"), help="of the file (hotpotqa)")
+    parser.add_argument("--n", type=int, default=None, help="as many questions from the beginning (all)")
+    parser.add_argument("--n-others", type=int, default=40, help="paragraphs around those that answer (40)")
+    parser.add_argument("--tokens", type=int, default=1000, help="that are shown (1000)")
+    parser.add_argument("--write", type=Path, metavar="FOLDER", help="write the texts and measure nothing")
+    return run_command(parser, _measure, arguments)
+
+
+def _measure(options: argparse.Namespace) -> Report | int:
+    samples = [sample for sample in read_samples(options.form, options.data) if sample.facts][: options.n]
+    if options.write:
+        return _write(samples, options.n_others, options.write)
     if not samples:
-        print(f"No question of {options.data} names the sentences that answer it.", file=sys.stderr)
-        return 1
+        raise BadData(f"No question of {options.data} names the sentences that answer it.")
+    recalls = measure(samples, options.n_others, options.tokens)
     names = list(next(iter(recalls.values())))
     means = {name: {key: interval({"": of[key]}) for key in names} for name, of in recalls.items()}
     text = markdown(
@@ -160,8 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"up to {options.n_others} other paragraphs, {options.tokens} tokens shown, no model"
     )
     figures = {name: {key: round(of[key][1], 4) for key in names} for name, of in means.items()}
-    say("position", title, text, figures, machine=options.machine, html=options.html)
-    return 0
+    return Report("memory position", text, {"what": title, "results": figures}, title)
 
 
 def _write(samples: Sequence[Sample], n_others: int, folder: Path) -> int:
@@ -186,18 +184,3 @@ def _write(samples: Sequence[Sample], n_others: int, folder: Path) -> int:
         path.write_text("".join(lines), encoding="utf-8")
         print(f"{len(lines)} questions in {path}.")
     return 0
-
-
-def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="weft bench memory position", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("data", type=Path, metavar="FILE", help="questions with their supporting sentences")
-    parser.add_argument("--form", default="hotpotqa", choices=("hotpotqa", "generic"), help="of the file (hotpotqa)")
-    parser.add_argument("--n", type=int, default=None, help="as many questions from the beginning (all)")
-    parser.add_argument("--n-others", type=int, default=40, help="paragraphs around those that answer (40)")
-    parser.add_argument("--tokens", type=int, default=1000, help="that are shown (1000)")
-    parser.add_argument("--write", type=Path, metavar="FOLDER", help="write the texts and measure nothing")
-    parser.add_argument("--machine", default="", metavar="WORDS", help="what this machine is, for the results")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="also write a page")
-    return parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""Questions about three repositories: does the evidence hold the lines that answer them?
+"""`weft bench memory questions`: recall of the lines that answer questions about three repositories.
 
 The questions in `questions/` were written by reading the sources, before the search for them was built: where is
 something decided, what calls it, what is it, how does one place reach another, which file documents it; and twelve
@@ -8,7 +8,7 @@ spans, and a span can have alternatives that say the same.
 An exhibit finds a span when they share a line. Exhibits of more than `LONGEST_EXHIBIT_LINES` lines find nothing:
 whoever has to read that much has not been told the place.
 
-    python -m weft.benchmarks.memory questions --work DIR
+    weft bench memory questions --work DIR
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ from ...retrieval.terms import count_terms
 from ...server.chat.extractive import extractive
 from ...server.chat.values import Case, Citation, Exhibit
 from ...server.config import Config
+from ...server.outcome import UserError
 from ...server.workspace import Workspace
-from ..completion.figures import percentile
+from ..bootstrap import percentile
+from ..command import Report, command_parser, run_command
 from ..repoeval.archives import ARCHIVES, Archive, download, unpack
-from .report import markdown, say
+from ..tables import markdown
 
 LONGEST_EXHIBIT_LINES = 60
 DEPTHS = (1, 3, 5, 10)
@@ -165,19 +167,19 @@ def words_alone(index: RepositoryIndex, question: str) -> Case:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="weft bench memory questions", description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--work", type=Path, required=True, help="folder for the archives; they are fetched with pip")
+    parser = command_parser("weft bench memory questions", __doc__, "work", "machine", "html")
     parser.add_argument("--repository", choices=REPOSITORIES, action="append", help="default: all three")
     parser.add_argument("--rows", type=Path, metavar="FILE", help="write a JSON line for every question")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with the figures")
     parser.add_argument("--show", action="store_true", help="every question with what was found")
-    options = parser.parse_args(arguments)
+    return run_command(parser, _measure, arguments)
+
+
+def _measure(options: argparse.Namespace) -> Report:
     rows: dict[str, list[Row]] = {"words alone": [], "weft": []}
     for repository in options.repository or REPOSITORIES:
         tree, questions = checkout(repository, options.work), load(repository)
         if wrong := misplaced(questions, tree):
-            print(f"{tree} is not the pinned archive: {wrong[0]}. Remove the folder and run again.")
-            return 2
+            raise UserError(f"{tree} is not the pinned archive: {wrong[0]}. Remove the folder and run again.")
         with Workspace([tree], Config(), cache=False) as workspace:
             workspace.index()
             (index,) = workspace.indexes().values()
@@ -188,10 +190,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     _show(question, rows["weft"][-1])
     if options.rows is not None:
         options.rows.write_text("".join(f"{json.dumps(asdict(row))}\n" for row in rows["weft"]), encoding="utf-8")
-    n_asked = len(rows["weft"])
-    title = f"Lines that answer {n_asked} questions about repositories; no model"
-    say("questions", title, table(rows), _summary(rows), machine="", html=options.html)
-    return 0
+    title = f"Lines that answer {len(rows['weft'])} questions about repositories; no model"
+    return Report("memory questions", table(rows), {"what": title, "results": _summary(rows)}, title)
 
 
 def table(rows: dict[str, list[Row]]) -> str:

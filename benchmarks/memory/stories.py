@@ -1,4 +1,4 @@
-"""`weft bench memory stories`: are the facts of BABILong-style stories found among up to 128k tokens of prose?
+"""`weft bench memory stories`: recall of the facts of BABILong-style stories in up to 128k tokens of prose.
 
     weft bench memory stories                                          every system that needs no model, qa1 to qa5
     weft bench memory stories --systems bm25 --lengths 0k 4k --n 5
@@ -14,26 +14,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
-from ...llm import ModelError
 from ...memory import Budget, Embedder, Evidence
 from ...memory.budgets import fit
-from ...memory.embedding import KINDS, EmbedderSettings, open_embedder
 from ...memory.scoring import best
 from ...memory.splitters import by_words
 from ...memory.strategy import estimate_tokens
-from ...server.outcome import CANNOT_BE_DONE
+from ..bootstrap import difference, interval, mean
+from ..command import Report, command_parser, run_command, say
 from ..plots import curves_plot
-from ..repoeval.run import DEFAULT_WORK
 from ..rows import add_rows, code_digest, read_rows
+from ..tables import markdown, percent, signed, with_interval
 from .generators.stories import LENGTHS, stories
 from .generators.story_tasks import TASKS
-from .report import difference, interval, markdown, percent, say, signed, with_interval
-from .systems import SYSTEMS, RememberingEmbedder, system
+from .systems import SYSTEMS, open_remembering, system
 from .values import Sample, recall_of
 
 MOST_SEGMENTS = 400
@@ -94,19 +90,25 @@ def tables(rows: Sequence[Row], names: Sequence[str]) -> str:
         for length in ("all", *lengths):
             of = [row for row in rows if row.task == task and length in (row.length, "all")]
             if of:
-                cells = [percent(_mean([row.recall for row in of if row.system == name])) for name in names]
+                cells = [percent(mean([row.recall for row in of if row.system == name])) for name in names]
                 by_task.append([f"{task} {length}", *cells])
     return f"{text}\n\n{markdown(('task and tokens', *names), by_task)}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parse_arguments(arguments)
-    try:
-        inner, why = open_embedder(EmbedderSettings(options.embeddings))
-        rows = list(_rows(options, RememberingEmbedder(inner)))
-    except ModelError as error:
-        print(error, file=sys.stderr)
-        return CANNOT_BE_DONE
+    parser = command_parser("weft bench memory stories", __doc__, "work", "seed", "embeddings", "machine", "html")
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS[:6]), metavar="SYSTEM")
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
+    parser.add_argument("--lengths", nargs="+", choices=LENGTHS, default=list(LENGTHS))
+    parser.add_argument("--n", type=int, default=25, help="stories of each task and length (25)")
+    parser.add_argument("--words", type=int, default=1, help="of a segment, in whole sentences; 1 is one sentence")
+    parser.add_argument("--tokens", type=int, nargs="+", default=[1000, 200], help="of evidence that may be shown")
+    return run_command(parser, _measure, arguments)
+
+
+def _measure(options: argparse.Namespace) -> Report:
+    embedder, why = open_remembering(options.embeddings)
+    rows = list(_rows(options, embedder))
     size = "one sentence" if options.words == 1 else f"{options.words} words"
     title = (
         f"Recall of supporting facts in synthetic, BABILong-style stories: {options.n} of each task and length, "
@@ -118,12 +120,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         texts.append(f"Evidence of {tokens} tokens.\n\n{tables(of, options.systems)}")
         plots.append(f"<h2>Evidence of {tokens} tokens</h2>{_plot(of, options)}")
         figures[str(tokens)] = {
-            length: {name: _plain(interval(_strata(of, name, length))) for name in options.systems}
+            length: {
+                name: [round(value, 4) for value in interval(_strata(of, name, length))] for name in options.systems
+            }
             for length in options.lengths
         }
-    text = "\n\n".join(texts)
-    say("stories", title, text, figures, machine=options.machine, html=options.html, plots="".join(plots))
-    return 0
+    results = {"what": title, "results": figures}
+    return Report("memory stories", "\n\n".join(texts), results, title, "".join(plots))
 
 
 def _plot(rows: Sequence[Row], options: argparse.Namespace) -> str:
@@ -149,7 +152,7 @@ def _rows(options: argparse.Namespace, embedder: Embedder) -> Iterator[Row]:
                 made = measure(samples, lacking, embedder, options.words, options.tokens)
                 add_rows(kept_at, (json.dumps({**of, "row": asdict(row)}) for row in made))
                 yield from made
-            print(f"{task} {length}", file=sys.stderr, flush=True)
+            say(f"{task} {length}")
 
 
 def _strata(rows: Sequence[Row], name: str, length: str) -> Mapping[str, list[float]]:
@@ -159,29 +162,3 @@ def _strata(rows: Sequence[Row], name: str, length: str) -> Mapping[str, list[fl
         if (row.system, row.length) == (name, length):
             found.setdefault(row.task, []).append(row.recall)
     return found
-
-
-def _plain(values: tuple[float, float, float]) -> list[float]:
-    return [round(value, 4) for value in values]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else float("nan")
-
-
-def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="weft bench memory stories", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS[:6]), metavar="SYSTEM")
-    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
-    parser.add_argument("--lengths", nargs="+", choices=LENGTHS, default=list(LENGTHS))
-    parser.add_argument("--n", type=int, default=25, help="stories of each task and length (25)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--words", type=int, default=1, help="of a segment, in whole sentences; 1 is one sentence")
-    parser.add_argument("--tokens", type=int, nargs="+", default=[1000, 200], help="of evidence that may be shown")
-    parser.add_argument("--embeddings", choices=KINDS[:-2], default="auto", help="for dense scores and relation A")
-    parser.add_argument("--work", type=Path, default=DEFAULT_WORK, help="folder where rows are kept")
-    parser.add_argument("--machine", default="", metavar="WORDS", help="what this machine is, for the results")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="also write a page with plots")
-    return parser.parse_args(arguments)

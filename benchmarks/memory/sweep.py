@@ -1,4 +1,4 @@
-"""`weft bench memory sweep`: FragRel under many settings, as the paper's Tables 4 and 5 show it.
+"""`weft bench memory sweep`: a parameter sweep of FragRel, as in the paper's Tables 4 and 5.
 
 Owns the command, the tables and what is measured: the share of the supporting facts in the evidence, or F1 with a
 model. The settings and the loop are `weft.memory.fragrel.sweep`'s; the plots are in `sweep_plots`.
@@ -7,49 +7,57 @@ model. The settings and the loop are `weft.memory.fragrel.sweep`'s; the plots ar
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from itertools import islice
-from pathlib import Path
 
-from ...llm.protocol import CodeModel, ModelError
 from ...memory import Accountant, Budget, Kit
-from ...memory.embedding import EmbedderSettings, open_embedder
 from ...memory.fragrel.strategy import FragRel
 from ...memory.fragrel.sweep import Row, Setting, grid, sweep, table_4, table_5
 from ...memory.scoring import WAYS, indexer
-from ...server.model_spelling import SPELLINGS, spelled_model
-from ..completion.work import ModelAsked, open_asked
-from .adapters import ADAPTERS, BadData, read_samples
+from ..command import Report, command_parser, run_command
+from ..models import open_chat_model
+from ..tables import markdown
+from .adapters import ADAPTERS, BadData, DataOption, read_samples
 from .generators.stories import LENGTHS, stories
 from .generators.story_tasks import TASKS
 from .metrics import score
-from .report import markdown, say
 from .sweep_plots import plots
-from .systems import RememberingEmbedder
+from .systems import open_remembering
 from .values import Sample, recall_of
 
 Measure = Callable[[FragRel, Sample, Budget], float]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parse_arguments(arguments)
-    try:
-        samples, model = _samples(options), _opened(options)
-        if model is None and not (samples := [sample for sample in samples if sample.facts]):
-            raise BadData(f"{_data_name(options)} names no supporting facts. Measure answers, with --model.")
-        embedder, why = open_embedder(EmbedderSettings(options.embeddings))
-        kit = Kit(None if model is None else Accountant(model), RememberingEmbedder(embedder))
-        measure: Measure = evidence_recall if model is None else answer_f1
-        rows = sweep(_settings(options), samples, measure, kit, indexer(options.score, kit))
-    except (BadData, ModelError) as error:
-        print(error, file=sys.stderr)
-        return 1
+    common = ("limit", "seed", "embeddings", "model", "context", "machine", "html")
+    about, limit = (__doc__ or "").partition("\n\n")[0], {"default": 50, "help": "questions, at most (50)"}
+    parser = command_parser("weft bench memory sweep", about, *common, limit=limit)
+    forms = f"a data set, FORM: {', '.join(ADAPTERS)}; default: synthetic stories"
+    parser.add_argument("--data", nargs=2, action=DataOption, metavar=("FORM", "FILE"), help=forms)
+    parser.add_argument("--task", choices=TASKS, default="qa2", help="of the synthetic stories")
+    parser.add_argument("--length", choices=LENGTHS, default="32k", help="of the synthetic stories, in tokens")
+    parser.add_argument("--table", choices=("4", "5"), default="4", help="which of the paper's tables to draw")
+    parser.add_argument("--alphas", type=float, nargs="+", help="instead of a table: every combination with --w-rels")
+    parser.add_argument("--w-rels", type=float, nargs="+")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[500], help="words of a segment (500)")
+    parser.add_argument("--budgets", type=int, nargs="+", default=[1000, 2000, 4000, 8000], help="words of evidence")
+    parser.add_argument("--score", choices=WAYS, default="bm25", help="the independent score (bm25)")
+    return run_command(parser, _measure, arguments)
+
+
+def _measure(options: argparse.Namespace) -> Report:
+    samples, name = _samples(options)
+    model = open_chat_model(options.model, options.context)
+    if model is None and not (samples := [sample for sample in samples if sample.facts]):
+        raise BadData(f"{name} names no supporting facts. Measure answers, with --model.")
+    embedder, why = open_remembering(options.embeddings)
+    kit = Kit(None if model is None else Accountant(model), embedder)
+    measure: Measure = evidence_recall if model is None else answer_f1
+    rows = sweep(_settings(options), samples, measure, kit, indexer(options.score, kit))
     what = "Recall of supporting facts" if model is None else f"Answers of {model.info.name} by the data's own metric"
-    title = f"{what}: {len(samples)} questions of {_data_name(options)}, {options.score}; {why}"
+    title = f"{what}: {len(samples)} questions of {name}, {options.score}; {why}"
     text = tables(rows) if kit.accountant is None else f"{tables(rows)}\n\n{kit.accountant.ledger.describe()}"
-    say("sweep", title, text, _plain(rows), machine=options.machine, html=options.html, plots=plots(rows))
-    return 0
+    return Report("memory sweep", text, {"what": title, "results": _plain(rows)}, title, plots(rows))
 
 
 def evidence_recall(strategy: FragRel, sample: Sample, budget: Budget) -> float:
@@ -136,55 +144,9 @@ def _settings(options: argparse.Namespace) -> list[Setting]:
     return table_4(options.sizes, options.budgets)
 
 
-def _samples(options: argparse.Namespace) -> list[Sample]:
+def _samples(options: argparse.Namespace) -> tuple[list[Sample], str]:
     if options.data:
         form, path = options.data
-        return list(islice(read_samples(form, Path(path)), options.limit))
-    return list(stories(options.task, options.length, options.limit, options.seed))
-
-
-def _opened(options: argparse.Namespace) -> CodeModel | None:
-    """Raises ModelError."""
-    if options.model == "none":
-        return None
-    model = open_asked(ModelAsked(options.model, options.context))
-    if model is None:
-        raise ModelError(f"{options.model} answers no questions. Give another of {SPELLINGS}.")
-    return model
-
-
-def _data_name(options: argparse.Namespace) -> str:
-    if options.data:
-        return f"{options.data[0]} ({Path(options.data[1]).name})"
-    return f"synthetic stories, {options.task} at {options.length}"
-
-
-def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="weft bench memory sweep", description=(__doc__ or "").partition("\n\n")[0])
-    forms = f"a data set, FORM: {', '.join(ADAPTERS)}; default: synthetic stories"
-    parser.add_argument("--data", nargs=2, metavar=("FORM", "FILE"), help=forms)
-    parser.add_argument("--task", choices=TASKS, default="qa2", help="of the synthetic stories")
-    parser.add_argument("--length", choices=LENGTHS, default="32k", help="of the synthetic stories, in tokens")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=int, default=50, help="questions, at most (50)")
-    parser.add_argument("--table", choices=("4", "5"), default="4", help="which of the paper's tables to draw")
-    parser.add_argument("--alphas", type=float, nargs="+", help="instead of a table: every combination with --w-rels")
-    parser.add_argument("--w-rels", type=float, nargs="+")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[500], help="words of a segment (500)")
-    parser.add_argument("--budgets", type=int, nargs="+", default=[1000, 2000, 4000, 8000], help="words of evidence")
-    parser.add_argument("--score", choices=WAYS, default="bm25", help="the independent score (bm25)")
-    parser.add_argument("--embeddings", choices=("auto", "hashing", "bundled"), default="auto")
-    parser.add_argument("--model", default="none", metavar="BACKEND[=WHERE]", help=f"measure answers: {SPELLINGS}")
-    parser.add_argument("--context", type=int, default=4096, metavar="TOKENS", help="of prompt and answer (4096)")
-    parser.add_argument("--machine", default="", metavar="WORDS", help="what this machine is, for the results")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="also write a page with plots")
-    options = parser.parse_args(arguments)
-    if options.data and options.data[0] not in ADAPTERS:
-        parser.error(f"--data {options.data[0]}: give one of {', '.join(ADAPTERS)}")
-    if options.model != "none" and spelled_model(options.model) is None:
-        parser.error(f"{options.model} is no model. Give {SPELLINGS}.")
-    return options
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+        return list(islice(read_samples(form, path), options.limit)), f"{form} ({path.name})"
+    name = f"synthetic stories, {options.task} at {options.length}"
+    return list(stories(options.task, options.length, options.limit, options.seed)), name

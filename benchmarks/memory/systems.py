@@ -1,4 +1,4 @@
-"""The ways to search that are measured without a model, by name, and vectors that are made once.
+"""Retrieval systems that are measured without a model, by name, and a cache of embeddings.
 
 Owns the names in the tables. What a way does is in `memory/scoring` and `memory/fragrel`.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...memory import Embedder, Kit
-from ...memory.embedding import Vectors
+from ...memory.embedding import EmbedderSettings, Vectors, open_embedder
 from ...memory.fragrel.relations import ContextRelation, Relation, SemanticRelation
 from ...memory.fragrel.scores import related
 from ...memory.scoring import Indexer, indexer
@@ -53,3 +53,9 @@ class RememberingEmbedder:
         if not texts:
             return np.zeros((0, self.n_dimensions), np.float32)
         return np.stack([self._vectors[text, are_queries] for text in texts])
+
+
+def open_remembering(name: str) -> tuple[RememberingEmbedder, str]:
+    """The embedder that `--embeddings` names, and the sentence that says which it is. Raises ModelError."""
+    embedder, why = open_embedder(EmbedderSettings(name))
+    return RememberingEmbedder(embedder), why

@@ -1,11 +1,11 @@
-"""The questions that the search for questions was tuned on: how often are the lines found, and is it known when not?
+"""`weft bench memory tuning`: recall and refusal on the questions that the search was tuned on.
 
 `tuning.jsonl` holds 142 questions about six repositories, 50 of them without an answer there. The constants of
 `retrieval/questions` and the curve of `server/chat/certainty` were chosen on them, so their figures are better than
 those of other questions. What may be told to others is measured on the questions of `questions.py`, of which none was
 looked at for tuning.
 
-    python -m weft.benchmarks.memory tuning --work DIR
+    weft bench memory tuning --work DIR
 """
 
 from __future__ import annotations
@@ -15,19 +15,21 @@ import io
 import json
 import statistics
 import subprocess
-import sys
 import tarfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ...server.chat.certainty import FOUND_ABOVE
 from ...server.chat.values import Case
 from ...server.config import Config
 from ...server.workspace import Workspace
+from ..command import Report, command_parser, run_command, say
 from ..engine.trees import SIDE_BY_SIDE
 from ..repoeval.archives import ARCHIVES, checkout
+from ..tables import markdown
 
 WEFT_COMMIT = "6399b3c"
 DEPTHS = (1, 3, 5, 10)
@@ -76,7 +78,7 @@ def run(folder: Path, questions: Sequence[TuningQuestion]) -> Iterator[Result]:
             yield Result(question, _rank(case, question), case.confidence, 1e3 * (time.perf_counter() - started))
 
 
-def summary(results: Sequence[Result]) -> dict[str, object]:
+def summary(results: Sequence[Result]) -> dict[str, Any]:
     """Recall by depth, what a threshold answers and refuses, and times."""
     answerable = [result for result in results if result.question.gold]
     others = [result for result in results if not result.question.gold]
@@ -99,22 +101,29 @@ def summary(results: Sequence[Result]) -> dict[str, object]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="weft bench memory tuning", description=__doc__.splitlines()[0])
-    parser.add_argument("--work", type=Path, required=True, help="where archives are unpacked, or are already")
+    parser = command_parser("weft bench memory tuning", __doc__, "work", "machine")
     parser.add_argument("--misses", action="store_true", help="also print the questions whose lines do not come first")
-    options = parser.parse_args(arguments)
+    return run_command(parser, _measure, arguments)
+
+
+def _measure(options: argparse.Namespace) -> Report:
     questions, results = load(), list[Result]()
     for repository in dict.fromkeys(question.repository for question in questions):
         folder = _folder(repository, options.work)
         if folder is None:
-            print(f"skipped: {repository}, whose commit {WEFT_COMMIT} is not in this checkout", file=sys.stderr)
+            say(f"skipped: {repository}, whose commit {WEFT_COMMIT} is not in this checkout")
             continue
         results += run(folder, [question for question in questions if question.repository == repository])
     for result in results if options.misses else ():
         if result.rank != 1 and result.question.gold:
             print(f"{result.rank or '-':>3} {result.question.repository}: {result.question.text}")
-    print(json.dumps(summary(results), indent=2))
-    return 0
+    figures = summary(results)
+    gates = figures["at a confidence of"]
+    plain = {name: str(value) for name, value in figures.items() if value is not gates}
+    text = markdown(list(plain), [list(plain.values())])
+    lines = [[threshold, *map(str, of.values())] for threshold, of in gates.items()]
+    text += f"\n\n{markdown(['at a confidence of', 'answered', 'refused', 'precision'], lines)}"
+    return Report("memory tuning", text, {"results": figures})
 
 
 def _folder(repository: str, work: Path) -> Path | None:
@@ -142,7 +151,3 @@ def _rank(case: Case, question: TuningQuestion) -> int:
 def _share(values: Iterator[bool]) -> float:
     found = list(values)
     return round(100 * sum(found) / len(found), 1) if found else 0.0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

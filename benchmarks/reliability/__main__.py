@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from rich.console import Console
-from rich.table import Table
-
-from ..machine import machine
+from ...server.outcome import UserError
+from ..command import Report, command_parser, run_command
+from ..tables import markdown
 from .campaign import SEED, Campaign, Settings, failures
 
 CAMPAIGNS = ("freshness", "messages", "connections", "secrets", "hostile_models", "damage")
@@ -27,17 +26,23 @@ def load_campaign(name: str) -> Campaign:
     return cast(Campaign, importlib.import_module(f"{__package__}.{name}"))
 
 
-def main() -> int:
-    parser = _parser()
-    options = parser.parse_args()
-    unknown = [name for name in options.names if name not in CAMPAIGNS]
-    if unknown:
-        parser.error(f"no campaign is called {unknown[0]}; there are {', '.join(CAMPAIGNS)}")
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = command_parser("weft bench reliability", __doc__, "seed", "machine", seed={"default": SEED})
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(CAMPAIGNS))
+    parser.add_argument("--short", action="store_true", help="a few seconds each, as the tests run them")
+    return run_command(parser, _measure, arguments)
+
+
+def _measure(options: argparse.Namespace) -> Report:
+    if unknown := [name for name in options.names if name not in CAMPAIGNS]:
+        raise UserError(f"no campaign is called {unknown[0]}; there are {', '.join(CAMPAIGNS)}")
     rows = [_run(name, options) for name in options.names or CAMPAIGNS]
-    report = {"benchmark": "reliability", "machine": machine(), "short": options.short, "rows": rows}
-    _print_table(rows)
-    print(json.dumps(report))
-    return 1 if any(row["failed"] for row in rows) else 0
+    cells = [
+        [row["campaign"], str(row["seconds"]), _counts(row), ", ".join(row["failed"]) or "nothing"] for row in rows
+    ]
+    text = markdown(("campaign", "seconds", "counts", "failed"), cells)
+    status = 1 if any(row["failed"] for row in rows) else 0
+    return Report("reliability", text, {"short": options.short, "rows": rows}, status=status)
 
 
 def _run(name: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -49,23 +54,10 @@ def _run(name: str, options: argparse.Namespace) -> dict[str, Any]:
     return {"campaign": name, "seconds": seconds, "counts": dict(counts), "failed": failures(campaign, counts)}
 
 
-def _print_table(rows: list[dict[str, Any]]) -> None:
-    table = Table("campaign", "seconds", "counts", "failed")
-    for row in rows:
-        counts = "\n".join(
-            f"{name}: {value:,}" if isinstance(value, int) else f"{name}: {value}"
-            for name, value in row["counts"].items()
-        )
-        table.add_row(row["campaign"], str(row["seconds"]), counts, ", ".join(row["failed"]) or "nothing")
-    Console(highlight=False).print(table)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="weft bench reliability", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(CAMPAIGNS))
-    parser.add_argument("--short", action="store_true", help="a few seconds each, as the tests run them")
-    parser.add_argument("--seed", type=int, default=SEED)
-    return parser
+def _counts(row: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{name}: {value:,}" if isinstance(value, int) else f"{name}: {value}" for name, value in row["counts"].items()
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`python -m weft.benchmarks.repoeval`."""
+"""`python -m weft.benchmarks.repoeval`, which is `weft bench retrieval`."""
 
 from .run import main
 

@@ -17,8 +17,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from ...server.outcome import UserError
 
-class ArchiveError(Exception):
+
+class ArchiveError(UserError):
     """An archive could not be had. The message says which file, and what to do."""
 
 
@@ -119,6 +121,15 @@ def unpack(archive: Archive, work: Path, tree: Path, suffixes: tuple[str, ...]) 
         target.write_bytes(content)
     half.rename(tree)
     return tree
+
+
+def link_files(source: Path, target: Path) -> None:
+    """The Python files of `source` under another folder, as hard links: a walk does not follow symbolic ones."""
+    for path in source.rglob("*.py"):
+        copy = target / path.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if not copy.exists():
+            os.link(path, copy)
 
 
 def download(archive: Archive, folder: Path) -> Path:

@@ -1,4 +1,4 @@
-"""What a ranking or a completion is worth on a task, and how sure a difference is.
+"""Retrieval and completion metrics of one task: RepoCoder's exact match and edit similarity, and what a context holds.
 
 Owns the definitions of the figures. Knows no strategy: it gets fragments or text.
 
@@ -10,13 +10,11 @@ of its own text, and one that does not fit is passed over. Ten windows of 20 lin
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from ...retrieval.values import Fragment
-from .edit_distance import best_similarity, edit_similarity
+from ..similarity import best_similarity, edit_similarity
 from .tasks import IDENTIFIER, Task
 
 MAX_FRAGMENTS = 10
@@ -75,34 +73,6 @@ def score_completion(truth: str, prediction: str) -> CompletionScore:
     wanted = [line.strip() for line in truth.splitlines() if line.strip()]
     given = [line.strip() for line in prediction.splitlines() if line.strip()][: len(wanted)]
     return CompletionScore(float(wanted == given), edit_similarity("\n".join(wanted), "\n".join(given)))
-
-
-def mean(values: Iterable[float]) -> float:
-    """Mean of the values that are there; NaN when none is."""
-    there = [value for value in values if not math.isnan(value)]
-    return sum(there) / len(there) if there else math.nan
-
-
-def paired_interval(
-    first: Mapping[str, Sequence[float]], second: Mapping[str, Sequence[float]], rounds: int = 2000
-) -> tuple[float, float]:
-    """95 % bootstrap interval of the mean over repositories of `first - second`.
-
-    Both hold one value per task, in the same order; tasks are drawn again within each repository, so
-    that easy and hard repositories keep their shares. NaN marks tasks that do not ask the question.
-    """
-    generator = np.random.default_rng(20230116)
-    means = np.zeros(rounds)
-    n_repositories = 0
-    for repo in first:
-        difference = np.asarray(first[repo], float) - np.asarray(second[repo], float)
-        difference = difference[~np.isnan(difference)]
-        if len(difference):
-            drawn = generator.integers(len(difference), size=(rounds, len(difference)))
-            means += difference[drawn].mean(axis=1)
-            n_repositories += 1
-    low, high = np.percentile(means / max(n_repositories, 1), [2.5, 97.5])
-    return float(low), float(high)
 
 
 def _shows_definition(task: Task, fragment: Fragment) -> bool:

@@ -1,4 +1,4 @@
-"""Lexical peers on the same windows: rank_bm25, bm25s, and RepoCoder's Jaccard.
+"""Lexical baselines on the same windows: BM25 by rank_bm25 and bm25s, and RepoCoder's Jaccard similarity.
 
 Owns RepoCoder's windows, query and exclusion rule, written apart from Weft's. Knows no metric.
 rank_bm25 and bm25s are wanted only when they are asked for.
@@ -57,32 +57,43 @@ class Windows:
 
 
 Ranker = Callable[[Task], Sequence[Fragment]]
+MakeRanker = Callable[[Windows], Ranker]
 
 
-def rank_bm25(windows: Windows) -> Ranker:
-    """`BM25Okapi`, with the idf that is never negative."""
+def rank_bm25_index(documents: Sequence[Sequence[str]]) -> Callable[[Sequence[str]], NDArray[np.float64]]:
+    """Scores of all documents by `BM25Okapi`, with the idf that is never negative."""
     from rank_bm25 import BM25Okapi
 
     class NonNegative(BM25Okapi):  # type: ignore[misc]
         def _calc_idf(self, nd: Mapping[str, int]) -> None:
             self.idf = {word: np.log1p((self.corpus_size - n + 0.5) / (n + 0.5)) for word, n in nd.items()}
 
-    index = NonNegative([IDENTIFIER.findall(fragment.text) for fragment in windows.fragments])
-    return lambda task: windows.best(task, index.get_scores(windows.query(task)))
+    index = NonNegative(documents)
+    return lambda query: np.asarray(index.get_scores(query))
 
 
-def bm25s(windows: Windows) -> Ranker:
+def bm25s_index(documents: Sequence[Sequence[str]]) -> Callable[[Sequence[str]], NDArray[np.float64]]:
     """bm25s with the same parameters and idf; its scores come in single precision."""
     import bm25s as library
 
     index = library.BM25(k1=1.5, b=0.75, method="lucene")
-    index.index([IDENTIFIER.findall(fragment.text) for fragment in windows.fragments], show_progress=False)
+    index.index(documents, show_progress=False)
 
-    def rank(task: Task) -> Sequence[Fragment]:
-        known = [word for word in windows.query(task) if word in index.vocab_dict]
-        return windows.best(task, np.asarray(index.get_scores(known), float)) if known else []
+    def scores(query: Sequence[str]) -> NDArray[np.float64]:
+        known = [word for word in query if word in index.vocab_dict]
+        return np.asarray(index.get_scores(known), float) if known else np.zeros(len(documents))
 
-    return rank
+    return scores
+
+
+def bm25(make: Callable[[Sequence[Sequence[str]]], Callable[[Sequence[str]], NDArray[np.float64]]]) -> MakeRanker:
+    """A ranker of windows by one of these indexes."""
+
+    def build(windows: Windows) -> Ranker:
+        scores = make([IDENTIFIER.findall(fragment.text) for fragment in windows.fragments])
+        return lambda task: windows.best(task, scores(windows.query(task)))
+
+    return build
 
 
 def jaccard(windows: Windows) -> Ranker:
@@ -97,7 +108,11 @@ def jaccard(windows: Windows) -> Ranker:
     return rank
 
 
-PEERS: Mapping[str, Callable[[Windows], Ranker]] = {"rank_bm25": rank_bm25, "bm25s": bm25s, "repocoder": jaccard}
+PEERS: Mapping[str, MakeRanker] = {
+    "rank_bm25": bm25(rank_bm25_index),
+    "bm25s": bm25(bm25s_index),
+    "repocoder": jaccard,
+}
 
 
 def _gives_away(task: Task, fragment: Fragment) -> bool:

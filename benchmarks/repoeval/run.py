@@ -1,6 +1,6 @@
-"""`python -m weft.benchmarks.repoeval`: every strategy on every task, a table for people, a JSON line for machines.
+"""`weft bench retrieval`: retrieval metrics of every strategy on RepoEval's tasks.
 
-Owns the command line, the run and the report. The judge's definitions are in `tasks` and `metrics`.
+Owns the command and its report. The judge's definitions are in `tasks` and `metrics`.
 
 The repository is indexed once; a task is asked with the text before its cursor alone, and each
 strategy has to leave out of that index what lies after the cursor. The time of a query is everything
@@ -10,28 +10,27 @@ between the task and its fragments, on one thread, the first five queries of a r
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import os
-import platform
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...server.outcome import UserError
+from ..bootstrap import bootstrap_interval, differences, mean
+from ..command import Report, command_parser, run_command, say
+from ..tables import bracketed, markdown, number, or_none
 from .archives import ARCHIVES, ArchiveError, checkout
-from .metrics import RetrievalScore, mean, paired_interval, score_retrieval
-from .peers import PEERS, Ranker, Windows
+from .metrics import RetrievalScore, score_retrieval
+from .peers import PEERS, MakeRanker, Windows
 from .sources import SourceFile, read_sources
 from .tasks import Task, build_tasks, typed_to_called_name
 from .weft_strategies import WEFT_STRATEGIES
 
-DEFAULT_WORK = Path(__file__).parent.parent / ".work"
 N_WARM_UP = 5
 
-STRATEGIES: Mapping[str, Callable[[Windows], Ranker]] = {**PEERS, **WEFT_STRATEGIES}
+STRATEGIES: Mapping[str, MakeRanker] = {**PEERS, **WEFT_STRATEGIES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +47,9 @@ class Column:
         return [
             100 * self.value(score) if self._asks(task) else math.nan for task, score in zip(tasks, scores, strict=True)
         ]
+
+    def by_repository(self, tasks: Mapping[str, Sequence[Task]], results: Results) -> dict[str, list[float]]:
+        return {repo: self.values(tasks[repo], results.scores[repo]) for repo in tasks}
 
     def _asks(self, task: Task) -> bool:
         return task.kind == self.kind and (task.unique_in_repo or not self.unique_only)
@@ -74,87 +76,73 @@ class Results:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parse_arguments(arguments)
-    tasks: dict[str, list[Task]] = {}
-    results = {name: Results() for name in options.strategies}
-    try:
-        for repo, tree in trees(options):
-            sources = read_sources(tree)
-            tasks[repo] = limited(build_tasks(sources, repo), options.limit)
-            if options.typed is not None:
-                typed = (typed_to_called_name(task, options.typed) for task in tasks[repo])
-                tasks[repo] = [task for task in typed if task]
-            _write_tasks(tasks[repo], options.write_tasks, repo)
-            _progress(f"{repo}: {len(sources)} files, {len(tasks[repo])} tasks")
-            _run_repository(repo, sources, tasks[repo], results)
-    except ArchiveError as error:
-        print(error, file=sys.stderr)
-        return 1
-    print(report(tasks, results, options.against))
-    print(json.dumps(summary(tasks, results), sort_keys=True))
-    return 0
-
-
-def report(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, Results], against: str) -> str:
-    """Markdown: one table of means with 95 % intervals of the difference to `against`, one per repository."""
-    head = ["strategy", *(column.name for column in COLUMNS), "ms p50", "ms p95"]
-    lines = [f"Mean over {len(tasks)} repositories; in brackets the 95 % interval of the difference to {against}.", ""]
-    lines += _table_head(head)
-    for name, result in results.items():
-        cells = []
-        for column in COLUMNS:
-            cell = _figure(mean(_repo_means(column, tasks, result)))
-            if name != against:
-                cell += " [{:+.1f}, {:+.1f}]".format(*_interval(column, tasks, result, results[against]))
-            cells.append(cell)
-        lines.append(_row([name, *cells, *_times(list(result.query_ms.values()))]))
-    lines += ["", "Per repository.", ""]
-    lines += _table_head(["repository", *head])
-    for repo in tasks:
-        for name, result in results.items():
-            cells = [_figure(mean(column.values(tasks[repo], result.scores[repo]))) for column in COLUMNS]
-            lines.append(_row([repo, name, *cells, *_times([result.query_ms[repo]])]))
-    return "\n".join(lines)
-
-
-def summary(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, Results]) -> dict[str, object]:
-    """The same figures for machines."""
-    by_strategy = {}
-    for name, result in results.items():
-        means = {column.name: _repo_means(column, tasks, result) for column in COLUMNS}
-        # JSON has no NaN: a repository in which no task asks the question has null.
-        figures: dict[str, object] = {name: [_or_none(value) for value in values] for name, values in means.items()}
-        figures["mean"] = {name: _or_none(mean(values)) for name, values in means.items()}
-        figures["query_ms_p50"] = [round(statistics.median(times), 3) for times in result.query_ms.values()]
-        figures["build_s"] = [round(seconds, 2) for seconds in result.build_s.values()]
-        by_strategy[name] = figures
-    return {
-        "benchmark": "repoeval-retrieval",
-        "python": platform.python_version(),
-        "cores": os.cpu_count(),
-        "repositories": list(tasks),
-        "n_tasks": [len(of_repo) for of_repo in tasks.values()],
-        "strategies": by_strategy,
-    }
-
-
-def _parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m weft.benchmarks.repoeval", description=__doc__)
-    parser.add_argument("--work", type=Path, default=DEFAULT_WORK, help="folder for archives and their trees")
-    parser.add_argument("--trees", type=Path, help="folder of checkouts to use instead of the archives, by repository")
-    parser.add_argument("--repos", nargs="+", metavar="REPO", help="parts of repository names; all by default")
-    parser.add_argument("--limit", type=int, help="tasks of each kind per repository, spread over its files")
+    parser = command_parser("weft bench retrieval", __doc__, "work", "trees", "repos", "limit", "machine")
     parser.add_argument(
         "--typed", type=int, metavar="N", help="API tasks alone, typed up to the called name and N letters of it"
     )
     parser.add_argument("--strategies", nargs="+", choices=STRATEGIES, default=["rank_bm25", "bm25s", "bm25", "weft"])
     parser.add_argument("--against", help="strategy that differences are taken to; the first by default")
     parser.add_argument("--write-tasks", type=Path, metavar="DIR", help="also write the tasks, one JSON line each")
-    options = parser.parse_args(arguments)
-    options.against = options.against or options.strategies[0]
-    if options.against not in options.strategies:
-        parser.error(f"--against {options.against}: not among the strategies {', '.join(options.strategies)}")
-    return options
+    return run_command(parser, _measure, arguments)
+
+
+def report(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, Results], against: str) -> str:
+    """Markdown: one table of means with 95 % intervals of the difference to `against`, one per repository."""
+    head = ["strategy", *(column.name for column in COLUMNS), "ms p50", "ms p95"]
+    means, by_repository = list[list[str]](), list[list[str]]()
+    for name, result in results.items():
+        cells = []
+        for column in COLUMNS:
+            ours, theirs = (column.by_repository(tasks, of) for of in (result, results[against]))
+            interval = bootstrap_interval(differences(ours, theirs))
+            cells.append(number(mean(map(mean, ours.values()))) + (bracketed(interval) if name != against else ""))
+        means.append([name, *cells, *_times(list(result.query_ms.values()))])
+    for repo in tasks:
+        for name, result in results.items():
+            cells = [number(mean(column.values(tasks[repo], result.scores[repo]))) for column in COLUMNS]
+            by_repository.append([repo, name, *cells, *_times([result.query_ms[repo]])])
+    return (
+        f"Mean over {len(tasks)} repositories; in brackets the 95 % interval of the difference to {against}.\n\n"
+        f"{markdown(head, means)}\n\nPer repository.\n\n{markdown(['repository', *head], by_repository)}"
+    )
+
+
+def summary(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, Results]) -> dict[str, object]:
+    """The same figures for machines."""
+    by_strategy = {}
+    for name, result in results.items():
+        means = {
+            column.name: [mean(values) for values in column.by_repository(tasks, result).values()] for column in COLUMNS
+        }
+        # A repository in which no task asks the question has null.
+        figures: dict[str, object] = {name: [or_none(value) for value in values] for name, values in means.items()}
+        figures["mean"] = {name: or_none(mean(values)) for name, values in means.items()}
+        figures["query_ms_p50"] = [round(statistics.median(times), 3) for times in result.query_ms.values()]
+        figures["build_s"] = [round(seconds, 2) for seconds in result.build_s.values()]
+        by_strategy[name] = figures
+    return {
+        "repositories": list(tasks),
+        "n_tasks": [len(of_repo) for of_repo in tasks.values()],
+        "strategies": by_strategy,
+    }
+
+
+def _measure(options: argparse.Namespace) -> Report:
+    against = options.against or options.strategies[0]
+    if against not in options.strategies:
+        raise UserError(f"--against {against}: not among the strategies {', '.join(options.strategies)}")
+    tasks: dict[str, list[Task]] = {}
+    results = {name: Results() for name in options.strategies}
+    for repo, tree in trees(options):
+        sources = read_sources(tree)
+        tasks[repo] = limited(build_tasks(sources, repo), options.limit)
+        if options.typed is not None:
+            typed = (typed_to_called_name(task, options.typed) for task in tasks[repo])
+            tasks[repo] = [task for task in typed if task]
+        _write_tasks(tasks[repo], options.write_tasks, repo)
+        say(f"{repo}: {len(sources)} files, {len(tasks[repo])} tasks")
+        _run_repository(repo, sources, tasks[repo], results)
+    return Report("repoeval-retrieval", report(tasks, results, against), summary(tasks, results))
 
 
 def trees(options: argparse.Namespace) -> Iterable[tuple[str, Path]]:
@@ -208,20 +196,7 @@ def _run_repository(
             fragments = rank(task)
             result.query_ms[repo].append(1000 * (time.perf_counter() - begin))
             result.scores[repo].append(score_retrieval(task, fragments))
-        _progress(f"  {name}: {sum(result.query_ms[repo]) / 1000:.1f} s")
-
-
-def _repo_means(column: Column, tasks: Mapping[str, Sequence[Task]], result: Results) -> list[float]:
-    return [mean(column.values(tasks[repo], result.scores[repo])) for repo in tasks]
-
-
-def _interval(
-    column: Column, tasks: Mapping[str, Sequence[Task]], first: Results, second: Results
-) -> tuple[float, float]:
-    ours, theirs = (
-        {repo: column.values(tasks[repo], result.scores[repo]) for repo in tasks} for result in (first, second)
-    )
-    return paired_interval(ours, theirs)
+        say(f"  {name}: {sum(result.query_ms[repo]) / 1000:.1f} s")
 
 
 def _times(query_ms: Sequence[Sequence[float]]) -> list[str]:
@@ -229,23 +204,3 @@ def _times(query_ms: Sequence[Sequence[float]]) -> list[str]:
     medians = [statistics.median(times) for times in query_ms]
     tails = [sorted(times)[int(0.95 * (len(times) - 1))] for times in query_ms]
     return [f"{statistics.mean(medians):.2f}", f"{statistics.mean(tails):.2f}"]
-
-
-def _or_none(value: float) -> float | None:
-    return None if math.isnan(value) else round(value, 2)
-
-
-def _figure(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.1f}"
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _table_head(names: Sequence[str]) -> list[str]:
-    return [_row(names), _row("---" for _ in names)]
-
-
-def _progress(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

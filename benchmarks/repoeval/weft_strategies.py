@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from ...codegraph import parse_file
 from ...retrieval import Component, Fragment, Query, RepositoryIndex, RetrievalOptions, retrieve, slice_file
 from .metrics import MAX_FRAGMENTS
-from .peers import Ranker, Windows
+from .peers import MakeRanker, Ranker, Windows
 from .sources import SourceFile
 from .tasks import Task
 
 
-def weft_ranker(options: RetrievalOptions) -> Callable[[Windows], Ranker]:
+def weft_ranker(options: RetrievalOptions) -> MakeRanker:
     """What `options` rank, asked with the text before the cursor alone."""
 
     def build(windows: Windows) -> Ranker:
@@ -43,7 +43,7 @@ def query_of(task: Task, sources: Mapping[str, SourceFile]) -> Query:
 ABLATION: Mapping[str, Component] = {f"weft-{term.replace(' ', '-')}": term for term in get_args(Component)}
 """The default strategy without one term of it; which one stands behind the first hyphen."""
 
-WEFT_STRATEGIES: Mapping[str, Callable[[Windows], Ranker]] = {
+WEFT_STRATEGIES: Mapping[str, MakeRanker] = {
     **{
         name: weft_ranker(RetrievalOptions(strategy=name, k=MAX_FRAGMENTS))
         for name in ("bm25", "jaccard", "fragrel", "weft")

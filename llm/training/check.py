@@ -7,27 +7,21 @@ What is not installed is named in the table, not passed over.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from socket import socket
-from typing import Any, Protocol
-from urllib.error import URLError
-from urllib.request import Request, urlopen
+from typing import Protocol
 
+import httpx
 import numpy as np
 
 from .eight_bits import rounded
 from .export import GGUF_KINDS
 from .model import SmallLlama
 from .same_text import N_GREEDY_TOKENS, Logits, greedy
+from .server_process import running_server
 from .tokenizer import TrainingTokenizer
 
 # Where the weights are the same 32 bits only the order of sums differs.
@@ -117,12 +111,19 @@ def check_server(
 ) -> tuple[float, bool]:
     """Of a real llama-server on `gguf`: the share of prompts it continues alike, and whether it tokenizes alike."""
     model, same = rounded(trained), 0
-    with _server(binary, gguf, model.shape.context_tokens) as ask:
+    # Keys and values in 16 bits would be most of the difference.
+    exact = ["-t", "1", "-np", "1", "--cache-type-k", "f32", "--cache-type-v", "f32"]
+    command = [str(binary), "-m", str(gguf), "-c", str(model.shape.context_tokens), *exact]
+    with running_server(command) as (url, _), httpx.Client(base_url=url, timeout=60, trust_env=False) as server:
         for prompt in prompts:
             body = {"prompt": list(prompt), "n_predict": N_GREEDY_TOKENS, "temperature": 0, "return_tokens": True}
-            theirs = [token for token in ask("/completion", body)["tokens"] if token not in tokenizer.ends]
+            tokens = server.post("/completion", json=body).json()["tokens"]
+            theirs = [token for token in tokens if token not in tokenizer.ends]
             same += theirs == greedy(partial(_torch_logits, model), prompt, tokenizer.ends)
-        tokens = [ask("/tokenize", {"content": text, "parse_special": False})["tokens"] for text in AWKWARD_TEXTS]
+        tokens = [
+            server.post("/tokenize", json={"content": text, "parse_special": False}).json()["tokens"]
+            for text in AWKWARD_TEXTS
+        ]
     alike = all(theirs == tokenizer.encode(text) for theirs, text in zip(tokens, AWKWARD_TEXTS, strict=True))
     return same / max(1, len(prompts)), alike
 
@@ -241,39 +242,3 @@ def _torch_logits(model: SmallLlama, tokens: Sequence[int]) -> Logits:
     with torch.inference_mode():
         logits: Logits = model(torch.tensor([list(tokens)]))[0].numpy()
     return logits
-
-
-@contextmanager
-def _server(binary: Path, gguf: Path, context_tokens: int) -> Iterator[Callable[[str, Any], Any]]:
-    with socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [str(binary), "-m", str(gguf), "--port", str(port), "-c", str(context_tokens), "-t", "1", "-np", "1"]
-    kept = ["--cache-type-k", "f32", "--cache-type-v", "f32"]
-
-    def ask(path: str, body: Any) -> Any:
-        data = None if body is None else json.dumps(body).encode()
-        request = Request(f"http://127.0.0.1:{port}{path}", data, {"Content-Type": "application/json"})
-        with urlopen(request, timeout=60) as answer:
-            return json.load(answer)
-
-    with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen([*command, *kept], stdout=said, stderr=said)
-        try:
-            _wait_until_ready(ask, process, binary)
-            yield ask
-        finally:
-            process.terminate()
-            process.wait(timeout=30)
-
-
-def _wait_until_ready(ask: Callable[[str, Any], Any], process: subprocess.Popen[bytes], binary: Path) -> None:
-    for _ in range(600):
-        if process.poll() is not None:
-            raise RuntimeError(f"{binary} ended with status {process.returncode} before it answered.")
-        try:
-            ask("/health", None)
-            return
-        except (URLError, ConnectionError):
-            time.sleep(0.1)
-    raise RuntimeError(f"{binary} did not answer within a minute.")

@@ -1,8 +1,9 @@
-"""Data sets as files that people have, each read and checked by the form that its makers publish."""
+"""Readers of published data sets, which check the form that their makers publish; and how a command names one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from argparse import Action, ArgumentError, ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from ..values import Sample
@@ -15,7 +16,7 @@ from .mtbench_plus import mtbench_plus
 from .quality import quality
 from .repoeval import repoeval
 
-__all__ = ["ADAPTERS", "BadData", "read_samples"]
+__all__ = ["ADAPTERS", "BadData", "DataOption", "read_samples"]
 
 ADAPTERS: dict[str, Callable[[Path], Iterator[Sample]]] = {
     "longbench": longbench,
@@ -38,3 +39,16 @@ def read_samples(form: str, path: Path) -> list[Sample]:
         if first.setdefault(sample.id, number) != number:
             raise BadData(f"{path}: samples {first[sample.id]} and {number} are both called {sample.id!r}.")
     return samples
+
+
+class DataOption(Action):
+    """`--data FORM FILE` as a pair of the form and a path."""
+
+    def __call__(
+        self, parser: ArgumentParser, namespace: Namespace, values: object, option_string: str | None = None
+    ) -> None:
+        assert isinstance(values, Sequence)
+        form, path = values
+        if form not in ADAPTERS:
+            raise ArgumentError(self, f"give one of {', '.join(ADAPTERS)}, not {form}")
+        setattr(namespace, self.dest, (form, Path(path)))

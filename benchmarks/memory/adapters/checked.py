@@ -1,4 +1,4 @@
-"""Records of a file whose fields are checked when they are read, so that a wrong file says where it is wrong.
+"""Validated reading of JSON records: a wrong file names the line, the field and what was expected.
 
 Owns the error. Knows no data set.
 """
@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ....server.outcome import UserError
 
-class BadData(ValueError):
+
+class BadData(UserError):
     """A file is not what it should be. The message names the file, the place, and what was expected."""
 
 

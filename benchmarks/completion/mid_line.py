@@ -1,6 +1,6 @@
-"""Line tasks whose line is begun: where somebody types, most completions are asked for in the middle of a line.
+"""Mid-line tasks: line tasks with the cursor behind some piece of their line, where most completions are requested.
 
-Owns where the cursor stands. RepoEval has none of these; its tasks begin at the start of their line.
+Owns where the cursor is. RepoEval has none of these; its tasks start at the beginning of their line.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ from dataclasses import replace
 
 from ..repoeval.tasks import PIECE, SEED, Task
 
+KIND = "begun"
+"""Of these tasks, in their ids and in committed results."""
 
-def begun_lines(tasks: Iterable[Task]) -> Iterator[Task]:
+
+def mid_line_tasks(tasks: Iterable[Task]) -> Iterator[Task]:
     """For each line task one behind some piece of its line, the same always, so that more than signs is left to write.
 
     What closes a line is not shown on its own, however sure: it takes longer to read than to type.
@@ -23,6 +26,6 @@ def begun_lines(tasks: Iterable[Task]) -> Iterator[Task]:
         ends = [found.end() for found in PIECE.finditer(line) if re.search(r"\w", line[found.end() :])]
         if task.kind == "line" and ends:
             repo, _, number = task.task_id.split("/")
-            task_id = f"{repo}/begun/{number}"
+            task_id = f"{repo}/{KIND}/{number}"
             column = random.Random(f"{SEED}:{task_id}").choice(ends)
-            yield replace(task, task_id=task_id, kind="begun", col=column, ground_truth=task.ground_truth[column:])
+            yield replace(task, task_id=task_id, kind=KIND, col=column, ground_truth=task.ground_truth[column:])

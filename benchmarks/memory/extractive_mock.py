@@ -1,7 +1,8 @@
-"""A model without a network: it fills the form that a prompt asks for with words of the prompt.
+"""An extractive mock model: it answers with a sentence of the prompt, in the JSON form that the prompt asks for.
 
-It shows what a strategy costs in calls and tokens where every answer can be read, and nothing about quality. Texts
-of a form become the sentence that shares most words with the question, names become capitalised words.
+It needs no network. It shows what a strategy costs in calls and tokens where every answer can be read, and nothing
+about quality. Texts of a form become the sentence that shares most words with the question, names become capitalised
+words.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from ...llm.protocol import Cancel, ChatRequest, CompletionRequest, ModelError, ModelInfo, Piece, Speed
 
-NAME = "form-filler"
+NAME = "extractive-mock"
 
 _NAMES = ("name", "first", "second", "entities", "aliases")
 _FORM = re.compile(r"\{\s*\"[^\n]*\}")
@@ -21,7 +22,7 @@ _QUESTION = re.compile(r"^(?:The )?question:\s*(.+)$", re.IGNORECASE | re.MULTIL
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]")
 
 
-class FormFiller:
+class ExtractiveMock:
     """A CodeModel that is asked by chats alone. Not local, so that calls of a stage run beside each other."""
 
     def __init__(self, context_tokens: int = 4096) -> None:

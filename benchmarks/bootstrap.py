@@ -1,0 +1,68 @@
+"""Means and stratified bootstrap intervals.
+
+Owns what a mean of partly missing values is, and how sure it is. Knows no benchmark.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+SEED, ROUNDS = 20230116, 2000
+
+Strata = Mapping[str, Sequence[float]]
+"""Values by repository, task or kind of question; NaN marks what is not asked."""
+
+Range = tuple[float, float, float]
+"""The low end of a 95 % interval, the value, and the high end."""
+
+
+def mean(values: Iterable[float]) -> float:
+    """Mean of the values that are there; NaN when none is."""
+    there = [value for value in values if not math.isnan(value)]
+    return sum(there) / len(there) if there else math.nan
+
+
+def percentile(values: Iterable[float], share: float) -> float:
+    """The value that `share` of the values do not exceed; NaN when there are none."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else math.nan
+
+
+def bootstrap_interval(strata: Strata, *, equal_strata: bool = True) -> tuple[float, float]:
+    """95 % interval of the mean, by drawing again within each stratum, so that easy and hard ones keep their shares.
+
+    With `equal_strata` it is the mean of the strata's means, else that of all values. NaN when there is no value.
+    """
+    generator = np.random.default_rng(SEED)
+    sums, weight = np.zeros(ROUNDS), 0
+    for values in strata.values():
+        there = np.asarray(values, float)
+        there = there[~np.isnan(there)]
+        if n := len(there):
+            drawn = there[generator.integers(n, size=(ROUNDS, n))].sum(axis=1)
+            sums += drawn / n if equal_strata else drawn
+            weight += 1 if equal_strata else n
+    if not weight:
+        return math.nan, math.nan
+    low, high = np.percentile(sums / weight, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def differences(first: Strata, second: Strata) -> dict[str, list[float]]:
+    """`first - second` task by task. Both have the same tasks in the same order."""
+    return {name: [a - b for a, b in zip(of, second[name], strict=True)] for name, of in first.items()}
+
+
+def interval(strata: Strata) -> Range:
+    """The mean over strata with its interval."""
+    low, high = bootstrap_interval(strata)
+    return low, mean(map(mean, strata.values())), high
+
+
+def difference(first: Strata, second: Strata) -> Range:
+    """The difference of the means over strata with its paired interval."""
+    low, high = bootstrap_interval(differences(first, second))
+    return low, mean(map(mean, first.values())) - mean(map(mean, second.values())), high

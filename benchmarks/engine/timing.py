@@ -1,0 +1,47 @@
+"""Timing of one call, percentiles of many, and measurements in a process of their own.
+
+Knows no benchmark.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from ...server.outcome import UserError
+
+T = TypeVar("T")
+
+
+def timed(call: Callable[[], T]) -> tuple[T, float]:
+    """The result and the milliseconds."""
+    started = time.perf_counter()
+    result = call()
+    return result, 1e3 * (time.perf_counter() - started)
+
+
+def p95(values: Sequence[float]) -> float:
+    return statistics.quantiles(values, n=20)[-1]
+
+
+def percentiles(name: str, values: Sequence[float]) -> dict[str, float]:
+    """`NAME_p50_ms` and `NAME_p95_ms`; nothing for fewer than two values."""
+    if len(values) < 2:
+        return {}
+    return {f"{name}_p50_ms": statistics.median(values), f"{name}_p95_ms": p95(values)}
+
+
+def in_fresh_process(module: str, *arguments: str, **environment: str) -> Mapping[str, Any]:
+    """The JSON line that a module prints last, so that its memory and caches are its own. Raises UserError."""
+    command = [sys.executable, "-m", module, *arguments]
+    done = subprocess.run(command, env={**os.environ, **environment}, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise UserError(f"{' '.join([module, *arguments])} failed with {done.returncode}; see above.")
+    measured: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return measured

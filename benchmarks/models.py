@@ -1,0 +1,66 @@
+"""Models as the commands of the benchmarks spell and open them.
+
+Owns the spelling of `--model`, and that every machine reads the same prompts. Knows no task.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import PurePath
+
+from ..llm import CodeModel, ModelError, open_model
+from ..server.config import Config, ModelOptions
+from ..server.model_spelling import SPELLINGS, spelled_model
+from ..server.settings import model_configs
+
+NEVER_MS = 600_000
+"""A prompt may take this long: in a benchmark of quality all machines read the same prompts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """A model as `--model` spells it, with its context. "workspace" is the repository's own."""
+
+    spelling: str
+    context_tokens: int
+
+
+def model_option(*others: str) -> Callable[[str], str]:
+    """The type of an option that names a model, or one of `others`."""
+
+    def checked(spelling: str) -> str:
+        if spelling not in others and spelled_model(spelling) is None:
+            raise ArgumentTypeError(f"{spelling} is no model. Give {', '.join((*others, SPELLINGS))}.")
+        return spelling
+
+    return checked
+
+
+@lru_cache(maxsize=1)
+def open_spec(spec: ModelSpec) -> CodeModel | None:
+    """The open model; None for the repository's own. Raises ModelError."""
+    table = spelled_model(spec.spelling)
+    assert table is not None, spec.spelling
+    options = replace(ModelOptions(), **table, context_tokens=spec.context_tokens, prompt_ms=NEVER_MS)  # type: ignore[arg-type]
+    configs = model_configs(replace(Config(), model=(options,)))
+    return open_model(configs[0]) if configs else None
+
+
+def open_chat_model(spelling: str, context_tokens: int) -> CodeModel | None:
+    """A model that answers questions; None for "none". Raises ModelError, also for the workspace model."""
+    if spelling == "none":
+        return None
+    model = open_spec(ModelSpec(spelling, context_tokens))
+    if model is None:
+        raise ModelError(f"{spelling} answers no questions. Give another of {SPELLINGS}.")
+    return model
+
+
+def shown_name(spelling: str) -> str:
+    """A model without the folders and addresses of one machine."""
+    backend, _, where = spelling.partition("=")
+    name = where.rpartition("#")[2] or where
+    return f"{backend}={PurePath(name).name}" if where else PurePath(spelling).name
