@@ -1,7 +1,7 @@
-"""What comes next at a cursor? Models behind one small protocol, from the workspace's own to servers.
+"""Language models behind one protocol: the workspace model, models in this process, and model servers.
 
-Start with `protocol`; `choose` opens a configured model, `workspace_model` is the one that is always there.
-Knows no editor and no index.
+Start with `protocol`; `backends` opens the model of a configuration, `workspace_model` needs none. Knows no editor and
+no index.
 """
 
 from .backends import BACKENDS, ModelConfig, open_model

@@ -1,7 +1,7 @@
-"""From a configuration to an open model.
+"""Model backends: opens the model that a configuration describes.
 
-Owns which backend a word means and what it needs. Knows no editor settings and no index; the workspace model is
-made by whoever owns the index.
+Owns the names of the backends and the settings that each needs. Knows no editor settings and no index; the owner of the
+index makes the workspace model.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .protocol import CodeModel, ModelMissing
 BACKENDS = ("workspace", "transformers", "onnx", "llama.cpp", "ollama", "openai", "none")
 
 FIM_WORDS = (*FIM_FORMATS, "custom", "suffix", "chat", "none")
-"""What `fim` may say, besides nothing."""
+"""Values of `fim`, besides the empty one."""
 
 _CUSTOM = ("fim_prefix", "fim_suffix", "fim_middle", "fim_suffix_first")
 
@@ -26,36 +26,36 @@ OLLAMA_URL = "http://127.0.0.1:11434"
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """What a user says about a model. `workspace` and `none` need nothing else."""
+    """The settings of a model. `workspace` and `none` need only the backend."""
 
     backend: str = "workspace"
     # transformers, onnx: a model directory, or for transformers the name of a model in the hub's cache;
-    # llama.cpp: a GGUF file, read in this process
+    # llama.cpp: a GGUF file, opened in this process
     path: str = ""
-    url: str = ""  # the others: http://host:port; llama.cpp, where no path is given
-    name: str = ""  # ollama, openai: the name that the server knows; empty takes the only one it has
+    url: str = ""  # ollama, openai, and llama.cpp without a path: http://host:port
+    name: str = ""  # ollama, openai: the name of the model at the server; empty if it has only one
     api_key_variable: str = ""  # the name of an environment variable, never the key
-    context_tokens: int = 4096  # prompt and answer, at most
-    prompt_ms: int = 1000  # a prompt that nothing is known of is read within this time, or made shorter
-    fim: str = ""  # empty: what the model says; else one of FIM_WORDS
-    fim_prefix: str = ""  # with fim = "custom": the three tokens; there may be none in the middle
+    context_tokens: int = 4096  # most tokens of prompt and answer
+    prompt_ms: int = 1000  # longest prefill of an uncached prompt; longer prompts are shortened
+    fim: str = ""  # empty: detected from the model; else one of FIM_WORDS
+    fim_prefix: str = ""  # with fim = "custom": the three tokens; the middle token is optional
     fim_suffix: str = ""
     fim_middle: str = ""
-    fim_suffix_first: bool = False  # with fim = "custom"; so it is anyway where no token ends the suffix
+    fim_suffix_first: bool = False  # with fim = "custom"; implied without a middle token
     device: str = "auto"  # transformers: "cpu", "cuda", "mps"
-    quantise: str = "auto"  # transformers: "none", "int8"; auto is what the weights are stored in
-    threads: int = 0  # in process; 0 takes what is fastest in a short measurement
-    cache_mb: int = 512  # in process: keys and values that are kept between requests
-    speculate: bool = True  # in process: drafts, checked by the model
-    download: bool = False  # transformers: a model that is not on this machine may be fetched
+    quantise: str = "auto"  # transformers: "none", "int8"; auto keeps the precision of the files
+    threads: int = 0  # in process; 0 measures the fastest number
+    cache_mb: int = 512  # in process: KV cache between requests
+    speculate: bool = True  # in process: speculative decoding
+    download: bool = False  # transformers: download a model that is not on this machine
     connect_timeout_s: float = 2.0
-    read_timeout_s: float = 30.0  # before the first piece, and between two
+    read_timeout_s: float = 30.0  # until the first piece of text, and between two pieces
 
 
 def open_model(config: ModelConfig) -> CodeModel | None:
-    """The model that `config` describes; None for `none` and for `workspace`, which the index brings along.
+    """The model that `config` describes; None for `none` and for `workspace`, which belongs to the index.
 
-    Raises ModelMissing when something that it needs is not there. No server is asked yet.
+    Raises ModelMissing when a setting, file or package is missing. Sends no request to a server.
     """
     if config.backend in ("none", "workspace"):
         return None
@@ -66,11 +66,11 @@ def open_model(config: ModelConfig) -> CodeModel | None:
 
 
 def fim_choice(config: ModelConfig) -> FimChoice:
-    """What `fim` and the tokens beside it say. Raises ModelMissing."""
+    """The choice in `fim` and the token settings. Raises ModelMissing."""
     if config.fim == "custom":
         return FimChoice("tokens", _custom_tokens(config))
     if given := [name for name in _CUSTOM if getattr(config, name)]:
-        raise ModelMissing(f'`{given[0]}` is read with fim = "custom" only. Set that, or leave `{given[0]}` out.')
+        raise ModelMissing(f'`{given[0]}` is used with fim = "custom" only. Set that, or remove `{given[0]}`.')
     if config.fim in FIM_FORMATS:
         return FimChoice("tokens", FIM_FORMATS[config.fim])
     match config.fim:
@@ -81,47 +81,47 @@ def fim_choice(config: ModelConfig) -> FimChoice:
     raise ModelMissing(_unknown("fim", config.fim, FIM_WORDS))
 
 
-# Each backend is imported when it is wanted, and when its settings are right: httpx takes 0.1 s, torch seconds.
+# Each backend is imported on use, after its settings are checked: httpx takes 0.1 s, torch several seconds.
 def _open_transformers(config: ModelConfig, fim: FimChoice) -> CodeModel:
-    path, options = _required(config, "path"), _in_process(config, fim)
+    path, options = _required(config, "path"), _local_options(config, fim)
     from .local.transformers_model import open_transformers
 
     model = open_transformers(path, device=config.device, quantise=config.quantise, download=config.download, **options)
-    return _filling(model, fim)
+    return _with_infilling(model, fim)
 
 
 def _open_onnx(config: ModelConfig, fim: FimChoice) -> CodeModel:
-    path, options = _required(config, "path"), _in_process(config, fim)
+    path, options = _required(config, "path"), _local_options(config, fim)
     from .local.onnx_model import open_onnx
 
-    return _filling(open_onnx(path, **options), fim)
+    return _with_infilling(open_onnx(path, **options), fim)
 
 
 def _open_llama_cpp(config: ModelConfig, fim: FimChoice) -> CodeModel:
     if config.path and config.url:
         raise ModelMissing("The backend llama.cpp takes `url`, a server, or `path`, a GGUF file. Set one of them.")
     if config.path:
-        options = _in_process(config, fim)
+        options = _local_options(config, fim)
         from .local.gguf_model import open_gguf
 
-        return _filling(open_gguf(config.path, **options), fim)
+        return _with_infilling(open_gguf(config.path, **options), fim)
     url = _required(config, "url", "path")
     from .http.llama_cpp import LlamaCppServer
 
-    return LlamaCppServer(url, **_at_server(config, fim))
+    return LlamaCppServer(url, **_server_options(config, fim))
 
 
 def _open_ollama(config: ModelConfig, fim: FimChoice) -> CodeModel:
     from .http.ollama import OllamaModel
 
-    return OllamaModel(config.url or OLLAMA_URL, name=config.name, **_at_server(config, fim))
+    return OllamaModel(config.url or OLLAMA_URL, name=config.name, **_server_options(config, fim))
 
 
 def _open_openai(config: ModelConfig, fim: FimChoice) -> CodeModel:
     url = _required(config, "url")
     from .http.openai import OpenAIModel
 
-    return OpenAIModel(url, name=config.name, **_at_server(config, fim))
+    return OpenAIModel(url, name=config.name, **_server_options(config, fim))
 
 
 _OPENERS: dict[str, Callable[[ModelConfig, FimChoice], CodeModel]] = {
@@ -133,7 +133,7 @@ _OPENERS: dict[str, Callable[[ModelConfig, FimChoice], CodeModel]] = {
 }
 
 
-def _in_process(config: ModelConfig, fim: FimChoice) -> dict[str, Any]:
+def _local_options(config: ModelConfig, fim: FimChoice) -> dict[str, Any]:
     from .local.model import LocalSettings
 
     if fim.way == "suffix":
@@ -147,13 +147,13 @@ def _in_process(config: ModelConfig, fim: FimChoice) -> dict[str, Any]:
     return {"settings": settings, "fim": fim, "threads": config.threads}
 
 
-def _at_server(config: ModelConfig, fim: FimChoice) -> dict[str, Any]:
+def _server_options(config: ModelConfig, fim: FimChoice) -> dict[str, Any]:
     names = ("context_tokens", "prompt_ms", "api_key_variable", "connect_timeout_s", "read_timeout_s")
     return {"fim": fim, **{name: getattr(config, name) for name in names}}
 
 
-def _filling(model: CodeModel, fim: FimChoice) -> CodeModel:
-    """`model`, asked in words if the user wants that."""
+def _with_infilling(model: CodeModel, fim: FimChoice) -> CodeModel:
+    """`model`, or with fim = "chat" the same model with infilling by chat."""
     if fim.way != "chat":
         return model
     from .local.infilling_chat_model import InfillingChatModel
@@ -162,7 +162,7 @@ def _filling(model: CodeModel, fim: FimChoice) -> CodeModel:
 
 
 def _required(config: ModelConfig, *names: str) -> str:
-    """The value of the first of `names`; the others would have done as well."""
+    """The value of the first of `names`; the others are alternatives for the message."""
     value = str(getattr(config, names[0]))
     if not value:
         wanted = " or ".join(f"`{name}`" for name in names)

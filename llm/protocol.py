@@ -1,7 +1,7 @@
-"""The one protocol between Weft and whatever writes code: a request in, a stream of text out, cancel at any time.
+"""The protocol of all language models: a request in, a stream of text out, cancellation at any time.
 
-Owns the request, the pieces of the stream, what a model can do, and the errors a caller can act on.
-Knows no model, no prompt format, no index and no editor.
+Owns requests, pieces of the stream, capabilities, and the errors that a caller can handle. Knows no model, no prompt
+format, no index and no editor.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 
 class Cancel:
-    """Asked to stop, by any thread, once and for good. Cheap to poll between two tokens."""
+    """A cancellation token: set once, by any thread. Cheap to poll between two tokens."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -36,9 +36,9 @@ class Cancel:
         return self._event.wait(timeout_s)
 
     def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call `callback()` when cancelled, at once if that has happened: how a blocked socket is closed.
+        """Call `callback()` when cancelled, at once if it is already: for example to close a blocked socket.
 
-        Returns a function that takes the callback back, for whoever outlives the work.
+        Returns a function that removes the callback, for owners that outlive the work.
         """
         with self._lock:
             if not self._event.is_set():
@@ -55,32 +55,32 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class PromptFragment:
-    """A retrieved piece of another place of the repository, as the prompt shows it."""
+    """A retrieved fragment of the repository, as it is in the prompt."""
 
-    paths: tuple[str, ...]  # every place that holds this text, best first
+    paths: tuple[str, ...]  # all files with this text, best first
     text: str
-    start_line: int  # 0-based, of the first place
+    start_line: int  # 0-based, in the first file
     score: float
 
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """Complete `path` between `prefix` and `suffix`. Fragments come best first; a format orders them for its prompt."""
+    """Complete `path` between `prefix` and `suffix`. Fragments are best first; the prompt format orders them."""
 
     path: str
     language: str
-    prefix: str  # the whole file before the cursor; a backend cuts it from the left to its budget
-    suffix: str  # the whole file after the cursor; cut from the right
+    prefix: str  # the whole file before the cursor; a backend truncates it on the left
+    suffix: str  # the whole file after the cursor; truncated on the right
     fragments: tuple[PromptFragment, ...] = ()
     repository: str = ""  # a name, for repository-level formats
     max_new_tokens: int = 64
     single_line: bool = True  # stop at the first line break
     stop: tuple[str, ...] = ()
-    # Fragments stand in the order of their scores, wherever the last prompt had them: for prompts that don't depend on
-    # what was asked before. Without it those that were shown already keep their places, and need not be read again.
+    # Order fragments by score, for prompts that don't depend on earlier requests. Otherwise those of the last prompt
+    # keep their order, so that their tokens stay cached.
     in_score_order: bool = False
-    # What would probably follow the prefix and these further characters: drafts for speculation, asked only by models
-    # that can check them. Never changes what a greedy model writes, only how fast.
+    # From the text written so far to what may follow it: drafts for speculative decoding, requested by models that can
+    # verify them. Changes the speed of a greedy model, never its text.
     draft_source: Callable[[str], str] | None = field(default=None, compare=False)
 
 
@@ -94,23 +94,23 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """Answer the last message. What does not fit is cut from the oldest turns; system messages stay."""
+    """Answer the last message. The oldest turns are dropped where the context is too short; system messages stay."""
 
     messages: tuple[Message, ...]
     max_new_tokens: int = 512
     stop: tuple[str, ...] = ()
-    temperature: float = 0.0  # 0 writes what is most likely
-    top_p: float = 1.0  # the smallest set of tokens with this much probability is drawn from
-    # Logits of tokens that stand before are divided by it, the prompt's too. Not everywhere: OpenAI's protocol has no
-    # such field, and it is sent only to servers that have one of their own.
+    temperature: float = 0.0  # 0: greedy
+    top_p: float = 1.0  # nucleus sampling: the smallest set of tokens with this much probability
+    # Divides the logits of tokens in the prompt and the answer so far. OpenAI's protocol has no such field: it is sent
+    # only to servers with a field of their own.
     repetition_penalty: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some more text, its line breaks "\\n" whatever the file has.
+    """A piece of streamed text, with "\\n" for every line break.
 
-    `probability` is the model's own for this piece, None when it does not say.
+    `probability` is that of the model for this piece, None when unknown.
     """
 
     text: str
@@ -119,27 +119,27 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What a model can do, probed from it and never guessed from its name."""
+    """The capabilities of a model, probed and never guessed from its name."""
 
     name: str
-    backend: str  # one of choose.BACKENDS, or beacon: it reads long texts and is opened by another room
-    context_tokens: int  # prompt and answer; less than the model could where this machine is too slow for more
+    backend: str  # one of backends.BACKENDS, or beacon, which memory/ opens
+    context_tokens: int  # prompt and answer; less than the model allows where this machine is too slow
     fills_middle: bool
     repository_level: bool  # has tokens for repository name and file path
-    local: bool  # nothing leaves this machine
-    chats: bool = False  # `chat` works: the model has a template for conversations
-    notes: tuple[str, ...] = field(default=())  # degraded modes and their reason, in words for a user
-    chat_tokens: int = 0  # messages and answer of `chat`, which may take longer than a keystroke; 0 when unknown
+    local: bool  # sends nothing to another machine
+    chats: bool = False  # has a chat template, so `chat` works
+    notes: tuple[str, ...] = field(default=())  # degraded modes and their reasons, for a person
+    chat_tokens: int = 0  # messages and answer of `chat`; 0 when unknown
 
     @property
     def window_tokens(self) -> int:
-        """What a conversation may hold with its answer."""
+        """Most tokens of a conversation with its answer."""
         return self.chat_tokens or self.context_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """What this machine, or the server, was measured to do with a model. Tokens a second; 0 when unknown."""
+    """Measured throughput of a model on this machine or at its server, in tokens per second; 0 when unknown."""
 
     prefill: float = 0.0
     decode: float = 0.0
@@ -147,58 +147,58 @@ class Speed:
 
 @runtime_checkable
 class CodeModel(Protocol):
-    """Every backend. Methods may be called from any thread; `stream` may be running several times at once."""
+    """The interface of every backend. Thread-safe; several streams may run at once."""
 
     @property
     def info(self) -> ModelInfo:
-        """What is known so far; complete after `prepare`. Never waits for anything."""
+        """The capabilities known so far; complete after `prepare`. Never blocks."""
         ...
 
     @property
     def speed(self) -> Speed:
-        """The latest measurements, kept up to date by every answer. Never waits for anything."""
+        """The latest measurements, updated by every answer. Never blocks."""
         ...
 
     def prepare(self, cancel: Cancel) -> None:
-        """Find out what the model can do: ask the server, or measure this machine. Once; later calls do nothing.
+        """Probe the server, or measure the model on this machine. Once; later calls do nothing.
 
-        Called in the background before the first request where there is time; `stream` does what is missing.
+        Called in the background before the first request; `stream` does it otherwise.
         Raises ModelError.
         """
         ...
 
     def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
-        """Read the prompt that `request` will need and write nothing, so that the answer comes sooner.
+        """Prefill the prompt for `request` without decoding, so that the completion starts sooner.
 
-        Does nothing where reading ahead can't be had. Raises ModelError.
+        Does nothing where the backend can't. Raises ModelError.
         """
         ...
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of `text` in the model's own tokenizer (an upper estimate where the server has none to ask)."""
+        """Tokens of `text` in the model's own tokenizer, or an upper estimate where a server has no such request."""
         ...
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
-        """Yield the completion as it is made. Ends quietly when cancelled or when there is nothing to say.
+        """Yield the completion as it is decoded. Ends quietly when cancelled or when there is none.
 
-        Raises `ModelError`, and nothing else, when the model cannot be asked.
+        Raises only `ModelError`.
         """
         ...
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
-        """Yield the answer as it is made. Raises ModelError, also when `info.chats` is false."""
+        """Yield the answer as it is decoded. Raises ModelError, also when `info.chats` is false."""
         ...
 
     def close(self) -> None: ...
 
 
 class ModelError(Exception):
-    """A model could not answer. The message names the model and the next step."""
+    """A model failed. The message names the model and what to do next."""
 
 
 class ModelMissing(ModelError):
-    """The directory, file or package that the configuration names is not there."""
+    """A directory, file, package or setting that the configuration needs is missing."""
 
 
 class ModelUnreachable(ModelError):
-    """Nothing answers at the endpoint, or it answered with an error."""
+    """The server is unreachable, or returned an error."""

@@ -1,6 +1,6 @@
-"""Where a stream of text ends: at the line, at a stop text, at the token budget.
+"""Stop conditions of streamed text, and the fragments of recent prompts.
 
-Owns the cut and the memory of what the last prompts showed. Knows no model and no server.
+Knows no model and no server.
 """
 
 from __future__ import annotations
@@ -16,40 +16,39 @@ _REMEMBERED_FILES = 16
 def cut_stream(
     pieces: Iterable[Piece], request: CompletionRequest | ChatRequest, stops: Iterable[str] = ()
 ) -> Iterator[Piece]:
-    """`pieces` up to the first of the request's stop texts, `stops`, or with `single_line` the first line break.
+    """`pieces` up to the first stop text of the request or of `stops`, or with `single_line` the first line break.
 
-    What may be the beginning of a stop text is held back until it is known to be none. The source is not asked for
-    more once the end is reached.
+    Text that may begin a stop text is buffered until that is decided. The source is not read past the end.
     """
     single_line = isinstance(request, CompletionRequest) and request.single_line
     ends = tuple(end for end in (*request.stop, *stops, *(("\n", "\r") if single_line else ())) if end)
-    held = ""
+    buffered = ""
     probability: float | None = None
     for piece in pieces:
-        held += piece.text
+        buffered += piece.text
         probability = piece.probability
-        at = min((found for end in ends if (found := held.find(end)) >= 0), default=-1)
+        at = min((found for end in ends if (found := buffered.find(end)) >= 0), default=-1)
         if at >= 0:
             if at:
-                yield Piece(held[:at], probability)
+                yield Piece(buffered[:at], probability)
             return
-        safe = len(held) - max((_overlap(held, end) for end in ends), default=0)
+        safe = len(buffered) - max((_overlap(buffered, end) for end in ends), default=0)
         if safe:
-            yield Piece(held[:safe], probability)
-            held = held[safe:]
-    if held:
-        yield Piece(held, probability)
+            yield Piece(buffered[:safe], probability)
+            buffered = buffered[safe:]
+    if buffered:
+        yield Piece(buffered, probability)
 
 
 class LastPrompts:
-    """The fragments that the last prompt of each of the last files showed, in its order. For several threads."""
+    """The fragments in the last prompt of each recent file, for prompt-stable order. Thread-safe."""
 
     def __init__(self) -> None:
         self._shown: dict[str, tuple[PromptFragment, ...]] = {}
         self._lock = threading.Lock()
 
     def previous_fragments(self, request: CompletionRequest) -> tuple[PromptFragment, ...]:
-        """What the last prompt of the request's file showed, for the next one to begin like it where it may."""
+        """The fragments of the file's last prompt, for a long common prefix; none with `in_score_order`."""
         with self._lock:
             return () if request.in_score_order else self._shown.get(request.path, ())
 
@@ -62,5 +61,5 @@ class LastPrompts:
 
 
 def _overlap(text: str, end: str) -> int:
-    """Length of the longest end of `text` that is a proper beginning of `end`."""
+    """Length of the longest suffix of `text` that is a proper prefix of `end`."""
     return next((size for size in range(min(len(text), len(end) - 1), 0, -1) if text.endswith(end[:size])), 0)

@@ -1,4 +1,4 @@
-"""Line breaks as prompts and models write them."""
+"""Normalisation of line breaks to the form in prompts and model output."""
 
 from __future__ import annotations
 

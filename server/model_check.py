@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..llm import Cancel, CodeModel, CompletionRequest, ModelConfig, ModelError, ModelInfo, open_model
 from ..llm.protocol import Speed
-from ..llm.self_test import Verdict, self_test
+from ..llm.self_test import SelfTestResult, self_test
 from .config import CompletionOptions
 
 SHORT_CONTEXT_TOKENS = 1024
@@ -27,7 +27,7 @@ class ModelCheck:
     """What came of it. Milliseconds to the first piece of an answer, or to its end where it was empty."""
 
     info: ModelInfo
-    verdict: Verdict
+    verdict: SelfTestResult
     cold_ms: float  # a prompt that nothing of was known
     warm_ms: float  # the same prompt with one key more
     speed: Speed

@@ -76,8 +76,8 @@ def test_an_unknown_format_is_given_by_its_tokens(settings: dict[str, Any], toke
     ("config", "says"),
     [
         (ModelConfig(fim="custom", fim_prefix="<p>"), "needs `fim_prefix` and `fim_suffix`"),
-        (ModelConfig(fim="qwen", fim_middle="<m>"), '`fim_middle` is read with fim = "custom" only'),
-        (ModelConfig(fim_suffix_first=True), '`fim_suffix_first` is read with fim = "custom" only'),
+        (ModelConfig(fim="qwen", fim_middle="<m>"), '`fim_middle` is used with fim = "custom" only'),
+        (ModelConfig(fim_suffix_first=True), '`fim_suffix_first` is used with fim = "custom" only'),
     ],
 )
 def test_tokens_that_would_not_be_used_are_a_mistake(config: ModelConfig, says: str):

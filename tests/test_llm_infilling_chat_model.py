@@ -88,6 +88,6 @@ def test_warming_reads_the_question_and_writes_a_token():
 
 def test_a_model_that_does_not_chat_is_refused_and_closed():
     chatting = Chatting("", chats=False)
-    with pytest.raises(ModelMissing, match='coder has no template for conversations, so fim = "chat"'):
+    with pytest.raises(ModelMissing, match='coder has no chat template, so fim = "chat"'):
         InfillingChatModel(chatting)
     assert chatting.is_closed

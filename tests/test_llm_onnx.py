@@ -340,7 +340,7 @@ def test_the_users_word_on_filling_is_heard(exported):
 
 
 def test_a_directory_without_a_model_says_what_it_looked_for(tmp_path):
-    with pytest.raises(ModelMissing, match=r"holds no model\.onnx"):
+    with pytest.raises(ModelMissing, match=r"has no model\.onnx"):
         open_onnx(tmp_path, settings=LocalSettings())
     with pytest.raises(ModelMissing, match="is not there"):
         open_onnx(tmp_path / "none", settings=LocalSettings())

@@ -275,7 +275,7 @@ def test_numbers_that_are_cut_short_are_refused(model: Make, tmp_path: Path):
     model().cache_prefix(ARTICLE).save(tmp_path)
     file = tmp_path / "prefix.safetensors"
     file.write_bytes(file.read_bytes()[:-8])
-    with pytest.raises(ModelError, match="not whole"):
+    with pytest.raises(ModelError, match="incomplete"):
         model().load_prefix(tmp_path)
 
 

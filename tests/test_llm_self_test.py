@@ -1,4 +1,4 @@
-"""The self-test: a scripted model for each verdict, and what the user is told."""
+"""The self-test: a scripted model for each result, and what the user is told."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from weft.llm.protocol import (
     Piece,
     Speed,
 )
-from weft.llm.self_test import LONGEST_MIDDLE, Verdict, self_test
+from weft.llm.self_test import LONGEST_MIDDLE, SelfTestResult, self_test
 
 Script = Callable[[CompletionRequest], str]
 
@@ -70,7 +70,7 @@ def with_suffix(request: CompletionRequest) -> str:
     return right(request) + request.suffix.partition("\n")[0]
 
 
-def judge(script: Script, fills_middle: bool = True) -> Verdict:
+def run(script: Script, fills_middle: bool = True) -> SelfTestResult:
     return self_test(Scripted(script, fills_middle), Cancel())
 
 
@@ -79,72 +79,76 @@ def test_the_scripted_model_is_one():
 
 
 @pytest.mark.parametrize("fills_middle", [True, False])
-def test_a_model_that_fills_the_holes_works(fills_middle: bool):
-    verdict = judge(right, fills_middle)
-    assert (verdict, verdict.works) == (Verdict("works"), True)
+def test_a_model_that_solves_the_tasks_works(fills_middle: bool):
+    result = run(right, fills_middle)
+    assert (result, result.works) == (SelfTestResult("works"), True)
 
 
 @pytest.mark.parametrize("parameter", ["name", " name ", "name: str", 'name="you"', "name: str = 'you'"])
 def test_a_parameter_may_have_a_type_and_a_default(parameter: str):
-    assert judge(lambda request: "x" if "total" in request.prefix else parameter.replace("name", right(request))).works
+    assert run(lambda request: "x" if "total" in request.prefix else parameter.replace("name", right(request))).works
 
 
-def test_one_hole_of_three_may_stay_open():
-    assert judge(lambda request: right(request) if "total" not in request.prefix else "i").works
+def test_one_task_of_three_may_fail():
+    assert run(lambda request: right(request) if "total" not in request.prefix else "i").works
 
 
 def test_clean_text_that_is_not_the_middle_is_weak():
-    verdict = judge(lambda _: "x")
-    assert verdict == Verdict(
+    result = run(lambda _: "x")
+    assert result == SelfTestResult(
         "weak",
-        "coder was asked for `name` in `def greet(…):` and wrote 'x'. "
-        "Expect little of it; a larger model would do better.",
+        "coder wrote 'x' in place of `name` in `def greet(…):`. "
+        "Its completions are of little use; a larger model does better.",
     )
-    assert not verdict.works and not verdict.broken
+    assert not result.works and not result.broken
 
 
 def test_a_middle_within_a_longer_word_does_not_count():
-    assert judge(lambda request: right(request) + "s").kind == "weak"
-    assert judge(lambda request: right(request)[:-1] + "12", fills_middle=False).kind == "weak"
+    assert run(lambda request: right(request) + "s").kind == "weak"
+    assert run(lambda request: right(request)[:-1] + "12", fills_middle=False).kind == "weak"
 
 
 @pytest.mark.parametrize(
     ("script", "says", "next_step"),
     [
-        (lambda r: "<|fim_middle|>x" if "total" in r.prefix else "x", "special tokens as letters", "convert it again"),
-        (lambda r: "x <EOT>", "special tokens as letters", "convert it again"),
-        (lambda r: "", "wrote '': it writes nothing", "Check that `fim`"),
-        (lambda r: " \n ", "wrote '': it writes nothing", "Check that `fim`"),
+        (
+            lambda r: "<|fim_middle|>x" if "total" in r.prefix else "x",
+            "special tokens as plain text",
+            "convert it again",
+        ),
+        (lambda r: "x <EOT>", "special tokens as plain text", "convert it again"),
+        (lambda r: "", "it writes nothing", "Check that `fim`"),
+        (lambda r: " \n ", "it writes nothing", "Check that `fim`"),
         (with_suffix, "repeats the code after the cursor", 'set fim = "none"'),
-        (lambda r: "self, other\n    return 1", "runs on", 'set fim = "none"'),
-        (lambda r: "value + " * 100, "runs on", 'set fim = "none"'),
-        (lambda r: "\ufffd\ufffda", "writes no code", "Get the model again"),
-        (lambda r: "!!!!!!!!!!!!", "writes no code", "Get the model again"),
-        (lambda r: "== == == == == == =", "writes no code", "Get the model again"),
+        (lambda r: "self, other\n    return 1", "ignores the code after", 'set fim = "none"'),
+        (lambda r: "value + " * 100, "ignores the code after", 'set fim = "none"'),
+        (lambda r: "\ufffd\ufffda", "writes no code", "Download the model again"),
+        (lambda r: "!!!!!!!!!!!!", "writes no code", "Download the model again"),
+        (lambda r: "== == == == == == =", "writes no code", "Download the model again"),
     ],
 )
 def test_what_is_wrong_is_said_with_the_next_step(script: Script, says: str, next_step: str):
-    verdict = judge(script)
-    assert verdict.broken
-    assert verdict.text.startswith("coder was asked for `")
-    assert says in verdict.text
-    assert next_step in verdict.text
+    result = run(script)
+    assert result.broken
+    assert result.text.startswith("coder wrote ")
+    assert says in result.text
+    assert next_step in result.text
 
 
-def test_nothing_in_some_holes_is_weak():
-    assert judge(lambda request: "x" if "total" in request.prefix else "").kind == "weak"
+def test_empty_text_in_some_tasks_is_weak():
+    assert run(lambda request: "x" if "total" in request.prefix else "").kind == "weak"
 
 
 def test_mixed_answers_of_which_most_are_unusable_are_broken():
-    assert judge(lambda request: "x" if "total" in request.prefix else with_suffix(request)).broken
+    assert run(lambda request: "x" if "total" in request.prefix else with_suffix(request)).broken
 
 
 @pytest.mark.parametrize("script", [lambda r: "", lambda r: "- - - - - - - -", lambda r: "<|endoftext|>"])
 def test_a_model_that_can_write_nothing_is_broken_without_a_middle_too(script: Script):
-    verdict = judge(script, fills_middle=False)
-    assert verdict.broken
-    assert "fim" not in verdict.text
-    assert verdict.text.endswith("Get the model again, or choose another.")
+    result = run(script, fills_middle=False)
+    assert result.broken
+    assert "fim" not in result.text
+    assert result.text.endswith("Download the model again, or choose another.")
 
 
 def test_a_model_without_a_middle_is_asked_without_a_suffix():
@@ -156,7 +160,7 @@ def test_a_model_without_a_middle_is_asked_without_a_suffix():
 def test_a_few_tokens_are_enough():
     model = Scripted(lambda _: "x" * 1000)
     self_test(model, Cancel())
-    assert model.n_written == len(model.asked) * (LONGEST_MIDDLE + 1), "who runs on is stopped"
+    assert model.n_written == len(model.asked) * (LONGEST_MIDDLE + 1), "a model that ignores the suffix is stopped"
     assert len(model.asked) <= 3
     assert max(request.max_new_tokens for request in model.asked) <= 24
 
@@ -169,9 +173,9 @@ def test_a_cancelled_test_says_nothing():
         return "<|fim_middle|>"
 
     model = Scripted(script)
-    verdict = self_test(model, cancel)
-    assert (verdict.kind, verdict.text, len(model.asked)) == ("untested", "", 1)
-    assert not verdict.works and not verdict.broken
+    result = self_test(model, cancel)
+    assert (result.kind, result.text, len(model.asked)) == ("untested", "", 1)
+    assert not result.works and not result.broken
 
 
 def test_a_model_that_cannot_be_asked_is_no_verdict():
@@ -179,4 +183,4 @@ def test_a_model_that_cannot_be_asked_is_no_verdict():
         raise ModelUnreachable("Nothing answers.")
 
     with pytest.raises(ModelUnreachable, match="Nothing answers"):
-        judge(script)
+        run(script)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from weft.llm import Cancel, CompletionRequest, ModelConfig, ModelError, ModelInfo, ModelUnreachable, Piece
 from weft.llm.protocol import Speed
-from weft.llm.self_test import Verdict
+from weft.llm.self_test import SelfTestResult
 from weft.server import models
 from weft.server.idle import Idle
 from weft.server.models import ModelChain
@@ -27,7 +27,7 @@ class Fake:
         self.info, self.speed = ModelInfo(name, "test", 4096, True, False, True, notes=notes), Speed(100.0, 10.0)
         self.error: ModelError | None = None
         self.n_prepared = self.n_closed = 0
-        self.verdict = Verdict("works")
+        self.verdict = SelfTestResult("works")
 
     def prepare(self, cancel: Cancel) -> None:
         self.n_prepared += 1
@@ -232,7 +232,9 @@ def broken(config: ModelConfig) -> Fake:
     """A model that can't fill the middle and is good enough without."""
     model = Fake("odd")
     model.verdict = (
-        Verdict("works") if config.fim == "none" else Verdict("broken", "odd writes tokens. Choose another.")
+        SelfTestResult("works")
+        if config.fim == "none"
+        else SelfTestResult("broken", "odd writes tokens. Choose another.")
     )
     return model
 
@@ -250,7 +252,7 @@ def test_a_model_that_fills_no_middle_after_all_is_used_without_it(world: World)
 
 def test_a_model_that_writes_rubbish_either_way_is_put_aside(world: World):
     model = world.models["a"] = Fake("odd")
-    model.verdict = Verdict("broken", "odd writes nothing. Choose another.")
+    model.verdict = SelfTestResult("broken", "odd writes nothing. Choose another.")
     chain = world.chain(server("a"))
     assert (
         world.news.get(timeout=WAIT_S) == "odd writes nothing. Choose another. The workspace model answers meanwhile."
@@ -261,7 +263,7 @@ def test_a_model_that_writes_rubbish_either_way_is_put_aside(world: World):
 
 def test_what_the_user_wrote_about_the_middle_is_done(world: World):
     model = world.models["a"] = Fake("odd")
-    model.verdict = Verdict("broken", "odd writes nothing.")
+    model.verdict = SelfTestResult("broken", "odd writes nothing.")
     chain = world.chain(server("a", fim="qwen"))
     world.until_ready()
     assert [config.fim for config in world.opened] == ["qwen"]

@@ -40,7 +40,7 @@ def test_weights_without_their_model_are_named():
 def test_one_that_is_not_there_is_said():
     reader, why = reader_of(GONE)
     assert reader is None
-    assert why.startswith("/no/such/model is not there.")
+    assert why.startswith("/no/such/model does not exist.")
     assert why.endswith("Until then a model that answers reads the text itself.")
 
 

@@ -1,6 +1,6 @@
-"""A GGUF file as a model in this process: what its header says, llama.cpp's engine and tokenizer, one LocalModel.
+"""Opens a GGUF file as a model in this process: its header, the engine and tokenizer of llama.cpp, a LocalModel.
 
-Owns the opening. Knows no decoding: that is `local_model`, and `engines/llama_engine` computes.
+Knows no decoding and no computation: see `model` and `engines/llama_engine`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from .prefix_cache import files_hash
 def open_gguf(path: str | Path, *, settings: LocalSettings, fim: FimChoice = PROBE, threads: int = 0) -> LocalModel:
     """The model in the file at `path`; of a model in several files, the first.
 
-    `threads` 0 takes what is fastest in a short measurement. Raises ModelMissing, and ModelError when memory does not
-    suffice.
+    `threads` 0 measures the fastest number. Raises ModelMissing, and ModelError when memory does not suffice.
     """
     path = Path(path).expanduser()
     header = read_gguf(path)

@@ -1,7 +1,7 @@
-"""A model in this process that fills holes by being asked in words: what `fim = "chat"` makes of one that chats.
+"""Infilling by chat for a model in this process, chosen by `fim = "chat"`.
 
-Owns nothing but the way between the two; the words are in `hole`. Servers do the same in their own files, since there
-a conversation is another address.
+Adapts a chat model to code completion; the prompt is in `infilling_chat`. Servers do the same in their own files, since
+their chat is another endpoint.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ..prompting.infilling_chat import (
 from ..protocol import Cancel, ChatRequest, CodeModel, CompletionRequest, ModelInfo, ModelMissing, Piece, Speed
 from ..streaming import LastPrompts
 
-FRAME_TOKENS = 64
-"""For the marks that a template puts around the turns. One that takes more has the question cut, not refused."""
+TEMPLATE_TOKENS = 64
+"""For what a chat template writes around the turns. A longer template shortens the prompt; it is no error."""
 
 
 class InfillingChatModel:
-    """A `CodeModel` over one that chats. Closes it in `close`.
+    """A `CodeModel` over a chat model, which it owns.
 
-    Raises ModelMissing when it does not chat, and closes it then.
+    Raises ModelMissing when the model can't chat, and closes it then.
     """
 
     def __init__(self, model: CodeModel) -> None:
@@ -34,7 +34,7 @@ class InfillingChatModel:
             name = model.info.name
             model.close()
             raise ModelMissing(
-                f'{name} has no template for conversations, so fim = "chat" can\'t be used. Leave it out.'
+                f'{name} has no chat template, so fim = "chat" can\'t be used. Remove it, or choose a chat model.'
             )
         self._model = model
         self._last_prompts = LastPrompts()
@@ -47,7 +47,7 @@ class InfillingChatModel:
 
     @property
     def inner(self) -> CodeModel:
-        """The model that is asked: it may be able to keep a beginning (see `prefix_cache`)."""
+        """The chat model, which may have a prefix cache."""
         return self._model
 
     @property
@@ -58,15 +58,15 @@ class InfillingChatModel:
         self._model.prepare(cancel)
 
     def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
-        # A conversation can't be read without an answer; one token of it is the least.
-        for _ in self._model.chat(replace(self._question(request).chat, max_new_tokens=1), cancel):
+        # `chat` has no prefill alone; one token is the shortest answer.
+        for _ in self._model.chat(replace(self._infilling_chat(request).chat, max_new_tokens=1), cancel):
             pass
 
     def count_tokens(self, text: str) -> int:
         return self._model.count_tokens(text)
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
-        yield from infill_by_chat(self._model.chat, self._question(request), request, cancel)
+        yield from infill_by_chat(self._model.chat, self._infilling_chat(request), request, cancel)
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         yield from self._model.chat(request, cancel)
@@ -74,8 +74,8 @@ class InfillingChatModel:
     def close(self) -> None:
         self._model.close()
 
-    def _question(self, request: CompletionRequest) -> InfillingChat:
+    def _infilling_chat(self, request: CompletionRequest) -> InfillingChat:
         previous = self._last_prompts.previous_fragments(request)
-        question = build_infilling_chat(request, self.count_tokens, self.info.context_tokens - FRAME_TOKENS, previous)
-        self._last_prompts.remember(request.path, question.fragments)
-        return question
+        prompt = build_infilling_chat(request, self.count_tokens, self.info.context_tokens - TEMPLATE_TOKENS, previous)
+        self._last_prompts.remember(request.path, prompt.fragments)
+        return prompt

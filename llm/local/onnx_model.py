@@ -1,7 +1,6 @@
-"""An exported model in a directory as a model in this process: onnxruntime, the directory's tokenizer, one LocalModel.
+"""Opens an ONNX export as a model in this process: onnxruntime, the tokenizer of the directory, a LocalModel.
 
-Owns which files of the directory are taken. Knows no decoding: that is `local_model`, and `engines/onnx_engine`
-computes.
+Owns the choice of files. Knows no decoding and no computation: see `model` and `engines/onnx_engine`.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from .prefix_cache import files_hash
 from .tokenizer import HfTokenizer
 
 FILES = ("model.onnx", "model_int8.onnx", "model_quantized.onnx")
-"""The first that is there, in the directory or in its folder `onnx`. Full precision first: with 8-bit activations a
-text may depend on what was read together. Who wants it nevertheless names the file."""
+"""The first of these that exists, in the directory or its folder `onnx`. Full precision first: with 8-bit activations
+a text may depend on which tokens are computed together. `path` may name another file."""
 
-ROUNDED = "rounds to 8 bits: a completion may depend a little on what was read before it"
+ROUNDED = "rounds activations to 8 bits: completions may depend slightly on earlier requests"
 """For `ModelInfo.notes`."""
 
 
 def open_onnx(path: str | Path, *, settings: LocalSettings, fim: FimChoice = PROBE, threads: int = 0) -> LocalModel:
     """The model at `path`: a directory, or one ONNX file of it.
 
-    `threads` 0 takes what is fastest in a short measurement. Raises ModelMissing.
+    `threads` 0 measures the fastest number. Raises ModelMissing.
     """
     file, directory = _find(Path(path).expanduser())
     tokenizer = HfTokenizer.open(directory)
@@ -53,12 +52,14 @@ def _find(path: Path) -> tuple[Path, Path]:
     if path.is_file():
         return path, path.parent if path.parent.name != "onnx" or _has_tokenizer(path.parent) else path.parent.parent
     if not path.is_dir():
-        raise ModelMissing(f"{path} is not there. Name a directory with an ONNX export, or its .onnx file, in `path`.")
+        raise ModelMissing(
+            f"{path} does not exist. Set `path` to a directory with an ONNX export, or to its .onnx file."
+        )
     for folder in (path, path / "onnx"):
         for name in FILES:
             if (folder / name).is_file():
                 return folder / name, path if _has_tokenizer(path) else folder
-    raise ModelMissing(f"{path} holds no {', '.join(FILES)}. Name the .onnx file itself in `path`.")
+    raise ModelMissing(f"{path} has no {', '.join(FILES)}. Set `path` to the .onnx file itself.")
 
 
 def _has_tokenizer(folder: Path) -> bool:
@@ -66,7 +67,7 @@ def _has_tokenizer(folder: Path) -> bool:
 
 
 def _context_tokens(directory: Path) -> int:
-    """Most tokens that the model was made for, as its config.json says; 0 when it does not."""
+    """The context length in config.json; 0 when unknown."""
     try:
         config: Any = json.loads((directory / "config.json").read_text("utf-8"))
         names = ("max_position_embeddings", "n_positions", "n_ctx")

@@ -1,7 +1,6 @@
-"""Which token comes next, when it is not simply the most likely one: temperature, nucleus, repetition penalty.
+"""Sampling from logits: temperature, nucleus sampling, repetition penalty.
 
-Owns the draw from one row of logits. Knows no engine and no text. Greedy answers never come here: an engine finds the
-best token by itself, and several of them at once.
+Knows no engine and no text. Greedy decoding does not use it: an engine finds the best tokens by itself.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from .engines import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How to draw; the fields of `ChatRequest` with these names."""
+    """The sampling parameters of a `ChatRequest`."""
 
     temperature: float = 0.0
     top_p: float = 1.0
@@ -26,7 +25,7 @@ class Sampling:
 
     @staticmethod
     def of(request: ChatRequest) -> Sampling | None:
-        """None where the most likely token is wanted."""
+        """The parameters; None for greedy decoding."""
         if request.temperature <= 0 and request.repetition_penalty == 1:
             return None
         return Sampling(max(0.0, request.temperature), request.top_p, request.repetition_penalty)
@@ -35,16 +34,16 @@ class Sampling:
 def sample_token(
     logits: FloatArray, seen: Iterable[int], sampling: Sampling, generator: np.random.Generator
 ) -> tuple[int, float]:
-    """A token drawn from logits (n_vocabulary,), and its probability in the distribution that it was drawn from.
+    """A token sampled from logits (n_vocabulary,), and its probability in the sampled distribution.
 
-    `seen` are the tokens so far, those of the prompt among them: their logits shrink by the penalty (Keskar et al.
-    2019, section 4.1). With temperature 0 the most likely token is taken after that.
+    `seen` are the tokens of the prompt and the answer so far; the penalty reduces their logits (Keskar et al. 2019,
+    section 4.1). With temperature 0 the most likely token follows.
     """
     scores = _penalised(np.asarray(logits, np.float64), seen, sampling.repetition_penalty)
     if sampling.temperature == 0:
         token = int(scores.argmax())
         return token, float(_probabilities(scores)[token])
-    with np.errstate(over="ignore"):  # next to no temperature leaves the best alone
+    with np.errstate(over="ignore"):  # a temperature near 0 leaves only the best
         scores = (scores - scores.max()) / sampling.temperature
     probabilities = _nucleus(_probabilities(scores), sampling.top_p)
     token = int(generator.choice(len(probabilities), p=probabilities))
@@ -68,7 +67,7 @@ def _probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _nucleus(probabilities: NDArray[np.float64], top_p: float) -> NDArray[np.float64]:
-    """Those of the likeliest tokens that together have `top_p`, at least one; the others 0 (Holtzman et al. 2020)."""
+    """The most likely tokens that together have `top_p`, at least one; the others 0 (Holtzman et al. 2020)."""
     if top_p >= 1:
         return probabilities
     order = np.argsort(-probabilities, kind="stable")

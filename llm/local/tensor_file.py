@@ -1,8 +1,7 @@
-"""Named arrays in a file that can hold nothing but numbers: the safetensors format.
+"""Reads and writes arrays in the safetensors format, which holds numbers only.
 
-Owns the layout: eight bytes with the length of a JSON header, the header with type, shape and place of each array, and
-the numbers. Written and read here so that a base install needs no further package. Knows nothing of what the arrays
-mean.
+Owns the layout: eight bytes with the length of a JSON header, the header with type, shape and offsets of each array,
+and the numbers. A reader of its own, so that a base install needs no further package. Does not know what arrays mean.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ _LONGEST_HEADER = 100_000_000
 
 
 def write_tensors(path: Path, arrays: Mapping[str, Array]) -> None:
-    """Write the arrays, one after the other, so that never more than one is copied."""
+    """Write the arrays one by one, so that at most one is copied in memory."""
     header, start = dict[str, Any](), 0
     for name, array in arrays.items():
-        place = [start, start + array.nbytes]
-        header[name] = {"dtype": _NAMES[array.dtype], "shape": list(array.shape), "data_offsets": place}
-        start = place[1]
+        offsets = [start, start + array.nbytes]
+        header[name] = {"dtype": _NAMES[array.dtype], "shape": list(array.shape), "data_offsets": offsets}
+        start = offsets[1]
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     with path.open("wb") as file:
@@ -48,12 +47,12 @@ def write_tensors(path: Path, arrays: Mapping[str, Array]) -> None:
 
 
 def read_tensors(path: Path) -> dict[str, Array]:
-    """The arrays, mapped from the file and read when they are used. Raises ValueError for a file that is not whole."""
+    """The arrays, memory-mapped. Raises ValueError for an incomplete file."""
     size = path.stat().st_size
     with path.open("rb") as file:
         n_header = int.from_bytes(file.read(8), "little")
         if not 2 <= n_header <= min(_LONGEST_HEADER, size - 8):
-            raise ValueError(f"{path.name} is no safetensors file")
+            raise ValueError(f"{path.name} is not a safetensors file")
         try:
             header = json.loads(file.read(n_header))
             header.pop("__metadata__", None)
@@ -69,8 +68,8 @@ def _mapped(path: Path, origin: int, size: int, *, dtype: str, shape: list[int],
     for length in shape:
         n_bytes *= length
     if not 0 <= start <= end <= size - origin or end - start != n_bytes:
-        raise ValueError(f"{path.name} is not whole")
+        raise ValueError(f"{path.name} is incomplete")
     if not n_bytes:
         return np.zeros(shape, kind)
-    # Copied when it is written to: torch warns of arrays that can't be, and nothing here writes.
+    # Copy-on-write: torch warns of read-only arrays, and nothing writes to it.
     return np.memmap(path, kind, "c", origin + start, tuple(shape))

@@ -1,8 +1,7 @@
-"""Text into a model's tokens and back, byte by byte.
+"""Tokenizers of models: text to tokens, and tokens to bytes.
 
-Owns the protocol and its implementation over `tokenizer.json`. A token is bytes, not text: half a character is half
-a character, and what is written so far never changes when more comes.
-Knows no model, no prompt and no network.
+Owns the protocol and its implementation over `tokenizer.json`. A token is bytes, not text: it may be a part of a
+character, and further tokens never change the bytes so far. Knows no model, no prompt and no network.
 """
 
 from __future__ import annotations
@@ -18,57 +17,56 @@ from ..protocol import ModelMissing
 
 
 class CodeTokenizer(Protocol):
-    """What the decode loop and the prompts need of a tokenizer. Safe from several threads."""
+    """What decoding and prompts need of a tokenizer. Thread-safe."""
 
     @property
     def n_vocabulary(self) -> int: ...
 
     @property
     def start(self) -> int | None:
-        """The token that every prompt begins with; None when the model wants none."""
+        """The token at the start of every prompt (BOS); None without one."""
         ...
 
     @property
     def ends(self) -> frozenset[int]:
-        """Tokens after which nothing follows, as the model's own files say."""
+        """Tokens that end a text (EOS), as in the files of the model."""
         ...
 
     @property
     def special_tokens(self) -> frozenset[str]:
-        """Letters of every special or added token: what `find_fim_tokens` looks at."""
+        """The spelling of every special or added token, for `find_fim_tokens`."""
         ...
 
     def special(self, text: str) -> int | None:
-        """The number of a special token; None when there is none of these letters."""
+        """The number of a special token; None when there is none with this spelling."""
         ...
 
     def encode(self, text: str) -> list[int]:
-        """Tokens of plain text: letters of a special token in it are letters, and no start token is added."""
+        """Tokens of plain text, in which special tokens are not parsed; without a start token."""
         ...
 
     def bytes_of(self, token: int) -> bytes:
-        """What the token writes; nothing for a special one."""
+        """The bytes of the token; none for a special token."""
         ...
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of these tokens, as the middle of a text: no space of a first token is dropped."""
+        """The text of these tokens within a text: the space of the first token stays."""
         ...
 
 
 class HfTokenizer:
     """A `CodeTokenizer` over `tokenizer.json` and the small files beside it, read with the `tokenizers` library.
 
-    Text is encoded as it stands: a space that a tokenizer would put before the first word is left out, since parts
-    of a prompt are joined. Added tokens that look like markup (`<|fim_prefix|>`) are special whether the file says so
-    or not; others, such as runs of spaces, are text.
+    Adds no space before the first word, since the parts of a prompt are joined. Added tokens that look like markup
+    (`<|fim_prefix|>`) are special whatever the file says; others, such as runs of spaces, are text.
     """
 
     def __init__(self, description: dict[str, Any], *, start: str | bool = True, ends: Iterable[int | str] = ()):
         """Over the parsed `tokenizer.json`.
 
-        `start` is the letters of the start token, False for none; True asks the file's own post-processor.
-        `ends` are numbers or letters. Raises ModelMissing when `tokenizers` is not installed, ValueError when the
-        description is none of a tokenizer.
+        `start` is the spelling of the start token, False for none; True uses the post-processor of the file. `ends` are
+        numbers or spellings. Raises ModelMissing when `tokenizers` is not installed, ValueError for an invalid
+        description.
         """
         added = [entry for entry in description.get("added_tokens") or () if isinstance(entry, dict)]
         for entry in added:
@@ -88,9 +86,9 @@ class HfTokenizer:
 
     @classmethod
     def open(cls, directory: str | Path) -> HfTokenizer:
-        """The tokenizer in a model directory. One without `tokenizer.json` is converted by transformers if it can.
+        """The tokenizer in a model directory. Without `tokenizer.json`, transformers converts older files if it can.
 
-        Raises ModelMissing, naming the directory and the next step.
+        Raises ModelMissing with the directory and the next step.
         """
         path = Path(directory).expanduser()
         file = path / "tokenizer.json"
@@ -121,12 +119,12 @@ class HfTokenizer:
         return self._special.get(text)
 
     def encode(self, text: str) -> list[int]:
-        # Lone surrogates, which editors can send, have no bytes to encode.
+        # Lone surrogates, which editors can send, have no encoding.
         plain = text.encode("utf-8", "replace").decode("utf-8")
         return list(self._tokenizer.encode(plain, add_special_tokens=False).ids)
 
     def encode_markup(self, text: str) -> list[int]:
-        """Tokens of text that a chat template wrote: letters of a special token in it are the token."""
+        """Tokens of the output of a chat template, with special tokens parsed."""
         if not self._special:
             return self.encode(text)
         longest_first = sorted(self._special, key=len, reverse=True)
@@ -148,7 +146,7 @@ class HfTokenizer:
         if letters is None:
             return b""
         if self._byte_level:
-            # A letter outside the alphabet stands for itself, as in the library's own decoder.
+            # A character outside the alphabet is itself, as in the decoder of the library.
             return b"".join(_BYTE_OF.get(letter) or letter.encode() for letter in letters)
         if self._space:
             number = _BYTE_LETTERS.fullmatch(letters)
@@ -159,14 +157,14 @@ class HfTokenizer:
         return b"".join(map(self.bytes_of, tokens)).decode("utf-8", "replace")
 
     def _own_start(self) -> int | None:
-        """What the post-processor puts before a text."""
+        """The token that the post-processor adds before a text."""
         plain = self._tokenizer.encode("a", add_special_tokens=False).ids
         whole = self._tokenizer.encode("a", add_special_tokens=True).ids
         first = whole[0] if whole and whole[:1] != plain[:1] else None
         return first if first in self._silent else None
 
     def _decoded_after_another(self, token: int) -> bytes:
-        """The bytes of a token of an unknown kind: what it adds to a text, since it may write less at the start."""
+        """The bytes that a token of an unknown kind adds to a text; at the start of a text they may differ."""
         before = self._tokenizer.encode(":", add_special_tokens=False).ids
         text, both = (self._tokenizer.decode(ids, skip_special_tokens=False) for ids in (before, [*before, token]))
         return str(both).removeprefix(str(text)).encode()
@@ -179,7 +177,7 @@ _SPACE_LETTER = "\u2581"
 
 
 def _byte_alphabet() -> Iterator[tuple[str, bytes]]:
-    """The letter of each byte in byte-level BPE: printable ones are themselves, the others follow after 255."""
+    """The character of each byte in byte-level BPE: printable ones are themselves, the others follow after 255."""
     moved = 256
     for byte in range(256):
         printable = 33 <= byte <= 126 or 161 <= byte <= 172 or byte >= 174
@@ -195,7 +193,7 @@ def _is_markup(letters: str) -> bool:
 
 
 def _parts(description: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every normalizer, pre-tokenizer and decoder, those in sequences too."""
+    """Every normalizer, pre-tokenizer and decoder, including those in sequences."""
     waiting = [description.get(role) for role in ("normalizer", "pre_tokenizer", "decoder")]
     while waiting:
         part = waiting.pop()
@@ -210,7 +208,7 @@ def _uses(description: dict[str, Any], kind: str) -> bool:
 
 
 def _space_letter(description: dict[str, Any]) -> str:
-    """What a space is written as in the vocabulary of a SentencePiece-like tokenizer; empty for other kinds."""
+    """The character for a space in the vocabulary of a SentencePiece-like tokenizer; empty for other kinds."""
     for part in _parts(description):
         if part.get("type") == "Metaspace":
             return str(part.get("replacement", _SPACE_LETTER))
@@ -220,7 +218,7 @@ def _space_letter(description: dict[str, Any]) -> str:
 
 
 def _without_first_space(description: dict[str, Any]) -> dict[str, Any]:
-    """The same tokenizer, which neither cuts nor pads nor puts a space before the text."""
+    """The same tokenizer without truncation, padding, and a space before the text."""
     for part in _parts(description):
         if part.get("type") == "Metaspace":
             part["prepend_scheme"] = "never"
@@ -246,26 +244,26 @@ def _load(description: dict[str, Any]) -> Any:
 
 
 def _start_and_ends(directory: Path) -> tuple[str | bool, list[int | str]]:
-    """What the files beside `tokenizer.json` say, as `HfTokenizer` takes it."""
+    """The start and end tokens in the files beside `tokenizer.json`, as `HfTokenizer` takes them."""
     settings = _json(directory / "tokenizer_config.json")
     names = {**_json(directory / "special_tokens_map.json"), **settings}
     adds_start = settings.get("add_bos_token")
-    start = True if adds_start is None else bool(adds_start) and (_letters(names.get("bos_token")) or True)
+    start = True if adds_start is None else bool(adds_start) and (_spelling(names.get("bos_token")) or True)
     ends: list[int | str] = []
     for value in (_json(directory / name).get("eos_token_id") for name in ("generation_config.json", "config.json")):
         ends += [end for end in (value if isinstance(value, list) else [value]) if isinstance(end, int)]
-    letters = _letters(names.get("eos_token"))
+    letters = _spelling(names.get("eos_token"))
     return start, [*ends, letters] if letters else ends
 
 
-def _letters(token: Any) -> str:
-    """A token is written as its letters or as an object with them."""
+def _spelling(token: Any) -> str:
+    """The spelling of a token, given as text or as an object."""
     value = token.get("content") if isinstance(token, dict) else token
     return value if isinstance(value, str) else ""
 
 
 def _json(file: Path) -> dict[str, Any]:
-    """The object in a file; nothing when there is none, or it says nothing that can be read."""
+    """The JSON object in a file; empty when it is missing or invalid."""
     try:
         value = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):
@@ -274,7 +272,7 @@ def _json(file: Path) -> dict[str, Any]:
 
 
 def _converted(directory: Path) -> str:
-    """A `tokenizer.json` made of older files, as text."""
+    """A `tokenizer.json` converted from older files, as text."""
     reason = "transformers is not installed"
     try:
         loader = import_module("transformers").AutoTokenizer

@@ -1,8 +1,7 @@
-"""A model directory of transformers as a model in this process: PyTorch, the directory's tokenizer, one LocalModel.
+"""Opens a transformers directory as a model in this process: PyTorch, the tokenizer of the directory, a LocalModel.
 
-Owns which directory a name means, what is read of it and what is refused, and on which device in which precision the
-weights are kept. Knows no decoding: that is `local_model`, and `engines/torch_engine` computes. Nothing of a model is
-ever executed: weights come from safetensors only, and no code that lies beside them is run.
+Owns the lookup of names, the checks of files, and the device and precision of the weights. Knows no decoding and no
+computation: see `model` and `engines/torch_engine`. Never runs code of a model: weights come from safetensors only.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from .prefix_cache import files_hash
 from .tokenizer import HfTokenizer
 
 CHECKED_TOKENS = 24
-"""Read by both forms of a model before the lean one is taken."""
+"""Tokens for the comparison of the lean model with the original."""
 
-NO_INT8 = "weights are as stored: there is no int8"
+NO_INT8 = "weights keep their precision: int8 is not supported"
 """For `ModelInfo.notes`."""
 
 
@@ -41,11 +40,11 @@ def open_transformers(
     threads: int = 0,
     download: bool = False,
 ) -> LocalModel:
-    """The model in a directory, or of this name in the hub's cache; fetched from the hub only with `download`.
+    """The model in a directory, or with this name in the hub's cache; downloaded only with `download`.
 
-    `device` auto takes CUDA, then MPS, then the CPU. `quantise` is "int8" for products with 8 bits on a CPU, else
-    weights stay as they are stored, as far as the device computes with that. `threads` 0 takes what is fastest in a
-    short measurement; every call sets the number for all of torch in this process.
+    `device` auto takes CUDA, then MPS, then the CPU. `quantise` is "int8" for 8-bit products on a CPU; otherwise
+    weights keep the precision of the files, as far as the device supports it. `threads` 0 measures the fastest number;
+    every call sets the number for all of torch in this process.
 
     Raises ModelMissing, and ModelError when there is no memory for the weights.
     """
@@ -56,12 +55,12 @@ def open_transformers(
 
     tokenizer = HfTokenizer.open(directory)
     fim_tokens = fim.tokens_in(tokenizer.special_tokens)
-    place = _device(torch, device)
+    torch_device = _device(torch, device)
     with _explained(directory, name):
-        decoder, notes = _open_decoder(torch, transformers, directory, place, quantise == "int8")
+        decoder, notes = _open_decoder(torch, transformers, directory, torch_device, quantise == "int8")
     chat_tokens, chat_notes = load_chat_template(tokenizer=tokenizer, **template_in(directory))
     return LocalModel(
-        TorchEngine(decoder, place, threads),
+        TorchEngine(decoder, torch_device, threads),
         tokenizer,
         name=name,
         backend="transformers",
@@ -69,7 +68,7 @@ def open_transformers(
         settings=settings,
         chat_tokens=chat_tokens,
         notes=(*notes, *chat_notes),
-        # Products with 8 bits make other keys and values of the same weights.
+        # 8-bit products give other keys and values for the same weights.
         weights=lambda: (
             files_hash([directory / "config.json", *directory.glob("*.safetensors")])
             + (" int8" if quantise == "int8" else "")
@@ -78,9 +77,9 @@ def open_transformers(
 
 
 def load_pretrained(directory: Path, name: str, *, device: str = "auto") -> Any:
-    """The model in a directory as transformers has it, on the device, in a precision that this is fast with.
+    """The transformers model in a directory, on the device, in a precision that is fast there.
 
-    Weights that are not the model's own are passed over. Raises ModelMissing, and ModelError when there is no memory
+    Ignores weights of other models in the files. Raises ModelMissing, and ModelError when there is no memory
     for the weights.
     """
     _check_files(directory, name)
@@ -90,19 +89,21 @@ def load_pretrained(directory: Path, name: str, *, device: str = "auto") -> Any:
 
 
 def find_directory(path_or_name: str | Path, *, download: bool = False) -> tuple[Path, str]:
-    """The directory of a model, and its name for a user. Raises ModelMissing, and FetchFailed with `download`."""
+    """The directory of a model and its display name. Raises ModelMissing, and FetchFailed with `download`."""
     text = str(path_or_name)
     path = Path(text).expanduser()
     if path.is_dir():
         return path, path.resolve().name
     if not _HUB_NAME.fullmatch(text):
-        raise ModelMissing(f"{path} is not there. Set `path` to a model directory, or to the name of a model on a hub.")
+        raise ModelMissing(
+            f"{path} does not exist. Set `path` to a model directory, or to the name of a model on the hub."
+        )
     if cached := _cached(text):
         return cached, text
     if download:
         return fetch_model(text), text
     raise ModelMissing(
-        f"{text} is no directory, and not in the hub's cache on this machine. Run: weft models get {text}"
+        f"{text} is not a directory, and not in the hub's cache on this machine. Run: weft models get {text}"
     )
 
 
@@ -119,7 +120,7 @@ _HALVES = ("float16", "bfloat16")
 
 
 def _cached(name: str) -> Path | None:
-    """The snapshot of a model that transformers or `weft models get` fetched. No network."""
+    """The snapshot of a model that transformers or `weft models get` downloaded. No network."""
     try:
         cache = import_module("huggingface_hub.constants").HF_HUB_CACHE
         config = import_module("huggingface_hub").try_to_load_from_cache(name, "config.json", cache_dir=cache)
@@ -130,22 +131,22 @@ def _cached(name: str) -> Path | None:
 
 def _check_files(directory: Path, name: str) -> None:
     if not (directory / "config.json").is_file():
-        raise ModelMissing(f"{directory} holds no model (no config.json). Set `path` to a downloaded model directory.")
+        raise ModelMissing(f"{directory} is not a model directory (no config.json). Set `path` to a downloaded one.")
     index = directory / "model.safetensors.index.json"
     try:
         wanted = set(json.loads(index.read_text("utf-8"))["weight_map"].values()) if index.is_file() else set()
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelMissing(f"{index} can't be read: {error!r}. Download the model again.") from error
     if missing := sorted(file for file in wanted if not (directory / file).is_file()):
-        raise ModelMissing(f"{directory} lacks {missing[0]}. Download the model again; what is there is kept.")
+        raise ModelMissing(f"{directory} lacks {missing[0]}. Download the model again; complete files are reused.")
     if wanted or any(directory.glob("*.safetensors")):
         return
     if pickled := sorted(file.name for file in (*directory.glob("*.bin"), *directory.glob("*.pt"))):
         raise ModelMissing(
-            f"{name} has its weights in {pickled[0]}, a pickle, which may run code when it is read. "
-            "Take a version of the model with safetensors."
+            f"{name} has its weights in {pickled[0]}, a pickle, which may run code when it is loaded. "
+            "Choose a version of the model with safetensors."
         )
-    raise ModelMissing(f"{directory} holds no weights (no .safetensors file). Download the model again.")
+    raise ModelMissing(f"{directory} has no weights (no .safetensors file). Download the model again.")
 
 
 def _device(torch: Any, wanted: str) -> Any:
@@ -158,12 +159,14 @@ def _device(torch: Any, wanted: str) -> Any:
     except RuntimeError as error:
         raise ModelMissing(f'`device` can\'t be {wanted!r}. Known are "auto", "cpu", "cuda" and "mps".') from error
     if not {"cpu": True, "cuda": has_cuda, "mps": has_mps}.get(device.type, False):
-        raise ModelMissing(f'torch finds no {device.type} here. Set device = "auto", or install a torch that has it.')
+        raise ModelMissing(
+            f'torch finds no {device.type} device. Set device = "auto", or install a torch that supports it.'
+        )
     return device
 
 
 def _precision(torch: Any, device: Any, stored: str) -> Any:
-    """The type of number to compute with: what is stored, or the next one that this device is fast with."""
+    """The type to compute with: that of the files, or the nearest one that is fast on this device."""
     if stored not in _HALVES:
         return torch.float32
     if device.type == "cpu":
@@ -174,7 +177,7 @@ def _precision(torch: Any, device: Any, stored: str) -> Any:
 
 
 def _computes_bfloat16(torch: Any) -> bool:
-    """Whether the processor multiplies it by itself; without that it is slower than float32."""
+    """Whether the processor has instructions for it; without them it is slower than float32."""
     try:
         found = torch.cpu.get_capabilities()
     except AttributeError:  # older versions of torch
@@ -185,7 +188,7 @@ def _computes_bfloat16(torch: Any) -> bool:
 def _open_decoder(
     torch: Any, transformers: Any, directory: Path, device: Any, int8: bool
 ) -> tuple[Any, tuple[str, ...]]:
-    """The fastest form of the model that says the same as transformers' own, and notes for the user."""
+    """The lean model if it gives the same logits as the original, else the original; and notes for the user."""
     from .engines.lean_llama import agrees, lean_llama
     from .engines.torch_engine import HfDecoder
 
@@ -193,20 +196,20 @@ def _open_decoder(
     try:
         plain = HfDecoder(model)
     except (ValueError, AttributeError, TypeError) as error:
-        raise ModelMissing(f"{directory} can't be continued token by token: {error}. Choose another model.") from error
+        raise ModelMissing(f"{directory} can't decode token by token: {error}. Choose another model.") from error
     with torch.inference_mode():
         tokens = torch.arange(CHECKED_TOKENS, device=device) % plain.n_vocabulary
         lean = lean_llama(model, plain.context_tokens)
         if lean is None or not agrees(lean, plain, tokens):
             return plain, (f"{NO_INT8} for this architecture",) if int8 else ()
-        del model, plain  # their weights are the lean one's now
+        del model, plain  # the lean model has their weights
         if int8 and device.type != "cpu":
             return lean, (f"{NO_INT8} on {device.type}",)
         return (lean.int8() if int8 else lean), ()
 
 
 def _load(torch: Any, transformers: Any, directory: Path, device: Any) -> Any:
-    """Transformers' own model on the device. Raises ModelMissing when its files are not all of one model."""
+    """The original model on the device. Raises ModelMissing when its files are not of one model."""
     config = json.loads((directory / "config.json").read_text("utf-8"))
     stored = config.get("dtype") or config.get("torch_dtype")
     precision = _precision(torch, device, stored)
@@ -233,7 +236,7 @@ def _weight_bytes(directory: Path) -> int:
 
 
 def _check_memory(n_bytes: float) -> None:
-    """Raises OutOfMemory where the system says that there is less: asked for too much, it would end a process."""
+    """Raises OutOfMemory when the system has less: an overcommitted system would kill the process."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:  # not Linux
@@ -245,7 +248,7 @@ def _check_memory(n_bytes: float) -> None:
 
 @contextmanager
 def without_progress_bars() -> Iterator[None]:
-    """While transformers loads: standard error is a log, and nobody asked for a bar in the middle of an answer."""
+    """While transformers loads: standard error is a log of the server."""
     logging: Any = import_module("transformers.utils.logging")  # without types
     was_shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
@@ -258,7 +261,7 @@ def without_progress_bars() -> Iterator[None]:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """While transformers loads a file that holds more than the model: it would list all that it passes over."""
+    """While transformers loads a file with further weights: it would list all of them."""
     logging: Any = import_module("transformers.utils.logging")
     shown = logging.get_verbosity()
     logging.set_verbosity_error()
@@ -270,7 +273,7 @@ def _without_warnings() -> Iterator[None]:
 
 @contextmanager
 def _explained(directory: Path, name: str) -> Iterator[None]:
-    """Turns whatever a library says of a stranger's files into a ModelError with the next step."""
+    """Maps every error of a library to a ModelError with the next step."""
     from .engines.torch_engine import mapped_memory_errors
 
     try:
@@ -278,7 +281,7 @@ def _explained(directory: Path, name: str) -> Iterator[None]:
             yield
     except (OutOfMemory, MemoryError) as error:
         raise ModelError(
-            f"There is no memory for the weights of {name}, {_weight_bytes(directory) / 1e9:.1f} GB in files: {error}. "
+            f"Not enough memory for the weights of {name}, {_weight_bytes(directory) / 1e9:.1f} GB in files: {error}. "
             "Close other programs, or choose a smaller or a quantised model."
         ) from error
     except ModelError:
@@ -286,6 +289,8 @@ def _explained(directory: Path, name: str) -> Iterator[None]:
     except Exception as error:  # each library behind transformers has errors of its own
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         if "trust_remote_code" in str(error):
-            reason = "it needs code of its own to be run, which Weft does not"
-            raise ModelMissing(f"{name} can't be opened: {reason}. Choose a model that transformers knows.") from error
+            reason = "it needs remote code, which Weft never runs"
+            raise ModelMissing(
+                f"{name} can't be opened: {reason}. Choose a model that transformers supports."
+            ) from error
         raise ModelMissing(f"{directory} can't be read as a causal model: {reason}. Download it again.") from error

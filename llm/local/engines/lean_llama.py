@@ -1,8 +1,7 @@
-"""A Llama-shaped decoder with nothing in it but the arithmetic. For small models that is most of the time of a token.
+"""A minimal Llama decoder with fused weights, without the Python overhead of transformers.
 
-Owns the fused weights, the forward pass and the cache of keys and values. Its plain twin is the transformers model
-that it is made of: same weights in the same memory, and `agrees` says whether both give the same logits.
-Knows no text, no file and no thread. Imported when a model is opened, not before.
+Owns the fused weights, the forward pass and the KV cache. Shares its weights with the transformers model it replaces;
+`agrees` checks that both give the same logits. Knows no text, no file and no thread. Imported when a model is opened.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ import torch.nn.functional as F
 ARCHITECTURES = frozenset({"LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM", "Qwen3ForCausalLM"})
 
 STATIC_ROPE = frozenset({"default", "linear", "llama3", "yarn"})
-"""Kinds of rotary positions whose frequencies do not change with the length of the text."""
+"""Kinds of rotary embeddings whose frequencies do not depend on the length of the text."""
 
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 0.02, torch.bfloat16: 0.05}
-"""Of the logits, as a part of how far they are from their mean: what rounding does, and no wrong formula."""
+"""Relative difference of logits from their mean: allows for rounding, but for no wrong formula."""
 
 CACHE_STEP_TOKENS = 256
 
@@ -50,7 +49,7 @@ class Layer:
 
 
 class LeanCache:
-    """Keys and values of one sequence, a pair a layer, in tensors with room for more."""
+    """Keys and values of one sequence, a pair for each layer, in tensors with spare room."""
 
     def __init__(self) -> None:
         self.n_tokens = 0
@@ -104,10 +103,10 @@ class LeanLlama:
         return cache
 
     def int8(self) -> LeanLlama:
-        """The same with 8 bits for a weight of a product, on a CPU: less to read for a token, and a little less exact.
+        """This model with 8-bit weights of products, on a CPU: less memory traffic, slightly less exact.
 
-        Numbers are rounded over all rows that are read together, so a text may depend on what was. This one is of no
-        use afterwards: its layers are freed one by one.
+        Activations are rounded over all tokens of a pass, so a text may depend on the split into passes. `self` is
+        unusable afterwards: its layers are freed one by one.
         """
         layers: list[Layer] = []
         while self._layers:
@@ -117,7 +116,7 @@ class LeanLlama:
         return LeanLlama(self._config, embedding, layers, self._norm.float(), _int8_linear(self._head), rope)
 
     def forward(self, cache: LeanCache, tokens: Any, n_scored: int) -> Any:
-        """Logits (n_scored, n_vocabulary) after reading tokens (T,)."""
+        """Logits (n_scored, n_vocabulary) of the last of tokens (T,)."""
         n_past, n_total = cache.n_tokens, cache.n_tokens + len(tokens)
         if n_total > cache.room:
             self._grow(cache, n_total)
@@ -147,7 +146,7 @@ class LeanLlama:
         values.narrow(2, span.first, n_new).copy_(qkv[:, n_rotated:].transpose(0, 1))
         keys, values = keys.narrow(2, 0, span.end), values.narrow(2, 0, span.end)
         if n_new == 1:
-            # The heads that share keys become rows of one query, so that nothing is repeated.
+            # Heads that share keys become rows of one query, without repeated keys.
             q = qk[:, : config.n_heads].view(1, config.n_kv_heads, -1, config.head_size)
             return F.scaled_dot_product_attention(q, keys, values).reshape(1, -1)
         q = qk[:, : config.n_heads].transpose(0, 1)[None]  # (1, n_heads, T, head_size)
@@ -157,12 +156,12 @@ class LeanLlama:
         return attended[0].transpose(0, 1).reshape(n_new, -1)
 
     def _grow(self, cache: LeanCache, n_tokens: int) -> None:
-        """Room for `n_tokens` and a quarter more: what is copied then stays a small part of what is computed."""
+        """Room for `n_tokens` and a quarter more, so that copies are a small part of the work."""
         config = self._config
         room = -(-(n_tokens + n_tokens // 4) // CACHE_STEP_TOKENS) * CACHE_STEP_TOKENS
         shape = (1, config.n_kv_heads, room, config.head_size)
         cache.layers = cache.layers or [(self._embedding.new_empty(0),) * 2 for _ in self._layers]
-        # Layer by layer, so that never two whole caches are in memory.
+        # Layer by layer, so that memory never holds two complete caches.
         for at, pair in enumerate(cache.layers):
             grown = (self._embedding.new_empty(shape), self._embedding.new_empty(shape))
             if cache.n_tokens:
@@ -174,7 +173,7 @@ class LeanLlama:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """The positions of the new rows, and the factors that turn their queries and keys."""
+    """The positions of the new rows and their rotary factors."""
 
     first: int
     end: int
@@ -183,7 +182,7 @@ class _Span:
 
 
 class Rope:
-    """Cosines and signed sines of the rotary positions, computed once for each position that comes up."""
+    """Cosines and signed sines of the rotary embedding, computed once for each position."""
 
     def __init__(self, frequencies: Any, scale: float, like: Any) -> None:
         self.frequencies = frequencies.float()  # (head_size / 2,)
@@ -192,7 +191,7 @@ class Rope:
         self._table = like.new_empty(2, 0, 1, 2 * len(frequencies))
 
     def between(self, first: int, end: int) -> Any:
-        """(2, end - first, 1, head_size): factors of a vector, and of the vector with its halves exchanged."""
+        """(2, end - first, 1, head_size): factors of a vector, and of the vector with swapped halves."""
         if end > self._table.shape[1]:
             positions = torch.arange(2 * end, device=self.frequencies.device).float()
             angles = positions[:, None, None] * self.frequencies  # (n, 1, head_size / 2)
@@ -203,9 +202,9 @@ class Rope:
 
 
 def lean_llama(model: Any, context_tokens: int) -> LeanLlama | None:
-    """The lean twin of a transformers model, which shares its weights; None when its shape is another.
+    """A lean decoder that shares the weights of a transformers model; None for another architecture.
 
-    The weights of the model are moved: what is fused becomes one tensor, and the model's parts views of it.
+    Moves the weights: fused ones become one tensor, and the parts of the model become views of it.
     """
     if type(model).__name__ not in ARCHITECTURES or not _fits(model):
         return None
@@ -225,7 +224,7 @@ def lean_llama(model: Any, context_tokens: int) -> LeanLlama | None:
 
 
 def agrees(lean: LeanLlama, plain: Any, tokens: Any) -> bool:
-    """Whether the lean decoder says what the plain one says, when it reads `tokens` at once and in three calls."""
+    """Whether the lean decoder gives the logits of the plain one, for `tokens` at once and in three calls."""
     expected = plain.forward(plain.new_cache(), tokens, len(tokens)).float()
     whole = lean.forward(lean.new_cache(), tokens, len(tokens))
     cache = lean.new_cache()
@@ -237,7 +236,7 @@ def agrees(lean: LeanLlama, plain: Any, tokens: Any) -> bool:
 
 
 def _causal_mask(n_past: int, n_total: int, like: Any) -> Any:
-    """(n_total - n_past, n_total): added to the scores, so that no row looks ahead."""
+    """(n_total - n_past, n_total): added to attention scores, so that no token attends to later ones."""
     return like.new_full((n_total - n_past, n_total), float("-inf")).triu(n_past + 1)
 
 
@@ -248,7 +247,7 @@ _HEAD_NORMS = ("self_attn.q_norm", "self_attn.k_norm")
 
 
 def _fits(model: Any) -> bool:
-    """Whether every weight of the model is one that the lean twin computes with, and is stored plainly."""
+    """Whether the lean decoder uses every weight of the model, and all are plain linear layers."""
     config = model.config
     kinds = getattr(config, "layer_types", None)
     sees_all = set(kinds) == {"full_attention"} if kinds else not getattr(config, "sliding_window", None)
@@ -295,7 +294,7 @@ def _linear(module: Any) -> Linear:
 
 
 def _fused(*modules: Any) -> Linear:
-    """One product for several. The modules keep working on their part of the same memory."""
+    """One product for several modules, which keep views of the same memory."""
     sizes = [module.out_features for module in modules]
     weight = torch.cat([module.weight for module in modules])
     bias = torch.cat([module.bias for module in modules]) if modules[0].bias is not None else None
@@ -317,11 +316,11 @@ def _int8_layer(layer: Layer) -> Layer:
 
 
 def _int8_linear(linear: Any) -> Linear:
-    """The product with each row of the weight rounded to 255 steps of its own."""
+    """The product with 8-bit weights and a scale for each row."""
     weight, bias = linear.keywords["weight"].float(), linear.keywords["bias"]
     scales = weight.abs().amax(1).clamp(min=1e-12) / 127
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch announces that it will drop this kind of tensor
+        warnings.simplefilter("ignore")  # torch warns that this kind of tensor is deprecated
         rounded = torch.quantize_per_channel(weight, scales, torch.zeros(len(weight), dtype=torch.long), 0, torch.qint8)
     packed = torch.ops.quantized.linear_prepack(rounded, None if bias is None else bias.float())
     return partial(torch.ops.quantized.linear_dynamic, W_prepack=packed)

@@ -1,8 +1,7 @@
-"""llama.cpp in this process, through the C functions that llama-cpp-python hands on.
+"""Inference engine over llama.cpp in this process, through the C API of llama-cpp-python.
 
-Owns one model and one context with a fixed number of sequences: a cache is a sequence. Knows no text but for the
-tokenizer, which is the one of the GGUF file. llama.cpp writes to stderr by itself; here it says only what an error
-message can use.
+Owns one model and one context with a fixed number of sequences; a KV cache is a sequence. Knows no text but in the
+tokenizer, which is the one of the GGUF file. Redirects the log of llama.cpp from stderr to error messages.
 """
 
 from __future__ import annotations
@@ -27,23 +26,23 @@ from .scores import ArrayScores
 from .threads import Step, fastest_threads
 
 MOST_CACHES = 6
-"""Some that are kept between requests, some for requests at once. Their memory is taken at the start."""
+"""For the slots between requests and for concurrent requests. Their memory is allocated at the start."""
 
 WORTH_MORE_THREADS = 0.65
-"""ggml's threads wait busily for each other: where something else takes one core, all of them stand still. Two threads
-were seen to write 40 times slower than one on two busy cores, so they must gain much while the cores are free."""
+"""The threads of ggml spin while they wait: when another process takes one core, all of them stall. Two threads were up
+to 40 times slower than one on two busy cores, so they must gain much while the cores are free."""
 
 FEWEST_CONTEXT_TOKENS = 512
-"""Where memory does not even suffice for this, there is no model."""
+"""Without memory for this much, opening the model fails."""
 
 BLOCK_TOKENS = 512
-"""Most tokens that are computed at once."""
+"""Most tokens of one pass."""
 
 MOST_SCORED = 64
-"""Rows of logits in one call: llama.cpp takes memory for as many, whole vocabularies each."""
+"""Rows of logits in one pass: llama.cpp allocates memory for as many, each of the whole vocabulary."""
 
 TUNED_BLOCK_TOKENS = 16
-"""A draft, or the end of a line: what is read at once between two keystrokes."""
+"""The size of a draft or of the end of a line: typical passes between two keystrokes."""
 
 
 @dataclass(slots=True)
@@ -58,7 +57,7 @@ class LlamaEngine:
     """`Engine` over a GGUF file."""
 
     def __init__(self, path: Path, *, context_tokens: int, cache_bytes: int, threads: int = 0) -> None:
-        """Load the model; `threads` 0 waits for `tune`. Raises ModelMissing and OutOfMemory."""
+        """Load the model; with `threads` 0 `tune` chooses the number. Raises ModelMissing and OutOfMemory."""
         self._lib = load_library()
         self.model = LlamaModel(path)
         trained = int(self._lib.llama_model_n_ctx_train(self.model.pointer))
@@ -105,7 +104,7 @@ class LlamaEngine:
 
     def crop(self, cache: LlamaCache, n_tokens: int) -> bool:
         if n_tokens < cache.n_tokens and self._context is not None:
-            # llama.cpp says whether the architecture can forget a part; recurrent ones can't.
+            # llama.cpp reports whether the architecture can remove a part; recurrent ones can't.
             if not self._lib.llama_memory_seq_rm(self._memory, cache.sequence, n_tokens, -1):
                 return False
             cache.n_tokens = n_tokens
@@ -122,7 +121,7 @@ class LlamaEngine:
         return "llama.cpp"
 
     def export_cache(self, cache: LlamaCache) -> Arrays:
-        """One array: llama.cpp's own form of a sequence, which only the same version of it reads for certain."""
+        """One array: the sequence state of llama.cpp, which another version may not accept."""
         size = int(self._lib.llama_state_seq_get_size(self._context, cache.sequence))
         state = np.zeros(size, np.uint8)
         written = self._lib.llama_state_seq_get_data(self._context, _bytes_at(state), size, cache.sequence)
@@ -133,37 +132,37 @@ class LlamaEngine:
         cache = self.new_cache()
         if not self._lib.llama_state_seq_set_data(self._context, _bytes_at(state), len(state), cache.sequence):
             self.free(cache)
-            raise ValueError(f"llama.cpp does not take it{_reason()}")
+            raise ValueError(f"llama.cpp rejects the saved state{_reason()}")
         cache.n_tokens = n_tokens
         return cache
 
     def tune(self) -> None:
-        """One number of threads for single tokens, one for blocks. Does nothing where the user gave a number."""
+        """One number of threads for single tokens, one for blocks. Does nothing where the settings have a number."""
         if self._tuned:
             return
         self._tuned = True
         cache = self.new_cache()
 
-        def reading(n_tokens: int) -> Callable[[int], Step]:
+        def pass_of(n_tokens: int) -> Callable[[int], Step]:
             def use(n_threads: int) -> Step:
                 self._lib.llama_set_n_threads(self._context, n_threads, n_threads)
                 return lambda: (self.forward(cache, [0] * n_tokens), self.crop(cache, 0))
 
             return use
 
-        for_one = fastest_threads(reading(1), worth=WORTH_MORE_THREADS)
-        for_blocks = fastest_threads(reading(TUNED_BLOCK_TOKENS), worth=WORTH_MORE_THREADS)
+        for_one = fastest_threads(pass_of(1), worth=WORTH_MORE_THREADS)
+        for_blocks = fastest_threads(pass_of(TUNED_BLOCK_TOKENS), worth=WORTH_MORE_THREADS)
         self._lib.llama_set_n_threads(self._context, for_one, for_blocks)
         self.free(cache)
 
     def close(self) -> None:
         if self._context is not None:
             self._lib.llama_free(self._context)
-            self._context = None  # the weights go with the last reference: a tokenizer may still be asked
+            self._context = None  # the last reference frees the weights: the tokenizer may still be in use
 
     def _decode(self, cache: LlamaCache, tokens: Sequence[int], n_rows: int) -> None:
         if self._context is None:
-            raise RuntimeError("The model was closed.")
+            raise RuntimeError("The model is closed.")
         n = len(tokens)
         self._tokens[:n] = tokens
         self._positions[:n] = np.arange(cache.n_tokens, cache.n_tokens + n)
@@ -176,9 +175,9 @@ class LlamaEngine:
             cache.n_tokens += n
             return
         self._lib.llama_memory_seq_rm(self._memory, cache.sequence, cache.n_tokens, -1)
-        if result in (1, -2):  # no place in the cache, no memory to compute in
+        if result in (1, -2):  # the cache is full, or no memory for the computation
             raise OutOfMemory(f"llama.cpp has no memory for {cache.n_tokens + n} tokens.")
-        raise RuntimeError(f"llama.cpp could not read {n} tokens (code {result}){_reason()}")
+        raise RuntimeError(f"llama.cpp failed on {n} tokens (code {result}){_reason()}")
 
     def _rows(self, n_rows: int) -> FloatArray:
         """A view of the logits of the last call."""
@@ -186,7 +185,7 @@ class LlamaEngine:
         return np.ctypeslib.as_array(start, shape=(n_rows, self.model.n_vocabulary))
 
     def _make_context(self, cache_bytes: int, n_threads: int) -> Any:
-        """As many sequences as `cache_bytes` allow, fewer and shorter ones where there is no memory for them."""
+        """As many sequences as `cache_bytes` allows; fewer and shorter ones where memory does not suffice."""
         n_caches = cache_bytes // max(1, self._bytes_per_token * self._context_tokens)
         n_caches = max(1, min(MOST_CACHES, n_caches))
         while True:
@@ -203,7 +202,7 @@ class LlamaEngine:
 
     def _context_params(self, n_caches: int, n_threads: int) -> Any:
         params = self._lib.llama_context_default_params()
-        # A part of the memory for each sequence: attention then looks at no other one's tokens.
+        # Separate memory for each sequence, so that attention skips the tokens of others.
         params.kv_unified = False
         params.n_seq_max = n_caches
         params.n_ctx = n_caches * -(-self._context_tokens // 256) * 256
@@ -211,15 +210,15 @@ class LlamaEngine:
         params.n_outputs_max = max(MOST_SCORED, n_caches)
         params.n_threads = params.n_threads_batch = n_threads
         params.no_perf = True
-        # On a CPU fused attention reads tokens one by one: 8 at once behind 800 others took 35 ms instead of 8, with 6
-        # layers of 256. It also rounds to 16 bits, differently for long blocks and short ones: logits of up to 10
-        # differed by 0.05 with the cut into blocks, and without it by 0.00001.
+        # On a CPU flash attention computes tokens one by one: 8 tokens after 800 others took 35 ms instead of 8, with 6
+        # layers of 256. It also rounds to 16 bits, differently for long and short blocks: logits of up to 10 differed
+        # by 0.05 with the split into blocks, and without flash attention by 0.00001.
         if not self._lib.llama_supports_gpu_offload():
             params.flash_attn_type = self._lib.LLAMA_FLASH_ATTN_TYPE_DISABLED
         return params
 
     def _make_batch(self) -> None:
-        """One batch for every call; the arrays behind it are written in place."""
+        """One batch for every call; its arrays are written in place."""
         lib = self._lib
         self._tokens = np.zeros(BLOCK_TOKENS, np.int32)
         self._positions = np.zeros(BLOCK_TOKENS, np.int32)
@@ -238,7 +237,7 @@ class LlamaEngine:
 
 
 class LlamaModel:
-    """The weights and the vocabulary of one file; freed with the last reference."""
+    """The weights and the vocabulary of one file; the last reference frees them."""
 
     def __init__(self, path: Path) -> None:
         lib = load_library()
@@ -247,12 +246,12 @@ class LlamaModel:
         # Not at the end of the process: a thread may still be computing.
         weakref.finalize(self, lib.llama_model_free, self.pointer).atexit = False
         if not lib.llama_model_has_decoder(self.pointer):
-            raise ModelMissing(f"{path} holds a model that writes no text. Name one that is made for completion.")
+            raise ModelMissing(f"{path} is not a text generation model. Set `path` to a model for completion.")
         self.vocabulary: Any = lib.llama_model_get_vocab(self.pointer)
         self.n_vocabulary = int(lib.llama_vocab_n_tokens(self.vocabulary))
 
     def cache_bytes_per_token(self) -> int:
-        """Keys and values of all layers at 16 bits, as a context stores them."""
+        """Keys and values of all layers in 16 bits."""
         n_layers = int(self._lib.llama_model_n_layer(self.pointer))
         n_heads = max(1, int(self._lib.llama_model_n_head(self.pointer)))
         n_kv_heads = int(self._lib.llama_model_n_head_kv(self.pointer))
@@ -264,7 +263,7 @@ class LlamaTokenizer:
     """`CodeTokenizer` of the vocabulary in a GGUF file."""
 
     def __init__(self, model: LlamaModel, framing: Iterable[str] = ()) -> None:
-        """`framing` are tokens that count as special whatever the file calls them."""
+        """`framing` are tokens that are special whatever the file says."""
         self._lib = lib = load_library()
         self._model = model  # keeps the vocabulary alive
         self._vocabulary = vocabulary = model.vocabulary
@@ -276,7 +275,7 @@ class LlamaTokenizer:
         framing = set(framing)
         self._special = {letters[n]: n for n in numbers if attributes[n] & marked or letters[n] in framing}
         self._ends = frozenset(n for n in numbers if lib.llama_vocab_is_eog(vocabulary, n))
-        # llama.cpp finds all but control tokens in any text. Those that frame a hole must not be found in code.
+        # llama.cpp parses all but control tokens in any text. FIM tokens must not be parsed in code.
         found = [text for text in framing & self._special.keys() if not attributes[self._special[text]] & control]
         self._guarded = re.compile("|".join(map(re.escape, sorted(found)))) if found else None
         self._bytes = {self._special[text]: b"" for text in found}
@@ -304,12 +303,12 @@ class LlamaTokenizer:
     def encode(self, text: str) -> list[int]:
         if self._guarded is None:
             return self._encode(text)
-        # Cut behind the first letter of each, so that what is left is plain text.
+        # Split after the first character of each, so that the parts are plain text.
         cuts = [0, *(match.start() + 1 for match in self._guarded.finditer(text)), len(text)]
         return [token for start, end in pairwise(cuts) for token in self._encode(text[start:end])]
 
     def encode_markup(self, text: str) -> list[int]:
-        """Tokens of text that is trusted: letters of special tokens are these tokens."""
+        """Tokens of trusted text, with special tokens parsed."""
         return self._encode(text, parse_special=True)
 
     def bytes_of(self, token: int) -> bytes:
@@ -375,7 +374,7 @@ _errors: deque[str] = deque(maxlen=8)
 """The last lines that llama.cpp logged as errors, for the message of a failure."""
 
 
-@cache  # llama.cpp keeps the callback: it must live as long as the process
+@cache  # llama.cpp stores the callback: it must live as long as the process
 def _keep_errors(library: Any) -> Any:
     def keep(level: int, text: bytes, _: object) -> None:
         if level == 4:  # error
@@ -393,7 +392,7 @@ def _reason() -> str:
 def _load_model(library: Any, path: Path) -> Any:
     params = library.llama_model_default_params()
     override = (library.llama_model_kv_override * 2)()
-    # A hole begins in the middle of a line: no space is put before the text. The second one ends the list.
+    # FIM starts in the middle of a line: no space before the text. The second override ends the list.
     override[0].key = b"tokenizer.ggml.add_space_prefix"
     override[0].tag = library.LLAMA_KV_OVERRIDE_TYPE_BOOL
     override[0].value.val_bool = False

@@ -1,7 +1,7 @@
-"""An exported model in onnxruntime: keys and values go in and come out of every call.
+"""Inference engine over onnxruntime: keys and values are inputs and outputs of every call.
 
-Owns the session, which inputs the file has, and the caches. Knows no text and no directory. Written for exports that
-name their inputs as optimum does: `past_key_values.0.key` in, `present.0.key` out.
+Owns the session, the inputs of the file and the caches. Knows no text and no directory. Expects the names of optimum:
+`past_key_values.0.key` as input, `present.0.key` as output.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .scores import ArrayScores
 from .threads import Step, available_cores, fastest_threads
 
 QUICK_TO_OPEN_BYTES = 300_000_000
-"""A session has its threads for life. Larger files are not opened again and again to measure them."""
+"""A session can't change its number of threads. Larger files are not opened repeatedly for a measurement."""
 
 LARGEST_DIFFERENCE = 1e-3
-"""Between logits that only the order of sums makes differ; logits themselves go to 10 and more."""
+"""Between logits that differ by the order of summation only; logits reach 10 and more."""
 
 _SOME_TOKENS = range(1, 9)
 _PAST = re.compile(r"past_key_values\.(\d+)\.(key|value)")
@@ -34,7 +34,7 @@ _TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 
 @dataclass(slots=True)
 class OnnxCache:
-    """Keys and values as onnxruntime returned them, in the order of the file's inputs; none before the first call."""
+    """Keys and values of onnxruntime in the order of the inputs; none before the first call."""
 
     n_tokens: int = 0
     past: list[Any] = field(default_factory=list)
@@ -44,7 +44,7 @@ class OnnxEngine:
     """`Engine` over one ONNX file."""
 
     def __init__(self, path: Path, *, context_tokens: int, threads: int = 0) -> None:
-        """Open the file; `threads` 0 waits for `tune`. Raises ModelMissing."""
+        """Open the file; with `threads` 0 `tune` chooses the number. Raises ModelMissing."""
         try:
             self._library = import_module("onnxruntime")
         except ImportError as error:
@@ -82,7 +82,7 @@ class OnnxEngine:
         total = cache.n_tokens + len(tokens)
         if total > self._context_tokens:
             raise OutOfMemory(f"A cache holds {self._context_tokens} tokens.")
-        feeds = dict(zip(self._past_names, cache.past or self._nothing_read(), strict=True))
+        feeds = dict(zip(self._past_names, cache.past or self._empty_past(), strict=True))
         feeds["input_ids"] = self._value(np.array([tokens], np.int64))
         if "attention_mask" in self._takes:
             feeds["attention_mask"] = self._value(np.ones((1, total), np.int64))
@@ -91,12 +91,12 @@ class OnnxEngine:
         if "num_logits_to_keep" in self._takes:
             feeds["num_logits_to_keep"] = self._value(np.array(n_scored))
         try:
-            # What comes out goes in again as it is, without a copy on this side.
+            # Outputs become inputs of the next call without a copy.
             logits, *past = self._session.run_with_ort_values(["logits", *self._present_names], feeds)
         except Exception as error:  # the library's own errors have no common class
             if "alloc" in str(error).lower():
                 raise OutOfMemory(f"onnxruntime has no memory for {total} tokens.") from error
-            raise RuntimeError(f"onnxruntime could not read {len(tokens)} tokens: {error}") from error
+            raise RuntimeError(f"onnxruntime failed on {len(tokens)} tokens: {error}") from error
         cache.past, cache.n_tokens = past, total
         return ArrayScores(logits.numpy()[0, -n_scored:].astype(np.float32, copy=False))
 
@@ -125,9 +125,9 @@ class OnnxEngine:
         return OnnxCache(n_tokens, values)
 
     def tune(self) -> None:
-        """Open the file once for each number of threads and measure a token; a large file is opened for all cores.
+        """Choose the number of threads for a token; a large file is opened for all cores without a measurement.
 
-        Does nothing where the user gave a number.
+        Does nothing where the settings have a number.
         """
         if self._tuned:
             return
@@ -145,9 +145,9 @@ class OnnxEngine:
         self._session = sessions[fastest_threads(use)]
 
     def is_exact(self) -> bool:
-        """Whether tokens have the same scores however they are cut into calls.
+        """Whether scores do not depend on how tokens are split into calls.
 
-        Not so where activations are rounded to 8 bits with one scale for all tokens of a call.
+        They do where activations are rounded to 8 bits with one scale for all tokens of a call.
         """
         whole, parts = self.new_cache(), self.new_cache()
         self.forward(parts, _SOME_TOKENS[:1])
@@ -161,7 +161,7 @@ class OnnxEngine:
         options = self._library.SessionOptions()
         options.intra_op_num_threads = n_threads
         options.inter_op_num_threads = 1
-        # Threads that wait busily take the cores from the editor, and from each other.
+        # Spinning threads take the cores from the editor, and from each other.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3  # errors
         try:
@@ -170,13 +170,13 @@ class OnnxEngine:
             reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise ModelMissing(
                 f"onnxruntime can't open {self._path}: {reason}. Check that the file and the data files beside it "
-                "are whole, or export the model again."
+                "are complete, or export the model again."
             ) from error
 
     def _value(self, array: Any) -> Any:
         return self._library.OrtValue.ortvalue_from_numpy(array)
 
-    def _nothing_read(self) -> list[Any]:
+    def _empty_past(self) -> list[Any]:
         return [self._value(np.zeros((1, n_heads, 0, width), kind)) for n_heads, width, kind in self._shapes]
 
     def _shape(self, past: Any) -> tuple[int, int, Any]:
@@ -186,7 +186,7 @@ class OnnxEngine:
             case [_, int(n_heads), _, int(width)] if kind is not None:
                 return n_heads, width, kind
         raise ModelMissing(
-            f"{self._path} takes {past.name} as {past.type} {past.shape}, which is no usual layout of keys and values. "
+            f"{self._path} takes {past.name} as {past.type} {past.shape}, not a supported layout of keys and values. "
             "Export it again with `optimum-cli export onnx --task text-generation-with-past`."
         )
 
@@ -201,7 +201,7 @@ class OnnxEngine:
         else:
             why = f"no {missing[0]}" if missing else f"the input {min(unknown)}"
         raise ModelMissing(
-            f"{self._path} has {why}: it is no model that continues text with a cache. "
+            f"{self._path} has {why}: it is not a causal model with a KV cache. "
             "Export it with `optimum-cli export onnx --task text-generation-with-past`."
         )
 
@@ -210,5 +210,5 @@ class OnnxEngine:
         return size if isinstance(size, int) else self.forward(self.new_cache(), [0]).logits().shape[1]
 
     def _size_bytes(self) -> int:
-        """Of the file and the data files that larger models have beside it."""
+        """The size of the file with its external data files."""
         return sum(file.stat().st_size for file in self._path.parent.glob(f"{self._path.name}*"))

@@ -1,4 +1,4 @@
-"""Scores of an engine whose logits are a numpy array in this machine's memory."""
+"""`Scores` over logits in a numpy array."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ArrayScores:
         return tokens.tolist(), [self._probability(row, token) for row, token in enumerate(tokens)]
 
     def best_of(self, row: int, tokens: Sequence[int]) -> tuple[int, float]:
-        # In the order of their numbers, so that the lowest wins a tie.
+        # Sorted, so that the lowest number wins a tie.
         allowed = np.unique(np.asarray(tokens))
         token = int(allowed[self._logits[row, allowed].argmax()])
         return token, self._probability(row, token)

@@ -1,7 +1,7 @@
-"""How many threads are fastest on this machine, now? Measured, because the number of cores does not say it.
+"""Measures the fastest number of threads, which the number of cores does not tell.
 
-Small models lose more by waiting for each other than they gain, and on shared cores threads that wait busily can
-make a step a hundred times slower.
+For small models synchronisation costs more than threads gain, and on shared cores spinning threads can make a step a
+hundred times slower.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from statistics import median
 Step = Callable[[], object]
 
 WORTH_MORE_THREADS = 0.9
-"""Twice the threads must save a tenth of the time: cores are wanted by the editor too."""
+"""Twice the threads must save a tenth of the time: the editor needs cores too."""
 
 N_STEPS = 5
 LONG_STEP_S = 0.05
-"""Of a step this long one measurement is enough."""
+"""For a step this long one measurement is enough."""
 
 HOPELESS = 10
-"""A long first step that takes this many times as much as is wanted is no slow start."""
+"""A first step this many times slower than wanted is not explained by its warm-up."""
 
 
 def available_cores() -> int:
-    """Cores that this process may use."""
+    """Cores available to this process."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
@@ -33,9 +33,9 @@ def available_cores() -> int:
 
 
 def fastest_threads(use: Callable[[int], Step], *, cores: int | None = None, worth: float = WORTH_MORE_THREADS) -> int:
-    """1, 2, 4 and so on up to the cores, until more do not help: more must take at most the share `worth` of the time.
+    """Doubles the threads from 1 up to the cores while each doubling takes at most the share `worth` of the time.
 
-    `use(n)` gets n threads ready; what it returns does the same work with each number of them.
+    `use(n)` prepares n threads and returns the step to measure.
     """
     cores = cores or available_cores()
     best, best_s = 1, _step_seconds(use(1))
@@ -51,10 +51,7 @@ def fastest_threads(use: Callable[[int], Step], *, cores: int | None = None, wor
 
 
 def _step_seconds(step: Step, wanted_s: float = float("inf")) -> float:
-    """The median of a few steps; the first one, which may start threads and touch memory, does not count.
-
-    Ends early where the median can't be as low as `wanted_s` any more.
-    """
+    """The median of a few steps after a warm-up step. Ends early when it must exceed `wanted_s`."""
     first = _seconds(step)
     if first > max(LONG_STEP_S, HOPELESS * wanted_s):
         return first

@@ -1,8 +1,7 @@
-"""Weights in PyTorch: reads tokens, keeps keys and values, says what comes next.
+"""Inference engine over PyTorch: forward passes, KV caches, scores, threads, out-of-memory errors.
 
-Owns the two ways to run a model, the scores, the number of threads, and what running out of memory looks like.
-Knows no text and no files: `transformers_model` opens them. Imported when such a model is opened, since torch takes
-seconds.
+Runs any `AutoModelForCausalLM`, or a leaner `Decoder`. Knows no text and no files: `transformers_model` opens them.
+Imported when such a model is opened, since torch takes seconds.
 """
 
 from __future__ import annotations
@@ -22,24 +21,24 @@ from . import Arrays, FloatArray, OutOfMemory
 from .threads import Step, fastest_threads
 
 DEFAULT_THREADS: int = torch.get_num_threads()
-"""What torch begins with: the processor's cores, or what OMP_NUM_THREADS allows."""
+"""The default of torch: the cores of the processor, or OMP_NUM_THREADS."""
 
 BLOCK_TOKENS = 64
-"""From so many tokens on it is arithmetic that takes the time, which more threads share, and not memory."""
+"""From this many tokens on a pass is bound by arithmetic, which threads share, and not by memory."""
 
 SLOW_TOKEN_S = 0.2
-"""A token that takes this long with all threads is not waiting for threads: nothing is measured."""
+"""A token this slow with all threads is not slowed down by threads: no measurement."""
 
 SMALLEST_WINDOW_TOKENS = 2048
-"""A model that forgets what is further back can't be taken back either. One with a window of at least this many
-tokens is never given more, and keeps its reuse; below that, length is worth more than reuse."""
+"""A sliding-window cache can't be cropped once the window is full. A model with at least this window never gets more
+tokens, so that its cache can be reused; below that, length is worth more than reuse."""
 
 UNKNOWN_CONTEXT_TOKENS = 1_000_000
-"""Of a model that has no last position."""
+"""For a model without a last position."""
 
 
 class Decoder(Protocol):
-    """A way to run a model. Its caches count their tokens in `n_tokens`."""
+    """An implementation of a model. Its caches count their tokens in `n_tokens`."""
 
     n_vocabulary: int
     context_tokens: int
@@ -48,7 +47,7 @@ class Decoder(Protocol):
     def new_cache(self) -> Any: ...
 
     def forward(self, cache: Any, tokens: Any, n_scored: int) -> Any:
-        """Read tokens (T,), on the model's device; logits (n_scored, n_vocabulary) of the last ones."""
+        """Logits (n_scored, n_vocabulary) of the last of tokens (T,), on the device of the model."""
         ...
 
     def crop(self, cache: Any, n_tokens: int) -> bool: ...
@@ -57,28 +56,28 @@ class Decoder(Protocol):
     def cache_kind(self) -> str: ...
 
     def tensors_of(self, cache: Any) -> dict[str, Any]:
-        """Views of what the cache holds, of the tokens that it holds only."""
+        """Views of the keys and values, cut to the tokens of the cache."""
         ...
 
     def import_cache(self, tensors: dict[str, Any], n_tokens: int) -> Any:
-        """A cache of such tensors, which it copies. Raises ValueError when they don't fit."""
+        """A cache with copies of such tensors. Raises ValueError when they don't fit."""
         ...
 
 
 class TorchEngine:
     """An `Engine` over a decoder on one device.
 
-    The number of threads is torch's, and so one for the whole process: every call sets its own.
+    The number of threads belongs to the whole process, so every call sets its own.
 
-    What is read together is rounded together. In float32 that never changed the best token (0 of 1,600 when eight were
-    read at once and one by one, with the tiny trained model); in bfloat16 it did for 3 to 8 of 1,000.
+    Rounding depends on the number of tokens in a pass. In float32 that never changed the best token (0 of 1,600 with
+    eight tokens at once and one by one, with the tiny trained model); in bfloat16 it did for 3 to 8 of 1,000.
     """
 
     def __init__(self, decoder: Decoder, device: Any, threads: int = 0) -> None:
-        """`threads` 0 is chosen by `tune`."""
+        """With `threads` 0 `tune` chooses the number."""
         self._decoder = decoder
         self._device = device
-        self._is_given = threads > 0
+        self._threads_are_set = threads > 0
         self._token_threads = self._block_threads = threads or DEFAULT_THREADS
 
     @property
@@ -109,7 +108,7 @@ class TorchEngine:
         return self._decoder.crop(cache, n_tokens)
 
     def free(self, cache: Any) -> None:
-        """Nothing to do: the tensors go with the last reference."""
+        """Nothing to do: the last reference frees the tensors."""
 
     @property
     def cache_kind(self) -> str:
@@ -125,35 +124,35 @@ class TorchEngine:
             return self._decoder.import_cache(tensors, n_tokens)
 
     def tune(self) -> None:
-        """Take the numbers of threads with which a token and a block of a prompt are fastest; on a CPU only."""
-        if self._is_given or self._device.type != "cpu":
+        """Choose the fastest numbers of threads for a token and for a block of a prompt; on a CPU only."""
+        if self._threads_are_set or self._device.type != "cpu":
             return
         start = time.perf_counter()
-        self._read_zeros(1)
+        self._forward_zeros(1)
         if time.perf_counter() - start > SLOW_TOKEN_S:
             return
 
         def use_for_token(n_threads: int) -> Step:
             self._token_threads = n_threads
-            return partial(self._read_zeros, 1)
+            return partial(self._forward_zeros, 1)
 
         def use_for_block(n_threads: int) -> Step:
             self._block_threads = n_threads
-            return partial(self._read_zeros, min(BLOCK_TOKENS, self.context_tokens))
+            return partial(self._forward_zeros, min(BLOCK_TOKENS, self.context_tokens))
 
         self._token_threads = fastest_threads(use_for_token, cores=DEFAULT_THREADS)
         self._block_threads = fastest_threads(use_for_block, cores=DEFAULT_THREADS)
 
-    def _read_zeros(self, n_tokens: int) -> None:
-        """Into a new cache, until their scores are known."""
+    def _forward_zeros(self, n_tokens: int) -> None:
+        """A pass into a new cache, until its scores are known."""
         self.forward(self.new_cache(), [0] * n_tokens).best()
 
     def close(self) -> None:
-        """Nothing is held open; the weights go with the last reference."""
+        """Nothing to do: the last reference frees the weights."""
 
 
 class TorchScores:
-    """Logits (rows, n_vocabulary), on the device where they were made."""
+    """`Scores` over logits (rows, n_vocabulary) on the device."""
 
     def __init__(self, logits: Any) -> None:
         self._logits = logits
@@ -161,7 +160,7 @@ class TorchScores:
     def best(self) -> tuple[list[int], list[float]]:
         with torch.inference_mode():
             logits = self._logits.float()
-            tokens = logits.argmax(-1)  # of equal ones the first; probabilities would make more of them equal
+            tokens = logits.argmax(-1)  # the first of equal ones; rounded probabilities would have more ties
             probabilities = (logits.gather(-1, tokens[:, None])[:, 0] - logits.logsumexp(-1)).exp()
             return tokens.tolist(), probabilities.tolist()
 
@@ -179,13 +178,13 @@ class TorchScores:
 
 
 class HfDecoder:
-    """Any `AutoModelForCausalLM`, through its own `forward`. What its cache can do is seen in one of two tokens."""
+    """Any `AutoModelForCausalLM`, through its own `forward`. Two tokens show the capabilities of its cache."""
 
     def __init__(self, model: Any) -> None:
-        """Raises ValueError when the model keeps nothing between two calls, OutOfMemory."""
+        """Raises ValueError when the model has no KV cache, OutOfMemory."""
         self._model = model
-        # Without it the logits of a whole block are made, and all but the last rows thrown away.
-        self._keeps_last = "logits_to_keep" in signature(model.forward).parameters
+        # Without it the logits of a whole block are computed, and all but the last rows discarded.
+        self._has_logits_to_keep = "logits_to_keep" in signature(model.forward).parameters
         cache = HfCache()
         with mapped_memory_errors(), torch.inference_mode():
             logits = self.forward(cache, torch.zeros(2, dtype=torch.long, device=model.device), 1)
@@ -194,8 +193,8 @@ class HfDecoder:
         config = model.config.get_text_config(decoder=True)
         positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
         window = _smallest_window(cache.past)
-        self._crops = _keeps_tokens(cache.past) and (window is None or window >= SMALLEST_WINDOW_TOKENS)
-        # The token that fills a window pushes the first one out.
+        self._crops = _has_only_keys_and_values(cache.past) and (window is None or window >= SMALLEST_WINDOW_TOKENS)
+        # The token that fills a window evicts the first one.
         limits = (positions, window - 1 if window and self._crops else None)
         self.context_tokens = min((int(limit) for limit in limits if limit), default=UNKNOWN_CONTEXT_TOKENS)
 
@@ -203,11 +202,11 @@ class HfDecoder:
         return HfCache()
 
     def forward(self, cache: HfCache, tokens: Any, n_scored: int) -> Any:
-        options = {"logits_to_keep": n_scored} if self._keeps_last else {}
+        options = {"logits_to_keep": n_scored} if self._has_logits_to_keep else {}
         result = self._model(input_ids=tokens[None], past_key_values=cache.past, use_cache=True, **options)
         cache.past = getattr(result, "past_key_values", None)
         if cache.past is None:
-            raise ValueError("it keeps nothing that a next call could continue")
+            raise ValueError("it has no KV cache")
         cache.n_tokens += len(tokens)
         return result.logits[0, -n_scored:]
 
@@ -217,7 +216,7 @@ class HfDecoder:
         elif n_tokens < cache.n_tokens:
             if not self._crops:
                 return False
-            cache.past.crop(n_tokens - cache.n_tokens)  # what goes, as a negative number
+            cache.past.crop(n_tokens - cache.n_tokens)  # a negative number of tokens to remove
             cache.n_tokens = n_tokens
         return True
 
@@ -236,7 +235,7 @@ class HfDecoder:
 
     def import_cache(self, tensors: dict[str, Any], n_tokens: int) -> HfCache:
         cache = HfCache()
-        self.forward(cache, torch.zeros(1, dtype=torch.long, device=self._model.device), 1)  # makes the layers
+        self.forward(cache, torch.zeros(1, dtype=torch.long, device=self._model.device), 1)  # creates the layers
         own = self.tensors_of(cache)
         if not self._crops or {name: _one_token(tensor) for name, tensor in tensors.items()} != {
             name: _one_token(tensor) for name, tensor in own.items()
@@ -252,14 +251,14 @@ class HfDecoder:
 
 @dataclass(slots=True)
 class HfCache:
-    """What transformers keeps of the tokens read so far; None before the first."""
+    """The cache object of transformers; None before the first token."""
 
     n_tokens: int = 0
     past: Any = field(default=None, repr=False)
 
 
 def _to_array(tensor: Any) -> Any:
-    """A numpy array of the tensor, for bfloat16 of its bits: numpy has no such number."""
+    """The tensor as a numpy array; for bfloat16, which numpy lacks, its bits as int16."""
     tensor = tensor.cpu()
     return tensor.view(torch.int16).numpy() if tensor.dtype == torch.bfloat16 else tensor.numpy()
 
@@ -270,12 +269,12 @@ def _to_tensor(array: Any) -> Any:
 
 
 def _one_token(tensor: Any) -> tuple[Any, ...]:
-    """Type and shape but for the number of tokens."""
+    """Type and shape without the number of tokens."""
     return tensor.dtype, tensor.shape[:-2], tensor.shape[-1]
 
 
-def _keeps_tokens(past: Any) -> bool:
-    """Whether the cache is keys and values of each token and nothing else, such as a recurrent state."""
+def _has_only_keys_and_values(past: Any) -> bool:
+    """Whether the cache has keys and values only, without a recurrent state."""
     kinds = import_module("transformers.cache_utils")
     layers = getattr(past, "layers", ())
     return type(past) is kinds.DynamicCache and all(
@@ -286,7 +285,7 @@ def _keeps_tokens(past: Any) -> bool:
 
 
 def _smallest_window(past: Any) -> int | None:
-    """Of the layers that look back so many tokens only; None when all look at everything."""
+    """The smallest sliding window of a layer; None without one."""
     layers = getattr(past, "layers", ())
     windows = [layer.sliding_window for layer in layers if getattr(layer, "is_sliding", False)]
     return min(windows, default=None)
@@ -300,7 +299,7 @@ def _bytes_of(past: Any) -> int:
 
 @contextmanager
 def mapped_memory_errors() -> Iterator[None]:
-    """Turns every way in which torch says that memory is used up into one."""
+    """Maps every out-of-memory error of torch to OutOfMemory."""
     try:
         yield
     except torch.cuda.OutOfMemoryError as error:
