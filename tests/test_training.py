@@ -28,7 +28,7 @@ from weft.llm.training.train import (  # noqa: E402
     can_compile,
     held_out_loss,
     load_model,
-    make_optimisers,
+    optimisers_of,
     rate_factor,
     stage_at,
     train,
@@ -177,7 +177,7 @@ def test_stages_follow_each_other_by_their_shares():
 @pytest.mark.parametrize("optimiser", ["muon", "adamw"])
 def test_every_weight_is_in_one_optimiser(optimiser):
     model = micro()
-    optimisers = make_optimisers(model, replace(OPTIONS, optimiser=optimiser))
+    optimisers = optimisers_of(model, replace(OPTIONS, optimiser=optimiser))
     weights = [id(w) for o in optimisers for group in o.param_groups for w in group["params"]]
     assert sorted(weights) == sorted(map(id, model.parameters()))
 

@@ -1,4 +1,4 @@
-"""A tiny Llama that recalls what stands in its own window: the base model that gets a beacon memory.
+"""The tiny Llama base model of the example, trained to recall names within its own window.
 
 Owns its shape and how it is trained, by full attention: two layers on dense short texts until they look names up,
 then with a layer between them on longer and sparser texts. Knows no memory.
@@ -9,7 +9,7 @@ then with a layer between them on longer and sparser texts. Knows no memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -19,6 +19,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from ...llm.training.loop import Every, Figures, Run, make_optimisers, train_until
+from ...server.outcome import UserError
 from .texts import END, FIRST_NAMES, START, VOCABULARY, make_text, to_tokens
 
 _ANSWER_WEIGHT = 100.0
@@ -33,7 +35,7 @@ Batch = tuple[Tensor, Tensor]
 Say = Callable[[dict[str, object]], None]
 
 
-class NotLearnt(Exception):
+class NotLearnt(UserError):
     """The base model does not recall what it reads."""
 
 
@@ -79,33 +81,39 @@ def make_base(plan: BasePlan, n_layers: int) -> Any:
 
 def train_base(plan: BasePlan, say: Say) -> Any:
     """The trained model. Raises NotLearnt when it does not come to recall names within the plan's steps."""
-    base, draw = make_base(plan, 2), Random(f"base {plan.seed}")
-    optimisers = _optimisers(base, plan.learning_rate)
-    length, step, losses = 64, 0, list[float]()
-    while length < 1024:
-        if step >= plan.most_steps:
-            raise NotLearnt(f"The base model does not recall names after {step} steps. Try another seed.")
-        _set_rate(optimisers, plan.learning_rate * min(1.0, (step + 1) / 30))
-        losses.append(_learn(base, optimisers, _batch(draw, length, plan.batch_tokens)))
-        step += 1
-        if step % plan.block_steps == 0:
-            answer_loss = sum(losses) / len(losses)
-            say({"what": "base", "step": step, "length": length, "answer_loss": round(answer_loss, 4)})
-            losses.clear()
-            if answer_loss < plan.learnt_nats:
-                length *= 2
-    base = _with_a_layer_between(plan, base)
-    optimisers = _optimisers(base, plan.learning_rate)
-    lengths = [length for length in (1024, 2048, 4096) if length <= plan.max_positions]
-    for number in range(plan.long_steps):
-        length = lengths[number % len(lengths)]
-        share = min(1.0, (number + 1) / 10) * (1 - number / plan.long_steps)
-        _set_rate(optimisers, plan.learning_rate / 2 * share)
-        batch = _batch(draw, length, max(plan.batch_tokens, length), sparse=True)
+    base, draw, length = make_base(plan, 2), Random(f"base {plan.seed}"), 64
+    run = _run(base, plan.learning_rate)
+
+    def learn_short() -> tuple[float, Figures]:
+        if run.step >= plan.most_steps:
+            raise NotLearnt(f"The base model does not recall names after {run.step} steps. Try another seed.")
+        run.set_rate(plan.learning_rate * min(1.0, (run.step + 1) / 30))
+        return _learn(base, run, _batch(draw, length, plan.batch_tokens)), {}
+
+    def look(line: Figures) -> None:
+        """Texts become longer when names are recalled."""
+        nonlocal length
+        say({"what": "base", "step": line["step"], "length": length, "answer_loss": round(line["loss"], 4)})
+        if line["loss"] < plan.learnt_nats:
+            length *= 2
+
+    train_until(run, lambda: length < 1024, learn_short, Every(log=plan.block_steps, checkpoint=0), log=look)
+    n_short_steps, base = run.step, _with_a_layer_between(plan, base)
+    run = _run(base, plan.learning_rate)
+    lengths, losses = [length for length in (1024, 2048, 4096) if length <= plan.max_positions], list[float]()
+
+    def learn_long() -> tuple[float, Figures]:
+        long = lengths[run.step % len(lengths)]
+        share = min(1.0, (run.step + 1) / 10) * (1 - run.step / plan.long_steps)
+        run.set_rate(plan.learning_rate / 2 * share)
+        batch = _batch(draw, long, max(plan.batch_tokens, long), sparse=True)
         # Memory tokens will stand between words: a surname has to find its first name two positions before it as well.
-        losses.append(_learn(base, optimisers, batch, _gaps(batch[0]) if number % 2 else None))
+        losses.append(_learn(base, run, batch, _gaps(batch[0]) if run.step % 2 else None))
+        return losses[-1], {}
+
+    train_until(run, lambda: run.step < plan.long_steps, learn_long, Every(log=0, checkpoint=0))
     ten = losses[-10:]
-    say({"what": "base", "step": step + plan.long_steps, "answer_loss": round(sum(ten) / len(ten), 4)})
+    say({"what": "base", "step": n_short_steps + run.step, "answer_loss": round(sum(ten) / len(ten), 4)})
     return base
 
 
@@ -143,32 +151,17 @@ def _gaps(tokens: Tensor) -> Tensor:
     return torch.cumsum(1 + (torch.rand(tokens.shape) < share).long(), 1) - 1
 
 
-def _learn(base: Any, optimisers: Sequence[Any], batch: Batch, positions: Tensor | None = None) -> float:
+def _learn(base: Any, run: Run, batch: Batch, positions: Tensor | None = None) -> float:
     """One step; the mean nats of an answer before it."""
     tokens, is_answer = batch[0], batch[1][:, 1:]
     logits = base(tokens, position_ids=positions).logits[:, :-1]
     nats = functional.cross_entropy(logits.transpose(1, 2), tokens[:, 1:], reduction="none")
     weights = 1 + _ANSWER_WEIGHT * is_answer
     ((nats * weights).sum() / weights.sum()).backward()
-    nn.utils.clip_grad_norm_(base.parameters(), 1.0)
-    for optimiser in optimisers:
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
+    run.update(1.0)
     return float((nats.detach() * is_answer).sum() / is_answer.sum())
 
 
-def _optimisers(base: Any, rate: float) -> list[Any]:
-    """Muon for the matrices between embeddings, AdamW for all else."""
+def _run(base: Any, rate: float) -> Run:
     weights = dict(base.named_parameters())
-    outer = [weight for name, weight in weights.items() if weight.dim() != 2 or "embed" in name or "lm_head" in name]
-    inner = [weight for weight in weights.values() if all(weight is not other for other in outer)]
-    return [
-        torch.optim.Muon(inner, lr=rate, weight_decay=0.0, momentum=0.95, adjust_lr_fn="match_rms_adamw"),
-        torch.optim.AdamW(outer, lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True),
-    ]
-
-
-def _set_rate(optimisers: Sequence[Any], rate: float) -> None:
-    for optimiser in optimisers:
-        for group in optimiser.param_groups:
-            group["lr"] = rate
+    return Run(weights, make_optimisers(weights, "muon", rate, 0.0, betas=(0.9, 0.95), fused=True))

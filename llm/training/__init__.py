@@ -1,7 +1,7 @@
-"""Where does a small code model of our own come from? Sources, tokenizer, samples, training, exports, checks.
+"""Training of a small code model: sources, tokenizer, samples, the training loop of all trainers, exports, checks.
 
 Owns everything between Python files on this machine and a model directory that any backend reads. Training and
 serving share one prompt format: samples are written by `llm/prompting/prompts.py`. `README.md` beside this file says
 how to run it.
-Needs torch; nothing outside this folder imports it.
+Needs torch; outside this folder only the trainer of the beacon memory and benchmarks import it.
 """

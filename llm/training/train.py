@@ -1,7 +1,6 @@
-"""Rows of tokens into weights: one process on two cores or one GPU, or several through torchrun.
+"""Training of the code model: rows of tokens into weights, in one process or in several through torchrun.
 
-Owns the course of a run: schedule, optimisers, checkpoints, evaluation, the log. Knows no text and no file format of
-models. A run that was stopped goes on from its last checkpoint and ends with the weights it would have had.
+Owns the schedule, the loss and its evaluation; the loop is in `loop`. Knows no text and no file format of models.
 """
 
 # torch is not there when types are checked without the extra `train`.
@@ -9,17 +8,15 @@ models. A run that was stopped goes on from its last checkpoint and ends with th
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,12 +24,20 @@ from numpy.typing import NDArray
 from torch import Tensor, distributed, nn
 from torch.nn import functional
 
+from .loop import (
+    Every,
+    Figures,
+    Optimiser,
+    Run,
+    autocast,
+    finish,
+    make_optimisers,
+    read_checkpoint,
+    train_until,
+)
 from .model import ModelShape, SmallLlama
-from .optimisers import muon, split_matrices
 from .samples import HoleTask, Rows
 from .tokenizer import TrainingTokenizer
-
-CHECKPOINT_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +47,13 @@ class TrainOptions:
     steps: int = 0
     seconds: float = 0.0
     batch_tokens: int = 4096
-    # Muon for matrices, AdamW for the rest; with its update scaled to AdamW's, one rate fits both. Measured on a 5 M
-    # model by the prototypes: 2e-3 learns faster than 1e-3 and 4e-3.
+    # Measured on a 5 M model by the prototypes: 2e-3 learns faster than 1e-3 and 4e-3.
     learning_rate: float = 2e-3
     warm_up_steps: int = 50
     decay_share: float = 0.4  # of the run, at its end
     weight_decay: float = 0.1
     gradient_norm: float = 1.0
-    optimiser: Literal["muon", "adamw"] = "muon"
+    optimiser: Optimiser = "muon"
     device: str = "cpu"
     bf16: bool = True
     compile: bool = True
@@ -77,75 +81,49 @@ def train(
     with _processes(options) as (rank, n_processes, device):
         torch.manual_seed(options.seed)
         model = model.to(device)
-        loss = _Loss(model, options.bf16)
-        whole: Any = loss
+        whole: Any = _Loss(model, options.bf16)
         if n_processes > 1:
-            whole = nn.parallel.DistributedDataParallel(loss, device_ids=[device] if device.type == "cuda" else None)
+            whole = nn.parallel.DistributedDataParallel(whole, device_ids=[device] if device.type == "cuda" else None)
         if options.compile and can_compile(device.type):
             whole = torch.compile(whole, dynamic=False)
-        run = _Run(model, make_optimisers(model, options), len(stages))
-        run.load(folder / "checkpoint.pt")
-        log = _Log(folder / "log.jsonl", rank)
-        losses: list[Tensor] = []
-        started, logged_at, logged_tokens = time.perf_counter() - run.seconds, time.perf_counter(), run.tokens
-        while True:
-            run.seconds = time.perf_counter() - started
-            progress = _agreed(run.progress(options), n_processes, device)
-            if progress >= 1:
-                break
+        run = Run(
+            dict(model.named_parameters()),
+            optimisers_of(model, options),
+            folder if rank == 0 else None,
+            {"shape": asdict(model.shape)},
+            more={"stage_steps": [0] * len(stages)},
+        )
+        folder.mkdir(parents=True, exist_ok=True)
+        _go_on(run, folder / "checkpoint.pt", device)
+        progress = 0.0
+
+        def goes_on() -> bool:
+            nonlocal progress
+            progress = _agreed(_progress(run, options), n_processes, device)
+            return progress < 1
+
+        def learn() -> tuple[Tensor, Figures]:
             number = stage_at(stages, progress)
-            rows = stages[number].rows
+            rows, stage_steps = stages[number].rows, run.more["stage_steps"]
             n_rows = max(1, options.batch_tokens // rows.context_tokens)
-            batch = _batch(rows, run.stage_steps[number] * n_processes + rank, n_rows, options.seed)
+            batch = _batch(rows, stage_steps[number] * n_processes + rank, n_rows, options.seed)
             rate = options.learning_rate * rate_factor(run.step, progress, options)
-            for optimiser in run.optimisers:
-                for group in optimiser.param_groups:
-                    group["lr"] = rate
+            run.set_rate(rate)
             value = whole(*(part.to(device, non_blocking=True) for part in batch))
             value.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), options.gradient_norm)
-            for optimiser in run.optimisers:
-                optimiser.step()
-                optimiser.zero_grad(set_to_none=True)
-            losses.append(value.detach())
-            run.step += 1
-            run.stage_steps[number] += 1
+            run.update(options.gradient_norm)
+            stage_steps[number] += 1
             run.tokens += n_rows * rows.context_tokens * n_processes
-            if run.step % options.log_every == 0:
-                now = time.perf_counter()
-                line = {
-                    "step": run.step,
-                    "tokens": run.tokens,
-                    "context": rows.context_tokens,
-                    "loss": round(float(torch.stack(losses).mean()), 4),
-                    "rate": round(rate, 6),
-                    "tokens_per_s": round((run.tokens - logged_tokens) / (now - logged_at)),
-                    "seconds": round(now - started, 1),
-                }
-                losses.clear()
-                log.write(line)
-                logged_at, logged_tokens = now, run.tokens
-            if run.step % options.checkpoint_every == 0 and rank == 0:
-                run.seconds = time.perf_counter() - started
-                run.save(folder / "checkpoint.pt")
-            if run.step % options.evaluate_every == 0 and rank == 0:
-                log.write({"step": run.step, **evaluate(model)})
-        last = {
-            "step": run.step,
-            "tokens": run.tokens,
-            "train_seconds": round(run.seconds, 1),
-            "processes": n_processes,
-        }
-        if rank == 0:
-            run.save(folder / "checkpoint.pt")
-            last |= evaluate(model)
-            log.write(last)
-        return last
+            return value.detach(), {"context": rows.context_tokens, "rate": round(rate, 6)}
+
+        every = Every(options.log_every, options.evaluate_every, options.checkpoint_every)
+        train_until(run, goes_on, learn, every, lambda: evaluate(model))
+        return finish(run, lambda: evaluate(model), processes=n_processes)
 
 
 def load_model(checkpoint: Path) -> SmallLlama:
     """The model of a checkpoint, on the CPU."""
-    state = _read_checkpoint(checkpoint, torch.device("cpu"))
+    state = read_checkpoint(checkpoint, ValueError)
     model = SmallLlama(ModelShape(**state["shape"]))
     model.load_state_dict(state["weights"])
     return model
@@ -168,19 +146,10 @@ def stage_at(stages: Sequence[Stage], progress: float) -> int:
     return len(stages) - 1
 
 
-def make_optimisers(model: nn.Module, options: TrainOptions) -> list[Any]:
-    """Muon for the matrices between embeddings where it is wanted, AdamW for all else."""
-    matrices, others = split_matrices(
-        (name, weight) for name, weight in model.named_parameters() if weight.requires_grad
-    )
-    rate, decay = options.learning_rate, options.weight_decay
-    if options.optimiser == "muon":
-        return [
-            muon(matrices, rate, decay),
-            torch.optim.AdamW(others, lr=rate, betas=(0.9, 0.95), weight_decay=0.0, fused=True),
-        ]
-    groups = [{"params": matrices, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
-    return [torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.95), fused=True)]
+def optimisers_of(model: nn.Module, options: TrainOptions) -> list[Any]:
+    """Those of all weights."""
+    weights, rate, decay = dict(model.named_parameters()), options.learning_rate, options.weight_decay
+    return make_optimisers(weights, options.optimiser, rate, decay, betas=(0.9, 0.95), fused=True)
 
 
 def can_compile(device: str) -> bool:
@@ -198,7 +167,7 @@ def held_out_loss(model: SmallLlama, rows: Rows, bf16: bool) -> dict[str, float]
     for start in range(0, len(rows.tokens), 8):
         tokens = torch.from_numpy(rows.tokens[start : start + 8].astype(np.int64)).to(device)
         weights = torch.from_numpy(rows.weights[start : start + 8, 1:].astype(np.int64)).to(device)
-        with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
+        with autocast(device, bf16):
             logits = model(tokens[:, :-1])
         nats = functional.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten(), reduction="none")
         for number, chosen in enumerate((weights.flatten() > 0, weights.flatten() > 1)):
@@ -232,81 +201,26 @@ class _Loss(nn.Module):
 
     def forward(self, tokens: Tensor, weights: Tensor) -> Tensor:
         """`tokens` and `weights` are (B, T + 1); the mean over what counts, in nats."""
-        with torch.autocast(tokens.device.type, torch.bfloat16, enabled=self.bf16):
+        with autocast(tokens.device, self.bf16):
             logits = self.model(tokens[:, :-1])  # (B, T, vocabulary)
         nats = functional.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten(), reduction="none")
         counts = weights[:, 1:].flatten().float()
         return (nats * counts).sum() / counts.sum().clamp(min=1)
 
 
-class _Run:
-    """Everything that a checkpoint holds."""
+def _progress(run: Run, options: TrainOptions) -> float:
+    if options.steps:
+        return run.step / options.steps
+    return run.seconds / options.seconds if options.seconds else 1.0
 
-    def __init__(self, model: SmallLlama, optimisers: list[Any], n_stages: int) -> None:
-        self.model = model
-        self.optimisers = optimisers
-        self.step = 0
-        self.tokens = 0
-        self.seconds = 0.0
-        self.stage_steps = [0] * n_stages
 
-    def progress(self, options: TrainOptions) -> float:
-        if options.steps:
-            return self.step / options.steps
-        return self.seconds / options.seconds if options.seconds else 1.0
-
-    def save(self, path: Path) -> None:
-        """Replace the checkpoint: whoever reads it sees the old one or the new one, whole."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
-        state = {
-            "version": CHECKPOINT_VERSION,
-            "shape": asdict(self.model.shape),
-            "weights": self.model.state_dict(),
-            "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
-            **{name: getattr(self, name) for name in _COUNTERS},
-        }
-        torch.save(state, part)
-        os.replace(part, path)
-
-    def load(self, path: Path) -> None:
-        """Go on from a checkpoint, if there is one. Raises ValueError when it belongs to another run."""
-        if not path.is_file():
-            return
-        state = _read_checkpoint(path, self.model.cos.device)
-        if state["shape"] != asdict(self.model.shape) or len(state["stage_steps"]) != len(self.stage_steps):
+def _go_on(run: Run, path: Path, device: torch.device) -> None:
+    """Go on from a checkpoint, if there is one. Raises ValueError when it belongs to another run."""
+    if path.is_file():
+        state = read_checkpoint(path, ValueError, device)
+        if state["shape"] != run.about["shape"] or len(state["stage_steps"]) != len(run.more["stage_steps"]):
             raise ValueError(f"{path} is of another model or plan. Remove it, or train in another folder.")
-        self.model.load_state_dict(state["weights"])
-        for optimiser, saved in zip(self.optimisers, state["optimisers"], strict=True):
-            optimiser.load_state_dict(saved)
-        for name in _COUNTERS:
-            setattr(self, name, state[name])
-
-
-_COUNTERS = ("step", "tokens", "seconds", "stage_steps")
-
-
-class _Log:
-    """JSON lines, to a file and to the screen, of the first process only."""
-
-    def __init__(self, path: Path, rank: int) -> None:
-        self._path = path if rank == 0 else None
-        path.parent.mkdir(parents=True, exist_ok=True)
-
-    def write(self, line: Mapping[str, Any]) -> None:
-        if self._path:
-            text = json.dumps(line)
-            print(text, flush=True)
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(text + "\n")
-
-
-def _read_checkpoint(path: Path, device: torch.device) -> dict[str, Any]:
-    state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
-    if state.get("version") != CHECKPOINT_VERSION:
-        found = state.get("version")
-        raise ValueError(f"{path} is checkpoint version {found}; this one reads {CHECKPOINT_VERSION}. Train anew.")
-    return state
+        run.load(state)
 
 
 @contextmanager

@@ -48,8 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _train(options: argparse.Namespace) -> None:
     import torch
 
+    from .....llm.training.loop import Every
     from .stages import Stage, stage1_texts, stage2_texts
-    from .train import Every
 
     if options.threads:
         torch.set_num_threads(options.threads)

@@ -22,8 +22,9 @@ from .recipe import Recipe
 from .texts import Text, Texts, UnusableData, write_texts
 
 if TYPE_CHECKING:
+    from .....llm.training.loop import Every
     from ..model import BeaconModel
-    from .train import Evaluate, Every
+    from .train import Evaluate
 
 MakeTexts = Callable[[Sequence[Path], Words, Recipe, Counts], Iterator[Text]]
 
