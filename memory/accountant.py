@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..llm.prompting.conversation import FRAME_TOKENS, fit_messages
-from ..llm.prompting.infilling_chat import without_thoughts
+from ..llm.prompting.infilling_chat import without_reasoning
 from ..llm.protocol import (
     Cancel,
     ChatRequest,
@@ -253,7 +253,7 @@ class Accountant:
                     yield piece
 
             try:
-                yield from without_thoughts(heard())
+                yield from without_reasoning(heard())
             except ModelUnreachable:
                 tokens_in = tokens_in if written else 0  # nothing was read where nobody was there
                 raise

@@ -183,7 +183,7 @@ def test_a_connection_that_breaks_off_is_taken_up_where_it_broke(hub: Hub, tmp_p
 
 def test_a_later_run_goes_on_from_where_an_earlier_one_was_stopped(hub: Hub, tmp_path: Path):
     cancel = Cancel()
-    with pytest.raises(FetchFailed, match="goes on from there"):
+    with pytest.raises(FetchFailed, match="resumes the download"):
         fetch(hub, tmp_path, progress=lambda _: cancel.cancel(), cancel=cancel)
     (part,) = tmp_path.rglob("*.weft-part")
     kept = part.stat().st_size
@@ -199,14 +199,14 @@ def test_a_server_that_knows_no_ranges_begins_anew(hub: Hub, tmp_path: Path):
 
 def test_connections_that_bring_nothing_are_given_up(hub: Hub, tmp_path: Path):
     hub.breaks_after = [0] * 20
-    with pytest.raises(FetchFailed, match="again and again"):
+    with pytest.raises(FetchFailed, match="failed 5 times"):
         fetch(hub, tmp_path)
 
 
 @pytest.mark.parametrize("file", ["tiny.gguf", ""])
 def test_a_file_that_is_not_what_the_hub_says_is_thrown_away(hub: Hub, tmp_path: Path, file: str):
     hub.corrupt = True
-    with pytest.raises(FetchFailed, match="hash is wrong"):
+    with pytest.raises(FetchFailed, match=r"hash of .* differs"):
         fetch(hub, tmp_path, file)
     assert not [path for path in (tmp_path / "models--maker--tiny" / "blobs").iterdir() if is_large(path.name)]
     assert not list(tmp_path.rglob("*.weft-part"))
@@ -225,11 +225,11 @@ def test_a_disk_without_room_is_said_before_anything_is_fetched(hub: Hub, tmp_pa
     ("status", "headers", "says"),
     [
         (404, {"X-Error-Code": "RepoNotFound"}, "has no model maker/tiny"),
-        (401, {"X-Error-Code": "GatedRepo"}, "conditions accepted"),
-        (403, {"X-Error-Code": "GatedRepo"}, "conditions accepted"),
+        (401, {"X-Error-Code": "GatedRepo"}, "accept its conditions"),
+        (403, {"X-Error-Code": "GatedRepo"}, "accept its conditions"),
         (403, {}, "refuses"),
-        (500, {}, "answers 500"),
-        (429, {}, "answers 429"),
+        (500, {}, "HTTP 500"),
+        (429, {}, "HTTP 429"),
     ],
 )
 def test_a_refusal_is_said_with_the_next_step(hub: Hub, tmp_path: Path, status: int, headers: dict, says: str):
@@ -250,7 +250,7 @@ def test_a_file_that_is_not_there_is_answered_with_those_that_are(hub: Hub, tmp_
 
 def test_a_repository_of_gguf_files_wants_one_named(hub: Hub, tmp_path: Path):
     del hub.files["model.safetensors"]
-    with pytest.raises(FetchFailed, match=r"name one: maker/tiny:tiny\.gguf"):
+    with pytest.raises(FetchFailed, match=r"Choose one: maker/tiny:tiny\.gguf"):
         fetch(hub, tmp_path, "")
 
 
@@ -261,7 +261,7 @@ def test_pickled_weights_alone_are_no_model(hub: Hub, tmp_path: Path):
 
 
 def test_a_name_that_is_none_is_refused_before_the_network(hub: Hub, tmp_path: Path):
-    with pytest.raises(FetchFailed, match="no name of a repository"):
+    with pytest.raises(FetchFailed, match="not the name of a repository"):
         fetch_model("../../etc", "x", endpoint=hub.url, cache=tmp_path)
 
 

@@ -211,7 +211,7 @@ def test_a_model_that_only_chats_is_asked_in_words(replaying: Serve):
     server = replaying({**llama.routes, "POST /v1/chat/completions": lambda reply: reply.events(said, "data: [DONE]")})
     model = open_at(server.url)
     assert complete(model) == "al()"
-    assert "asked in words" in model.info.notes[0]
+    assert "completions use chat" in model.info.notes[0]
 
 
 def test_a_template_without_its_tokens_is_none_of_the_model_s(replaying: Serve):

@@ -185,7 +185,7 @@ def test_a_model_that_only_chats_is_asked_in_words(replaying: Replaying):
     server = replaying(routes)
     model = open_at(server.url)
     assert text_of(model.stream(REQUEST, Cancel())) == "al()"
-    assert any("asked in words" in note for note in model.info.notes)
+    assert any("completions use chat" in note for note in model.info.notes)
     assert server.asked_for("/api/generate") == []
     assert "<before_hole>" in server.asked_for("/api/chat")[0]["messages"][1]["content"]
 
@@ -195,7 +195,7 @@ def test_a_model_that_does_neither_continues_the_code(replaying: Replaying):
     model = open_at(server.url)
     assert text_of(model.stream(REQUEST, Cancel())) == "al()"
     assert not model.info.fills_middle
-    assert any("is not read" in note for note in model.info.notes)
+    assert any("is not used" in note for note in model.info.notes)
     (body,) = server.asked_for("/api/generate")
     assert body["raw"] is True
     assert "end = 1" not in body["prompt"]

@@ -181,7 +181,7 @@ def test_a_full_cache_says_so_and_keeps_what_it_has(engine):
 def test_a_token_that_is_none_costs_only_its_call(engine):
     cache, read = engine.new_cache(), tokens(10)
     engine.forward(cache, read[:5])
-    with pytest.raises(RuntimeError, match="could not read 1 tokens"):
+    with pytest.raises(RuntimeError, match="failed on 1 tokens"):
         engine.forward(cache, [engine.n_vocabulary])
     check_same(engine.forward(cache, read[5:]).logits(), cold(engine, read))
 
@@ -254,8 +254,8 @@ def test_an_export_that_computes_the_wanted_rows_only(tmp_path):
         ({"ids": "inputs_embeds"}, "no input_ids"),
         ({"logits": "scores"}, "no logits"),
         ({"more": "pixel_values"}, "the input pixel_values"),
-        ({"kind": "double"}, "no usual layout"),
-        ({"shape": (1, "heads", "past", N_VOCABULARY)}, "no usual layout"),
+        ({"kind": "double"}, "not a supported layout"),
+        ({"shape": (1, "heads", "past", N_VOCABULARY)}, "not a supported layout"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -342,5 +342,5 @@ def test_the_users_word_on_filling_is_heard(exported):
 def test_a_directory_without_a_model_says_what_it_looked_for(tmp_path):
     with pytest.raises(ModelMissing, match=r"has no model\.onnx"):
         open_onnx(tmp_path, settings=LocalSettings())
-    with pytest.raises(ModelMissing, match="is not there"):
+    with pytest.raises(ModelMissing, match="does not exist"):
         open_onnx(tmp_path / "none", settings=LocalSettings())

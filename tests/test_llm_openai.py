@@ -238,7 +238,7 @@ def test_a_server_without_known_tokens_that_chats_is_asked_in_words(replaying: R
     model = open_at(server.url)
     assert text_of(model.stream(REQUEST, Cancel())) == "al()"
     assert model.info.fills_middle
-    assert any("asked in words" in note for note in model.info.notes)
+    assert any("completions use chat" in note for note in model.info.notes)
     assert any("set `fim`" in note for note in model.info.notes)
     body = server.asked_for("/v1/chat/completions")[-1]
     assert [message["role"] for message in body["messages"]] == ["system", "user"]
@@ -253,7 +253,7 @@ def test_a_server_without_tokens_and_without_chat_continues_the_code(replaying: 
     model = open_at(server.url)
     assert text_of(model.stream(REQUEST, Cancel())) == "al()"
     assert not model.info.fills_middle
-    assert any("is not read" in note for note in model.info.notes)
+    assert any("is not used" in note for note in model.info.notes)
     assert server.asked_for("/v1/completions")[0]["prompt"].endswith("\n\ndef pay():\n    return tot")
 
 

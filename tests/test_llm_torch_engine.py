@@ -424,5 +424,5 @@ def test_other_errors_stay_what_they_are(llama: Any):
 def test_a_model_that_keeps_nothing_is_refused(llama: Any, monkeypatch: pytest.MonkeyPatch):
     forward = llama.forward
     monkeypatch.setattr(llama, "forward", lambda **options: forward(**{**options, "use_cache": False}))
-    with pytest.raises(ValueError, match="keeps nothing"):
+    with pytest.raises(ValueError, match="no KV cache"):
         HfDecoder(llama)

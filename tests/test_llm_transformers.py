@@ -344,14 +344,14 @@ def test_code_beside_the_weights_is_never_run(directory: Path):
     ran = directory / "ran"
     (directory / "configuration_evil.py").write_text(f"open({str(ran)!r}, 'w')\nclass EvilConfig: pass\n")
     edit_json(directory / "config.json", model_type="evil", auto_map={"AutoConfig": "configuration_evil.EvilConfig"})
-    with pytest.raises(ModelMissing, match="code of its own"):
+    with pytest.raises(ModelMissing, match="remote code"):
         open_model(directory)
     assert not ran.exists()
 
 
 def test_a_device_that_is_not_here_is_named(shared_directory: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(ModelMissing, match=r'no cuda here\. Set device = "auto"'):
+    with pytest.raises(ModelMissing, match=r'no cuda device\. Set device = "auto"'):
         open_model(shared_directory, device="cuda")
     with pytest.raises(ModelMissing, match="can't be 'gpu'"):
         open_model(shared_directory, device="gpu")
@@ -368,7 +368,7 @@ def test_weights_that_do_not_fit_into_memory_are_not_begun_with(
     shared_directory: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(transformers_model, "_weight_bytes", lambda _: 10**15)
-    with pytest.raises(ModelError, match=r"no memory for the weights of tiny-coder.*smaller"):
+    with pytest.raises(ModelError, match=r"Not enough memory for the weights of tiny-coder.*smaller"):
         open_model(shared_directory)
 
 

@@ -266,7 +266,7 @@ def test_what_is_said_follows_from_the_memory(reader: Make):
         model.cache_prefix(article(f"Shop {' Shop '.join(['0 is closed.', *order])}{end}"))
         for order in (sentences, sentences[::-1])
     ]
-    first, second = (text._slot.memory for text in texts)
+    first, second = (text._cached.memory for text in texts)
     assert first.n_tokens == second.n_tokens
     assert torch.equal(first.open_tokens, second.open_tokens)
     question = ask("Who has the violin?", n=48)
@@ -274,7 +274,7 @@ def test_what_is_said_follows_from_the_memory(reader: Make):
     assert with_memory[0] != with_memory[1]
     nothing = model._model.empty()
     for text in texts:
-        text._slot.memory = replace(text._slot.memory, keys=nothing.keys, values=nothing.values)
+        text._cached.memory = replace(text._cached.memory, keys=nothing.keys, values=nothing.values)
     without = [said(text.chat(question, Cancel())) for text in texts]
     assert without[0] == without[1]
 
@@ -331,7 +331,7 @@ def test_adaptive_takes_the_smallest_ratio_that_is_enough(reader: Make):
     n_kept = []
     for times in (1, 4):
         kept = reader("adapt-600").cache_prefix(article(STORY * times))
-        memory = kept._slot.memory
+        memory = kept._cached.memory
         n_kept.append((memory.n_tokens - memory.n_open) // memory.n_memory)
     assert n_kept == [2, 4]
 
@@ -375,7 +375,7 @@ def test_16_bit_weights_are_saved_and_loaded_as_they_are(folder: Path, tmp_path:
     kept = half().cache_prefix(article(STORY))
     kept.save(tmp_path)
     loaded = half().load_prefix(tmp_path)
-    assert loaded._slot.memory.keys[0].dtype == torch.bfloat16
+    assert loaded._cached.memory.keys[0].dtype == torch.bfloat16
     assert said(loaded.chat(ask("Who?"), Cancel())) == said(kept.chat(ask("Who?"), Cancel()))
 
 
@@ -392,7 +392,7 @@ def test_another_ratio_or_other_weights_are_refused(reader: Make, folder: Path, 
     with pytest.raises(ModelError, match=r"memorised by .*ratio 4.*ratio 8.*memorise again"):
         memorag(reader("8")).load(tmp_path / "whole")
     reader().cache_prefix(article(STORY)).save(tmp_path / "kept")
-    with pytest.raises(ModelError, match="another form of keys and values"):
+    with pytest.raises(ModelError, match="another format of keys and values"):
         reader("8").load_prefix(tmp_path / "kept")
     save_beacon(random_beacon(folder / "base", seed=2), tmp_path / "weights", ratios=(2, 4, 8))
     with pytest.raises(ModelError, match="another set of weights"):
@@ -402,11 +402,11 @@ def test_another_ratio_or_other_weights_are_refused(reader: Make, folder: Path, 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda at: (at / "prefix.safetensors").unlink(), "no whole memory"),
-        (lambda at: (at / "prefix.safetensors").write_bytes(b"\x10" * 100), "no whole memory"),
-        (lambda at: (at / "manifest.json").unlink(), "no whole memory"),
+        (lambda at: (at / "prefix.safetensors").unlink(), "no complete prefix cache"),
+        (lambda at: (at / "prefix.safetensors").write_bytes(b"\x10" * 100), "no complete prefix cache"),
+        (lambda at: (at / "manifest.json").unlink(), "no complete prefix cache"),
         (lambda at: (at / "messages.json").write_text('[["user", "Another text."]]'), "was changed"),
-        (lambda at: shutil.rmtree(at), "no whole memory"),
+        (lambda at: shutil.rmtree(at), "no complete prefix cache"),
     ],
 )
 def test_a_folder_that_is_not_whole_or_of_another_text_is_refused(
@@ -422,7 +422,7 @@ def test_a_folder_that_is_not_whole_or_of_another_text_is_refused(
 def test_a_saved_text_without_its_memory_is_refused_and_not_read_again(reader: Make, tmp_path: Path):
     memorag(reader()).save(tmp_path)
     shutil.rmtree(tmp_path / "memory" / "kept")
-    with pytest.raises(ModelError, match="no whole memory"):
+    with pytest.raises(ModelError, match="no complete prefix cache"):
         memorag(reader()).load(tmp_path)
 
 
@@ -500,7 +500,7 @@ def test_a_checkpoint_with_both_in_one_folder_is_opened(
 def test_what_is_missing_or_of_another_model_is_named(reader: Make, folder: Path, tmp_path: Path):
     with pytest.raises(ModelMissing, match=r"memory\.beacon_model"):
         open_beacon(BeaconSettings(""))
-    with pytest.raises(ModelMissing, match="is not there"):
+    with pytest.raises(ModelMissing, match="does not exist"):
         open_beacon(BeaconSettings(str(tmp_path / "none")))
     with pytest.raises(BeaconError, match=r"says nothing of a beacon memory.*memory.beacon_weights"):
         reader(weights="")

@@ -1,4 +1,4 @@
-"""A model of our own in one file: what is packed, what is refused, and from the file to a model that answers."""
+"""A model of our own in one file: what is compressed, what is refused, and from the file to a model that answers."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_a_release_takes_the_place_of_one_with_its_name_and_of_nothing_else(arch
     assert "architectures" in (install_release(archive, models) / "card.md").read_text()
     assert (folder / "model_int8.onnx").is_file()
     (folder / MANIFEST).unlink()
-    with pytest.raises(BadRelease, match="is no release"):
+    with pytest.raises(BadRelease, match="is not a release"):
         install_release(archive, models)
     assert (folder / "model_int8.onnx").is_file()
 
@@ -213,12 +213,12 @@ def test_a_link_is_refused(archive: Path, models: Path):
         link = zipfile.ZipInfo("notes.md")
         link.create_system, link.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
         entries.writestr(link, "/etc/passwd")
-    check_refused(archive, models, "no plain file")
+    check_refused(archive, models, "not a plain file")
 
 
 def test_what_is_larger_inside_than_outside_is_refused(archive: Path, models: Path):
     bomb = with_file("notes.md", b"\0" * 50_000_000)
-    check_refused(repacked(archive, bomb, compression=zipfile.ZIP_DEFLATED), models, "is packed")
+    check_refused(repacked(archive, bomb, compression=zipfile.ZIP_DEFLATED), models, "is compressed")
     assert archive.stat().st_size < 100_000
 
 
@@ -228,7 +228,7 @@ def test_a_size_that_is_not_true_is_refused(archive: Path, models: Path):
     lie = bytearray(whole)
     lie[directory + 20 : directory + 28] = (50_000_000).to_bytes(4, "little") * 2
     archive.write_bytes(lie)
-    check_refused(archive, models, "more than it can")
+    check_refused(archive, models, "more content than its size")
 
 
 def test_an_archive_that_is_too_large_is_not_even_opened(archive: Path, models: Path, monkeypatch: pytest.MonkeyPatch):
@@ -244,8 +244,10 @@ def test_a_wrong_hash_is_refused(archive: Path, models: Path):
 
 
 def test_a_file_that_is_missing_or_not_named_is_refused(archive: Path, models: Path):
-    check_refused(repacked(archive, lambda files, _: files.pop("card.md")), models, r"manifest says \(card.md\)")
-    check_refused(repacked(archive, lambda files, _: files.update({"extra.md": b""})), models, "manifest says")
+    check_refused(repacked(archive, lambda files, _: files.pop("card.md")), models, r"manifest \(card.md\)")
+    check_refused(
+        repacked(archive, lambda files, _: files.update({"extra.md": b""})), models, "differ from its manifest"
+    )
 
 
 def test_a_file_that_is_there_twice_is_refused(archive: Path, models: Path):

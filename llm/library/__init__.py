@@ -1,1 +1,1 @@
-"""Which models are on this machine, which are worth fetching, and what does a model's file say of it?"""
+"""Models on disk: discovery, a catalogue, downloads, GGUF headers, release archives."""

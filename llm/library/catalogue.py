@@ -1,7 +1,7 @@
-"""Which models are worth fetching? A short list, each with what its publisher says about it.
+"""A catalogue of models to download, with the data of their publishers.
 
-Owns the list. Licences, contexts and file names are those of the model cards and file listings; sizes are of the files
-named. Nothing here was chosen by a measurement of Weft's: docs/models.md says what was run.
+Licences, contexts and file names are those of the model cards and file listings; sizes are those of the named files.
+The choice is not based on measurements: docs/models.md lists what was measured.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 RUNNING_GB = 0.5
-"""What a model needs besides its weights: keys and values of a 4,096-token context, buffers, the program."""
+"""Memory besides the weights: the KV cache of a 4,096-token context, buffers, the program."""
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueModel:
-    """One model to fetch from the hub. `file` empty: a directory for `transformers`, else a GGUF file."""
+    """One model on the hub. `file` empty: a directory for `transformers`, else a GGUF file."""
 
     name: str
     repository: str
     file: str
     licence: str
     size_gb: float  # on disk, 1e9 bytes
-    context_tokens: int  # what it was trained for
+    context_tokens: int  # as trained
     remark: str
 
     @property
@@ -30,7 +30,7 @@ class CatalogueModel:
 
     @property
     def local_name(self) -> str:
-        """What it is called once it is on this machine."""
+        """Its name once it is on this machine."""
         return self.file.removesuffix(".gguf") or self.repository
 
     @property

@@ -1,7 +1,7 @@
-"""Which models are on this machine, and what can each do? Looked up without loading a weight.
+"""Discovery of models on this machine and of their capabilities, without loading weights.
 
-Owns where models usually lie, which ports servers usually listen on, and what files and servers say about themselves.
-Asks this machine only, never the network. What can't be read is left out: a broken file is not what was asked for.
+Owns the usual folders of models, the usual ports of servers, and the metadata of files and servers. Connects to this
+machine only. Skips what can't be read.
 """
 
 from __future__ import annotations
@@ -24,35 +24,36 @@ from ..protocol import ModelMissing
 from .gguf import fim_of_gguf, read_gguf
 
 SERVER_URLS = (*(f"http://127.0.0.1:{port}" for port in (8080, 8012, 8000, 1234)), OLLAMA_URL)
-"""llama-server, by itself and with its settings for code; vLLM and llama-cpp-python; LM Studio; Ollama."""
+"""llama-server with its default port and with that of its presets for code; vLLM and llama-cpp-python; LM Studio;
+Ollama."""
 
-ANSWER_WITHIN_S = 1.0
-"""A server of this machine that is up answers at once; one that computes may take a moment."""
+TIMEOUT_S = 1.0
+"""A running server of this machine responds at once; a busy one may take a moment."""
 
-DEEPEST_FOLDER = 4
-MOST_FILES = 500  # of one folder: a listing is for people
+MAX_DEPTH = 4
+MAX_FILES = 500  # of one folder
 
 _TOO_LARGE_JSON = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class FoundModel:
-    """One model, how to use it, and what it says of itself. None: only a test can tell."""
+    """One model, its configuration, and its capabilities; None for those that only a test can tell."""
 
-    name: str  # what a user calls it
+    name: str  # for `weft models` and the settings
     where: str
     config: ModelConfig
     size_bytes: int = 0
     context_tokens: int = 0
     fills_middle: bool | None = None
     repository_level: bool | None = None
-    details: str = ""  # architecture and quantisation, or what serves it
-    note: str = ""  # what is in the way, with the next step
+    details: str = ""  # architecture and quantisation, or the server
+    note: str = ""  # why it can't be used yet, with the next step
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """Where to look. Tests give their own."""
+class SearchPaths:
+    """Folders and servers to search. Tests use their own."""
 
     hub_cache: Path
     gguf_folders: tuple[Path, ...]
@@ -60,12 +61,12 @@ class Places:
     server_urls: tuple[str, ...] = field(default=SERVER_URLS)
 
 
-def default_search_paths(environment: Mapping[str, str] = os.environ, home: Path | None = None) -> Places:
-    """Where the programs that fetch and serve models keep them, by their own documentation."""
+def default_search_paths(environment: Mapping[str, str] = os.environ, home: Path | None = None) -> SearchPaths:
+    """The default folders of programs that download and serve models, by their documentation."""
     home = Path.home() if home is None else home
     cache = Path(environment.get("XDG_CACHE_HOME") or home / ".cache")
     hugging_face = Path(environment.get("HF_HOME") or cache / "huggingface")
-    return Places(
+    return SearchPaths(
         hub_cache=Path(environment.get("HF_HUB_CACHE") or hugging_face / "hub"),
         gguf_folders=(
             Path(environment.get("LLAMA_CACHE") or cache / "llama.cpp"),
@@ -78,22 +79,22 @@ def default_search_paths(environment: Mapping[str, str] = os.environ, home: Path
 
 
 def models_folder(home: Path | None = None) -> Path:
-    """Where a user keeps models by hand, and where Weft puts one that comes as a file."""
+    """The folder for models that a user copies, and for installed releases."""
     return (Path.home() if home is None else home) / "models"
 
 
-def discover(places: Places | None = None) -> tuple[FoundModel, ...]:
-    """Every model that is found, servers first, each name once."""
-    places = default_search_paths() if places is None else places
-    # Servers are asked side by side: a port that swallows connections costs its own time limit only.
-    with ThreadPoolExecutor(len(places.server_urls) or 1) as pool:
-        served = [model for models in pool.map(_served_at, places.server_urls) for model in models]
+def discover(paths: SearchPaths | None = None) -> tuple[FoundModel, ...]:
+    """All models found, servers first, each name once."""
+    paths = default_search_paths() if paths is None else paths
+    # Servers are queried in parallel: a port that does not respond costs one timeout only.
+    with ThreadPoolExecutor(len(paths.server_urls) or 1) as pool:
+        served = [model for models in pool.map(_models_at_server, paths.server_urls) for model in models]
     known = {model.config.name for model in served if model.config.backend == "ollama"}
     found = [
         *served,
-        *(model for model in _ollama_files(places.ollama_models) if model.config.name not in known),
-        *_hub_models(places.hub_cache),
-        *(model for folder in places.gguf_folders for model in _models_below(folder)),
+        *(model for model in _ollama_files(paths.ollama_models) if model.config.name not in known),
+        *_hub_models(paths.hub_cache),
+        *(model for folder in paths.gguf_folders for model in _models_below(folder)),
     ]
     by_name: dict[str, FoundModel] = {}
     for model in found:
@@ -102,7 +103,7 @@ def discover(places: Places | None = None) -> tuple[FoundModel, ...]:
 
 
 def describe_directory(directory: Path, name: str = "") -> FoundModel | None:
-    """What a model directory holds, from its configuration and its tokenizer; None when it is no language model."""
+    """The model in a directory, from its configuration and its tokenizer; None when it is no language model."""
     config = _json(directory / "config.json")
     architecture = next(iter(_list(config, "architectures")), "")
     if not (isinstance(architecture, str) and architecture.endswith(("ForCausalLM", "LMHeadModel"))):
@@ -124,12 +125,14 @@ def describe_directory(directory: Path, name: str = "") -> FoundModel | None:
         fills_middle=fim is not None,
         repository_level=fim is not None and fim.repository_level,
         details=architecture,
-        note="" if weights or exports else "only pickled weights, which can run code; get the model in safetensors",
+        note=""
+        if weights or exports
+        else "only pickled weights, which can run code; download a version in safetensors",
     )
 
 
 def describe_gguf(path: Path, name: str = "") -> FoundModel | None:
-    """What a GGUF file holds, from its header; None when it can't be read or is no first part of a model."""
+    """The model in a GGUF file, from its header; None when it can't be read or is not the first part of a model."""
     try:
         file = read_gguf(path)
         fim = fim_of_gguf(file)
@@ -159,7 +162,7 @@ def _hub_models(cache: Path) -> Iterator[FoundModel]:
         directory = describe_directory(snapshot, name)
         if directory is not None:
             yield directory
-        for file in sorted(islice(snapshot.rglob("*.gguf"), MOST_FILES)):
+        for file in sorted(islice(snapshot.rglob("*.gguf"), MAX_FILES)):
             if (model := describe_gguf(file)) is not None:
                 yield model
 
@@ -176,14 +179,14 @@ def _snapshot(folder: Path) -> Path | None:
 
 
 def _models_below(folder: Path) -> Iterator[FoundModel]:
-    """GGUF files and model directories; no link is followed."""
+    """GGUF files and model directories; follows no links."""
     n_files = 0
     for parent, directories, files in os.walk(folder):
-        if len(Path(parent).relative_to(folder).parts) >= DEEPEST_FOLDER:
+        if len(Path(parent).relative_to(folder).parts) >= MAX_DEPTH:
             directories.clear()
         directories.sort()
         n_files += len(files)
-        if n_files > MOST_FILES:
+        if n_files > MAX_FILES:
             return
         if "config.json" in files and (model := describe_directory(Path(parent))) is not None:
             yield model
@@ -193,9 +196,9 @@ def _models_below(folder: Path) -> Iterator[FoundModel]:
 
 
 def _ollama_files(models: Path) -> Iterator[FoundModel]:
-    """Models that Ollama has fetched, while its server is not up: each manifest names a GGUF file."""
+    """Models that Ollama has downloaded, found without its server: each manifest names a GGUF file."""
     manifests = models / "manifests"
-    for path in sorted(islice(manifests.glob("*/*/*/*"), MOST_FILES)):
+    for path in sorted(islice(manifests.glob("*/*/*/*"), MAX_FILES)):
         _host, owner, model, tag = path.relative_to(manifests).parts
         name = f"{model}:{tag}" if owner == "library" else f"{owner}/{model}:{tag}"
         for layer in _list(_json(path), "layers"):
@@ -212,26 +215,26 @@ def _ollama_files(models: Path) -> Iterator[FoundModel]:
                         fills_middle=found.fills_middle,
                         repository_level=found.repository_level,
                         details=found.details,
-                        note="Ollama does not answer; start it: ollama serve",
+                        note="Ollama is not running; start it: ollama serve",
                     )
 
 
-def _served_at(url: str) -> list[FoundModel]:
-    """What answers at an address of this machine."""
+def _models_at_server(url: str) -> list[FoundModel]:
+    """The models of the server at an address of this machine."""
     # A proxy from the environment is for other machines.
-    with httpx.Client(base_url=url, timeout=ANSWER_WITHIN_S, trust_env=False) as client:
+    with httpx.Client(base_url=url, timeout=TIMEOUT_S, trust_env=False) as client:
         try:
-            ask = partial(_answer, client)
-            return _ollama_at(url, ask) or _llama_server_at(url, ask) or _openai_at(url, ask)
+            fetch = partial(_json_response, client)
+            return _ollama_at(url, fetch) or _llama_server_at(url, fetch) or _openai_at(url, fetch)
         except httpx.HTTPError:
             return []
 
 
-Ask = Callable[..., Any]
+Fetch = Callable[..., Any]
 
 
-def _ollama_at(url: str, ask: Ask) -> list[FoundModel]:
-    tags = ask("GET", "/api/tags")
+def _ollama_at(url: str, fetch: Fetch) -> list[FoundModel]:
+    tags = fetch("GET", "/api/tags")
     if not isinstance(tags, dict) or not isinstance(tags.get("models"), list):
         return []
     found = []
@@ -239,7 +242,7 @@ def _ollama_at(url: str, ask: Ask) -> list[FoundModel]:
         if not (isinstance(entry, dict) and isinstance(entry.get("name"), str)):
             continue
         name = entry["name"]
-        shown = ask("POST", "/api/show", {"model": name})
+        shown = fetch("POST", "/api/show", {"model": name})
         shown = shown if isinstance(shown, dict) else {}
         abilities, details = _list(shown, "capabilities"), shown.get("details")
         about = shown.get("model_info")
@@ -263,8 +266,8 @@ def _ollama_at(url: str, ask: Ask) -> list[FoundModel]:
     return found
 
 
-def _llama_server_at(url: str, ask: Ask) -> list[FoundModel]:
-    props = ask("GET", "/props")
+def _llama_server_at(url: str, fetch: Fetch) -> list[FoundModel]:
+    props = fetch("GET", "/props")
     settings = props.get("default_generation_settings") if isinstance(props, dict) else None
     if not isinstance(settings, dict):
         return []
@@ -281,8 +284,8 @@ def _llama_server_at(url: str, ask: Ask) -> list[FoundModel]:
     ]
 
 
-def _openai_at(url: str, ask: Ask) -> list[FoundModel]:
-    cards = [card for card in _list(ask("GET", "/v1/models"), "data") if isinstance(card, dict)]
+def _openai_at(url: str, fetch: Fetch) -> list[FoundModel]:
+    cards = [card for card in _list(fetch("GET", "/v1/models"), "data") if isinstance(card, dict)]
     names = [card["id"] for card in cards if isinstance(card.get("id"), str)]
     contexts = {card.get("id"): card.get("max_model_len") for card in cards}
     return [
@@ -297,8 +300,8 @@ def _openai_at(url: str, ask: Ask) -> list[FoundModel]:
     ]
 
 
-def _answer(client: httpx.Client, method: str, path: str, body: object = None) -> Any:
-    """The JSON that a server answers with; None for anything else. Raises httpx.HTTPError when there is no server."""
+def _json_response(client: httpx.Client, method: str, path: str, body: object = None) -> Any:
+    """The JSON of a response; None for anything else. Raises httpx.HTTPError when there is no server."""
     response = client.request(method, path, json=body)
     try:
         return response.json() if response.status_code == 200 else None
@@ -316,7 +319,7 @@ def _vocabulary(path: Path) -> frozenset[str]:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """The object in a file; empty when there is none, or none that can be read."""
+    """The JSON object in a file; empty when it is missing or invalid."""
     try:
         if not path.is_file() or path.stat().st_size > _TOO_LARGE_JSON:
             return {}

@@ -1,8 +1,7 @@
-"""A model of the hub onto this machine, whole and as published, and only when somebody asks for it.
+"""Downloads models from the Hugging Face hub, with resume and verification of hashes; only on request.
 
-Owns what is fetched of a repository, the resume of what was interrupted, the check against the hub's own hashes and
-what is said when it fails. The layout of the cache is huggingface_hub's: what is fetched here is found by everything
-that reads that cache, and what is there already is not fetched again. Knows no catalogue and no engine.
+Owns the selection of files and the error messages. Uses the cache layout of huggingface_hub, so other programs find the
+files, and existing ones are not downloaded again. Knows no catalogue and no engine.
 """
 
 from __future__ import annotations
@@ -23,27 +22,27 @@ import httpx
 from ..protocol import Cancel, ModelError, ModelMissing
 
 MODEL_FILES = ("*.safetensors", "*.json", "tokenizer.model", "merges.txt", "vocab.txt", "*.jinja", "LICENSE*")
-"""What a directory for transformers needs. Weights in pickles and Python files can run code: they are not fetched."""
+"""Files of a transformers directory. Pickled weights and Python files can run code: they are never downloaded."""
 
 ATTEMPTS = 5
-"""Connections for one file that break off before any byte came. One that brought something is not counted."""
+"""Consecutive connections for one file that fail without a byte."""
 
 TIMEOUT = httpx.Timeout(30.0, connect=10.0)
 SPARE_BYTES = 200_000_000  # left free on the disk
 
-GOES_ON = "The same command goes on from there."
+RESUMES = "The same command resumes the download."
 
 _BLOCK_BYTES = 1 << 20
-_HTTP_LIBRARIES = ("httpx", "httpx2", "requests", "urllib3")  # what huggingface_hub asks with, by version
+_HTTP_LIBRARIES = ("httpx", "httpx2", "requests", "urllib3")  # of huggingface_hub, by version
 
 
 class FetchFailed(ModelError):
-    """The model could not be fetched. The message names the next step; what came so far is kept for it."""
+    """The download failed. The message names the next step; the bytes so far are kept for a resume."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a fetch is, over all its files."""
+    """Progress of a download, over all its files."""
 
     file: str
     done_bytes: int
@@ -54,12 +53,12 @@ class Progress:
 class _File:
     name: str
     n_bytes: int
-    sha256: str  # "" for a small file, which has a git hash instead
+    sha256: str  # "" for a small file, which has a git hash
     git_sha1: str
 
     @property
     def blob(self) -> str:
-        """The file's name in the cache, which is also what its content must hash to."""
+        """The name of the file in the cache, which is the expected hash of its content."""
         return self.sha256 or self.git_sha1
 
 
@@ -70,10 +69,10 @@ def fetch_model(
     revision: str = "main",
     endpoint: str = "",
     cache: Path | None = None,
-    progress: Callable[[Progress], None] = lambda how_far: None,
+    progress: Callable[[Progress], None] = lambda progress: None,
     cancel: Cancel | None = None,
 ) -> Path:
-    """The GGUF file `file` of a repository, or without one the directory of its model, in the hub's cache.
+    """The path of the GGUF file `file` of a repository, or of the model directory without one, in the hub's cache.
 
     `endpoint` defaults to the environment's HF_ENDPOINT, then to the hub. A repository of GGUF files needs `file`.
     Raises ModelMissing without huggingface_hub, else FetchFailed.
@@ -87,7 +86,7 @@ def fetch_model(
         blobs = cache / hub.file_download.repo_folder_name(repo_id=repository, repo_type="model") / "blobs"
         blobs.mkdir(parents=True, exist_ok=True)
         missing = [each for each in wanted if not (blobs / each.blob).is_file()]
-        _check_room(blobs, missing)
+        _check_disk_space(blobs, missing)
         total = sum(each.n_bytes for each in wanted)
         done = total - sum(each.n_bytes for each in missing)
         for each in missing:
@@ -95,7 +94,7 @@ def fetch_model(
             for n_bytes in _fetch_file(url, hub.utils.build_hf_headers(), each, blobs, cancel):
                 progress(Progress(each.name, done + n_bytes, total))
             done += each.n_bytes
-        # Names and links of the cache are the library's business; every blob is there, so it fetches none.
+        # The library makes the names and links of the cache; every blob exists, so it downloads none.
         paths = [
             Path(
                 hub.hf_hub_download(
@@ -114,7 +113,7 @@ def _hub() -> Any:
             import_module(f"huggingface_hub.{part}")
         return hub
     except ImportError as error:
-        raise ModelMissing('Fetching models needs huggingface_hub: pip install "weft[models]".') from error
+        raise ModelMissing('Downloading models needs huggingface_hub. Run: pip install "weft[models]"') from error
 
 
 def _listing(hub: Any, repository: str, revision: str, endpoint: str) -> tuple[str, list[_File]]:
@@ -140,71 +139,71 @@ def _wanted(repository: str, files: list[_File], file: str) -> list[_File]:
     if "config.json" in names and any(name.endswith(".safetensors") for name in names):
         return wanted
     if gguf := sorted(each.name for each in files if each.name.endswith(".gguf")):
-        raise FetchFailed(f"{repository} has GGUF files; name one: {repository}:{gguf[0]}. It has {', '.join(gguf)}.")
+        raise FetchFailed(f"{repository} has GGUF files: {', '.join(gguf)}. Choose one: {repository}:{gguf[0]}")
     raise FetchFailed(
         f"{repository} has no model in safetensors files with a config.json. Choose another repository of the model."
     )
 
 
-def _check_room(folder: Path, missing: list[_File]) -> None:
+def _check_disk_space(folder: Path, missing: list[_File]) -> None:
     needed = sum(each.n_bytes - _size(_part(folder, each)) for each in missing)
     free = shutil.disk_usage(folder).free
     if needed and needed + SPARE_BYTES > free:
         raise FetchFailed(
-            f"{needed / 1e9:.1f} GB are needed and {free / 1e9:.1f} GB are free in {folder}. "
-            "Make room, or let HF_HOME name a folder on another disk."
+            f"Not enough disk space in {folder}: {needed / 1e9:.1f} GB are needed and {free / 1e9:.1f} GB are free. "
+            "Free some space, or set HF_HOME to a folder on another disk."
         )
 
 
 def _fetch_file(url: str, headers: dict[str, str], file: _File, blobs: Path, cancel: Cancel) -> Iterator[int]:
-    """Bytes that are there, again and again until the file is whole and proven. What came is kept in a part file."""
+    """Yield the bytes so far until the file is complete and verified. A part file keeps them for a resume."""
     part = _part(blobs, file)
-    failures, broke_off = 0, ""
+    failures, last_error = 0, ""
     while (size := _size(part)) < file.n_bytes:
         if cancel.cancelled:
-            raise FetchFailed(f"{file.name} was not fetched to its end. {GOES_ON}")
+            raise FetchFailed(f"The download of {file.name} was cancelled. {RESUMES}")
         if failures == ATTEMPTS:
-            raise FetchFailed(f"The connection for {file.name} breaks off again and again ({broke_off}). {GOES_ON}")
+            raise FetchFailed(f"The connection for {file.name} failed {ATTEMPTS} times ({last_error}). {RESUMES}")
         try:
             yield from _append(url, headers, file, part, cancel)
         except httpx.TransportError as error:
-            broke_off = str(error)
+            last_error = str(error)
         failures = 0 if _size(part) > size else failures + 1
     if file.n_bytes == 0:
         part.touch()
     if _hash(part, file) != file.blob:
         part.unlink()
         raise FetchFailed(
-            f"{file.name} is not what the hub says it is: its hash is wrong. It was deleted; fetch it again. "
-            "When that repeats, something between here and the hub changes files."
+            f"The hash of {file.name} differs from that of the hub, so the file was deleted. Download it again. "
+            "If that repeats, check for a proxy that changes files."
         )
     os.replace(part, blobs / file.blob)
 
 
 def _append(url: str, headers: dict[str, str], file: _File, part: Path, cancel: Cancel) -> Iterator[int]:
-    """One connection: from where the part file ends. A server that begins anew is let."""
+    """One connection, from the end of the part file; or from the start if the server ignores the range."""
     begin = _size(part)
     if begin:
         headers = {**headers, "Range": f"bytes={begin}-"}
-    # Bytes as they are stored: a compressed answer has other lengths than the file.
+    # Uncompressed: a compressed response has other lengths than the file.
     headers = {**headers, "Accept-Encoding": "identity"}
     with (
         httpx.Client(timeout=TIMEOUT, follow_redirects=True) as client,
         client.stream("GET", url, headers=headers) as response,
     ):
         if response.status_code == 416:
-            part.unlink()  # longer than the file: another one's part
+            part.unlink()  # longer than the file: a part of another file
             return
         response.raise_for_status()
-        goes_on = response.status_code == 206
-        with part.open("ab" if goes_on else "wb") as out:
-            n_bytes = begin if goes_on else 0
+        resumed = response.status_code == 206
+        with part.open("ab" if resumed else "wb") as out:
+            n_bytes = begin if resumed else 0
             for block in response.iter_bytes(_BLOCK_BYTES):
                 if cancel.cancelled:
                     return
                 n_bytes += len(block)
                 if n_bytes > file.n_bytes:
-                    raise FetchFailed(f"{file.name} is longer than the hub says. Try again later.")
+                    raise FetchFailed(f"{file.name} is longer than its entry on the hub. Try again later.")
                 out.write(block)
                 yield n_bytes
 
@@ -227,37 +226,41 @@ def _size(path: Path) -> int:
 
 @contextmanager
 def _explained(hub: Any, repository: str) -> Iterator[None]:
-    """Every failure of the network, the hub and the disk as a FetchFailed with the next step."""
+    """Map every failure of the network, the hub and the disk to FetchFailed with the next step."""
     try:
         yield
     except hub.errors.HFValidationError as error:
-        raise FetchFailed(f"{repository!r} is no name of a repository. Write it as owner/name.") from error
+        raise FetchFailed(f"{repository!r} is not the name of a repository. Write it as owner/name.") from error
     except (hub.errors.OfflineModeIsEnabled, hub.errors.LocalEntryNotFoundError) as error:
         raise _unreachable(error) from error
     except hub.errors.GatedRepoError as error:
         raise FetchFailed(
-            f"{repository} wants its conditions accepted first. Do that on its page, then log in: hf auth login."
+            f"{repository} requires that you accept its conditions. Do that on its page, then log in: hf auth login."
         ) from error
     except hub.errors.RepositoryNotFoundError as error:
-        # The hub says the same of a private repository to who may not see it.
-        raise FetchFailed(f"The hub has no model {repository}, or not for you. Check the name, or log in.") from error
+        # The hub returns the same error for a private repository without access.
+        raise FetchFailed(
+            f"The hub has no model {repository}, or it is private. Check the name, or log in: hf auth login."
+        ) from error
     except (hub.errors.RevisionNotFoundError, hub.errors.EntryNotFoundError) as error:
-        raise FetchFailed(f"{repository} does not have that: {error}") from error
+        raise FetchFailed(f"{repository} has no such revision or file: {error}") from error
     except (httpx.HTTPStatusError, hub.errors.HfHubHTTPError) as error:
         status = error.response.status_code
         if status in (401, 403):
-            raise FetchFailed(f"The hub refuses {repository} ({status}). Log in: hf auth login.") from error
-        raise FetchFailed(f"The hub answers {status} for {repository}. Try again later. {GOES_ON}") from error
+            raise FetchFailed(
+                f"The hub refuses access to {repository} (HTTP {status}). Log in: hf auth login."
+            ) from error
+        raise FetchFailed(f"The hub returned HTTP {status} for {repository}. Try again later. {RESUMES}") from error
     except Exception as error:
         if type(error).__module__.partition(".")[0] in _HTTP_LIBRARIES:
             raise _unreachable(error) from error
         if not isinstance(error, OSError):
             raise
-        message = f"{repository} could not be kept: {error.strerror or error}. Make room, or set HF_HOME."
+        message = f"{repository} can't be written: {error.strerror or error}. Free some space, or set HF_HOME."
         raise FetchFailed(message) from error
 
 
 def _unreachable(error: Exception) -> FetchFailed:
     return FetchFailed(
-        f"The hub can't be reached ({error}). Check the network, HF_ENDPOINT and HF_HUB_OFFLINE. {GOES_ON}"
+        f"The hub can't be reached ({error}). Check the network, HF_ENDPOINT and HF_HUB_OFFLINE. {RESUMES}"
     )

@@ -1,7 +1,6 @@
-"""What a GGUF file says about its model, without reading a weight.
+"""Parser for GGUF headers: names, sizes, special tokens, vocabulary, chat template; no weights.
 
-Owns the reading of the header: names, sizes, special tokens, vocabulary, chat template. A file is untrusted input:
-every length in it is checked before memory is taken for it. Knows no engine and no library.
+A file is untrusted input: every length is checked before memory is allocated for it. Knows no engine and no library.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ LONGEST_HEADER = 512 << 20
 MOST_KEYS = 4096
 
 SPECIAL_TYPES = (3, 4)
-"""Types of tokens that are no plain text: control and user-defined."""
+"""Types of special tokens: control and user-defined."""
 
 _VERSIONS = (2, 3)
 _STRING, _ARRAY = 8, 9
@@ -49,7 +48,7 @@ _QUANTISATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class ArrayLocation:
-    """Where an array stands in the file: read only when somebody asks."""
+    """The location of an array in the file, for reading on demand."""
 
     kind: int
     length: int
@@ -58,7 +57,7 @@ class ArrayLocation:
 
 @dataclass(frozen=True, slots=True)
 class GgufFile:
-    """The header of one file. What the file does not say is empty, 0 or None."""
+    """The header of one file. Missing values are empty, 0 or None."""
 
     path: Path
     size_bytes: int  # of this file; a model in several files has `n_files`
@@ -76,12 +75,12 @@ class GgufFile:
 
     @property
     def context_tokens(self) -> int:
-        """What the model was trained for."""
+        """The context length of the training."""
         return self.number(f"{self.architecture}.context_length") or 0
 
     @property
     def quantisation(self) -> str:
-        """As llama.cpp calls it, such as Q4_K_M."""
+        """The name in llama.cpp, such as Q4_K_M."""
         number = self.number("general.file_type")
         return "" if number is None else _QUANTISATIONS.get(number, f"type {number}")
 
@@ -91,8 +90,8 @@ class GgufFile:
 
     @property
     def n_vocabulary(self) -> int:
-        place = self.arrays.get("tokenizer.ggml.tokens")
-        return place.length if place else 0
+        location = self.arrays.get("tokenizer.ggml.tokens")
+        return location.length if location else 0
 
     @property
     def tokenizer_model(self) -> str:
@@ -108,12 +107,12 @@ class GgufFile:
 
     @property
     def adds_start(self) -> bool | None:
-        """Whether a prompt begins with the start token; None leaves it to the kind of tokenizer."""
+        """Whether a prompt begins with the start token; None leaves it to the tokenizer."""
         value = self.values.get("tokenizer.ggml.add_bos_token")
         return value if isinstance(value, bool) else None
 
     def special(self, name: str) -> int | None:
-        """The number of the token that plays a part: "bos", "eos", "eot", "fim_pre" and so on."""
+        """The number of a token by its role: "bos", "eos", "eot", "fim_pre" and so on."""
         number = self.number(f"tokenizer.ggml.{name}_token_id")
         return number if number is not None and 0 <= number < self.n_vocabulary else None
 
@@ -126,39 +125,39 @@ class GgufFile:
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     def tokens(self) -> list[str]:
-        """The letters of every token, by number, as the file spells them. Raises ModelMissing."""
-        place = self.arrays.get("tokenizer.ggml.tokens")
-        if place is None or place.kind != _STRING:
+        """The spelling of every token, by number. Raises ModelMissing."""
+        location = self.arrays.get("tokenizer.ggml.tokens")
+        if location is None or location.kind != _STRING:
             return []
-        with _reading(self.path) as reader:
-            reader.seek(place.offset)
-            return [text.decode("utf-8", errors="replace") for text in reader.strings(place.length)]
+        with _opened(self.path) as reader:
+            reader.seek(location.offset)
+            return [text.decode("utf-8", errors="replace") for text in reader.strings(location.length)]
 
     def token_types(self) -> NDArray[np.int32]:
-        """One type a token; empty when the file does not say. Raises ModelMissing."""
-        place = self.arrays.get("tokenizer.ggml.token_type")
-        if place is None or place.kind not in (4, 5):
+        """The type of every token; empty when missing. Raises ModelMissing."""
+        location = self.arrays.get("tokenizer.ggml.token_type")
+        if location is None or location.kind not in (4, 5):
             return np.zeros(0, np.int32)
-        with _reading(self.path) as reader:
-            reader.seek(place.offset)
-            return np.frombuffer(reader.bytes(4 * place.length), "<i4").astype(np.int32)
+        with _opened(self.path) as reader:
+            reader.seek(location.offset)
+            return np.frombuffer(reader.bytes(4 * location.length), "<i4").astype(np.int32)
 
 
 def read_gguf(path: str | Path) -> GgufFile:
-    """The header of `path`. Raises ModelMissing when it is not there or not such a file."""
+    """The header of `path`. Raises ModelMissing when it is missing or not a GGUF file."""
     path = Path(path)
-    with _reading(path) as reader:
+    with _opened(path) as reader:
         return reader.header()
 
 
 def fim_of_gguf(file: GgufFile) -> FimTokens | None:
-    """How the model fills the middle: a known format of its vocabulary, or the one that its metadata describes.
+    """The FIM format: a known one found in the vocabulary, or the one in the metadata.
 
-    None when it has neither. Raises ModelMissing when the vocabulary can't be read.
+    None without either. Raises ModelMissing when the vocabulary can't be read.
     """
     tokens = file.tokens()
     types = file.token_types()
-    # Old files have no types; there every token may be special.
+    # Old files have no types, so every token may be special.
     marked = [n for n, kind in enumerate(types.tolist()[: len(tokens)]) if kind in SPECIAL_TYPES]
     named = {name: number for name, keys in _FIM_KEYS.items() if (number := _first(file, keys)) is not None}
     letters = {tokens[number] for number in (*(marked or range(len(tokens))), *named.values())}
@@ -194,18 +193,18 @@ def _first(file: GgufFile, names: tuple[str, ...]) -> int | None:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[_Reader]:
+def _opened(path: Path) -> Iterator[_HeaderReader]:
     try:
         with path.open("rb") as file:
-            yield _Reader(path, file, path.stat().st_size)
+            yield _HeaderReader(path, file, path.stat().st_size)
     except OSError as error:
-        raise ModelMissing(f"{path} can't be read: {error.strerror}. Name a GGUF file in `path`.") from error
-    except struct.error as error:  # the file became shorter while it was read
-        raise ModelMissing(f"{path} changed while it was read. Wait until it is whole.") from error
+        raise ModelMissing(f"{path} can't be read: {error.strerror}. Set `path` to a GGUF file.") from error
+    except struct.error as error:  # the file was truncated during reading
+        raise ModelMissing(f"{path} changed during reading. Wait until it is complete.") from error
 
 
-class _Reader:
-    """Reads on from where it is, never past the end of the file, never more than the bounds."""
+class _HeaderReader:
+    """Reads sequentially, never past the end of the file or the limits."""
 
     def __init__(self, path: Path, file: BinaryIO, size_bytes: int) -> None:
         self._path = path
@@ -216,12 +215,12 @@ class _Reader:
 
     def header(self) -> GgufFile:
         if self._size_bytes < 4 or self.bytes(4) != b"GGUF":
-            raise ModelMissing(f"{self._path} is not a GGUF file. Name a file that ends in .gguf and begins with GGUF.")
+            raise ModelMissing(f"{self._path} is not a GGUF file (no GGUF magic bytes). Set `path` to a GGUF file.")
         version = self.scalar("I")
         if version not in _VERSIONS:
             raise ModelMissing(
-                f"{self._path} is GGUF version {version}; versions 2 and 3 in little-endian order are read. "
-                "Convert the model anew, or fetch a newer file."
+                f"{self._path} is GGUF version {version}; supported are 2 and 3 in little-endian order. "
+                "Convert the model again, or download a newer file."
             )
         n_tensors, n_keys = self.scalar("Q"), self.scalar("Q")
         if n_keys > MOST_KEYS:
@@ -236,26 +235,26 @@ class _Reader:
             elif kind == _STRING:
                 values[key] = self.string()
             else:
-                values[key] = self.scalar(self._letter(kind))
+                values[key] = self.scalar(self._format(kind))
         return GgufFile(self._path, self._size_bytes, int(n_tensors), values, arrays)
 
     def array(self) -> ArrayLocation:
-        """Where the array stands; reads past it."""
+        """The location of an array; skips its content."""
         kind, length = int(self.scalar("I")), int(self.scalar("Q"))
         if length > LONGEST_ARRAY:
             raise self._damaged(f"it claims a list of {length} values")
-        place = ArrayLocation(kind, length, self._at)
+        location = ArrayLocation(kind, length, self._at)
         if kind == _STRING:
             self.strings(length)
         else:
-            self.bytes(length * struct.calcsize("<" + self._letter(kind)))
-        return place
+            self.bytes(length * struct.calcsize("<" + self._format(kind)))
+        return location
 
     def string(self) -> str:
         return self.strings(1)[0].decode("utf-8", errors="replace")
 
     def strings(self, count: int) -> list[bytes]:
-        # Written out: a vocabulary and its merges are half a million of them.
+        # Inlined: a vocabulary and its merges are half a million strings.
         read, unpack, end, at = self._file.read, _LENGTH.unpack, self._end, self._at
         found: list[bytes] = []
         for _ in range(count):
@@ -272,8 +271,8 @@ class _Reader:
         self._at = at
         return found
 
-    def scalar(self, letter: str) -> int | float | bool:
-        value: int | float | bool = struct.unpack("<" + letter, self.bytes(struct.calcsize("<" + letter)))[0]
+    def scalar(self, code: str) -> int | float | bool:
+        value: int | float | bool = struct.unpack("<" + code, self.bytes(struct.calcsize("<" + code)))[0]
         return value
 
     def bytes(self, count: int) -> bytes:
@@ -286,14 +285,14 @@ class _Reader:
         self._file.seek(offset)
         self._at = offset
 
-    def _letter(self, kind: int | float) -> str:
-        letter = _SCALARS.get(int(kind))
-        if letter is None:
+    def _format(self, kind: int | float) -> str:
+        code = _SCALARS.get(int(kind))
+        if code is None:
             raise self._damaged(f"it has a value of the unknown type {kind}")
-        return letter
+        return code
 
     def _cut_off(self) -> ModelMissing:
         return self._damaged("it ends in the middle of its header")
 
     def _damaged(self, why: str) -> ModelMissing:
-        return ModelMissing(f"{self._path} is damaged: {why}. Fetch the file again.")
+        return ModelMissing(f"{self._path} is damaged: {why}. Download the file again.")

@@ -1,9 +1,9 @@
-"""A model of our own in one file, and from that file into the folder of models.
+"""Release archives of Weft's own models: writing, verification, installation into the folder of models.
 
-Owns the format: a zip archive of plain files, not packed, whose `manifest.json` names every other file with its size
-and SHA-256. The same files give the same bytes, and no archive can be larger inside than outside. What is installed is
-proven first and put in its place whole. Hashes inside an archive find damage, not forgery: for that a person compares
-`file_hash` with what the publisher says. Knows no engine and no training.
+Owns the format: an uncompressed zip archive whose `manifest.json` lists every other file with its size and SHA-256. The
+same files give the same bytes, and no archive can expand. An archive is verified first and installed atomically. Its
+hashes detect damage, not forgery: for that a person compares `file_hash` with that of the publisher. Knows no engine
+and no training.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ MOST_BYTES = 60_000_000
 """Of a whole archive."""
 
 NEEDED = ("config.json", "tokenizer.json", "card.md", "licences.md", "LICENSE")
-"""What every release has beside one or more ONNX files."""
+"""Required files besides one or more ONNX files."""
 
 MANIFEST, FORMAT = "manifest.json", 1
 
 _MOST_FILES = 32
 _MOST_MANIFEST_BYTES = 100_000
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,78}[A-Za-z0-9])?")
-_KINDS = (".onnx", ".json", ".md")  # nothing that a library would run
-_NO_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip archive can say
+_KINDS = (".onnx", ".json", ".md")  # no executable formats
+_NO_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest date in a zip archive
 _ENCRYPTED = 1
 
 
 class BadRelease(ModelError):
-    """The file is no whole release, or can't be made or kept. Nothing was installed; the next step is named."""
+    """The release is incomplete, or can't be written or installed. Nothing was installed."""
 
 
 def write_release(path: Path, name: str, files: Mapping[str, Path]) -> None:
-    """`path` anew, or not at all: the archive of the model `name`. Raises BadRelease, as `install_release` would."""
+    """Write the archive of the model `name` atomically. Raises BadRelease, as `install_release` would."""
     if missing := [wanted for wanted in NEEDED if wanted not in files]:
         raise BadRelease(f"A release needs {', '.join(missing)}. Export and check the model first.")
     contents = {inside: files[inside].read_bytes() for inside in sorted(files)}
@@ -58,7 +58,7 @@ def write_release(path: Path, name: str, files: Mapping[str, Path]) -> None:
                 archive.writestr(entry, data)
         if (n_bytes := part.stat().st_size) > MOST_BYTES:
             raise BadRelease(
-                f"{name} takes {n_bytes / 1e6:.1f} MB, of {MOST_BYTES / 1e6:.0f} at most: a smaller preset?"
+                f"{name} takes {n_bytes / 1e6:.1f} MB; the limit is {MOST_BYTES / 1e6:.0f} MB. Choose a smaller preset."
             )
         os.replace(part, path)
     finally:
@@ -66,17 +66,17 @@ def write_release(path: Path, name: str, files: Mapping[str, Path]) -> None:
 
 
 def install_release(archive: Path, models: Path) -> Path:
-    """The folder below `models` with the model of a release file, instead of one of its name. Raises BadRelease."""
+    """Install an archive in `models`, replacing a release with the same name; the folder. Raises BadRelease."""
     try:
         if archive.stat().st_size > MOST_BYTES:
-            raise BadRelease(f"{archive} is larger than {MOST_BYTES / 1e6:.0f} MB, so it is no release of a model.")
-        contents = _proven(archive)
+            raise BadRelease(f"{archive} is larger than {MOST_BYTES / 1e6:.0f} MB, so it is not a release of a model.")
+        contents = _verified_contents(archive)
     except (OSError, ValueError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile) as error:
         raise BadRelease(f"{archive} can't be read as a release: {error}. Download it again.") from error
     name = str(json.loads(contents[MANIFEST])["name"])
     target = models / name
     if target.exists() and not (target / MANIFEST).is_file():
-        raise BadRelease(f"{target} is there already and is no release. Move it away, and run the command again.")
+        raise BadRelease(f"{target} exists and is not a release. Move it away, and run the command again.")
     try:
         models.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".weft-", dir=models) as space:
@@ -87,17 +87,19 @@ def install_release(archive: Path, models: Path) -> Path:
             _exchange(new, target, old)
     except OSError as error:
         reason = error.strerror or error
-        raise BadRelease(f"{name} could not be kept in {models}: {reason}. Make room, end what uses it.") from error
+        raise BadRelease(
+            f"{name} can't be written to {models}: {reason}. Free some space, or close programs that use the model."
+        ) from error
     return target
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of the whole file; of an archive, to compare with what its publisher says."""
+    """SHA-256 of the file, to compare with that of the publisher."""
     return _hash(path.read_bytes())
 
 
 def _exchange(new: Path, target: Path, old: Path) -> None:
-    """`new` becomes `target`; what was there becomes `old`, or stays when that fails."""
+    """Rename `target` to `old` and `new` to `target`; undone when that fails."""
     if target.exists():
         os.replace(target, old)
     try:
@@ -108,39 +110,41 @@ def _exchange(new: Path, target: Path, old: Path) -> None:
         raise
 
 
-def _proven(archive: Path) -> dict[str, bytes]:
-    """Every file of the archive by its name, the manifest first. Nothing is written anywhere."""
+def _verified_contents(archive: Path) -> dict[str, bytes]:
+    """All files of the archive by name, the manifest first; verified, and in memory only."""
     with zipfile.ZipFile(archive) as entries:
         listed = entries.infolist()
         names = [entry.filename for entry in listed]
         if MANIFEST not in names or entries.getinfo(MANIFEST).file_size > _MOST_MANIFEST_BYTES:
-            raise BadRelease(f"{archive} holds no {MANIFEST}, so it is no release of a model of Weft's.")
+            raise BadRelease(f"{archive} has no {MANIFEST}, so it is not a release of a Weft model.")
         _check_entries(archive, listed)
         contents = {MANIFEST: entries.read(MANIFEST)}
         files = _read_manifest(contents[MANIFEST])["files"]
         if sorted(names) != sorted([MANIFEST, *files]):
             odd = min({MANIFEST, *files} ^ set(names), default="a file twice")
-            raise BadRelease(f"{archive} does not hold what its manifest says ({odd}). Download it again.")
+            raise BadRelease(f"The files in {archive} differ from its manifest ({odd}). Download it again.")
         for inside, known in files.items():
             contents[inside] = entries.read(inside)
             if (len(contents[inside]), _hash(contents[inside])) != (known["bytes"], known["sha256"]):
-                raise BadRelease(f"{inside} in {archive} was changed: its hash is wrong. Download the release again.")
+                raise BadRelease(f"{inside} in {archive} is damaged: its hash is wrong. Download the release again.")
     return contents
 
 
 def _check_entries(archive: Path, entries: list[zipfile.ZipInfo]) -> None:
-    """Before a byte is read: few plain files, not packed, so that together they are no more than the archive."""
+    """Check before reading: few plain, uncompressed files, not larger than the archive together."""
     for entry in entries:
         is_plain = stat.S_IFMT(entry.external_attr >> 16) in (0, stat.S_IFREG) and not entry.is_dir()
-        is_packed = entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & _ENCRYPTED
-        if is_packed or not is_plain:
-            raise BadRelease(f"{entry.filename} in {archive} is packed or no plain file. Use the archive as published.")
+        is_compressed = entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & _ENCRYPTED
+        if is_compressed or not is_plain:
+            raise BadRelease(
+                f"{entry.filename} in {archive} is compressed or not a plain file. Use the archive as published."
+            )
     if len(entries) > _MOST_FILES or sum(entry.file_size for entry in entries) > archive.stat().st_size:
-        raise BadRelease(f"{archive} says that it holds more than it can. Download it again.")
+        raise BadRelease(f"{archive} claims more content than its size. Download it again.")
 
 
 def _read_manifest(text: bytes) -> dict[str, Any]:
-    """The manifest, when all that it names may stand in a folder of models. Raises BadRelease."""
+    """The manifest, if all its file names are safe in a folder of models. Raises BadRelease."""
     try:
         manifest = json.loads(text)
         version, name, files = manifest["format"], manifest["name"], manifest["files"]
@@ -149,14 +153,14 @@ def _read_manifest(text: bytes) -> dict[str, Any]:
         raise BadRelease(f"The manifest can't be read ({error!r}). Download the release again.") from error
     if version != FORMAT:
         raise BadRelease(f"The release has format {version}; this Weft reads {FORMAT}. Upgrade Weft.")
-    # Names without folders: nothing can be written outside.
+    # No folders in names, so nothing is written outside.
     odd = [each for each in (name, *files) if not (isinstance(each, str) and _NAME.fullmatch(each))]
     odd += [each for each in files if each != "LICENSE" and not each.endswith(_KINDS)]
     if odd or MANIFEST in files or not whole:
         raise BadRelease(f"The manifest names {odd[0] if odd else MANIFEST!r}, which no release may hold.")
     missing = [wanted for wanted in NEEDED if wanted not in files]
     if missing or not any(each.endswith(".onnx") for each in files):
-        raise BadRelease(f"The release has no {missing[0] if missing else 'ONNX file'}. Get a whole one.")
+        raise BadRelease(f"The release has no {missing[0] if missing else 'ONNX file'}. Download the release again.")
     return dict(manifest)
 
 

@@ -1,1 +1,1 @@
-"""How is a request laid out for a model? Fill-in-the-middle formats, prompts, chat templates, infilling by chat."""
+"""Prompts: fill-in-the-middle formats, repository-level prompts, chat templates, infilling by chat."""

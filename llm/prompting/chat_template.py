@@ -1,7 +1,7 @@
-"""A conversation as the tokens that a model was trained on, by the template in its own files.
+"""Chat templates: renders a conversation with the model's own Jinja template and tokenises the result.
 
-Owns the rendering (Jinja in a sandbox: a template is somebody else's program) and what becomes a special token: what
-the template wrote, never what a person wrote. Knows no model.
+Templates are untrusted and run in a sandbox. Special tokens are parsed in the text of the template, never in that of a
+message. Knows no model.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ChatTokens = Callable[[Sequence[Message]], list[int]]
 
 
 class MarkupTokenizer(Protocol):
-    """What a template needs of a tokenizer: text is text in one, and letters of a special token are it in the other."""
+    """What a template needs of a tokenizer: `encode` parses no special tokens, `encode_markup` does."""
 
     @property
     def start(self) -> int | None: ...
@@ -32,36 +32,36 @@ class MarkupTokenizer(Protocol):
 def load_chat_template(
     source: str, tokenizer: MarkupTokenizer, *, start: str = "", end: str = ""
 ) -> tuple[ChatTokens | None, tuple[str, ...]]:
-    """How a conversation becomes tokens, as `LocalModel` takes it; None without a template.
+    """The function from a conversation to tokens for `LocalModel`, and notes; None without a usable template.
 
-    Where there is one that can't be used the notes tell the user why.
+    The notes say why a template can't be used.
     """
     if not source:
         return None, ()
     try:
         template = ChatTemplate(source, start=start, end=end)
     except ModelError as error:
-        return None, (f"No conversations: {error}",)
+        return None, (f"Chat is off: {error}",)
 
     def tokens(messages: Sequence[Message]) -> list[int]:
-        read = template.tokens(messages, tokenizer)
+        found = template.tokens(messages, tokenizer)
         first = tokenizer.start
-        return read if first is None or read[:1] == [first] else [first, *read]
+        return found if first is None or found[:1] == [first] else [first, *found]
 
     return tokens, ()
 
 
 def template_in(directory: Path) -> dict[str, str]:
-    """`source`, `start` and `end` for `load_chat_template`, as the files of a transformers directory say them."""
+    """`source`, `start` and `end` for `load_chat_template`, from the files of a transformers directory."""
     settings = _settings(directory)
     source = settings.get("chat_template") or ""
-    if isinstance(source, list):  # several, each with its purpose
+    if isinstance(source, list):  # several, by purpose
         named = {each["name"]: each["template"] for each in source if isinstance(each, dict)}
         source = named.get("default", "")
     file = directory / "chat_template.jinja"
     if file.is_file():
         source = file.read_text("utf-8", errors="replace")
-    return {"source": source, "start": _letters(settings, "bos_token"), "end": _letters(settings, "eos_token")}
+    return {"source": source, "start": _spelling(settings, "bos_token"), "end": _spelling(settings, "eos_token")}
 
 
 def _settings(directory: Path) -> dict[str, Any]:
@@ -72,20 +72,20 @@ def _settings(directory: Path) -> dict[str, Any]:
     return settings if isinstance(settings, dict) else {}
 
 
-def _letters(settings: dict[str, Any], name: str) -> str:
-    """A token is written as its letters or as an object with them."""
+def _spelling(settings: dict[str, Any], name: str) -> str:
+    """The spelling of a token, given as text or as an object."""
     token = settings.get(name)
     value = token.get("content") if isinstance(token, dict) else token
     return value if isinstance(value, str) else ""
 
 
 class ChatTemplate:
-    """One template. Made once, used by several threads."""
+    """One compiled template. Thread-safe."""
 
     def __init__(self, source: str, *, start: str = "", end: str = "") -> None:
-        """`start` and `end` are the letters that the template knows as `bos_token` and `eos_token`.
+        """`start` and `end` are `bos_token` and `eos_token` of the template.
 
-        Raises ModelError when it can't be read or Jinja is not installed.
+        Raises ModelError for an invalid template, and when Jinja is not installed.
         """
         try:
             jinja = import_module("jinja2")
@@ -97,47 +97,47 @@ class ChatTemplate:
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
         )
         environment.filters["tojson"] = lambda value, **options: json.dumps(value, ensure_ascii=False, **options)
-        environment.globals["raise_exception"] = self._refuse
-        self._words = {"bos_token": start, "eos_token": end, "add_generation_prompt": True}
+        environment.globals["raise_exception"] = self._raise_exception
+        self._variables = {"bos_token": start, "eos_token": end, "add_generation_prompt": True}
         try:
             self._template: Any = environment.from_string(source)
         except self._error as error:
             raise ModelError(
-                f"The model's chat template can't be read: {error}. Take another version of it."
+                f"The model's chat template is invalid: {error}. Choose another version of the model."
             ) from error
 
     def tokens(self, messages: Sequence[Message], tokenizer: MarkupTokenizer) -> list[int]:
-        """What the model reads before it answers. Raises ModelError when the template refuses the conversation."""
+        """The prompt for the next answer. Raises ModelError when the template rejects the conversation."""
         try:
             rendered = self._render(messages)
-        except Exception as error:  # whatever a template may do
+        except Exception as error:  # a template may raise anything
             if not any(message.role == "system" for message in messages):
-                raise ModelError(f"The model's chat template fails: {error}. Ask a model for conversations.") from error
+                raise ModelError(f"The model's chat template fails: {error}. Choose a chat model.") from error
             return self.tokens(_without_system(messages), tokenizer)
         tokens: list[int] = []
-        # Every second part is the number of a message, which stands for its text.
-        for at, part in enumerate(_PLACE.split(rendered)):
+        # Every second part is the number of a message, in place of its text.
+        for at, part in enumerate(_MARKER.split(rendered)):
             tokens += tokenizer.encode(messages[int(part)].text) if at % 2 else tokenizer.encode_markup(part)
         return tokens
 
     def _render(self, messages: Sequence[Message]) -> str:
-        shown = [{"role": m.role, "content": _place(number)} for number, m in enumerate(messages)]
-        return str(self._template.render(messages=shown, **self._words))
+        shown = [{"role": m.role, "content": _marker(number)} for number, m in enumerate(messages)]
+        return str(self._template.render(messages=shown, **self._variables))
 
-    def _refuse(self, message: str) -> None:
+    def _raise_exception(self, message: str) -> None:
         raise self._error(message)
 
 
 def _without_system(messages: Sequence[Message]) -> list[Message]:
-    """Many models were trained without system messages: their text goes before the first question."""
+    """For models without system messages: their text moves before the first question."""
     system = [message.text for message in messages if message.role == "system"]
     turns = [message for message in messages if message.role != "system"] or [Message("user", "")]
     return [Message(turns[0].role, "\n\n".join(filter(None, (*system, turns[0].text)))), *turns[1:]]
 
 
-# Letters that no text has: they mark private places in fonts.
-_PLACE = re.compile("\ue0f0(\\d+)\ue0f1")
+# Private-use characters, which no text contains.
+_MARKER = re.compile("\ue0f0(\\d+)\ue0f1")
 
 
-def _place(number: int) -> str:
+def _marker(number: int) -> str:
     return f"\ue0f0{number}\ue0f1"

@@ -1,6 +1,6 @@
-"""What of a conversation a model reads when it can't read all of it.
+"""Truncation of a conversation to a token budget.
 
-Owns the cut. Knows no model and no template: tokens are counted by a function.
+Knows no model and no template: a function counts tokens.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import replace
 from ..protocol import Message
 
 FRAME_TOKENS = 8
-"""What a template writes around one message, at most."""
+"""Most tokens that a chat template adds to one message."""
 
 
 def fit_messages(messages: Sequence[Message], count_tokens: Callable[[str], int], budget: int) -> tuple[Message, ...]:
     """The messages that fit into `budget` tokens: every system message, then the newest turns in their order.
 
-    The last turn stays in any case, its end where it is too long. An old answer never comes without its question.
+    The last turn always stays, or its end where it is too long. An old answer never stays without its question.
     """
     system = [message for message in messages if message.role == "system"]
     turns = [message for message in messages if message.role != "system"]
@@ -37,7 +37,7 @@ def fit_messages(messages: Sequence[Message], count_tokens: Callable[[str], int]
 
 
 def _end_of(text: str, count_tokens: Callable[[str], int], budget: int) -> str:
-    """The longest of the halves, quarters, … from the end that fits; at least a character."""
+    """The longest of the last half, quarter, … of `text` that fits; at least one character."""
     while len(text) > 1 and count_tokens(text) > budget:
         text = text[(len(text) + 1) // 2 :]
     return text

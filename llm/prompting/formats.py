@@ -1,7 +1,7 @@
-"""How does a model want its middle filled? The formats by their special tokens, and what a user chose of them.
+"""Fill-in-the-middle (FIM) formats: the special tokens of known models, detection, and the setting `fim`.
 
-Owns the known formats, how one is found in a vocabulary, and the user's word on it. Knows no prompt and no tokenizer:
-`prompts` writes what is described here.
+Owns the known formats and their detection in a vocabulary. Knows no prompt and no tokenizer: `prompts` applies a
+format.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from ..protocol import ModelMissing
 
 @dataclass(frozen=True, slots=True)
 class FimTokens:
-    """A fill-in-the-middle format: its special tokens as text, "" for what it has not, and what stands between them."""
+    """A FIM format: its special tokens as text, "" for missing ones, and the text between them."""
 
     prefix: str  # before the code before the cursor
     suffix: str  # before the code after the cursor
     middle: str = ""  # after both
     suffix_first: bool = False
     repository: str = ""  # before the name of the repository
-    file: str = ""  # before the path of each file; fragments are files of their own where there is such a token
-    # Whether the last path stands between the prefix token and the code (StarCoder 2) or before both (Qwen).
+    file: str = ""  # before the path of each file; with this token fragments are files of their own
+    # Whether the last path is between the prefix token and the code (StarCoder 2) or before both (Qwen).
     path_in_prefix: bool = False
-    ends: tuple[str, ...] = ()  # where generation stops, besides the tokens above
-    signs: tuple[str, ...] = ()  # further tokens that tell the family from others with the same ones
-    after_repository: str = "\n"  # letters between the name of the repository and the first file
-    # Letters between the prefix token and the code: SentencePiece begins every text with a space, and models that
-    # were trained on texts encoded one by one have seen it there.
+    ends: tuple[str, ...] = ()  # further tokens that end the answer
+    signs: tuple[str, ...] = ()  # further tokens that distinguish the model family
+    after_repository: str = "\n"  # text between the name of the repository and the first file
+    # Text between the prefix token and the code: SentencePiece begins every text with a space, and models that were
+    # trained on separately encoded texts expect it.
     opening: str = ""
 
     @property
     def frame(self) -> tuple[str, ...]:
-        """The tokens around the code before and after the cursor, without which nothing is filled."""
+        """The required tokens, around the code before and after the cursor."""
         return tuple(part for part in (self.prefix, self.suffix, self.middle) if part)
 
     @property
@@ -43,13 +43,13 @@ class FimTokens:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Every token after which, or in place of which, the middle is over."""
+        """Every token that ends the middle."""
         parts = (self.prefix, self.suffix, self.middle, self.repository, self.file, *self.ends)
         return tuple(part for part in parts if part)
 
 
-# The first format whose tokens and signs are all in a vocabulary is taken, so richer ones stand first. Each is as the
-# model's card or paper writes it, named on its right.
+# The first format with all tokens and signs in the vocabulary is used, so richer formats come first. The source of
+# each, a model card or paper, is on its right.
 FIM_FORMATS: dict[str, FimTokens] = {
     "qwen": FimTokens(  # Qwen2.5-Coder and Qwen3-Coder: README of Qwen3-Coder, "Repository level"
         "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>",
@@ -95,7 +95,7 @@ FIM_FORMATS: dict[str, FimTokens] = {
 
 
 def find_fim_tokens(vocabulary: Container[str]) -> FimTokens | None:
-    """The fill-in-the-middle format whose tokens a tokenizer has; None when it has none that is known."""
+    """The known FIM format whose tokens a tokenizer has; None without one."""
     for tokens in FIM_FORMATS.values():
         if all(token in vocabulary for token in (*tokens.all, *tokens.signs)):
             return tokens
@@ -104,17 +104,17 @@ def find_fim_tokens(vocabulary: Container[str]) -> FimTokens | None:
 
 @dataclass(frozen=True, slots=True)
 class FimChoice:
-    """How the middle shall be filled, as the user said it. The default asks the model."""
+    """The setting for infilling. The default detects the format of the model."""
 
-    # probe: by the tokens that the model is found to have, if any; tokens: by `tokens`; suffix: the server's own
-    # parameter; chat: by instruction; none: the code after the cursor is not shown.
+    # probe: with the FIM tokens of the model, if any; tokens: with `tokens`; suffix: by a parameter of the server;
+    # chat: infilling by chat; none: without the code after the cursor.
     way: Literal["probe", "tokens", "suffix", "chat", "none"] = "probe"
     tokens: FimTokens | None = None
 
     def tokens_in(self, vocabulary: Container[str]) -> FimTokens | None:
-        """The format to use with a model that has these special tokens; None for every way but by tokens.
+        """The format for a model with these special tokens; None for infilling without tokens.
 
-        Raises ModelMissing when the model lacks a token of the format that the user named.
+        Raises ModelMissing when the model lacks a token of the format in the setting.
         """
         if self.way == "probe":
             return find_fim_tokens(vocabulary)
@@ -123,7 +123,7 @@ class FimChoice:
         missing = [token for token in self.tokens.frame if token not in vocabulary]
         if missing:
             raise ModelMissing(
-                f"The model has no token {missing[0]} of the format in `fim`. Leave `fim` empty to take what it has."
+                f"The model has no token {missing[0]} of the format in `fim`. Leave `fim` empty to detect its format."
             )
         return self.tokens
 

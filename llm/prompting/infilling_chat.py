@@ -1,14 +1,13 @@
-"""Filling a hole by asking for it: for models that hold conversations but have no tokens for a middle.
+"""Infilling by chat, for chat models without fill-in-the-middle tokens.
 
-Owns the instruction and the way back from an answer to the text that belongs at the cursor. Knows no server and no
-tokenizer: whoever has a `chat` can fill holes.
+Owns the prompt, and the extraction of the completion from an answer. Knows no server and no tokenizer: it needs only a
+`chat` function.
 
-**The order of the question.** What a keystroke leaves alone comes first: the instruction, fragments of other files,
-the code after the cursor. The code before it comes last, so that a server that remembers what it read reads only what
-was typed.
+**Prompt order.** What a keystroke does not change comes first: the instruction, fragments of other files, the code
+after the cursor. The code before the cursor comes last, so that a prefix cache computes only the typed text.
 
-**The answer is not trusted.** It stands in a fence, after whatever the model wanted to say first. Models like to repeat
-what they were shown: the lines before the cursor, the word that was begun, the lines after it. All of that is dropped.
+**Answers are untrusted.** The code is in a fence, after any other text. Models repeat parts of the prompt: lines before
+the cursor, the half-typed word, lines after the cursor. All of that is dropped.
 """
 
 from __future__ import annotations
@@ -26,28 +25,28 @@ from .prompts import BLOCK_SHARE, SUFFIX_SHARE, CountTokens, choose_blocks, fit_
 
 Chat = Callable[[ChatRequest, Cancel], Iterator[Piece]]
 
-PREFIX_ONLY = "no fill-in-the-middle tokens are known: the code after the cursor is not read"
-"""For `ModelInfo.notes`, of a model that can't be asked in words either."""
+PREFIX_ONLY = "no fill-in-the-middle tokens are known: the code after the cursor is not used"
+"""For `ModelInfo.notes`, of a model without infilling by chat."""
 
 INFILLED_BY_CHAT = (
-    "the model has no fill-in-the-middle tokens: it is asked in words, which is slower and less exact. "
-    "A model made for code completion does better."
+    "the model has no fill-in-the-middle tokens: completions use chat, which is slower and less exact. "
+    "A model trained for code completion does better."
 )
 """For `ModelInfo.notes`."""
 
 FENCE_TOKENS = 64
-"""What an answer needs besides the code: its fence and the lines that it repeats."""
+"""Tokens of an answer besides the code: its fence and repeated lines."""
 
 REPEATED_LINES = 20
-"""A repetition of what is before the cursor begins at most so many lines before it."""
+"""A repetition of the code before the cursor begins at most this many lines before it."""
 
 FEWEST_LETTERS = 4
-"""A line after the cursor with fewer letters (a bracket, an `end`) may well be written once more."""
+"""A line after the cursor with fewer letters (a bracket, an `end`) may occur in the completion too."""
 
 
 @dataclass(frozen=True, slots=True)
 class InfillingChat:
-    """What to ask, and the fragments it shows, in its order."""
+    """A chat request for a completion, and the fragments in its prompt, in order."""
 
     chat: ChatRequest
     fragments: tuple[PromptFragment, ...]
@@ -59,12 +58,12 @@ def build_infilling_chat(
     context_tokens: int,
     previous: Sequence[PromptFragment] = (),
 ) -> InfillingChat:
-    """The question for one request, so that it and its answer fit into `context_tokens`.
+    """The chat for one request. It and its answer fit into `context_tokens`.
 
-    `previous` are the fragments of the last question about this file, in its order.
+    `previous` are the fragments of the last prompt for this file, in its order.
     """
     max_new_tokens = request.max_new_tokens + FENCE_TOKENS
-    frame = _question(request, (), "", "")
+    frame = _user_message(request, (), "", "")
     budget = max(0, context_tokens - max_new_tokens - count_tokens(_INSTRUCTION) - count_tokens(frame))
     blocks = choose_blocks(
         request.fragments, lambda fragment: count_tokens(_fragment(fragment)), int(budget * BLOCK_SHARE)
@@ -73,32 +72,31 @@ def build_infilling_chat(
     left = budget - sum(count_tokens(_fragment(fragment)) for fragment in blocks)
     suffix = fit_suffix(normalise_line_breaks(request.suffix), count_tokens, int(left * SUFFIX_SHARE))
     prefix = fit_prefix(normalise_line_breaks(request.prefix), count_tokens, left - count_tokens(suffix))
-    question = _question(request, blocks, prefix, suffix)
-    messages = (Message("system", _INSTRUCTION), Message("user", question))
+    message = _user_message(request, blocks, prefix, suffix)
+    messages = (Message("system", _INSTRUCTION), Message("user", message))
     return InfillingChat(ChatRequest(messages, max_new_tokens), blocks)
 
 
-def infill_by_chat(chat: Chat, question: InfillingChat, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
-    """What belongs at the cursor, as it is written. The answer is read no further than that."""
-    with closing(_closable(chat(question.chat, cancel))) as answer:
+def infill_by_chat(chat: Chat, prompt: InfillingChat, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
+    """Stream the completion of a chat. Stops the model at its end."""
+    with closing(_closable(chat(prompt.chat, cancel))) as answer:
         yield from extract_infill(answer, request)
 
 
 def extract_infill(answer: Iterable[Piece], request: CompletionRequest) -> Iterator[Piece]:
-    """The text for the cursor out of an answer: from its fence, without what repeats the file around the cursor.
+    """The completion in an answer: the content of its fence, without repetitions of the code around the cursor.
 
-    Indentation stays as the answer has it. An answer without a fence is taken whole when it has ended, but not one
-    that repeats the question.
+    Indentation stays as in the answer. An answer without a fence is used as a whole, unless it repeats the prompt.
     """
     prefix, suffix = normalise_line_breaks(request.prefix), normalise_line_breaks(request.suffix)
     lines = replace(request, single_line=False, stop=())
-    code = _without_repetition(_fenced(without_thoughts(answer), lines), prefix)
-    begun = prefix[prefix.rfind("\n") + 1 :]
-    # A line break before and after, so that a stop at a whole line also holds for the first one and the last.
-    lead = "" if begun.strip() else "\n" + begun
+    code = _without_repetition(_fenced(without_reasoning(answer), lines), prefix)
+    half_line = prefix[prefix.rfind("\n") + 1 :]
+    # With a line break before and after, a stop text for a whole line matches the first and the last line too.
+    lead = "" if half_line.strip() else "\n" + half_line
     code = chain([Piece(lead)], code, [Piece("\n")])
     code = _drop(len(lead), cut_stream(code, lines, _next_line(suffix)))
-    return _without_last_blanks(cut_stream(code, request))
+    return _without_trailing_space(cut_stream(code, request))
 
 
 _INSTRUCTION = """\
@@ -111,11 +109,11 @@ _ONE_LINE = "Fill the hole with the rest of this one line."
 _LINES = "Fill the hole. Stop where the code after it goes on, or sooner."
 
 _MARKS = ("<after_hole>", "<before_hole>", "</before_hole>")
-_THOUGHTS, _END_OF_THOUGHTS = "<think>", "</think>"
+_REASONING, _END_OF_REASONING = "<think>", "</think>"
 _FENCE = re.compile(r"^[ \t]*(```+|~~~+)[^\n`]*(?=\n)", re.MULTILINE)
 
 
-def _question(request: CompletionRequest, blocks: Sequence[PromptFragment], prefix: str, suffix: str) -> str:
+def _user_message(request: CompletionRequest, blocks: Sequence[PromptFragment], prefix: str, suffix: str) -> str:
     task = _ONE_LINE if request.single_line else _LINES
     return (
         "".join(map(_fragment, blocks))
@@ -130,7 +128,7 @@ def _fragment(fragment: PromptFragment) -> str:
 
 
 def _closable(pieces: Iterator[Piece]) -> Generator[Piece, None, None]:
-    """`pieces` as a generator, whose end closes them too."""
+    """`pieces` as a generator that closes them at its end."""
     try:
         yield from pieces
     finally:
@@ -138,74 +136,74 @@ def _closable(pieces: Iterator[Piece]) -> Generator[Piece, None, None]:
             close()
 
 
-def without_thoughts(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """`pieces` without the thoughts that some models write first."""
-    held, thinking = "", None
+def without_reasoning(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """`pieces` without the reasoning in `<think>` that some models write first."""
+    buffered, thinking = "", None
     for piece in pieces:
-        held += piece.text
+        buffered += piece.text
         if thinking is None:
-            start = held.lstrip()
-            if len(start) < len(_THOUGHTS) and _THOUGHTS.startswith(start):
+            start = buffered.lstrip()
+            if len(start) < len(_REASONING) and _REASONING.startswith(start):
                 continue
-            thinking = start.startswith(_THOUGHTS)
+            thinking = start.startswith(_REASONING)
         if thinking:
-            _, ended, held = held.rpartition(_END_OF_THOUGHTS)
+            _, ended, buffered = buffered.rpartition(_END_OF_REASONING)
             if not ended:
                 continue
             thinking = False
-        yield replace(piece, text=held)
-        held = ""
-    if held and not thinking:
-        yield Piece(held)
+        yield replace(piece, text=buffered)
+        buffered = ""
+    if buffered and not thinking:
+        yield Piece(buffered)
 
 
 def _fenced(pieces: Iterable[Piece], lines: CompletionRequest) -> Iterator[Piece]:
-    """What stands in the first fence; all of it when there is none, unless it is the question."""
+    """The content of the first fence; without a fence all of the text, unless it repeats the prompt."""
     source = iter(pieces)
-    held = ""
+    buffered = ""
     for piece in source:
-        held += piece.text
-        if opening := _FENCE.search(held):
-            # The line break that ends the opening is kept for the cut: an empty fence closes at once.
-            rest = chain([replace(piece, text=held[opening.end() :])], source)
+        buffered += piece.text
+        if opening := _FENCE.search(buffered):
+            # The line break after the opening stays, so that an empty fence closes at once.
+            rest = chain([replace(piece, text=buffered[opening.end() :])], source)
             yield from _drop(1, cut_stream(rest, lines, ("\n" + opening[1],)))
             return
-    # A fence that never got to its first line holds nothing, and small models write the question once more.
-    if held.strip("`~ \n") and not any(mark in held for mark in _MARKS):
-        yield Piece(held)
+    # An incomplete opening has no content, and small models may repeat the prompt.
+    if buffered.strip("`~ \n") and not any(mark in buffered for mark in _MARKS):
+        yield Piece(buffered)
 
 
 def _without_repetition(pieces: Iterable[Piece], prefix: str) -> Iterator[Piece]:
-    """`pieces` without the end of `prefix`, where they begin with it: whole lines, or the begun word."""
+    """`pieces` without a repetition of the end of `prefix`: whole lines, or the half-typed word."""
     ends = _ends_of(prefix)
     source = iter(pieces)
-    held = ""
+    buffered = ""
     for piece in source:
-        held += piece.text
-        ends = [end for end in ends if end.startswith(held) or held.startswith(end)]
-        if all(len(end) <= len(held) for end in ends):
-            yield replace(piece, text=held[max(map(len, ends), default=0) :])
+        buffered += piece.text
+        ends = [end for end in ends if end.startswith(buffered) or buffered.startswith(end)]
+        if all(len(end) <= len(buffered) for end in ends):
+            yield replace(piece, text=buffered[max(map(len, ends), default=0) :])
             yield from source
             return
-    if held:
-        yield Piece(held[max((len(end) for end in ends if held.startswith(end)), default=0) :])
+    if buffered:
+        yield Piece(buffered[max((len(end) for end in ends if buffered.startswith(end)), default=0) :])
 
 
 def _ends_of(prefix: str) -> list[str]:
-    """The ends of `prefix` that an answer may begin with: from a line, from its first word, from a word of the last."""
+    """The ends of `prefix` that an answer may repeat: from a line, its first word, or a word of the last line."""
     lines = prefix.split("\n")[-REPEATED_LINES:]
     ends: list[str] = []
     end = ""
     for i, line in enumerate(reversed(lines)):
         end = line + ("\n" + end if i else "")
         ends += [end, end.lstrip(" \t")]
-    # One letter is too little to know that the word was begun again.
+    # A single letter is too short to be a repetition.
     ends += [lines[-1][word.start() :] for word in re.finditer(r"\b\w", lines[-1]) if word.end() < len(lines[-1])]
     return [end for end in dict.fromkeys(ends) if end.strip() or end == lines[-1]]
 
 
 def _next_line(suffix: str) -> tuple[str, ...]:
-    """The stop text for an answer that runs into the code after the cursor: its next line that says something."""
+    """The stop text for an answer that repeats the code after the cursor: its next non-trivial line."""
     _, _, following = suffix.partition("\n")
     line = next((line for line in following.split("\n") if line.strip()), "")
     return (f"\n{line}\n",) if len(re.findall(r"\w", line)) >= FEWEST_LETTERS else ()
@@ -219,8 +217,8 @@ def _drop(n_characters: int, pieces: Iterable[Piece]) -> Iterator[Piece]:
             yield replace(piece, text=text)
 
 
-def _without_last_blanks(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """`pieces` without blank lines, or blanks, at their end."""
+def _without_trailing_space(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """`pieces` without trailing white space."""
     blanks = ""
     for piece in pieces:
         text = blanks + piece.text

@@ -1,13 +1,12 @@
-"""Requests into prompts: what a model without fill-in-the-middle reads, and what one with it reads.
+"""Completion prompts, with and without fill-in-the-middle, ordered for prefix caching.
 
-Owns the split of a token budget and the order of blocks; what a format is made of is in `formats`. Pure functions of
-their arguments. Knows no tokenizer but a counting function, no server and no retrieval.
+Owns the split of the token budget and the order of fragments; the FIM formats are in `formats`. Pure functions. Knows
+no tokenizer but a counting function, no server and no retrieval.
 
-**What stays the same between two keystrokes.** A model that has read a prompt reads the next one for free as far
-as both begin alike. So everything that a keystroke does not change comes first: blocks, then the code before the
-cursor. Blocks that the previous prompt began with keep their places as long as they are still wanted; new ones come
-after them, the best next to the code. The code before the cursor is cut at every sixteenth line of the file, so that
-the cut moves once in sixteen lines and not with every line.
+**Prompt-stable order.** A model computes only what follows the common prefix of two prompts. So everything that a
+keystroke does not change comes first: fragments, then the code before the cursor. Fragments at the start of the
+previous prompt keep their order while they are still wanted; new ones follow, the best next to the code. The code
+before the cursor starts at a multiple of sixteen lines, so that its start does not move with every line.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ SUFFIX_SHARE = 0.25  # of what the blocks leave, at most
 CUT_STEP_LINES = 16
 
 CountTokens = Callable[[str], int]
-"""Tokens of one text. Prompts are counted in parts, lines mostly, whose counts can be remembered. Joined, parts were
-never more tokens than alone: in 40,000 pieces of code and noise, with SentencePiece and with BPE of four patterns."""
+"""Tokens of one text. Prompts are counted in parts, mostly lines, whose counts can be cached. Joined parts never had
+more tokens than separate ones: in 40,000 pieces of code and noise, with SentencePiece and with BPE of four patterns."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptPart:
-    """Text, or one special token that only its number may stand for, never its letters in somebody's code."""
+    """Text, or one special token, which is encoded by number: its spelling in code is plain text."""
 
     text: str
     special: bool = False
@@ -41,14 +40,14 @@ class PromptPart:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model reads, and the fragments it shows, in the order of the prompt."""
+    """The parts of a prompt, and its fragments, in the order of the prompt."""
 
     parts: tuple[PromptPart, ...]
     fragments: tuple[PromptFragment, ...] = ()
 
     @property
     def text(self) -> str:
-        """The parts joined, for servers that take one text."""
+        """The joined parts, for servers that take one text."""
         return "".join(part.text for part in self.parts)
 
 
@@ -59,11 +58,11 @@ def build_prompt(
     context_tokens: int,
     previous: Sequence[PromptFragment] = (),
 ) -> Prompt:
-    """The prompt for one request, so that it and `request.max_new_tokens` fit into `context_tokens`.
+    """The prompt for one request. It and `request.max_new_tokens` fit into `context_tokens`.
 
-    With `fim` None the suffix is left out and fragments are comments (RepoCoder, papers' spec 1.7 and 2.3). With
-    repository-level tokens fragments are files of their own; with others they are comments at the start of the
-    prefix. `previous` are the fragments of the last prompt, in its order.
+    Without `fim` the suffix is omitted and fragments are comments (RepoCoder, papers' spec 1.7 and 2.3). With
+    repository-level tokens fragments are files of their own; with other FIM tokens they are comments at the start of
+    the prefix. `previous` are the fragments of the last prompt, in its order.
     """
     budget = max(0, context_tokens - request.max_new_tokens - _frame_tokens(request, fim, count_tokens))
     as_files = fim is not None and fim.repository_level
@@ -94,7 +93,7 @@ def build_prompt(
 def choose_blocks(
     fragments: Iterable[PromptFragment], cost: Callable[[PromptFragment], int], budget: int
 ) -> tuple[PromptFragment, ...]:
-    """The best fragments that fit, best first: one that is too long is skipped, and the next one tried."""
+    """The best fragments that fit, best first; skips those that are too long."""
     chosen: list[PromptFragment] = []
     for fragment in fragments:
         if len(chosen) == MAX_BLOCKS:
@@ -107,7 +106,7 @@ def choose_blocks(
 
 
 def stable_order(chosen: Sequence[PromptFragment], previous: Sequence[PromptFragment]) -> tuple[PromptFragment, ...]:
-    """`chosen` (best first) in prompt order: what the previous prompt began with, then the others, best last."""
+    """`chosen` (best first) in prompt order: those at the start of the previous prompt, then the others, best last."""
     wanted = {(fragment.paths[:1], fragment.text): fragment for fragment in chosen}
     kept_keys = list(takewhile(wanted.__contains__, ((old.paths[:1], old.text) for old in previous)))
     kept = [wanted.pop(key) for key in kept_keys]
@@ -115,12 +114,12 @@ def stable_order(chosen: Sequence[PromptFragment], previous: Sequence[PromptFrag
 
 
 def comment_header(blocks: Sequence[str], language: str) -> str:
-    """The blocks under their heading, with the line that parts them from the code; empty without blocks."""
+    """The blocks under their heading, with an empty line before the code; empty without blocks."""
     return _heading(language) + "".join(blocks) + "\n" if blocks else ""
 
 
 def comment_block(fragment: PromptFragment, language: str) -> str:
-    """One fragment as RepoCoder's block of comment lines, all its paths listed."""
+    """One fragment as a block of comment lines in the format of RepoCoder, with all its paths."""
     lines = normalise_line_breaks(fragment.text).removesuffix("\n").split("\n")
     where = "the below code fragment can be found in:"
     return _comment(language, where, *fragment.paths, _RULE, *lines, _RULE)
@@ -132,7 +131,7 @@ def file_block(fragment: PromptFragment, language: str) -> str:
 
 
 def fit_prefix(prefix: str, count_tokens: CountTokens, budget: int) -> str:
-    """The end of `prefix` that fits, in whole lines from a sixteenth line on; of a line that is too long its end."""
+    """The end of `prefix` that fits, in whole lines from a multiple of sixteen on; or the end of a long line."""
     lines = prefix.split("\n")
     first, left = len(lines), budget
     while first and (left := left - count_tokens(lines[first - 1] + "\n")) >= 0:
@@ -185,8 +184,8 @@ def _fim_parts(fim: FimTokens, prefix: str, suffix: str) -> tuple[PromptPart, ..
 
 
 def _frame_tokens(request: CompletionRequest, fim: FimTokens | None, count_tokens: CountTokens) -> int:
-    """Tokens that every prompt of this request needs, whatever it shows; rounded up."""
-    # Each text alone: joined they can only be fewer tokens.
+    """Upper estimate of the tokens of a prompt without fragments and code."""
+    # Counted separately: joined texts have at most as many tokens.
     texts = [_heading(request.language), "\n"]
     if fim is None:
         return sum(map(count_tokens, texts))
