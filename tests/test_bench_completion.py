@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft.benchmarks import command
 from weft.benchmarks.completion import run, work
-from weft.benchmarks.completion.answering import Repository, Row, answer
+from weft.benchmarks.completion.answering import CompletionRow, Repository, answer
 from weft.benchmarks.completion.figures import Bin, by_setting, calibration_error, interval, reliability, shown_at
 from weft.benchmarks.completion.fit import FITTED_ON, fit_confidence, fitted, pooled
 from weft.benchmarks.completion.mid_line import mid_line_tasks
@@ -97,8 +97,8 @@ class Writes:
 
 def row(
     task_id: str = "r/line/0", setting: str = "weft", right: float = 1.0, sure: float = 0.5, text: str = "x"
-) -> Row:
-    return Row(
+) -> CompletionRow:
+    return CompletionRow(
         task_id=task_id,
         setting=setting,
         unique=False,
@@ -343,7 +343,7 @@ def test_a_page_stands_alone(trees: Path) -> None:
 def test_a_second_run_asks_nothing_again(trees: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Work] = []
 
-    def here(pieces: Sequence[Work]) -> Iterator[list[Row]]:
+    def here(pieces: Sequence[Work]) -> Iterator[list[CompletionRow]]:
         asked.extend(pieces)
         return work.here(pieces)
 
@@ -411,7 +411,7 @@ def test_a_torn_row_is_asked_again(tmp_path: Path) -> None:
 
 
 def test_rows_are_those_of_one_model_and_one_way_to_ask(tmp_path: Path) -> None:
-    def rows(model: str, suffix: bool) -> list[Row]:
+    def rows(model: str, suffix: bool) -> list[CompletionRow]:
         return Store(tmp_path, "r", sources_of(), ModelSpec(model, 4096), suffix=suffix).rows()
 
     Store(tmp_path, "r", sources_of(), ModelSpec("workspace", 4096), suffix=False).add([row()])
@@ -460,7 +460,7 @@ def test_processes_do_the_same_work(trees: Path) -> None:
         asked = ModelSpec("workspace", 4096)
         pieces.append(Work("shop", trees / "shop", task, (SETTINGS["weft"],), asked, suffix=False))
 
-    def texts(way: work.Way) -> dict[str, str]:
+    def texts(way: work.Executor) -> dict[str, str]:
         return {row.task_id: row.text for rows in way(pieces) for row in rows}
 
     assert texts(work.in_processes(2)) == texts(work.here)

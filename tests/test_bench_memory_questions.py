@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 from weft.benchmarks.memory import questions
-from weft.benchmarks.memory.questions import RepositoryQuestion, Row, Span, score, table
+from weft.benchmarks.memory.questions import QuestionScore, RepositoryQuestion, Span, score, table
 from weft.server.chat.values import Case, Citation, Exhibit
 
 PAY = Span("shop.py", 11, 13, "def pay")
@@ -51,8 +51,8 @@ def test_a_citation_is_valid_when_its_lines_say_what_is_quoted():
 
 
 def test_the_table_tells_questions_that_nothing_answers_apart():
-    found = Row("a/01", "decision", 1, dict.fromkeys(questions.DEPTHS, 1.0), 0.9, False, 4, 4, 2, 5.0)
-    refused = Row("a/02", "unanswerable", 0, dict.fromkeys(questions.DEPTHS, 0.0), 0.1, True, 0, 0, 0, 5.0)
+    found = QuestionScore("a/01", "decision", 1, dict.fromkeys(questions.DEPTHS, 1.0), 0.9, False, 4, 4, 2, 5.0)
+    refused = QuestionScore("a/02", "unanswerable", 0, dict.fromkeys(questions.DEPTHS, 0.0), 0.1, True, 0, 0, 0, 5.0)
     printed = table({"weft": [found, refused]})
     assert "| weft | 1 | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 % | 1.00 |" in printed
     assert "hold what is cited 100.0 %, and stand in an expected span 50.0 %" in printed

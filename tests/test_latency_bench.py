@@ -14,7 +14,7 @@ import pytest
 from weft.benchmarks.histories import FileEdit
 from weft.benchmarks.latency.client import Client, ServerGone
 from weft.benchmarks.latency.figures import figures_of
-from weft.benchmarks.latency.fixed_speed import FixedSpeedModel, Work, tokens_of
+from weft.benchmarks.latency.fixed_speed import FixedSpeedModel, ModelRequest, tokens_of
 from weft.benchmarks.latency.replay import Asked, Editor, Session, encodings_of
 from weft.benchmarks.latency.typing import Hands, sittings
 
@@ -209,13 +209,13 @@ def figures(*requests, works=(), embedded=False):
 
 def test_overhead_is_what_neither_the_model_nor_the_wait_for_a_key_took():
     request = asked(10.0, 10.5, debounce=100.0, retrieval=10.0)
-    work = Work(10.2, 10.45, n_written=3)
+    work = ModelRequest(10.2, 10.45, n_written=3)
     assert figures(request, works=[work])["overhead"] == {"p50": 150.0, "p95": 150.0, "n": 1}
 
 
 def test_a_model_that_works_for_another_request_while_a_key_is_waited_for_counts_once():
     request = asked(10.0, 10.3, debounce=100.0, retrieval=10.0)
-    works = [Work(9.9, 10.06), Work(10.12, 10.29)]
+    works = [ModelRequest(9.9, 10.06), ModelRequest(10.12, 10.29)]
     assert figures(request, works=works)["overhead"]["p50"] == pytest.approx(20.0, abs=0.1)
 
 
@@ -238,7 +238,11 @@ def test_what_is_overtaken_or_never_answered_is_counted_apart():
 
 
 def test_the_models_work_is_split_into_answered_and_thrown_away():
-    works = [Work(0.0, 1.0, n_written=8), Work(1.0, 2.0, n_written=2, closed_early=True), Work(2.0, 3.0, warm_up=True)]
+    works = [
+        ModelRequest(0.0, 1.0, n_written=8),
+        ModelRequest(1.0, 2.0, n_written=2, closed_early=True),
+        ModelRequest(2.0, 3.0, warm_up=True),
+    ]
     row = figures(asked(0.0, 1.0, text="one two"), works=works)
     assert row["tokens"]["answered"] == 3 and row["tokens"]["thrown_away_share"] == 0.7
     assert (row["tokens"]["requests"], row["tokens"]["closed_early"], row["tokens"]["warm_ups"]) == (2, 1, 1)

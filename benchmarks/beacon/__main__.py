@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..command import Report, command_parser, run_command, say
-from .measure import AskedTexts, Row, measure
+from .measure import AskedTexts, Reading, measure
 from .report import figures, tables
 
 
@@ -47,7 +47,7 @@ def _measure(options: argparse.Namespace) -> Report | int:
         return 0
     texts = AskedTexts(tuple(options.lengths), n_texts=options.texts)
     ways, max_positions = open_ways(options.folder, options.memory)
-    rows = list[Row]()
+    rows = list[Reading]()
     for length in texts.lengths:
         for row in measure(ways, list(texts.of(length)), max_positions):
             rows.append(row)

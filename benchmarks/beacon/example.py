@@ -23,7 +23,7 @@ from ...llm.training.loop import Every
 from ...memory.memorag.beacon.checkpoint import load_beacon, save_beacon
 from ...memory.memorag.beacon.model import BeaconModel
 from ...memory.memorag.beacon.training.recipe import Recipe
-from ...memory.memorag.beacon.training.texts import Text as Row
+from ...memory.memorag.beacon.training.texts import Text as TrainingText
 from ...memory.memorag.beacon.training.texts import write_texts
 from ...memory.memorag.beacon.training.train import train
 from .base import BasePlan, Say, train_base
@@ -118,7 +118,7 @@ def open_ways(folder: Path, memory: str) -> tuple[list[Way], int]:
     return ways, max_positions
 
 
-def _rows(stage: Stage, draw: Random) -> Iterator[Row]:
+def _rows(stage: Stage, draw: Random) -> Iterator[TrainingText]:
     for number in range(stage.steps * stage.batch):
         length = stage.lengths[number % len(stage.lengths)]
         densest, sparsest = stage.tokens_per_fact
@@ -131,7 +131,7 @@ def _rows(stage: Stage, draw: Random) -> Iterator[Row]:
             tokens += to_tokens(answered)
             learnt += [word == question.answer for word in answered]
         learnt[0] = False
-        yield Row(np.array(tokens, np.int32), np.array(learnt, np.bool_))
+        yield TrainingText(np.array(tokens, np.int32), np.array(learnt, np.bool_))
 
 
 FULL = Plan(

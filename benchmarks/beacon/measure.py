@@ -32,7 +32,7 @@ class AskedTexts:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Reading:
     """One way to read one text."""
 
     way: str
@@ -47,14 +47,14 @@ class Row:
     seconds: float
 
 
-def measure(ways: Iterable[Way], texts: Sequence[Text], max_positions: int) -> Iterator[Row]:
+def measure(ways: Iterable[Way], texts: Sequence[Text], max_positions: int) -> Iterator[Reading]:
     """Rows of texts of one length."""
     for way in ways:
         for number, text in enumerate(texts):
             questions = [to_tokens(question.words) for question in text.questions]
             expected = to_tokens([question.answer for question in text.questions])
             read = way.read(to_tokens(text.words), questions)
-            yield Row(
+            yield Reading(
                 way=way.name,
                 length=len(text.words),
                 text=number,

@@ -37,7 +37,7 @@ from .settings import Setting
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CompletionRow:
     """What came of a task in a setting. `log_probability` is that of the whole text, None where the model gives none.
 
     `exact_match` and `edit_similarity` are of what the engine shows when nothing is held back for its confidence;
@@ -86,7 +86,7 @@ class Repository:
 
 def answer(
     repository: Repository, task: Task, setting: Setting, model: CodeModel | None, *, suffix: bool = False
-) -> Row:
+) -> CompletionRow:
     """The row of one task. `model` None asks the repository's own. Raises ModelError."""
     snapshot = repository.snapshot
     source = repository.sources[task.path]
@@ -100,7 +100,7 @@ def answer(
     score = score_completion(task.ground_truth, completion.text)
     log_probability, n_pieces = joint_probability(done.written)
     report = getattr(loop.model, "last_stats", None)
-    return Row(
+    return CompletionRow(
         task_id=task.task_id,
         setting=setting.name,
         unique=task.unique_in_repo,

@@ -47,7 +47,7 @@ AGAINST = "unsaved"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EditScore:
     """What came of a task in a setting, in percent; NaN where the task does not ask."""
 
     identifiers: float
@@ -58,7 +58,7 @@ class Row:
     unique: bool
 
 
-COLUMNS: Mapping[str, Callable[[Row], float]] = {
+COLUMNS: Mapping[str, Callable[[EditScore], float]] = {
     "identifiers": lambda row: row.identifiers,
     "nearest line": lambda row: row.nearest_line,
     "nearest, unique": lambda row: row.nearest_line if row.unique else math.nan,
@@ -69,7 +69,7 @@ COLUMNS: Mapping[str, Callable[[Row], float]] = {
     "ES unique": lambda row: row.edit_similarity if row.unique else math.nan,
 }
 
-Rows = dict[str, dict[str, list[Row]]]
+Rows = dict[str, dict[str, list[EditScore]]]
 """By setting and repository, tasks in one order."""
 
 
@@ -141,7 +141,9 @@ def _history_of(repository: Path) -> History:
     raise NoHistory(f"{repository} is no full clone of {names}. Clone one of them, or run `git fetch` in it.")
 
 
-def answered(repository: Path, history: History, n_tasks: int, model: CodeModel | None) -> Iterator[dict[str, Row]]:
+def answered(
+    repository: Path, history: History, n_tasks: int, model: CodeModel | None
+) -> Iterator[dict[str, EditScore]]:
     """The rows of each task by setting."""
     saved = FolderSnapshot.empty(index_settings(Config(), history.name))
     files: Mapping[str, str] = {}
@@ -158,7 +160,7 @@ def answered(repository: Path, history: History, n_tasks: int, model: CodeModel 
             }
 
 
-def _row(edit: EditTask, snapshot: FolderSnapshot, recent: RecentEdits, model: CodeModel | None) -> Row:
+def _row(edit: EditTask, snapshot: FolderSnapshot, recent: RecentEdits, model: CodeModel | None) -> EditScore:
     """What retrieval finds and a model writes; `model` None is the snapshot's own. Raises ModelError."""
     task, lines = edit.task, TextLines(f"{edit.prefix}\n{edit.suffix}")
     cursor = Cursor(task.path, lines, *lines.position(len(edit.prefix)), recent=recent)
@@ -166,7 +168,7 @@ def _row(edit: EditTask, snapshot: FolderSnapshot, recent: RecentEdits, model: C
     done = as_server(loop_at(snapshot, cursor, model, options, single_line=True, max_new_tokens=MAX_NEW_TOKENS))
     completion = score_completion(task.ground_truth, show(done.written, cursor, single_line=True).text)
     retrieval = score_retrieval(task, [ranked.fragment for ranked in done.fragments])
-    return Row(
+    return EditScore(
         identifiers=100 * retrieval.identifiers,
         nearest_line=100 * retrieval.similarity,
         exact_line=100 * retrieval.exact,
@@ -176,7 +178,7 @@ def _row(edit: EditTask, snapshot: FolderSnapshot, recent: RecentEdits, model: C
     )
 
 
-def _table(rows: Mapping[str, Mapping[str, Sequence[Row]]]) -> str:
+def _table(rows: Mapping[str, Mapping[str, Sequence[EditScore]]]) -> str:
     """Means over repositories."""
     lines = []
     for name, of in rows.items():
@@ -189,7 +191,7 @@ def _table(rows: Mapping[str, Mapping[str, Sequence[Row]]]) -> str:
     return markdown(["setting", *COLUMNS], lines)
 
 
-def _short(rows: Sequence[Row]) -> list[str]:
+def _short(rows: Sequence[EditScore]) -> list[str]:
     return [number(mean(map(COLUMNS[column], rows))) for column in ("identifiers", "EM", "ES")]
 
 

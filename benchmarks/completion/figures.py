@@ -11,29 +11,29 @@ from dataclasses import dataclass
 
 from ...server.completion.confidence import confidence_from
 from ..bootstrap import bootstrap_interval, mean
-from .answering import Row
+from .answering import CompletionRow
 
-Value = Callable[[Row], float]
+Value = Callable[[CompletionRow], float]
 
 
-def exact_match(row: Row) -> float:
+def exact_match(row: CompletionRow) -> float:
     """In percent."""
     return 100 * row.exact_match
 
 
-def edit_similarity(row: Row) -> float:
+def edit_similarity(row: CompletionRow) -> float:
     """In percent."""
     return 100 * row.edit_similarity
 
 
-def confidence(row: Row) -> float | None:
+def confidence(row: CompletionRow) -> float | None:
     """What the engine says of the row's text today; None when the model gives no probabilities."""
     if row.log_probability is None:
         return None
     return confidence_from(row.backend, row.log_probability, row.n_pieces)
 
 
-def interval(rows: Sequence[Row], value: Value, against: Sequence[Row] = ()) -> tuple[float, float]:
+def interval(rows: Sequence[CompletionRow], value: Value, against: Sequence[CompletionRow] = ()) -> tuple[float, float]:
     """95 % bootstrap interval of the mean over all tasks of `value`, or of its difference to the tasks in `against`."""
     theirs = {row.task_id: value(row) for row in against}
     strata = {
@@ -51,7 +51,7 @@ class Shown:
     right: float
 
 
-def shown_at(rows: Sequence[Row], least_confidence: float) -> Shown:
+def shown_at(rows: Sequence[CompletionRow], least_confidence: float) -> Shown:
     """What is shown when less sure texts are not. A text without a confidence is shown."""
     shown = [row for row in rows if row.text and ((sure := confidence(row)) is None or sure >= least_confidence)]
     return Shown(len(shown) / len(rows) if rows else math.nan, mean(row.exact_match for row in shown))
@@ -67,7 +67,7 @@ class Bin:
 
 
 def reliability(
-    rows: Iterable[Row], n_bins: int = 10, said_of: Callable[[Row], float | None] = confidence
+    rows: Iterable[CompletionRow], n_bins: int = 10, said_of: Callable[[CompletionRow], float | None] = confidence
 ) -> list[Bin]:
     """Rows with a text and a confidence in `n_bins` parts of equal size, least sure first."""
     sure = sorted((said, row.exact_match) for row in rows if row.text and (said := said_of(row)) is not None)
@@ -81,17 +81,17 @@ def calibration_error(bins: Sequence[Bin]) -> float:
     return sum(each.n * abs(each.confidence - each.right) for each in bins) / n_rows if n_rows else math.nan
 
 
-def by_setting(rows: Iterable[Row], settings: Sequence[str]) -> dict[str, list[Row]]:
+def by_setting(rows: Iterable[CompletionRow], settings: Sequence[str]) -> dict[str, list[CompletionRow]]:
     """The rows of each setting, tasks in one order, and only tasks that every setting has an answer to."""
-    found: dict[str, dict[str, Row]] = {setting: {} for setting in settings}
+    found: dict[str, dict[str, CompletionRow]] = {setting: {} for setting in settings}
     for row in rows:
         found[row.setting][row.task_id] = row
     common = set.intersection(*(set(of) for of in found.values()))
     return {setting: [of[task_id] for task_id in sorted(common)] for setting, of in found.items()} if common else {}
 
 
-def by_repository(rows: Iterable[Row]) -> Mapping[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+def by_repository(rows: Iterable[CompletionRow]) -> Mapping[str, list[CompletionRow]]:
+    found: dict[str, list[CompletionRow]] = {}
     for row in rows:
         found.setdefault(row.repo, []).append(row)
     return found

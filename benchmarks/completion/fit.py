@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...server.completion import curves
 from ...server.completion.confidence import Curve
-from .answering import Row
+from .answering import CompletionRow
 from .figures import calibration_error, reliability
 from .mid_line import KIND as MID_LINE
 
@@ -31,7 +31,7 @@ Group = tuple[float, float, int]
 """Mean probability, share right, size."""
 
 
-def fit_confidence(rows: Sequence[Row], file: Path = Path(curves.__file__)) -> str:
+def fit_confidence(rows: Sequence[CompletionRow], file: Path = Path(curves.__file__)) -> str:
     """Fit the curve of the rows' model on half the repositories and write it; what is said of the other half.
 
     `rows` are those of `FITTED_KINDS`, of one model in one setting.
@@ -54,12 +54,12 @@ def fit_confidence(rows: Sequence[Row], file: Path = Path(curves.__file__)) -> s
     return f"{kind}: {curve}\nexpected calibration error, {'; '.join(errors)}\nwritten to {file}"
 
 
-def fitted(rows: Sequence[Row], length_powers: Sequence[float]) -> Curve:
+def fitted(rows: Sequence[CompletionRow], length_powers: Sequence[float]) -> Curve:
     """Of the powers of the length the one with the least logarithmic loss, with its curve."""
     return min((_curve(rows, power) for power in length_powers), key=lambda curve: loss(rows, curve))
 
 
-def loss(rows: Sequence[Row], curve: Curve) -> float:
+def loss(rows: Sequence[CompletionRow], curve: Curve) -> float:
     """Mean logarithmic loss of the curve's shares."""
     return -sum(math.log(_of_truth(row, curve)) for row in rows) / len(rows)
 
@@ -79,7 +79,7 @@ def pooled(groups: Sequence[Group]) -> list[Group]:
     return done
 
 
-def _curve(rows: Sequence[Row], length_power: float) -> Curve:
+def _curve(rows: Sequence[CompletionRow], length_power: float) -> Curve:
     pairs = sorted((_probability(row, length_power), row.exact_match) for row in rows)
     n_groups = min(MOST_GROUPS, len(pairs) // LEAST_IN_GROUP)
     groups = []
@@ -92,17 +92,17 @@ def _curve(rows: Sequence[Row], length_power: float) -> Curve:
     return Curve(length_power, tuple({0.0: 0.0, **knots}.items()))
 
 
-def _probability(row: Row, length_power: float) -> float:
+def _probability(row: CompletionRow, length_power: float) -> float:
     assert row.log_probability is not None
     return math.exp(row.log_probability / row.n_pieces**length_power)
 
 
-def _share(curve: Curve, row: Row) -> float:
+def _share(curve: Curve, row: CompletionRow) -> float:
     assert row.log_probability is not None
     return curve.share_right(row.log_probability, row.n_pieces)
 
 
-def _of_truth(row: Row, curve: Curve) -> float:
+def _of_truth(row: CompletionRow, curve: Curve) -> float:
     share = min(max(_share(curve, row), 1e-3), 1 - 1e-3)
     return share if row.exact_match else 1 - share
 

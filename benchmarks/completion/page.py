@@ -12,7 +12,7 @@ from html import escape
 from ..bootstrap import mean, percentile
 from ..plots import across, down, line, name_at, ranges_plot, rows_plot
 from . import figures
-from .answering import Row
+from .answering import CompletionRow
 from .figures import exact_match
 from .report import KINDS, THRESHOLD, Results
 
@@ -34,14 +34,14 @@ def plots(results: Sequence[Results]) -> str:
     return "".join(body)
 
 
-def _matches(settings: Mapping[str, Sequence[Row]]) -> str:
+def _matches(settings: Mapping[str, Sequence[CompletionRow]]) -> str:
     ranges = {name: figures.interval(rows, exact_match) for name, rows in settings.items()}
     return ranges_plot(
         {name: (low, mean(map(exact_match, settings[name])), high) for name, (low, high) in ranges.items()}
     )
 
 
-def _times(settings: Mapping[str, Sequence[Row]]) -> str:
+def _times(settings: Mapping[str, Sequence[CompletionRow]]) -> str:
     spread = {
         name: [percentile((row.ms for row in rows), share) for share in (0.05, 0.25, 0.5, 0.75, 0.95)]
         for name, rows in settings.items()

@@ -13,7 +13,7 @@ from ..bootstrap import mean, percentile
 from ..models import ModelSpec, shown_name
 from ..tables import bracketed, markdown, number, or_none
 from . import figures
-from .answering import Row
+from .answering import CompletionRow
 from .figures import Value, edit_similarity, exact_match
 from .mid_line import KIND as MID_LINE
 
@@ -28,13 +28,13 @@ class Results:
     model: ModelSpec
     suffix: bool
     settings: Sequence[str]
-    rows: Sequence[Row]
+    rows: Sequence[CompletionRow]
 
     @property
     def title(self) -> str:
         return f"{shown_name(self.model.spelling)}{', with the code after the target' if self.suffix else ''}"
 
-    def of(self, kind: str) -> dict[str, list[Row]]:
+    def of(self, kind: str) -> dict[str, list[CompletionRow]]:
         """Rows by setting, of tasks that every setting has an answer to."""
         return figures.by_setting((row for row in self.rows if row.kind == kind), self.settings)
 
@@ -74,7 +74,7 @@ def summary(results: Results, against: str, other: Results | None = None) -> dic
 
 def _compared(
     results: Results, against: str, other: Results | None, kind: str
-) -> tuple[dict[str, list[Row]], Sequence[Row]]:
+) -> tuple[dict[str, list[CompletionRow]], Sequence[CompletionRow]]:
     """Rows by setting and those that they are compared with, of tasks that all of them have an answer to."""
     settings = results.of(kind)
     if other is None or not settings:
@@ -100,7 +100,7 @@ _HEAD = (
 )
 
 
-def _cells(rows: Sequence[Row], against: Sequence[Row]) -> list[str]:
+def _cells(rows: Sequence[CompletionRow], against: Sequence[CompletionRow]) -> list[str]:
     unique, their_unique = ([row for row in group if row.unique] for group in (rows, against))
     shown = figures.shown_at(rows, THRESHOLD)
     prompts = [row.prompt_tokens for row in rows if row.prompt_tokens is not None]
@@ -119,7 +119,7 @@ def _cells(rows: Sequence[Row], against: Sequence[Row]) -> list[str]:
     ]
 
 
-def _with_interval(rows: Sequence[Row], against: Sequence[Row], value: Value) -> str:
+def _with_interval(rows: Sequence[CompletionRow], against: Sequence[CompletionRow], value: Value) -> str:
     if not rows:
         return "-"
     cell = f"{mean(map(value, rows)):.1f}"
@@ -128,7 +128,7 @@ def _with_interval(rows: Sequence[Row], against: Sequence[Row], value: Value) ->
     return cell
 
 
-def _by_repository(settings: Mapping[str, Sequence[Row]]) -> str:
+def _by_repository(settings: Mapping[str, Sequence[CompletionRow]]) -> str:
     parts = {name: figures.by_repository(rows) for name, rows in settings.items()}
     repos = sorted(next(iter(parts.values())))
     return markdown(
@@ -144,7 +144,7 @@ def _by_repository(settings: Mapping[str, Sequence[Row]]) -> str:
     )
 
 
-def _calibration(settings: Mapping[str, Sequence[Row]]) -> str:
+def _calibration(settings: Mapping[str, Sequence[CompletionRow]]) -> str:
     setting = "weft" if "weft" in settings else next(iter(settings))
     bins = figures.reliability(settings[setting])
     if not bins:
@@ -158,7 +158,7 @@ def _calibration(settings: Mapping[str, Sequence[Row]]) -> str:
     )
 
 
-def _figures(rows: Sequence[Row], against: Sequence[Row]) -> dict[str, object]:
+def _figures(rows: Sequence[CompletionRow], against: Sequence[CompletionRow]) -> dict[str, object]:
     unique = [row for row in rows if row.unique]
     shown = figures.shown_at(rows, THRESHOLD)
     bins = figures.reliability(rows)

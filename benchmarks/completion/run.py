@@ -25,7 +25,7 @@ from ..models import ModelSpec, model_option, shown_name
 from ..repoeval.run import limited, trees
 from ..repoeval.sources import read_sources
 from ..repoeval.tasks import build_tasks
-from .answering import Row
+from .answering import CompletionRow
 from .fit import FITTED_KINDS, fit_confidence
 from .mid_line import mid_line_tasks
 from .page import plots
@@ -33,7 +33,7 @@ from .report import KINDS, Results, report, summary
 from .settings import ABLATION, BASIC, SETTINGS
 from .store import Store
 from .subset import write_subset
-from .work import Way, Work, here, in_processes, on_ray
+from .work import Executor, Work, here, in_processes, on_ray
 
 SAY_EVERY_S = 10.0
 """How often a run says how far it is."""
@@ -92,8 +92,8 @@ def _choose_settings(options: argparse.Namespace) -> None:
 
 
 def _measured(options: argparse.Namespace, model: ModelSpec) -> Results:
-    way = _way(options)
-    rows: list[Row] = []
+    executor = _executor(options)
+    rows: list[CompletionRow] = []
     pieces: list[Work] = []
     stores: dict[str, Store] = {}
     for repo, tree in trees(options):
@@ -111,7 +111,7 @@ def _measured(options: argparse.Namespace, model: ModelSpec) -> Results:
                 pieces.append(Work(repo, tree.resolve(), task, lacking, model, options.suffix))
         say(f"{repo}: {len(sources)} files, {len(tasks)} tasks, {len(kept)} rows cached")
     said_at = time.monotonic()
-    for number, done in enumerate(way(pieces), 1):
+    for number, done in enumerate(executor(pieces), 1):
         stores[done[0].repo].add(done)
         rows += done
         if number == len(pieces) or time.monotonic() - said_at > SAY_EVERY_S:
@@ -120,7 +120,7 @@ def _measured(options: argparse.Namespace, model: ModelSpec) -> Results:
     return Results(model, options.suffix, [setting.name for setting in options.settings], rows)
 
 
-def _way(options: argparse.Namespace) -> Way:
+def _executor(options: argparse.Namespace) -> Executor:
     if options.ray:
         return on_ray(options.ray)
     return in_processes(options.jobs) if options.jobs > 1 else here

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..models import ModelSpec
 from ..repoeval.sources import SourceFile
 from ..rows import add_rows, code_digest, read_rows
-from .answering import Row
+from .answering import CompletionRow
 
 _CODE = (
     "codegraph",
@@ -40,11 +40,11 @@ class Store:
         depends = repr((code_digest(_CODE, _SAID_LATER), model, _stamp(model), suffix, files))
         self._path = folder / f"{repo}-{sha256(depends.encode()).hexdigest()[:12]}.jsonl"
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[CompletionRow]:
         """The cached rows. A line that a killed run tore is left out."""
-        return [Row(**row) for row in read_rows(self._path)]
+        return [CompletionRow(**row) for row in read_rows(self._path)]
 
-    def add(self, rows: Iterable[Row]) -> None:
+    def add(self, rows: Iterable[CompletionRow]) -> None:
         add_rows(self._path, (row.to_json() for row in rows))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..repoeval.sources import SourceFile, parse_source
 from ..repoeval.tasks import build_tasks
-from .answering import Repository, Row, answer
+from .answering import CompletionRow, Repository, answer
 from .figures import confidence
 from .mid_line import mid_line_tasks
 from .report import KINDS
@@ -40,14 +40,14 @@ def write_subset(folder: Path) -> None:
     (folder / ROWS).write_text("\n".join([*subset_rows(folder), ""]), encoding="utf-8", newline="")
 
 
-def _said(row: Row) -> str:
+def _said(row: CompletionRow) -> str:
     # Rounded, since the last digits may differ between platforms.
     sure = confidence(row)
     said = "-" if sure is None else f"{sure:.2f}"
     return f"EM {row.exact_match:.0f} ES {row.edit_similarity:.2f} sure {said} {row.text!r}"
 
 
-def _totals(rows: list[Row]) -> str:
+def _totals(rows: list[CompletionRow]) -> str:
     parts = []
     for setting in ASKED:
         of = [row for row in rows if row.setting == setting]

@@ -18,7 +18,7 @@ from ...server.outcome import UserError
 from ..models import ModelSpec, open_spec
 from ..repoeval.sources import read_sources
 from ..repoeval.tasks import Task
-from .answering import Repository, Row, answer
+from .answering import CompletionRow, Repository, answer
 from .settings import Setting
 
 
@@ -34,24 +34,24 @@ class Work:
     suffix: bool
 
 
-def do(work: Work) -> list[Row]:
+def do(work: Work) -> list[CompletionRow]:
     """The rows of one piece of work. Raises ModelError."""
     repository, model = _repository(work.repo, work.tree), open_spec(work.model)
     return [answer(repository, work.task, setting, model, suffix=work.suffix) for setting in work.settings]
 
 
-Way = Callable[[Iterable[Work]], Iterator[list[Row]]]
+Executor = Callable[[Iterable[Work]], Iterator[list[CompletionRow]]]
 
 
-def here(pieces: Iterable[Work]) -> Iterator[list[Row]]:
+def here(pieces: Iterable[Work]) -> Iterator[list[CompletionRow]]:
     """One after the other, in this process."""
     return map(do, pieces)
 
 
-def in_processes(n_processes: int) -> Way:
+def in_processes(n_processes: int) -> Executor:
     """On this machine; each process opens the model for itself."""
 
-    def run(pieces: Iterable[Work]) -> Iterator[list[Row]]:
+    def run(pieces: Iterable[Work]) -> Iterator[list[CompletionRow]]:
         # Not forked: an engine's threads would be missing in a copy of this process.
         with ProcessPoolExecutor(n_processes, mp_context=get_context("spawn")) as pool:
             for done in as_completed([pool.submit(do, piece) for piece in pieces]):
@@ -60,7 +60,7 @@ def in_processes(n_processes: int) -> Way:
     return run
 
 
-def on_ray(address: str) -> Way:
+def on_ray(address: str) -> Executor:
     """On a Ray cluster, whose nodes have Weft installed and see the same folders. "local" starts one on this machine.
 
     Raises UserError when Ray is not installed, and while running when no cluster answers.
@@ -70,7 +70,7 @@ def on_ray(address: str) -> Way:
     except ImportError:
         raise UserError('--ray needs Ray: pip install "weft[ray]"') from None
 
-    def run(pieces: Iterable[Work]) -> Iterator[list[Row]]:
+    def run(pieces: Iterable[Work]) -> Iterator[list[CompletionRow]]:
         try:
             ray.init(address=address)
         except ConnectionError as error:

@@ -47,7 +47,7 @@ ALPHA, TOP = 0.5, 10
 Floats = NDArray[np.float64]
 
 
-class Repository:
+class IndexedTexts:
     """Texts with their graph, words and fragments."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
@@ -74,7 +74,7 @@ class Repository:
 # Fidelity
 
 
-def fidelity(repository: Repository) -> dict[str, float]:
+def fidelity(repository: IndexedTexts) -> dict[str, float]:
     """Mean share of the exact top ten that others have too."""
     exact = exact_matrix(repository)
     relations = Relations.build(repository.graph, repository.spans)
@@ -93,7 +93,7 @@ def fidelity(repository: Repository) -> dict[str, float]:
     return {name: statistics.mean(shares) for name, shares in found.items()}
 
 
-def exact_matrix(repository: Repository) -> Floats:
+def exact_matrix(repository: IndexedTexts) -> Floats:
     """Eq. 8 for all pairs of fragments: A D A^T, with D by Dijkstra from every node that some fragment covers.
 
     On the literal graph of `reference_relations`: all named nodes, none contracted.
@@ -138,7 +138,7 @@ def _without_dead_ends(graph: Any, used: NDArray[np.integer]) -> NDArray[np.inte
         kept = kept[stay]
 
 
-def scipy_graph(repository: Repository) -> tuple[GraphArrays, Any]:
+def scipy_graph(repository: IndexedTexts) -> tuple[GraphArrays, Any]:
     """The graph of one arrays as a sparse matrix of -ln(weight): its nodes, then the directories."""
     from scipy.sparse import csr_matrix
 
@@ -183,7 +183,7 @@ def _best(scores: Floats) -> set[int]:
 # Speed
 
 
-def speed(repository: Repository) -> dict[str, float]:
+def speed(repository: IndexedTexts) -> dict[str, float]:
     graph, spans = repository.graph, repository.spans
     relations, build_ms = timed(lambda: Relations.build(graph, spans))
     cursors = repository.cursors(N_CURSORS)
@@ -217,7 +217,7 @@ def speed(repository: Repository) -> dict[str, float]:
     }
 
 
-def _peers(repository: Repository, relations: Relations) -> dict[str, float]:
+def _peers(repository: IndexedTexts, relations: Relations) -> dict[str, float]:
     """Strengths between one node and all others: ours (exact and bounded), scipy's and networkx' on the same graph."""
     import networkx
 
@@ -259,7 +259,7 @@ def _measure(options: argparse.Namespace) -> Report:
         results["fidelity"], rows = {}, list[list[str]]()
         for repo, folder in PACKAGES:
             root = options.trees / repo if options.trees else checkout(_archive(repo), options.work)
-            repository = Repository({p: t for p, t in read_texts(root).items() if p.startswith(folder)})
+            repository = IndexedTexts({p: t for p, t in read_texts(root).items() if p.startswith(folder)})
             shares = fidelity(repository)
             results["fidelity"][repo] = {
                 "lines": repository.n_lines,
@@ -269,7 +269,7 @@ def _measure(options: argparse.Namespace) -> Report:
         parts.append(f"Share of the exact top {TOP}, {N_QUERIES} queries each.")
         parts.append(markdown(["package", "lines", *shares], rows))
     if options.part != "fidelity":
-        report = speed(Repository(read_texts(options.folder or tree(options.tree, options.work))))
+        report = speed(IndexedTexts(read_texts(options.folder or tree(options.tree, options.work))))
         results["speed"] = {name: round(value, 3) for name, value in report.items()}
         rows = [
             [name.replace("_", " "), f"{value:,.6g}" if name == "lines" else f"{value:.2f}"]

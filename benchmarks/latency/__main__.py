@@ -25,9 +25,9 @@ from ..command import Report, command_parser, run_command, say
 from ..histories import OWN_REPOSITORY, FileEdit, commits_between
 from ..models import model_option
 from .client import Client, when_ready
+from .edited_workspaces import PINNED, SIZES, EditedWorkspace, make_workspace
 from .figures import Figures, figures_of
-from .fixed_speed import Work, add_speed_options
-from .places import PINNED, SIZES, Place, place
+from .fixed_speed import ModelRequest, add_speed_options
 from .replay import Editor, Manners, encodings_of
 from .report import notes, tables
 from .typing import sittings
@@ -83,7 +83,7 @@ def _replays(options: argparse.Namespace) -> Iterator[Figures]:
             say(f"{size} lines, {editor}, {model} ...")
             home = Path(homes) / size
             home.mkdir(exist_ok=True)
-            here = place(size, options.work, options.repository, commits)
+            here = make_workspace(size, options.work, options.repository, commits)
             with _model(model, here.edits, options) as serving:
                 figures = _replay(here, editor, serving, home, options)
             yield {"size": size, "editor": editor, "model": model, **figures}
@@ -110,12 +110,12 @@ class Serving:
         self.embedded = not settings
         self._url = url
 
-    def works(self, since_s: float) -> list[Work]:
+    def works(self, since_s: float) -> list[ModelRequest]:
         """What the model of fixed speed did since then; nothing is known of others."""
         if not self._url:
             return []
         log = httpx.get(f"{self._url}/log", trust_env=False).json()
-        return [work for work in (Work(**told) for told in log) if work.begin_s >= since_s]
+        return [work for work in (ModelRequest(**told) for told in log) if work.begin_s >= since_s]
 
     def wait_for_self_test(self) -> None:
         """Until the server has asked the model of fixed speed what it can do, and is done with that."""
@@ -150,7 +150,9 @@ def _model(name: str, edits: Sequence[FileEdit], options: argparse.Namespace) ->
         yield Serving({"model": [settings]})
 
 
-def _replay(here: Place, editor: Manners, serving: Serving, home: Path, options: argparse.Namespace) -> Figures:
+def _replay(
+    here: EditedWorkspace, editor: Manners, serving: Serving, home: Path, options: argparse.Namespace
+) -> Figures:
     settings = {**serving.settings, **_settings(options.set)}
     with Client(here.folder, home, settings, encodings_of(editor)) as client:
         status = when_ready(client)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .fixed_speed import Work, tokens_of
+from .fixed_speed import ModelRequest, tokens_of
 from .replay import Asked, Session
 
 HITS = ("cache", "typed-through")
@@ -22,7 +22,9 @@ KINDS = ("model", "joined", "speculated", *HITS, "empty")
 Figures = dict[str, Any]
 
 
-def figures_of(session: Session, empty: Mapping[str, int], *, embedded: bool, works: Sequence[Work] = ()) -> Figures:
+def figures_of(
+    session: Session, empty: Mapping[str, int], *, embedded: bool, works: Sequence[ModelRequest] = ()
+) -> Figures:
     """The figures of one replay. Times in milliseconds; None where there was nothing to measure.
 
     `empty` is the server's own count of why it showed nothing. `embedded`: the model is a part of the server, and so
@@ -83,7 +85,7 @@ def _waited_ms(asked: Asked, busy: Sequence[tuple[float, float]]) -> float:
     return 1e3 * sum(max(0.0, end - begin) for begin, end in within)
 
 
-def _tokens(works: Sequence[Work], answers: Iterable[Asked]) -> Figures:
+def _tokens(works: Sequence[ModelRequest], answers: Iterable[Asked]) -> Figures:
     """The model's work, and what of it somebody got to see."""
     written = sum(work.n_written for work in works)
     used = sum(len(tokens_of(asked.text)) for asked in answers if asked.kind not in HITS)

@@ -48,7 +48,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 @dataclass
-class Work:
+class ModelRequest:
     """One request at the model. Times are of `time.monotonic`; all are kept whether the client stayed or not."""
 
     begin_s: float
@@ -64,20 +64,20 @@ class FixedSpeedModel:
     """Thread-safe."""
 
     def __init__(self, truths: Sequence[str], right_share: float, read_per_s: float, written_per_s: float) -> None:
-        self.log: list[Work] = []
+        self.log: list[ModelRequest] = []
         self._truths = truths
         self._right_share = right_share
         self._read_s, self._write_s = 1 / read_per_s, 1 / written_per_s
         self._device = threading.Lock()
         self._prompts: list[list[str]] = []
 
-    def begin(self, n_predict: int) -> Work:
-        work = Work(time.monotonic(), warm_up=n_predict == 0)
+    def begin(self, n_predict: int) -> ModelRequest:
+        work = ModelRequest(time.monotonic(), warm_up=n_predict == 0)
         self.log.append(work)
         return work
 
     def answer(
-        self, work: Work, prompt: str, prefix: str, n_predict: int, stop: Sequence[str], client: Client
+        self, work: ModelRequest, prompt: str, prefix: str, n_predict: int, stop: Sequence[str], client: Connection
     ) -> Generator[str, None, None]:
         """What is written after the prompt, token by token, at the model's speed; ends when the client is gone."""
         try:
@@ -89,7 +89,7 @@ class FixedSpeedModel:
             work.end_s = time.monotonic()
 
     def _answer(
-        self, work: Work, prompt: str, prefix: str, n_predict: int, stop: Sequence[str], client: Client
+        self, work: ModelRequest, prompt: str, prefix: str, n_predict: int, stop: Sequence[str], client: Connection
     ) -> Generator[str, None, None]:
         tokens = tokens_of(prompt)
         work.n_cached = self._n_kept(tokens)
@@ -148,7 +148,7 @@ class FixedSpeedModel:
         return "\n".join([line[at - line_start :] for line in further[:1]] + further[1:]) or UNKNOWN
 
 
-class Client:
+class Connection:
     """The other end of a connection."""
 
     def __init__(self, handler: BaseHTTPRequestHandler) -> None:
@@ -215,7 +215,9 @@ def _handler(model: FixedSpeedModel) -> type[BaseHTTPRequestHandler]:
             n_predict = body.get("n_predict", 64)
             work = model.begin(n_predict)
             first_s = 0.0
-            with closing(model.answer(work, prompt, prefix, n_predict, body.get("stop", ()), Client(self))) as pieces:
+            with closing(
+                model.answer(work, prompt, prefix, n_predict, body.get("stop", ()), Connection(self))
+            ) as pieces:
                 for piece in pieces:
                     first_s = first_s or time.monotonic()
                     self._event({"content": piece, "stop": False})

@@ -10,9 +10,9 @@ from typing import Any
 
 from ..tables import markdown
 
-Row = Mapping[str, Any]
+Figures = Mapping[str, Any]
 
-COLUMNS: dict[str, Callable[[Row], str]] = {
+COLUMNS: dict[str, Callable[[Figures], str]] = {
     "workspace": lambda row: f"{row['lines']:,} lines",
     "editor": lambda row: row["editor"],
     "model": lambda row: row["model"],
@@ -34,7 +34,7 @@ COLUMNS: dict[str, Callable[[Row], str]] = {
 
 KIND_COLUMNS = ("model", "joined", "speculated", "cache", "typed-through", "empty")
 
-TOKEN_COLUMNS: dict[str, Callable[[Row], str]] = {
+TOKEN_COLUMNS: dict[str, Callable[[Figures], str]] = {
     "requests": lambda tokens: f"{tokens['requests']:,}",
     "closed early": lambda tokens: f"{tokens['closed_early']:,}",
     "warm-ups": lambda tokens: f"{tokens['warm_ups']:,}",
@@ -66,7 +66,7 @@ EXPLAINED = {
 """The columns that are not plain."""
 
 
-def tables(rows: Sequence[Row]) -> str:
+def tables(rows: Sequence[Figures]) -> str:
     """All replays: overall, by kind of answer, the simulated model's work, why nothing was shown, and steps."""
     parts = [
         markdown([*COLUMNS], [[cell(row) for cell in COLUMNS.values()] for row in rows]),
@@ -94,19 +94,19 @@ def notes(seconds: float) -> str:
     )
 
 
-def _by_replay(names: Sequence[str], rows: Sequence[Row], cell: Callable[[Row, str], str]) -> str:
+def _by_replay(names: Sequence[str], rows: Sequence[Figures], cell: Callable[[Figures, str], str]) -> str:
     """A line for each replay."""
     lines = [[f"{row['size']}, {row['editor']}, {row['model']}", *(cell(row, name) for name in names)] for row in rows]
     return markdown(["replay", *names], lines)
 
 
-def _pair(percentiles: Row | None) -> str:
+def _pair(percentiles: Figures | None) -> str:
     if percentiles is None:
         return "-"
     return f"{_ms(percentiles, 'p50')} / {_ms(percentiles, 'p95')} ({percentiles['n']})"
 
 
-def _ms(percentiles: Row | None, which: str) -> str:
+def _ms(percentiles: Figures | None, which: str) -> str:
     if percentiles is None:
         return "-"
     return f"{percentiles[which]:.0f}" if percentiles[which] >= 100 else f"{percentiles[which]:.1f}"

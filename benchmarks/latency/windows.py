@@ -22,7 +22,7 @@ from ..command import Report, command_parser, run_command
 from ..histories import OWN_REPOSITORY
 from ..tables import markdown
 from .client import SERVER, Client, when_ready
-from .places import EDITED, PINNED, place
+from .edited_workspaces import EDITED, PINNED, make_workspace
 
 N_HITS = 400
 ALONE, SHARED = SERVER, (*SERVER, "--shared")
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(options: argparse.Namespace) -> Report:
-    here = place("20k", options.work, OWN_REPOSITORY, PINNED).folder
+    here = make_workspace("20k", options.work, OWN_REPOSITORY, PINNED).folder
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         os.environ.update(dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "WEFT_CACHE_DIR"), name))

@@ -49,7 +49,7 @@ Judge = Callable[[Sample, str], Verdict]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AnswerRow:
     """One answer. `figures` are shares; `verdict` is None where no judge was asked or none could be read."""
 
     sample: str
@@ -65,7 +65,9 @@ class Row:
     error: str = ""
 
 
-def answered(sample: Sample, spelling: str, model: CodeModel | None, kit: Kit, judged_by: Judge | None = None) -> Row:
+def answered(
+    sample: Sample, spelling: str, model: CodeModel | None, kit: Kit, judged_by: Judge | None = None
+) -> AnswerRow:
     """The row of one sample. What fails is in the row. Raises ValueError for a strategy that there is not."""
     ledger = Ledger()
     kit = replace(
@@ -84,15 +86,15 @@ def answered(sample: Sample, spelling: str, model: CodeModel | None, kit: Kit, j
     cost = ledger.total
     spent = (cost.n_calls, cost.tokens_in, cost.tokens_out, round(cost.seconds, 3))
     if answer is None:
-        return Row(sample.id, spelling, "", {}, None, *spent, error=error)
+        return AnswerRow(sample.id, spelling, "", {}, None, *spent, error=error)
     figures = score(sample, answer.text) if model is not None or answer.text else {}
     if sample.facts:
         figures["evidence"] = recall_of(sample.facts, answer.recalled.evidence)
     verdict = None if judged_by is None else judged_by(sample, answer.text).value
-    return Row(sample.id, spelling, answer.text, figures, verdict, *spent, notes=answer.notes)
+    return AnswerRow(sample.id, spelling, answer.text, figures, verdict, *spent, notes=answer.notes)
 
 
-def summary(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
+def summary(rows: Sequence[AnswerRow]) -> dict[str, dict[str, float]]:
     """For machines: for each strategy the means over what was answered, and over all of what a question cost."""
     return {
         strategy: {name: round(value, 2 if name in _COSTS else 4) for name, value in of.items()}
@@ -100,7 +102,7 @@ def summary(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
     }
 
 
-def _means(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
+def _means(rows: Sequence[AnswerRow]) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for strategy in dict.fromkeys(row.strategy for row in rows):
         of = [row for row in rows if row.strategy == strategy]
@@ -117,7 +119,7 @@ def _means(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
     return found
 
 
-def table(rows: Sequence[Row], is_judged: bool) -> str:
+def table(rows: Sequence[AnswerRow], is_judged: bool) -> str:
     """A line for each strategy."""
     figures = [*dict.fromkeys(name for row in rows for name in row.figures), *(["judge"] if is_judged else [])]
     head = ("strategy", "answered", *figures, *(["no verdict"] if is_judged else []), *_COSTS)
@@ -130,7 +132,7 @@ def table(rows: Sequence[Row], is_judged: bool) -> str:
     return markdown(head, lines)
 
 
-_COSTS: dict[str, Callable[[Row], float]] = {
+_COSTS: dict[str, Callable[[AnswerRow], float]] = {
     "calls": lambda row: row.n_calls,
     "tokens in": lambda row: row.tokens_in,
     "tokens out": lambda row: row.tokens_out,
@@ -182,7 +184,7 @@ def _measure(options: argparse.Namespace) -> Report:
 _ZH = ("f1_zh", "rouge_l_zh")
 
 
-def _plot(rows: Sequence[Row]) -> str:
+def _plot(rows: Sequence[AnswerRow]) -> str:
     """The first figure that there is, for each strategy."""
     first = next((name for row in rows for name in row.figures), None)
     found: dict[str, list[float]] = {}
@@ -195,7 +197,7 @@ def _plot(rows: Sequence[Row]) -> str:
     return f"<h2>{first}, with 95 % intervals</h2>{ranges_plot(ranges)}"
 
 
-def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[Row]:
+def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[AnswerRow]:
     kept_at = options.work / "memory" / "answers.jsonl"
     settings = [
         code_digest(_CODE),
@@ -207,7 +209,7 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[Ro
         *options.reader,
     ]
     kept = {
-        (row["row"]["strategy"], row["row"]["sample"]): Row(**{**row["row"], "notes": tuple(row["row"]["notes"])})
+        (row["row"]["strategy"], row["row"]["sample"]): AnswerRow(**{**row["row"], "notes": tuple(row["row"]["notes"])})
         for row in read_rows(kept_at)
         if row.get("settings") == settings and not row["row"]["error"]
     }

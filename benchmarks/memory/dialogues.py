@@ -47,14 +47,14 @@ SCORES = ("bm25", "hashing", "dense", "hybrid")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TurnRecall:
     score: str
     memory: str
     kind: str  # of the last question
     recalls: tuple[float, ...]  # at `DEPTHS`
 
 
-def measure(samples: Sequence[Sample], score: str, memory: str, embedder: Embedder) -> list[Row]:
+def measure(samples: Sequence[Sample], score: str, memory: str, embedder: Embedder) -> list[TurnRecall]:
     """A row for each dialogue that asks for a turn which is not shown any more. Raises ModelError."""
     kit = Kit(embedder=HashingEmbedder() if score == "hashing" else embedder)
     way = indexer("dense" if score == "hashing" else score, kit)
@@ -69,7 +69,7 @@ def measure(samples: Sequence[Sample], score: str, memory: str, embedder: Embedd
             # A short conversation is shown whole, without a search and its trace.
             if found[0].trace:
                 recalls = tuple(recall_of(facts, each.evidence) for each in found)
-                rows.append(Row(score, memory, str(sample.details["type"]), recalls))
+                rows.append(TurnRecall(score, memory, str(sample.details["type"]), recalls))
     return rows
 
 
@@ -79,7 +79,7 @@ def generated(n: int, topics: Sequence[Topic] = OWN_TOPICS, seed: int = 0) -> li
     return [sample_of(Record(f"dialogue {number}", record), number) for number, record in records]
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[TurnRecall]) -> str:
     """A line for each score and memory: the mean at each depth; at the last one also the difference to the first
     memory with the same score, and the means by kind of question."""
     kinds, last = sorted({row.kind for row in rows}), len(DEPTHS) - 1
@@ -136,7 +136,7 @@ def _samples(options: argparse.Namespace) -> tuple[list[Sample], str]:
     return generated(options.n, topics, options.seed), name
 
 
-def _strata(rows: Sequence[Row], place: int) -> dict[str, list[float]]:
+def _strata(rows: Sequence[TurnRecall], place: int) -> dict[str, list[float]]:
     """Each kind of question counts the same, as in the paper's average."""
     found: dict[str, list[float]] = {}
     for row in rows:

@@ -47,7 +47,7 @@ SCORES = ("bm25", "dense", "hybrid")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class HopRecall:
     """The share of its paragraphs that one question found."""
 
     system: str
@@ -56,7 +56,7 @@ class Row:
     recall: float
 
 
-def measure(samples: Sequence[Sample], systems: dict[str, System], depths: Sequence[int]) -> Iterator[Row]:
+def measure(samples: Sequence[Sample], systems: dict[str, System], depths: Sequence[int]) -> Iterator[HopRecall]:
     """A row for each question, system, memory and depth. Raises ModelError."""
     pooled = list({item.source: _titled(item) for sample in samples for item in sample.items}.values())
     for name, system in systems.items():
@@ -66,7 +66,7 @@ def measure(samples: Sequence[Sample], systems: dict[str, System], depths: Seque
             for memory, search in (("own", system([_titled(item) for item in sample.items])), ("pooled", search_all)):
                 for depth in depths:
                     found = wanted.intersection(search(sample.question, depth))
-                    yield Row(name, memory, depth, len(found) / len(wanted))
+                    yield HopRecall(name, memory, depth, len(found) / len(wanted))
 
 
 def by_scores(way: Indexer, items: Sequence[Item]) -> Search:
@@ -82,7 +82,7 @@ def by_graph(kit: Kit, settings: QRMeMSettings, way: Indexer, items: Sequence[It
     return lambda question, n: [each.segment.source for each in memory.recall(question, Budget(n=n)).evidence]
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[HopRecall]) -> str:
     """A line for each system and memory: at each depth the mean with its interval, and how many found all."""
     depths = list(dict.fromkeys(row.depth for row in rows))
     lines = []

@@ -86,7 +86,7 @@ class RepositoryQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class QuestionScore:
     """How one question fared. Shares are of its spans; `rank` is that of the first exhibit to find one, 0 for none."""
 
     id: str
@@ -130,7 +130,9 @@ def misplaced(questions: Iterable[RepositoryQuestion], tree: Path) -> list[str]:
     return wrong
 
 
-def score(question: RepositoryQuestion, case: Case, citations: Sequence[Citation], texts: Callable[[str], str]) -> Row:
+def score(
+    question: RepositoryQuestion, case: Case, citations: Sequence[Citation], texts: Callable[[str], str]
+) -> QuestionScore:
     """A row of the table. `texts` gives a file's text; `citations` are those of the reply, [] for "not found"."""
     found = [
         [any(span.is_found_by(e.path, e.start_line, e.end_line) for span in spans) for e in case.exhibits]
@@ -139,7 +141,7 @@ def score(question: RepositoryQuestion, case: Case, citations: Sequence[Citation
     at = [i + 1 for i in range(len(case.exhibits)) if any(row[i] for row in found)]
     recall = {k: statistics.fmean(any(row[:k]) for row in found) if found else 0.0 for k in DEPTHS}
     spans = [span for alternatives in question.gold for span in alternatives]
-    return Row(
+    return QuestionScore(
         question.id,
         question.kind,
         at[0] if at else 0,
@@ -175,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(options: argparse.Namespace) -> Report:
-    rows: dict[str, list[Row]] = {"words alone": [], "weft": []}
+    rows: dict[str, list[QuestionScore]] = {"words alone": [], "weft": []}
     for repository in options.repository or REPOSITORIES:
         tree, questions = checkout(repository, options.work), load(repository)
         if wrong := misplaced(questions, tree):
@@ -194,7 +196,7 @@ def _measure(options: argparse.Namespace) -> Report:
     return Report("memory questions", table(rows), {"what": title, "results": _summary(rows)}, title)
 
 
-def table(rows: dict[str, list[Row]]) -> str:
+def table(rows: dict[str, list[QuestionScore]]) -> str:
     """Markdown: recall of the spans by depth, and what the reply cites."""
     head = ["", "questions", *(f"recall@{k}" for k in DEPTHS), "first exhibit right", "MRR"]
     lines = []
@@ -223,7 +225,7 @@ def table(rows: dict[str, list[Row]]) -> str:
     return "\n".join((markdown(head, lines), "", *said))
 
 
-def _ask(workspace: Workspace, question: RepositoryQuestion, tree: Path) -> Row:
+def _ask(workspace: Workspace, question: RepositoryQuestion, tree: Path) -> QuestionScore:
     started = time.perf_counter()
     case = workspace.gather(question.text)
     milliseconds = 1e3 * (time.perf_counter() - started)
@@ -241,14 +243,14 @@ def _holds(citation: Citation, texts: Callable[[str], str]) -> bool:
     return citation.end_line <= len(lines) and citation.text.strip("\n") in cited
 
 
-def _cells(name: str, rows: Sequence[Row]) -> list[str]:
+def _cells(name: str, rows: Sequence[QuestionScore]) -> list[str]:
     recall = (f"{100 * statistics.fmean(row.recall[k] for row in rows):.1f}" for k in DEPTHS)
     first = _percent(sum(row.rank == 1 for row in rows), len(rows))
     reciprocal = statistics.fmean(1 / row.rank if row.rank else 0.0 for row in rows)
     return [name, str(len(rows)), *recall, first, f"{reciprocal:.2f}"]
 
 
-def _summary(rows: dict[str, list[Row]]) -> dict[str, Any]:
+def _summary(rows: dict[str, list[QuestionScore]]) -> dict[str, Any]:
     """Recall by depth, of everything that is answerable."""
     answerable = {name: [row for row in some if row.kind != "unanswerable"] for name, some in rows.items()}
     return {
@@ -258,7 +260,7 @@ def _summary(rows: dict[str, list[Row]]) -> dict[str, Any]:
     }
 
 
-def _show(question: RepositoryQuestion, row: Row) -> None:
+def _show(question: RepositoryQuestion, row: QuestionScore) -> None:
     verdict = f"rank {row.rank}" if question.is_answerable else "not answerable"
     said = "not found" if row.says_not_found else f"{row.n_right} of {row.n_citations} citations right"
     print(f"{question.id} {question.kind}: {question.text}\n    {verdict}, {said}, confidence {row.confidence:.2f}")

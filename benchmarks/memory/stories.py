@@ -39,7 +39,7 @@ _CODE = ("memory", "benchmarks/memory/generators", "benchmarks/memory/systems.py
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StoryRecall:
     """How much of one question's facts a system found within a budget."""
 
     system: str
@@ -52,7 +52,7 @@ class Row:
 
 def measure(
     samples: Iterable[Sample], names: Sequence[str], embedder: Embedder, words: int, budgets: Sequence[int]
-) -> list[Row]:
+) -> list[StoryRecall]:
     """A row for each sample, system and budget. Raises ModelError where the embedder does."""
     rows = []
     for sample in samples:
@@ -63,11 +63,11 @@ def measure(
             pieces = [Evidence(segment, score) for segment, score in found]
             for tokens in budgets:
                 shown = fit(pieces, Budget(tokens=tokens), estimate_tokens)
-                rows.append(Row(name, tokens, task, length, sample.id, recall_of(sample.facts, shown)))
+                rows.append(StoryRecall(name, tokens, task, length, sample.id, recall_of(sample.facts, shown)))
     return rows
 
 
-def tables(rows: Sequence[Row], names: Sequence[str]) -> str:
+def tables(rows: Sequence[StoryRecall], names: Sequence[str]) -> str:
     """By length; what each relation adds to the score below it; and by task over all lengths."""
     lengths = [length for length in LENGTHS if any(row.length == length for row in rows)]
     by_length = [
@@ -129,7 +129,7 @@ def _measure(options: argparse.Namespace) -> Report:
     return Report("memory stories", "\n\n".join(texts), results, title, "".join(plots))
 
 
-def _plot(rows: Sequence[Row], options: argparse.Namespace) -> str:
+def _plot(rows: Sequence[StoryRecall], options: argparse.Namespace) -> str:
     curves = {
         name: [(place, 100 * interval(_strata(rows, name, length))[1]) for place, length in enumerate(options.lengths)]
         for name in options.systems
@@ -137,14 +137,16 @@ def _plot(rows: Sequence[Row], options: argparse.Namespace) -> str:
     return curves_plot(curves, "tokens of the story", dict(enumerate(options.lengths)))
 
 
-def _rows(options: argparse.Namespace, embedder: Embedder) -> Iterator[Row]:
+def _rows(options: argparse.Namespace, embedder: Embedder) -> Iterator[StoryRecall]:
     kept_at = options.work / "memory" / "stories.jsonl"
     kept = read_rows(kept_at)
     for length in options.lengths:
         for task in options.tasks:
             settings = [code_digest(_CODE), embedder.name, options.words, options.tokens, options.n, options.seed]
             of = {"task": task, "length": length, "settings": settings}
-            there = [Row(**row["row"]) for row in kept if all(row.get(name) == value for name, value in of.items())]
+            there = [
+                StoryRecall(**row["row"]) for row in kept if all(row.get(name) == value for name, value in of.items())
+            ]
             yield from (row for row in there if row.system in options.systems)
             lacking = [name for name in options.systems if name not in {row.system for row in there}]
             if lacking:
@@ -155,7 +157,7 @@ def _rows(options: argparse.Namespace, embedder: Embedder) -> Iterator[Row]:
             say(f"{task} {length}")
 
 
-def _strata(rows: Sequence[Row], name: str, length: str) -> Mapping[str, list[float]]:
+def _strata(rows: Sequence[StoryRecall], name: str, length: str) -> Mapping[str, list[float]]:
     """Each task counts the same."""
     found: dict[str, list[float]] = {}
     for row in rows:

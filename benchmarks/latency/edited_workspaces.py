@@ -36,14 +36,14 @@ EDITED = "edited"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EditedWorkspace:
     """A workspace folder and the edits that are made in it; their paths are below the folder."""
 
     folder: Path
     edits: tuple[FileEdit, ...]
 
 
-def place(size: str, work: Path, repository: Path, commits: Sequence[str]) -> Place:
+def make_workspace(size: str, work: Path, repository: Path, commits: Sequence[str]) -> EditedWorkspace:
     """The workspace of one of `SIZES`, made when it is not there yet. Raises NoHistory.
 
     It holds the repository as it stood before the first commit, so nothing in it gives the edits away.
@@ -64,7 +64,7 @@ def place(size: str, work: Path, repository: Path, commits: Sequence[str]) -> Pl
         if beside is not None:
             link_files(tree(beside, work), half / beside)
         half.rename(folder)
-    return Place(folder.resolve(), tuple(_below(edit) for edit in edits))
+    return EditedWorkspace(folder.resolve(), tuple(_below(edit) for edit in edits))
 
 
 def _below(edit: FileEdit) -> FileEdit:
