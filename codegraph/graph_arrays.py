@@ -215,7 +215,7 @@ class GraphArrays:
         return int(self.listed[self.listed_start[file] + index])
 
     def called_from(self, file: int) -> Int32s:
-        """The definitions that the calls of a file lead to."""
+        """The targets of the calls of a file."""
         first, beyond = self.calls.at.before[self.node_start[file : file + 2]]
         return self.calls.definition[first:beyond]
 

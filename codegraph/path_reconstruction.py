@@ -36,7 +36,7 @@ def reconstruct_path(
 ) -> tuple[str, ...]:
     """The steps between files and along calls from the source of `strengths`, per segment, to a target (segment, node).
 
-    Source first; empty when syntax alone leads there, or nothing does.
+    Source first; empty for a path along syntax only, or without a path.
     """
     texts: list[str] = []
     node, seen = _NodeRef(*target), set[_NodeRef]()

@@ -91,7 +91,7 @@ def _from_root(arrays: GraphArrays, groups: Ints, at_roots: Floats) -> Floats:
 def items_below(arrays: GraphArrays, items: NodeItems, up: ReachedNodes, floor: float) -> tuple[Int64s, Int64s, Floats]:
     """Items in the subtrees of the nodes: numbers, rows, and strengths of `floor` or more. An item may occur twice."""
     first = items.before[up.nodes]
-    # Most points are the last of a with_ancestors, and near the root: all that they reach is what hangs at themselves.
+    # Most nodes are the last ancestors above the floor, near the root: they reach only their own items.
     beyond = np.where(up.values * arrays.weights.syntax >= floor, arrays.end[up.nodes], up.nodes + 1)
     counts = items.before[beyond] - first
     found = multi_arange(first, counts)

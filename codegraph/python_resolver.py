@@ -55,7 +55,7 @@ class PythonResolver(Resolver):
     # Calls
 
     def targets(self, path: str, within: str, callee: str, line: int) -> tuple[Resolution, ...]:
-        """The definitions that a call of `callee` in a scope (a qualified name, "" for the module) leads to."""
+        """The targets of a call of `callee` in a scope (a qualified name, "" for the module)."""
         parts = parse_dotted(callee)
         last = parts[-1].name
         if len(parts) == 1:

@@ -154,7 +154,7 @@ class Relations:
             merge_reached([part, up], segment.arrays.n_nodes) if segment is source else part
             for segment, part in zip(segmented.segments, follow_calls(segmented, in_reach, cutoff), strict=True)
         ]
-        # The strength at the root of a file goes on to all other files.
+        # Strengths at the roots of files propagate along the directory tree.
         at_roots = np.zeros(segmented.n_files)
         for segment, part in zip(segmented.segments, reached, strict=True):
             roots = segment.arrays.edge[part.nodes] == 0

@@ -31,7 +31,7 @@ _MAX_STEPS = 40
 
 
 class Resolution(NamedTuple):
-    """A definition that a name leads to."""
+    """A definition that a name resolves to, and how."""
 
     path: str
     qualified_name: str

@@ -89,7 +89,7 @@ class _Header:
             self.first, self.name = self.first or token, token
 
     def define(self, walk: SyntaxWalk) -> None:
-        """Note the definition, if the tokens make one, and stand in it."""
+        """Add the definition, if the tokens make one, and make it the scope."""
         if self.kind and self.first is not None and self.name is not None:
             dotted = spelled(walk, self.name)
             if dotted:

@@ -41,7 +41,7 @@ class Open(NamedTuple):
     lines: bool = True  # it may have several lines
     escapes: bool = False  # a backslash takes away what the next character means
     interpolation: str = ""  # opens code in it
-    nests: bool = False  # it may stand in its like
+    nests: bool = False  # may be nested
     at_line_start: bool = False  # `end` counts only as the first word of a line
     closing: str = ""  # what `end` looks like where it is no plain text
     at: int = 0
@@ -49,7 +49,7 @@ class Open(NamedTuple):
 
     @property
     def is_code(self) -> bool:
-        """Whether what is inside is code."""
+        """Whether the content is code."""
         return self.kind in ("bracket", "interpolation")
 
     @property
@@ -172,7 +172,7 @@ class _Tokenizer:
                     end_pattern = found.expand(opens.end)
                     opens = opens._replace(end=end_pattern)
                 opens = opens._replace(text=found[what], at=found.start(what))
-                if opens.at_line_start:  # its line goes on as code, and the text begins below
+                if opens.at_line_start:  # the rest of its line is code, and the text begins on the next line
                     line_end = text.find("\n", at, end)
                     if line_end < 0:
                         return self.run(at, end)

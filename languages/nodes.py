@@ -14,7 +14,7 @@ from .syntax import SyntaxWalk
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-# These kinds also stand where a type is only mentioned, `struct Shop *shop`, or kept elsewhere, `mod shop;`.
+# These kinds also occur where a type is only mentioned, `struct Shop *shop`, or defined elsewhere, `mod shop;`.
 NEEDS_BODY = frozenset({"class_specifier", "enum_specifier", "mod_item", "struct_specifier", "union_specifier"})
 
 

@@ -234,11 +234,11 @@ class CursorView:
         return self.first_own + np.flatnonzero(~self.candidates[self.first_own :])
 
     def bm25(self, query: Mapping[str, float]) -> FloatArray:
-        """`InvertedIndex.bm25`, (n_ids,); 0 for what is no candidate."""
+        """`InvertedIndex.bm25`, (n_ids,); 0 for non-candidates."""
         return self._renumbered(self._lexical.bm25(query)) * self.candidates
 
     def jaccard(self, query: Iterable[str]) -> FloatArray:
-        """`InvertedIndex.jaccard`, (n_ids,); 0 for what is no candidate."""
+        """`InvertedIndex.jaccard`, (n_ids,); 0 for non-candidates."""
         return self._renumbered(self._lexical.jaccard(query)) * self.candidates
 
     def shown_windows(self, query: Mapping[str, float]) -> list[tuple[float, int, int]]:

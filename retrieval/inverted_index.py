@@ -187,7 +187,7 @@ class InvertedIndex:
     def _length_norm(self) -> FloatArray:
         lengths = self._lengths.astype(np.float64)
         n_live = self.n_fragments
-        # No `@`: it goes to a BLAS whose threads wait for a busy core, which made a query four times slower.
+        # No `@`: the threads of the BLAS wait for busy cores, which made queries four times slower.
         return length_norm(lengths, float((lengths * self.live).sum()) / n_live if n_live else 0.0)
 
     def _sum(self, ids: IntArray, weights: FloatArray | None) -> FloatArray:

@@ -41,7 +41,7 @@ def oracle_query(prefix: str, shown_from_line: int, truth: str, n_lines: int = W
 
 
 def shifted(location: Location, n_file_lines: int, slicing: Slicing) -> Location:
-    """The window one stride further down, or as far as the file goes: what follows a match is what is wanted."""
+    """The window one stride further down, or at the end of the file: the code after a match is useful."""
     end = min(location.end_line + slicing.stride, n_file_lines)
     return Location(location.path, max(0, end - slicing.n_lines), end)
 

@@ -93,4 +93,4 @@ STRATEGIES: Mapping[str, Callable[[CursorView, RetrievalOptions], Retrieved]] = 
     "jaccard": _windows(jaccard),
     "none": lambda view, options: Retrieved(()),
 }
-"""What `RetrievalOptions.strategy` may say. "none" returns nothing, for completions without a repository."""
+"""The values of `RetrievalOptions.strategy`. "none" returns nothing, for completions without a repository."""

@@ -93,7 +93,7 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
     if options.relation and scores.any():
         around = index.relations.environment(scores, alpha=options.relation)
         scores = np.where(scores > 0, scores + options.relation * around, 0.0)
-    candidates = _Candidates(index)
+    candidates = _UnitCandidates(index)
     for window in _best(scores, options.n_windows):
         candidates.add_window(window, float(around[window]))
     named = _named(index, question)
@@ -117,7 +117,7 @@ def search(index: RepositoryIndex, text: str, options: SearchOptions = SearchOpt
 
 
 @dataclass(slots=True)
-class _Candidate:
+class _UnitCandidate:
     """A candidate unit, and its features beside its words."""
 
     unit: Unit
@@ -126,29 +126,29 @@ class _Candidate:
     gain: float = 0.0
 
 
-class _Candidates:
+class _UnitCandidates:
     """The candidate units, each once."""
 
     def __init__(self, index: RepositoryIndex) -> None:
         self._index = index
-        self._found: dict[tuple[str, int], _Candidate] = {}
+        self._found: dict[tuple[str, int], _UnitCandidate] = {}
 
     def add_window(self, window: int, around: float) -> None:
         """Add the units that overlap a window. Better windows come first."""
         location = self._index.location(window)
         for unit in self._units_between(location.path, location.start_line, location.end_line):
-            self._found.setdefault((unit.path, unit.start_line), _Candidate(unit, around))
+            self._found.setdefault((unit.path, unit.start_line), _UnitCandidate(unit, around))
 
     def add_named(self, path: str, line: int, name: str, gain: float) -> None:
         """Add the innermost unit at a line, which defines or binds a name of the question."""
         units = self._units_between(path, line, line + 1)
         if units:
             unit = max(units, key=lambda unit: unit.start_line)
-            found = self._found.setdefault((path, unit.start_line), _Candidate(unit))
+            found = self._found.setdefault((path, unit.start_line), _UnitCandidate(unit))
             if gain > found.gain:
                 found.name, found.gain = name, gain
 
-    def all(self) -> Iterable[_Candidate]:
+    def all(self) -> Iterable[_UnitCandidate]:
         return self._found.values()
 
     def _units_between(self, path: str, start_line: int, end_line: int) -> list[Unit]:
@@ -157,7 +157,7 @@ class _Candidates:
 
 
 def _scored(
-    index: RepositoryIndex, question: AnalysedQuestion, scorer: UnitScorer, candidate: _Candidate
+    index: RepositoryIndex, question: AnalysedQuestion, scorer: UnitScorer, candidate: _UnitCandidate
 ) -> ScoredUnit | None:
     """The unit with its whole score; None when no feature matches."""
     unit = candidate.unit
