@@ -1,1 +1,1 @@
-"""Claims with a command: what Weft says of its speed and quality is measured here, on pinned inputs."""
+"""Benchmarks of quality and speed on pinned inputs, each with a command."""

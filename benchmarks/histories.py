@@ -1,4 +1,4 @@
-"""Real edits, read from the history of a git repository: what people changed, file by file, oldest commit first.
+"""Reader of git histories: what each commit changed, file by file and hunk by hunk, oldest commit first.
 
 Owns the reading of commits and the cutting of an edit into hunks. Knows no benchmark. Only benchmarks call git; the
 server never does.

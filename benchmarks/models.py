@@ -1,4 +1,4 @@
-"""Models as the commands of the benchmarks spell and open them.
+"""Command-line spelling and opening of models for the benchmarks.
 
 Owns the spelling of `--model`, and that every machine reads the same prompts. Knows no task.
 """

@@ -1,4 +1,4 @@
-"""Pages with plots that need no other file and no script: rows of marks over an axis, and curves.
+"""SVG plots in self-contained HTML pages: rows of marks over an axis, and curves.
 
 Owns the drawing and the look. Knows no benchmark.
 """

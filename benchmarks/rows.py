@@ -1,4 +1,4 @@
-"""Rows of earlier runs in files, a JSON line a row, and a digest of the code that they depend on.
+"""JSON-lines cache of rows of earlier runs, and a digest of the code that they depend on.
 
 Owns the form of the files: a line that a killed run tore costs that row alone. Knows no benchmark.
 """

@@ -436,7 +436,7 @@ def test_errors_are_one_line_and_a_status(base: Path, tmp_path: Path, capsys: py
         "no sample": ["stage2", "--model", str(base), *data, *out],
         "nothing to remember": ["stage1", "--model", str(base), *data, "--lengths", "100", *out],
         "tokenizer": ["stage1", "--model", str(tmp_path), *data, *out],
-        "is not there": ["sft-data", "--backend", "transformers", "--path", str(tmp_path / "none"), *data, *out],
+        "does not exist": ["sft-data", "--backend", "transformers", "--path", str(tmp_path / "none"), *data, *out],
     }
     for says, command in commands.items():
         assert main(command) == 2

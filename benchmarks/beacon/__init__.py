@@ -1,1 +1,1 @@
-"""Does a trained beacon memory remember? A tiny model of our own, synthetic texts, and four ways to read them."""
+"""Benchmark of a small trained beacon memory on synthetic long texts, against full attention and a sliding window."""

@@ -1,4 +1,4 @@
-"""Loss and recall of each way to read, text by text.
+"""Measurement of loss and recall of each reader, text by text.
 
 Owns the test texts and what is written down of a reading. Knows no training and no table.
 """

@@ -1,1 +1,1 @@
-"""How fast is the engine, and against what? Cold and warm start, queries, edits, memory, on pinned trees."""
+"""Benchmark of the index: cold and warm start, queries, edits, memory, on pinned trees, and peers."""

@@ -1,4 +1,4 @@
-"""The trees that speed is measured on: pinned archives, alone and side by side.
+"""Pinned source trees that speed is measured on, alone and side by side.
 
 Owns the list and its layout on disk. Downloading and checking is the completion benchmark's.
 """

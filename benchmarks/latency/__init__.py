@@ -1,1 +1,1 @@
-"""How fast is the server while somebody types? Real edits typed again into the real server, over its own protocol."""
+"""Benchmark of the server's latency while real edits are typed again over LSP."""

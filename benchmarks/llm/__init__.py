@@ -1,1 +1,1 @@
-"""How fast does a model answer while somebody types? Cold and warm, with drafts and without, against its peers."""
+"""Benchmark of model backends: first text, speculative decoding, against `generate()` and llama-server."""

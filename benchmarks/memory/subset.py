@@ -1,4 +1,4 @@
-"""What is found on a few generated stories and dialogues, committed, so that a change shows as a diff in the tests.
+"""Golden rows of a few generated stories and dialogues, so that a change shows as a diff in the tests.
 
 Owns the form of those rows. What needs vectors takes hashing, which needs no model.
 """

@@ -1,4 +1,4 @@
-"""The curves of a sweep: what is measured over the budget, over alpha and over w_rel.
+"""Plots of a parameter sweep, over the budget, over alpha and over w_rel.
 
 Owns which curves there are. How they are drawn is `benchmarks.plots`'s; knows no data set and no metric.
 """

@@ -1,4 +1,4 @@
-"""One question of a data set: what is remembered before it, what answers it, and where that stands.
+"""Samples of a data set and recall of their facts.
 
 Owns `Sample` and `Fact`, and when evidence holds a fact. Knows no file format and no metric.
 """

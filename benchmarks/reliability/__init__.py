@@ -1,1 +1,1 @@
-"""Attacks on a running Weft, counted: what was sent, and what was lost, leaked, stale or unanswered."""
+"""Reliability campaigns: attacks on a running Weft, with counts of what was lost, leaked, stale or unanswered."""

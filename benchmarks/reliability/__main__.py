@@ -1,4 +1,4 @@
-"""`weft bench reliability [NAME …]`, or `python -m weft.benchmarks.reliability`: a table and one JSON line.
+"""`weft bench reliability [NAME …]`: campaigns of faults and load, with counts that must be 0.
 
 Exit status: 0 nothing failed, 1 a count that must be 0 is not.
 """

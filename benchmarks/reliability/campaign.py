@@ -1,4 +1,4 @@
-"""What every reliability campaign has in common: its settings and its counts.
+"""The interface of a reliability campaign: its settings and its counts.
 
 A campaign is a module of this package with three names: `QUESTION`, one sentence; `MUST_BE_ZERO`, the counts that
 fail it when they are not 0; and `run(settings) -> Counts`. `python -m weft.benchmarks.reliability NAME` runs it.

@@ -1,4 +1,4 @@
-"""The eight pinned archives: download with pip, check the hash, unpack the Python files.
+"""Pinned archives: download with pip, check the hash, unpack the Python files.
 
 Owns the list of archives and the layout of the work folder (`downloads/`, `trees/`).
 Knows no task and no metric.

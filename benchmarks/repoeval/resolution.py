@@ -1,4 +1,4 @@
-"""Which definition of another file does a call mean? Answered from `ast` alone.
+"""Name resolution of calls into other files, from `ast` alone.
 
 Owns the judge's own name resolution: imports, re-exports, `self`, `super()`, annotated and
 constructor-assigned names, inheritance. Deliberately not Weft's: a judge that shared its code

@@ -1,4 +1,4 @@
-"""The Python files of one checkout, and which of their lines are code.
+"""Reader of a checkout's Python files, with the lexical facts of each line.
 
 Owns reading a tree from disk and the lexical facts per line. Knows no task, no name resolution.
 Uses the standard library alone (`ast`, `tokenize`), so the judge shares no parser with what it judges.

@@ -1,4 +1,4 @@
-"""Weft's own strategies as the benchmark asks them: the only part of it that knows the engine."""
+"""Weft's own retrieval strategies as rankers: the only part of the benchmark that knows the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m weft.llm.training STEP --out FOLDER`: the steps of `recipe.py` from a command line.
+"""`python -m weft.llm.training STEP --out FOLDER`: the steps of `recipe.py` as a command.
 
 Owns the options.
 """

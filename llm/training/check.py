@@ -1,4 +1,4 @@
-"""Do the exports say the same? Logits, greedy text and token numbers of each, against the model that was exported.
+"""Agreement of the exports: logits, greedy text and token numbers of each, against the model that was exported.
 
 Owns the comparison and its limits. That model is the trained one with its weights rounded to 8 bits; what rounding
 did stands in the table's first line. Every export is read by the library that will serve it, at one thread.

@@ -1,4 +1,4 @@
-"""Settings of memory and threads that a training run on a CPU wants, which are read before a program starts."""
+"""Environment settings of memory and threads for training on a CPU, which are read before a program starts."""
 
 from __future__ import annotations
 

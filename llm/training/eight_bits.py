@@ -1,4 +1,4 @@
-"""Weights in 8 bits: blocks of 32 with one scale in 16 bits each, the numbers that GGUF calls q8_0.
+"""8-bit weight quantization in blocks of 32 with one 16-bit scale each, as GGUF's q8_0.
 
 Owns the rounding of a model to such numbers, and an ONNX file that stores them so. Weights are rounded once, before
 any export: then every form holds the same model, in as many bits as it likes. Activations stay in 32 bits, so that

@@ -1,4 +1,4 @@
-"""One set of weights in the three forms that backends read: a transformers directory, GGUF files, ONNX.
+"""Export of one set of weights as a transformers directory, GGUF files and ONNX.
 
 The weights are rounded to 8 bits first, so every form holds the same numbers, however many bits it stores them in.
 Owns the names, layouts and settings of each form. Knows no training. `check.py` holds that the three agree.

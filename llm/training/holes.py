@@ -1,4 +1,4 @@
-"""Where would a person want help in this file? Holes of the sizes that an editor asks for.
+"""Choice of the spans to fill in the middle, of the sizes that an editor requests.
 
 Owns the choice of holes. Knows no tokens and no prompt.
 """

@@ -1,4 +1,4 @@
-"""May code of this package be learnt from? What its metadata says, judged by a short list of permissive licences.
+"""Licence filter: may a model learn from a package, by its metadata and a list of permissive licences?
 
 Owns the list and the reading of licence fields. Unknown is no: a reason is given, and a person may look.
 Knows no files.

@@ -1,4 +1,4 @@
-"""Which pieces of a package's other files share rare words with the code before a cursor?
+"""Lexical retrieval of fragments for training samples, by rare words in common.
 
 Owns a plain lexical retrieval for training samples only, and practice fragments that hold what is asked for.
 Any other retrieval can stand in its place by its name, Weft's own among them: this room does not know it.

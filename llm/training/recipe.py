@@ -1,4 +1,4 @@
-"""From an empty folder to a model, step by step: which files each step reads and writes, and with which settings.
+"""Training recipes and steps: which files each step reads and writes, and with which settings.
 
 Owns the layout of the working folder and the settings of the two known runs. Each step can be run alone, by
 `python -m weft.llm.training STEP`; a step whose result is there is not done again by `all`.

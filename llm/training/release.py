@@ -1,4 +1,4 @@
-"""A trained folder into one file for users: the ONNX file in 8 bits, what it needs, its card and its licences.
+"""Packing of a trained folder into one release file: the 8-bit ONNX file, what it needs, its card and its licences.
 
 Owns what goes into the file and what must be true before. Knows no format: that is `llm/library/release_file.py`, which
 installs it, too. Needs no torch.

@@ -1,4 +1,4 @@
-"""Does a model write what it wrote before? A fixed set of prompts, and how texts are written for a comparison.
+"""Reproducibility check: a fixed set of prompts, and the greedy texts that a model writes after them.
 
 The prompts are in `same_text.txt`: small invented programs with a cursor, from no package that anything is trained or
 evaluated on. What the trained model writes is kept beside its exports and in the release, so that anyone who has the

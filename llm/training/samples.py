@@ -1,4 +1,4 @@
-"""Documents into rows of tokens that a model learns from, written exactly as Weft will ask.
+"""Fill-in-the-middle training samples: documents into packed rows of tokens, in the prompt format of serving.
 
 Owns the mix of samples, their weights in the loss, and the packing into rows. A prompt is made by
 `llm/prompting/prompts.py`, as in serving, so that a model never meets a format that it was not trained on.

@@ -1,4 +1,4 @@
-"""Which Python files on this machine may a model learn from? The standard library and permissively licensed wheels.
+"""Training corpus: Python files of the standard library and of permissively licensed wheels on this machine.
 
 Owns the walk, the filters and the list of licences that goes beside a model. The same files give the same corpus.
 Nothing is downloaded: wheels come from the environment, or from folders that a person filled.

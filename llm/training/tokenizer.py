@@ -1,4 +1,4 @@
-"""A byte-level BPE tokenizer of our own, one that transformers, onnxruntime's users and llama.cpp all read alike.
+"""Byte-level BPE tokenizer that transformers, onnxruntime's users and llama.cpp read alike.
 
 Owns its training and its special tokens. Text is split as llama.cpp's `starcoder` pre-tokenizer does: every digit
 alone, then GPT-2's words. Knows no sources and no model.

@@ -1,4 +1,4 @@
-"""BABILong: `input`, `question` and `target` a line. The task stands in `task`, or in the file's name.
+"""BABILong: `input`, `question` and `target` a line. The task is in `task`, or in the file's name.
 
 Generated stories also say where their facts are: `facts` are pairs of places in the input, the end exclusive.
 """

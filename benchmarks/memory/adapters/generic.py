@@ -1,4 +1,4 @@
-"""Anyone's data: `question`, and `answers` or `answer`, on a `context`, on `documents` or on `turns`.
+"""Generic data set: `question`, and `answers` or `answer`, on a `context`, on `documents` or on `turns`.
 
 {"question": "Who?", "answers": ["Ivo"], "context": "A long text."}
 {"question": "Who?", "answer": "Ivo", "documents": [{"source": "a.md", "text": "..."}],

@@ -1,4 +1,4 @@
-"""RepoEval: `prompt` and `metadata` a line, and the repositories beside the file, where they are there."""
+"""RepoEval: `prompt` and `metadata` a line, and the repositories beside the file, where there are any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prose of no meaning for facts to hide in: sentences made of lists of words, the same for the same seed.
+"""Seeded filler prose for facts to hide in, from templates and lists of words.
 
 Written for this repository, so that nobody's text has to be shipped. It is easier to tell from facts than a novel:
 to make up for that, a few sentences name the people and rooms of the stories without telling where anybody is.

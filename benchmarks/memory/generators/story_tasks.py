@@ -1,4 +1,4 @@
-"""The facts of a story, a question on them and which facts answer it: five tasks in the manner of bAbI.
+"""Five question tasks in the manner of bAbI: the facts of a story, a question and the facts that answer it.
 
 Owns the small world: who is where, who holds what. Knows no noise and no length. Made by the rules of papers' spec
 section 7, not a copy of bAbI's data: "BABILong-style".

@@ -1,4 +1,4 @@
-"""`python -m weft.memory.memorag.beacon.training stage1|sft-data|stage2`: the stages from a command line.
+"""`python -m weft.memory.memorag.beacon.training stage1|sft-data|stage2`: the training stages as a command.
 
 Owns the options and the exit status: 0 done, 2 it cannot be done as it was given (the message says the next step).
 """

@@ -1,4 +1,4 @@
-"""What the two stages learn from: documents in rows of fixed lengths, and conversations about long texts.
+"""Training data of the two stages: documents in rows of fixed lengths, and conversations about long texts.
 
 Stage 1 (papers' spec 4.3) joins documents, each between the tokenizer's start and end, and cuts them into rows of
 4,096 to 65,536 tokens. Stage 2 makes of each sample of `sft_data.py` what `backends.py` asks a memory: which places

@@ -1,4 +1,4 @@
-"""The settings of the two stages, with the paper's as defaults (papers' spec 4.3).
+"""Training settings of the two stages, with the paper's as defaults (papers' spec 4.3).
 
 The paper gives data, lengths, ratios, window, one epoch, bf16, the learning rate of stage 2, eight GPUs with one text
 each, gradient checkpointing and batches of as many windows. It does not give: the optimiser and the rate of stage 1,

@@ -1,4 +1,4 @@
-"""From files to beacon weights, stage by stage: what is read, made, trained and written.
+"""Training stages: what each reads, makes, trains and writes.
 
 Owns the order of a stage and its files: the weights in `OUT`, what is made on the way in `OUT/work`. Texts are made
 again at each start; a run that was stopped goes on with them if they are the same.

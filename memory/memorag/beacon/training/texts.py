@@ -1,4 +1,4 @@
-"""Token rows of many lengths on disk, which of their tokens are learnt, and the batches that a run takes of them.
+"""Token rows of many lengths on disk, which of their tokens are learnt, and batches of as many windows each.
 
 Owns the files of a folder of texts, which are mapped, never read whole, and the order of a run. Knows no tokenizer and
 no model.
