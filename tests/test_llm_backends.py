@@ -1,4 +1,4 @@
-"""From a configuration to a model: what is opened, how the middle is filled, and what is said of a wrong one."""
+"""Model backends: the model of a configuration, its FIM setting, and messages for a wrong configuration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_backends_that_need_no_model_open_none(backend: str):
     assert open_model(ModelConfig(backend=backend)) is None
 
 
-def test_a_server_is_not_asked_when_it_is_opened():
+def test_opening_a_server_sends_no_request():
     assert isinstance(open_model(ModelConfig(backend="llama.cpp", url="http://127.0.0.1:1")), LlamaCppServer)
 
 
@@ -36,12 +36,12 @@ def test_a_server_is_not_asked_when_it_is_opened():
         (ModelConfig(backend="onnx", path="model", fim="suffix"), "is for servers, not for onnx"),
     ],
 )
-def test_a_wrong_configuration_is_said_with_what_is_right(config: ModelConfig, says: str):
+def test_the_message_for_a_wrong_configuration_says_what_to_do(config: ModelConfig, says: str):
     with pytest.raises(ModelMissing, match=says):
         open_model(config)
 
 
-def test_without_a_word_the_model_is_asked():
+def test_without_a_setting_the_format_is_detected():
     assert fim_choice(ModelConfig()) == FimChoice("probe")
 
 
@@ -51,11 +51,11 @@ def test_a_format_is_chosen_by_its_name(name: str):
 
 
 @pytest.mark.parametrize("way", ["suffix", "chat", "none"])
-def test_the_other_ways_have_no_tokens(way: str):
+def test_the_other_kinds_of_infilling_have_no_tokens(way: str):
     assert fim_choice(ModelConfig(fim=way)) == FimChoice(way)
 
 
-def test_every_word_for_the_middle_is_tested_here():
+def test_every_value_of_fim_is_tested_here():
     assert set(FIM_WORDS) == {*FIM_FORMATS, "custom", "suffix", "chat", "none"}
 
 

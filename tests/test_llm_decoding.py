@@ -1,4 +1,4 @@
-"""From tokens to text: the greedy loop with and without drafts, prompts that end within a token, whole characters."""
+"""The decoding loop: greedy decoding with and without drafts, token healing, detokenisation."""
 
 from __future__ import annotations
 

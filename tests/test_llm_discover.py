@@ -178,7 +178,7 @@ def test_a_server_that_is_something_else_is_no_model(paths: SearchPaths, replayi
     assert names(served(paths, url, "http://127.0.0.1:9")) == []
 
 
-def test_the_environment_moves_the_usual_places(tmp_path: Path):
+def test_the_environment_moves_the_search_paths(tmp_path: Path):
     moved = default_search_paths({"HF_HOME": "/hf", "OLLAMA_MODELS": "/o", "LLAMA_CACHE": "/l"}, tmp_path)
     assert (moved.hub_cache, moved.ollama_models, moved.gguf_folders[0]) == (Path("/hf/hub"), Path("/o"), Path("/l"))
     usual = default_search_paths({}, tmp_path)

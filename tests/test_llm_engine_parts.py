@@ -1,4 +1,4 @@
-"""What the engines in process share: scores over arrays, and the choice of a number of threads."""
+"""Shared parts of the engines: scores over arrays, and the choice of the number of threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holes filled by instruction: what is asked, and what is kept of an answer."""
+"""Infilling by chat: the prompt, and the extraction of a completion from an answer."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_fence_may_be_of_tildes_or_longer_and_hold_a_shorter_one():
     check_answer(PAY, '````\nal("""\n```\n""")\n````\n', 'al("""\n```\n""")')
 
 
-def test_an_answer_without_a_fence_is_taken_whole():
+def test_an_answer_without_a_fence_is_used_as_a_whole():
     check_answer(PAY, "al(items)", "al(items)")
 
 
@@ -179,7 +179,7 @@ def test_the_question_shows_fragments_then_the_code_after_then_the_code_before()
     )
 
 
-def test_what_was_asked_before_is_the_beginning_of_what_is_asked_after_more_was_typed():
+def test_the_prompt_before_typing_is_a_prefix_of_the_prompt_after_it():
     first = build_infilling_chat(request_at(PAY), words, 1000)
     typed = request_at(PAY.replace("tot<", "total(<"))
     second = build_infilling_chat(typed, words, 1000, first.fragments)

@@ -1,4 +1,4 @@
-"""A model that chats fills holes by being asked: the question fits, the answer is read as code, notes say so."""
+"""Infilling by chat with a model in this process: the prompt fits, the answer becomes code, notes say so."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_what_it_does_is_said():
     assert info.notes == (INFILLED_BY_CHAT, "the context is 1000 tokens")
 
 
-def test_a_question_fits_and_blocks_keep_their_places():
+def test_a_prompt_fits_and_fragments_keep_their_order():
     chatting = Chatting("```\nx\n```")
     model = InfillingChatModel(chatting)
     good, fair = (PromptFragment((f"{name}.py",), f"{name} = 1\n", 0, 0.0) for name in ("good", "fair"))

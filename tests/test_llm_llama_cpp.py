@@ -372,7 +372,7 @@ def test_sentencepiece_puts_no_space_before_a_text(tmp_path):
     assert tokenizer.start == 1
 
 
-def test_a_recurrent_model_reads_on_and_says_that_it_can_forget_no_part(tmp_path):
+def test_a_recurrent_model_continues_and_refuses_to_crop(tmp_path):
     path = write_gguf(tmp_path / "mamba.gguf", body=mamba_body)
     engine = LlamaEngine(path, context_tokens=512, cache_bytes=1, threads=1)
     cache, read = engine.new_cache(), tokens(40)

@@ -282,7 +282,7 @@ def test_without_speculation_every_pass_after_the_prompt_reads_one_token(local_m
     assert (model.last_stats.drafted_tokens, model.last_stats.first_tokens) == (0, 1)
 
 
-def test_an_engine_that_cannot_forget_gets_no_drafts(local_model: Make):
+def test_an_engine_that_cannot_crop_gets_no_drafts(local_model: Make):
     model = local_model(crops=False)
     written(model, replace(REQUEST, draft_source=lambda text: "return"))
     assert model.last_stats.drafted_tokens == 0

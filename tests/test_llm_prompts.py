@@ -101,7 +101,7 @@ def test_at_most_ten_blocks():
     assert len(choose_blocks(fragments, lambda _: 1, 1000)) == 10
 
 
-def test_blocks_that_are_still_wanted_keep_their_places():
+def test_fragments_that_are_still_wanted_keep_their_order():
     a, b, c, d = (PromptFragment((f"{name}.py",), name, 0, 0.0) for name in "abcd")
     assert stable_order([a, b, c], ()) == (c, b, a), "best last"
     assert stable_order([b, a, c], (c, b, a)) == (c, b, a), "same blocks, same order"

@@ -1,4 +1,4 @@
-"""Which token is drawn: temperature, nucleus, penalty; in the loop of a model in this process and at servers."""
+"""Sampling: temperature, nucleus, penalty; for a model in this process and for servers."""
 
 from __future__ import annotations
 

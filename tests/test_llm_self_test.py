@@ -1,4 +1,4 @@
-"""The self-test: a scripted model for each result, and what the user is told."""
+"""The self-test: a scripted model for each result, and the message to the user."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_a_model_that_can_write_nothing_is_broken_without_a_middle_too(script: S
     assert result.text.endswith("Download the model again, or choose another.")
 
 
-def test_a_model_without_a_middle_is_asked_without_a_suffix():
+def test_a_model_without_fim_gets_no_suffix():
     model = Scripted(right, fills_middle=False)
     self_test(model, Cancel())
     assert {request.suffix for request in model.asked} == {""}
@@ -178,7 +178,7 @@ def test_a_cancelled_test_says_nothing():
     assert not result.works and not result.broken
 
 
-def test_a_model_that_cannot_be_asked_is_no_verdict():
+def test_the_error_of_a_failing_model_is_raised():
     def script(request: CompletionRequest) -> str:
         raise ModelUnreachable("Nothing answers.")
 

@@ -1,4 +1,4 @@
-"""Measured speed: the budget of tokens that follows from it, and what a pass costs."""
+"""Measured throughput: the token budget that follows from it, and the time of a forward pass."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def test_drafts_do_not_change_what_is_written(pair: tuple[Any, TorchEngine]):
 
 
 @pytest.mark.parametrize("family", FORGETFUL_FAMILIES)
-def test_an_architecture_that_forgets_says_that_it_cannot_take_back(family: str):
+def test_an_architecture_that_evicts_tokens_refuses_to_crop(family: str):
     engine = engine_of(make_model(family))
     cache = engine.new_cache()
     engine.forward(cache, PROMPT)

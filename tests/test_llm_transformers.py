@@ -192,7 +192,7 @@ def test_bad_text_is_completed_all_the_same(model: LocalModel, text: str):
 def test_a_tokenizer_without_fill_in_the_middle_reads_the_prefix_only(tmp_path: Path):
     model = open_model(write_model(tmp_path, fim=False))
     assert not model.info.fills_middle
-    assert "after the cursor is not read" in model.info.notes[0]
+    assert "after the cursor is not used" in model.info.notes[0]
     first, second = (text_of(model, replace(REQUEST, suffix=suffix)) for suffix in ("", "):\n    pass\n"))
     assert first == second != ""
 

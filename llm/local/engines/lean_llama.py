@@ -38,7 +38,7 @@ class Config:
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class LeanLayer:
     attention_norm: Any  # (n_embd,)
     qkv: Linear  # n_embd -> (n_heads + 2 n_kv_heads) * head_size
     head_norm: Any  # (n_heads + n_kv_heads, head_size), or None: Qwen 3 norms queries and keys
@@ -60,7 +60,7 @@ class LeanCache:
 class LeanLlama:
     """A `Decoder` (see `torch_engine`)."""
 
-    def __init__(self, config: Config, embedding: Any, layers: list[Layer], norm: Any, head: Linear, rope: Rope):
+    def __init__(self, config: Config, embedding: Any, layers: list[LeanLayer], norm: Any, head: Linear, rope: Rope):
         self._config = config
         self._embedding = embedding  # (n_vocabulary, n_embd)
         self._layers = layers
@@ -108,7 +108,7 @@ class LeanLlama:
         Activations are rounded over all tokens of a pass, so a text may depend on the split into passes. `self` is
         unusable afterwards: its layers are freed one by one.
         """
-        layers: list[Layer] = []
+        layers: list[LeanLayer] = []
         while self._layers:
             layers.append(_int8_layer(self._layers.pop(0)))
         embedding = self._embedding.float()
@@ -133,7 +133,7 @@ class LeanLlama:
         cache.n_tokens = n_total
         return self._head(F.rms_norm(x[-n_scored:], shape, self._norm, epsilon))
 
-    def _attend(self, layer: Layer, x: Any, keys: Any, values: Any, span: _Span, mask: Any) -> Any:
+    def _attend(self, layer: LeanLayer, x: Any, keys: Any, values: Any, span: _Span, mask: Any) -> Any:
         """Attention of the new rows x (T, n_embd) over everything; (T, n_heads * head_size)."""
         config = self._config
         n_new, n_rotated = span.end - span.first, config.n_heads + config.n_kv_heads
@@ -161,7 +161,7 @@ class LeanLlama:
         room = -(-(n_tokens + n_tokens // 4) // CACHE_STEP_TOKENS) * CACHE_STEP_TOKENS
         shape = (1, config.n_kv_heads, room, config.head_size)
         cache.layers = cache.layers or [(self._embedding.new_empty(0),) * 2 for _ in self._layers]
-        # Layer by layer, so that memory never holds two complete caches.
+        # LeanLayer by layer, so that memory never holds two complete caches.
         for at, pair in enumerate(cache.layers):
             grown = (self._embedding.new_empty(shape), self._embedding.new_empty(shape))
             if cache.n_tokens:
@@ -272,13 +272,13 @@ def _is_plain(linear: Any) -> bool:
     return type(linear) is torch.nn.Linear
 
 
-def _layer(layer: Any, config: Config) -> Layer:
+def _layer(layer: Any, config: Config) -> LeanLayer:
     attention, mlp = layer.self_attn, layer.mlp
     head_norm = None
     if hasattr(attention, "q_norm"):
         q_norm = attention.q_norm.weight.expand(config.n_heads, -1)
         head_norm = torch.cat((q_norm, attention.k_norm.weight.expand(config.n_kv_heads, -1)))
-    return Layer(
+    return LeanLayer(
         attention_norm=layer.input_layernorm.weight,
         qkv=_fused(attention.q_proj, attention.k_proj, attention.v_proj),
         head_norm=head_norm,
@@ -303,8 +303,8 @@ def _fused(*modules: Any) -> Linear:
     return partial(F.linear, weight=weight, bias=bias)
 
 
-def _int8_layer(layer: Layer) -> Layer:
-    return Layer(
+def _int8_layer(layer: LeanLayer) -> LeanLayer:
+    return LeanLayer(
         attention_norm=layer.attention_norm.float(),
         qkv=_int8_linear(layer.qkv),
         head_norm=None if layer.head_norm is None else layer.head_norm.float(),
