@@ -1,1 +1,1 @@
-"""How does a model in this process write? KV cache, prefix cache, speculative decoding, and engines below them."""
+"""Models in this process: KV-cache slots, prefix cache, speculative decoding, inference engines."""

@@ -30,8 +30,8 @@ MIN_KIND_MATCHES = 8  # with fewer, a shorter context is searched as well
 OPEN_FILE, SAME_DIRECTORY, REPOSITORY, REMOVED = 0, 1, 2, -1
 _BEFORE_THE_FILE = -1  # no token of a segment, so no match extends beyond the start of the file
 
-# Contexts to look for, longest_match first. A source gives its first that is found; only when no source knows any of a
-# row is the next row tried.
+# Context lengths to search for. Each source returns the matches of the first length that has any; the next row is
+# used only when no source has a match in this one.
 _CONTEXT_LADDER = ((6, 3, 2), (1,))
 _MIN_KINDS = 2
 _LINE_TOKENS = 24  # tokens that distinguish lines
