@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from .installation import install_command
 from .protocol import ModelMissing
 
 
@@ -236,7 +237,7 @@ def _load(description: dict[str, Any]) -> Any:
     try:
         tokenizers = import_module("tokenizers")
     except ImportError as error:
-        raise ModelMissing("tokenizers is not installed. Run: pip install 'weft[local]'") from error
+        raise ModelMissing(f"tokenizers is not installed. Run: {install_command('local')}") from error
     try:
         return tokenizers.Tokenizer.from_str(json.dumps(description))
     except (KeyboardInterrupt, SystemExit):

@@ -19,6 +19,7 @@ from .chat_template import read_conversations, template_in
 from .engines import OutOfMemory
 from .fetch import fetch_model
 from .formats import PROBE, FimChoice
+from .installation import install_command
 from .kept_prefix import files_hash
 from .local_model import LocalModel, LocalSettings
 from .protocol import ModelError, ModelMissing
@@ -110,7 +111,7 @@ def _libraries() -> tuple[Any, Any]:
     try:
         return import_module("torch"), import_module("transformers")
     except ImportError as error:
-        raise ModelMissing(f"{error.name} is not installed. Run: pip install 'weft[local]'") from error
+        raise ModelMissing(f"{error.name} is not installed. Run: {install_command('local')}") from error
 
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")

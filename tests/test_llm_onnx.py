@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.llm.engines import OutOfMemory
 from weft.llm.formats import FimChoice
+from weft.llm.installation import install_command
 from weft.llm.local_model import LocalSettings
 from weft.llm.onnx_model import ROUNDED, open_onnx
 from weft.llm.protocol import Cancel, CompletionRequest, ModelMissing
@@ -285,7 +287,7 @@ def test_weights_that_are_missing_beside_the_file_are_named(tmp_path, exported):
 
 def test_without_onnxruntime_the_next_step_is_said(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(ModelMissing, match=r"weft\[onnx\]"):
+    with pytest.raises(ModelMissing, match=re.escape(install_command("onnx"))):
         OnnxEngine(tmp_path / "model.onnx", context_tokens=100)
 
 

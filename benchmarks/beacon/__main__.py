@@ -19,6 +19,7 @@ from pathlib import Path
 
 from ... import __version__
 from ...llm import ModelError
+from ...llm.installation import install_command
 from ...server.outcome import CANNOT_BE_DONE
 from ..machine import processor
 from .measure import AskedTexts, Row, measure
@@ -31,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         import torch
         import transformers  # noqa: F401
     except ImportError as error:
-        print(f"{error.name} is missing: pip install 'weft[train]'", file=sys.stderr)
+        print(f"{error.name} is not installed. Run: {install_command('train')}", file=sys.stderr)
         return CANNOT_BE_DONE
     from .base import NotLearnt
     from .example import FULL, MICRO, make_example

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ...llm import CodeModel, open_model
+from ...llm.installation import install_command
 from ...llm.local_model import LocalModel
 from ...llm.mixture import MixedModel
 from ...server.config import Config, ModelOptions
@@ -103,7 +104,7 @@ def on_ray(address: str) -> Way:
     try:
         ray = import_module("ray")
     except ImportError:
-        raise UserError('--ray needs Ray: pip install "weft[ray]"') from None
+        raise UserError(f"--ray needs Ray. Run: {install_command('ray')}") from None
 
     def run(pieces: Iterable[Work]) -> Iterator[list[Row]]:
         try:
