@@ -130,6 +130,7 @@ class ModelInfo:
     chats: bool = False  # `chat` works: the model has a template for conversations
     notes: tuple[str, ...] = field(default=())  # degraded modes and their reason, in words for a user
     chat_tokens: int = 0  # messages and answer of `chat`, which may take longer than a keystroke; 0 when unknown
+    behind_address: bool = False  # asked over a connection; an address of this machine may lead anywhere
 
     @property
     def window_tokens(self) -> int:

@@ -308,6 +308,13 @@ class Config:
     model: tuple[ModelOptions, ...] = _setting(
         (ModelOptions(),), "Models in order of preference, each a `[[model]]` table.", outside=True
     )
+    redact: str = _setting(
+        "auto",
+        "Secrets in text that goes to models and embedders are replaced by `[redacted]`: `auto`, when they are behind "
+        "an address, this machine's included; `always`, for models in this process too; `never`.",
+        choices=("auto", "always", "never"),
+        outside=True,
+    )
     cache_dir: str = _setting("", "Folder of the kept indexes; empty is the user's cache folder.", outside=True)
     cache_limit_mb: int = _setting(
         2000, "Room for kept indexes; the least recently used go first.", low=0, outside=True

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 from ..llm.protocol import Cancel
 from .config import IndexOptions
 from .ignore import RULE_NAMES, Folder, Verdict, open_root, rule_names
-from .secrets import is_secret_path
+from .secrets import is_secret_path, is_secret_text
 
 Reason = Literal["missing", "link", "ignored", "secret", "binary", "data", "generated", "minified", "too large"]
 """Why a file is not indexed. "missing" covers whatever is no readable regular file."""
@@ -178,6 +178,8 @@ def read_source(folder: Path, found: FoundFile, options: IndexOptions) -> Source
     if decoded is None:
         return Skipped(found.path, "binary")
     text, encoding = decoded
+    if is_secret_text(text):
+        return Skipped(found.path, "secret")
     if options.skip_generated and not found.named:
         if is_minified(text):
             return Skipped(found.path, "minified")

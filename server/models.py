@@ -21,6 +21,7 @@ from typing import Literal
 from ..llm import Cancel, CodeModel, ModelConfig, ModelError, ModelUnreachable, open_model
 from ..llm.protocol import Speed
 from ..llm.self_test import self_test
+from .redacting import without_secrets
 from .slowness import Slowness
 
 log = logging.getLogger("weft")
@@ -79,7 +80,8 @@ class _Entry:
 
 
 class ModelChain:
-    """The models in order. Thread-safe. `fallback` names who answers when none of them does.
+    """The models in order. Thread-safe. `fallback` names who answers when none of them does. `redact` is the setting:
+    which of them are sent no secrets.
 
     `on_change` is called, from any thread, when `states` may say something else.
     """
@@ -90,9 +92,13 @@ class ModelChain:
         model: CodeModel | None = None,
         *,
         fallback: str = "The workspace model",
+        redact: str = "auto",
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        self._entries = [] if model is None else [_Entry(None, model, "ready", due=math.inf)]
+        self._redact = redact
+        self._entries: list[_Entry] = []
+        if model is not None:
+            self._entries.append(_Entry(None, without_secrets(model, redact), "ready", due=math.inf))
         self._entries += [_Entry(config) for config in configs]
         self._fallback = fallback
         self._on_change = on_change
@@ -289,7 +295,7 @@ class ModelChain:
                 if self._closed.cancelled:
                     model.close()
                     raise ModelError(f"{model.info.name} is not used any more.")
-                entry.model = model
+                entry.model = without_secrets(model, self._redact)
                 if self._thread is None or not _reads_weights(entry.config):
                     entry.state = "ready" if entry.state == "opening" else entry.state
             return entry.model

@@ -296,7 +296,7 @@ class Workspace:
 
     def configure(self, config: Config) -> None:
         """Use another configuration; what it changes is made anew, be it the models or the index."""
-        models_changed = model_configs(config) != model_configs(self.config)
+        models_changed = (model_configs(config), config.redact) != (model_configs(self.config), self.config.redact)
         index_changed = config.index != self.config.index or index_settings(config, "") != index_settings(
             self.config, ""
         )
@@ -631,7 +631,13 @@ class Workspace:
 
     def _new_chain(self) -> ModelChain:
         fallback = "The workspace model" if uses_workspace_model(self.config) else "Nobody"
-        return ModelChain(model_configs(self.config), self._model, fallback=fallback, on_change=self._status_changed)
+        return ModelChain(
+            model_configs(self.config),
+            self._model,
+            fallback=fallback,
+            redact=self.config.redact,
+            on_change=self._status_changed,
+        )
 
     def _status_changed(self) -> None:
         for listener in self._listeners:

@@ -554,7 +554,7 @@ ARG NPM_TOKEN=@npm@
 %%
 ENV APP=shop SECRET_KEY_BASE=@hex64@
 %%
-RUN echo "machine git.example login ci password @alnum24@" > /root/.netrc
+RUN echo "machine git.example login ci password @alnum24@" > ~/.netrc
 #- .toml TOML
 password = "@password@"
 %%

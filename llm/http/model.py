@@ -83,6 +83,7 @@ class HttpModel(ABC):
             context_tokens=self._completion_context(),
             notes=notes,
             chat_tokens=self._longest_context(),
+            behind_address=True,
         )
 
     @property

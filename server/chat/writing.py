@@ -15,7 +15,6 @@ from ...llm.protocol import Message, Piece
 from ...memory import Cost
 from ...memory.accountant import Accountant, Call
 from ..models import ModelChain
-from ..secrets import redact
 from .citations import Checked, CheckedStream
 from .ellipsis import is_faithful
 from .prompts import NOT_FOUND, question_messages, stand_alone_prompt
@@ -130,7 +129,7 @@ class AnswerWriter:
         accountant = next(self.accountants(cancel), None)
         if accountant is None:
             return ""
-        prompt = _for(accountant.model, stand_alone_prompt(question, said))
+        prompt = stand_alone_prompt(question, said)
         call = Call.of("stand alone", prompt, max_new_tokens=REWRITTEN_TOKENS)
         try:
             written = accountant.ask(call, cancel).strip().strip('"')
@@ -163,7 +162,6 @@ class AnswerWriter:
         n_new = min(self.max_new_tokens, accountant.window_tokens // 2)
         room = min(accountant.window_tokens - n_new - FRAME, self.evidence_tokens + PROMPT_TOKENS)
         messages, n_shown = question_messages(case, recent, model.count_tokens, room)
-        messages = tuple(Message(message.role, _for(model, message.text)) for message in messages)
         return Call("answer", messages, n_new, may_be_cut=True) if n_shown else None
 
     def _pieces(self, accountant: Accountant, call: Call, cancel: Cancel) -> Generator[str, None, None]:
@@ -182,11 +180,6 @@ class AnswerWriter:
     def _failed(self, model: CodeModel, error: ModelError) -> None:
         self.models.failed(model, error)
         self.notes.append(str(error))
-
-
-def _for(model: CodeModel, text: str) -> str:
-    """What leaves this machine is freed of secrets."""
-    return text if model.info.local else redact(text)
 
 
 def _repeats_itself(text: str) -> bool:
