@@ -15,6 +15,8 @@ from typing import Any
 
 from .conversations import Conversation, Conversations, Turn
 from .errors import NotAnExport
+from .rows import MOST_NUMBER, MOST_SECONDS
+from .text import storable
 
 _HEAD = {"weft": "conversations", "version": 1}
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -72,6 +74,7 @@ def import_conversations(conversations: Conversations, file: Path) -> int:
 
 def _conversation(value: Any) -> tuple[Conversation, list[Turn]]:
     head = _checked(value, _OF_A_CONVERSATION)
+    head["id"] = storable(head["id"])
     turns = value.get("turns")
     if not isinstance(turns, list):
         raise ValueError("turns should be a list")
@@ -86,7 +89,8 @@ def _checked(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
         kinds = _KINDS[name]
         if name not in value or not isinstance(value[name], kinds) or isinstance(value[name], bool):
             raise ValueError(f"{name} should be {' or '.join(dict.fromkeys(_WORDS[kind] for kind in kinds))}")
-        if isinstance(value[name], int) and not 0 <= value[name] < 2**53:
+        limit = MOST_SECONDS if name.endswith("_at") else MOST_NUMBER
+        if isinstance(value[name], (int, float)) and not 0 <= value[name] < limit:
             raise ValueError(f"{name} is out of range")
     return {name: tuple(value[name]) if isinstance(value[name], list) else value[name] for name in names}
 
