@@ -21,7 +21,7 @@ from ..retrieval.fragments import normalise
 from ..retrieval.terms import encode
 from .analysis import Analysis
 from .config import Config
-from .files import FoundFile, Membership, Skipped
+from .files import FoundFile, Membership, Reason, Skipped
 from .settings import index_settings
 from .snapshot import FolderSnapshot
 from .store import FileRecord, Store
@@ -94,6 +94,10 @@ class Folder:
     def includes(self, key: str) -> bool:
         """Whether a file of this name is indexed when it exists."""
         return self._membership.refuses(key) is None
+
+    def refuses(self, key: str) -> Reason | None:
+        """Why a file of this name is not indexed when it exists, by its name and the rules; None when it is."""
+        return self._membership.refuses(key)
 
     def index(
         self,

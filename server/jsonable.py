@@ -123,7 +123,7 @@ def status_json(status: Status, *, with_page: bool = True) -> answers.StatusResu
             }
             for model in status.models
         ],
-        "notes": list(status.notes),
+        "notes": [*status.notes, *(f"{reason}: it gets no completions." for reason in status.withheld)],
         "memoryMb": round(status.memory_mb, 1),
     }
 

@@ -21,7 +21,7 @@ from typing import Literal
 from ..llm import Cancel, CodeModel, ModelConfig, ModelError, ModelUnreachable, open_model
 from ..llm.protocol import Speed
 from ..llm.self_test import self_test
-from .redacting import without_secrets
+from .redacting import is_behind_address, without_secrets
 from .slowness import Slowness
 
 log = logging.getLogger("weft")
@@ -196,6 +196,11 @@ class ModelChain:
         return "", "; ".join(passed_over) or "no other is configured"
 
     @property
+    def asks_servers(self) -> bool:
+        """Whether one of the models is behind an address, up or not."""
+        return any(_is_server(entry) for entry in self._entries)
+
+    @property
     def states(self) -> tuple[ModelState, ...]:
         return tuple(
             ModelState(
@@ -340,6 +345,12 @@ def _slow(entry: _Entry) -> str:
         return ""  # what does not answer at all has a note that says more
     step = "Use a smaller model or a faster machine, or raise completion.target_ms to wait that long."
     return f"{entry.name} is too slow here: {entry.slowness.text}. {step}"
+
+
+def _is_server(entry: _Entry) -> bool:
+    if entry.model is not None:
+        return is_behind_address(entry.model.info)
+    return not _reads_weights(entry.config)
 
 
 def _reads_weights(config: ModelConfig | None) -> bool:

@@ -21,12 +21,13 @@ from .secrets import REDACTED, redact
 
 def without_secrets(model: CodeModel, setting: str) -> CodeModel:
     """`model`, wrapped where the setting wants it: for `auto` when it is behind an address."""
-    if setting == "always" or (setting == "auto" and _is_behind_address(model.info)):
+    if setting == "always" or (setting == "auto" and is_behind_address(model.info)):
         return RedactingModel(model)
     return model
 
 
-def _is_behind_address(info: ModelInfo) -> bool:
+def is_behind_address(info: ModelInfo) -> bool:
+    """Whether what a model is sent leaves this process."""
     return info.behind_address or not info.local
 
 

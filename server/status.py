@@ -51,6 +51,7 @@ class Status:
     problem: str = ""  # why the state is "error"
     is_paused: bool = False
     is_enabled: bool = True  # completion.enabled
+    withheld: tuple[str, ...] = ()  # open files that no model is shown, with the reason
 
     @property
     def percent(self) -> int | None:

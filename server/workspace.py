@@ -47,9 +47,10 @@ from .models import ModelChain
 from .pauses import Pauses
 from .recent_edits import RecentEdits
 from .resident import memory_mb
-from .secrets import is_secret_path
+from .secrets import is_secret_path, is_secret_text
 from .settings import index_settings, kept_indexes, model_configs, retrieval_options, uses_workspace_model
 from .snapshot import FolderSnapshot
+from .stand_in import shown_file
 from .stats import Stats, stats_folder
 from .status import NOBODY, PAUSED, WORKSPACE_MODEL, Status
 from .text import TextLines, changed_range
@@ -334,11 +335,13 @@ class Workspace:
         """The buffer's whole new text. Cheap: the index follows on the writer thread."""
         path, lines = Path(path), TextLines(text)
         root, key = file = self._file(path)
+        is_withheld = bool(self._withheld(path, text))
         with self._lock:
             buffer = self._buffers.setdefault(path, _Buffer(lines, version))
             self._touched = (path, *lines.position(changed_range(buffer.lines.text, text)[2]))
-            recent = self._recent.get(root, RecentEdits())
-            self._recent[root] = recent.with_edit(key, buffer.lines.text, text, time.monotonic())
+            if not is_withheld:
+                recent = self._recent.get(root, RecentEdits())
+                self._recent[root] = recent.with_edit(key, buffer.lines.text, text, time.monotonic())
             buffer.lines, buffer.version = lines, version
         self._engine.edited(file, lines)
         self._refresh(path)
@@ -466,7 +469,7 @@ class Workspace:
     def explain(self, path: Path | str, line: int, character: int, *, text: str | None = None) -> Explanation:
         """What `complete` would be given at a position, and why."""
         path = Path(path)
-        refusal = self._refusal(path)
+        refusal = self._refusal(path, text)
         notes = (*((refusal,) if refusal else ()), *self._pause_notes, *self._models.notes)
         if refusal:
             return Explanation("", str(path), 0, (), (), {}, self._model_name, notes)
@@ -541,6 +544,8 @@ class Workspace:
         selected = None
         if selection is not None:
             path, start_line, end_line = selection
+            if withheld := self._withheld(Path(path)):
+                raise ValueError(f"{withheld}. Ask without this selection.")
             selected = Selection(*self._file(path), start_line, end_line)
         cancel = cancel or Cancel()
         forget = self._closed.on_cancel(cancel.cancel)
@@ -605,6 +610,7 @@ class Workspace:
             problem=self._indexing.problem,
             is_paused=self.is_paused,
             is_enabled=self.config.completion.enabled,
+            withheld=tuple(dict.fromkeys(reason for path in list(self._buffers) if (reason := self._withheld(path)))),
         )
 
     @property
@@ -698,7 +704,9 @@ class Workspace:
     def _file(self, path: Path) -> tuple[str, str]:
         """The folder whose index completes a file, "" for none, and the file's name in it."""
         folder, key = self._locate(path)
-        if folder is None:
+        if shown_file(path) is not None:
+            key = Path(*path.parts[:2], path.name).as_posix()  # a prompt needs no more of it
+        elif folder is None:
             folder, key = self._locate(path.resolve())
         if folder is None and self._folders:
             folder = self._folders[0]
@@ -747,14 +755,17 @@ class Workspace:
         text: str | None = None,
     ) -> Completion:
         """The answer of `how`, which is counted, or why this file gets none."""
-        refusal = self._refusal(path) or (PAUSED if self.is_paused and trigger == "automatic" else "")
+        refusal = self._refusal(path, text, trigger) or (PAUSED if self.is_paused and trigger == "automatic" else "")
         if refusal:
             completion = Completion("", (line, character), (line, character), why_empty=refusal)
         else:
             forget = self._closed.on_cancel(cancel.cancel)
             try:
                 request = self._request(path, line, character, cancel, trigger, multi_line, style, text)
-                completion = how(request)
+                if is_secret_text(request.cursor.lines.text):
+                    completion = request.nothing(f"{path.name} holds a private key; completion in it is off")
+                else:
+                    completion = how(request)
             finally:
                 forget()
             if completion.model not in ("", request.snapshot.model.info.name) and completion.source in _FRESH:
@@ -790,19 +801,47 @@ class Workspace:
             arrived_s=arrived_s,
         )
 
-    def _refusal(self, path: Path) -> str:
-        """Why nothing is completed in this file, "" when it is."""
-        if is_secret_path(path.as_posix()):
-            return f"{path.name} may hold secrets; completion in it is off"
+    def _refusal(self, path: Path, text: str | None = None, trigger: Trigger = "automatic") -> str:
+        """Why nothing is completed in this file, "" when it is. `text` is the file's, where it is not as known here."""
+        withheld = self._withheld(path, text, is_asked_for=trigger == "invoked")
+        if withheld:
+            return f"{withheld}; completion in it is off"
         options = self.config.completion
         if not options.enabled:
             return "completion is switched off (completion.enabled)"
         language = language_of(path.name) or "text"
         if "*" not in options.languages and language not in options.languages:
             return f"completion is off for {language} (completion.languages)"
-        if matches(options.exclude, self._locate(path)[1]):
+        if any(matches(options.exclude, self._locate(name)[1]) for name in self._names_of(path)):
             return "completion is off for this file (completion.exclude)"
         return ""
+
+    def _withheld(self, path: Path, text: str | None = None, *, is_asked_for: bool = False) -> str:
+        """Why no model is shown this file, "" when one may be: it is secret, or ignored and not asked for.
+
+        An ignored file that a person asks about is shown to models in this process alone.
+        """
+        names = self._names_of(path)
+        if any(is_secret_path(name.as_posix()) for name in names):
+            return f"{path.name} may hold secrets"
+        if text is None and (buffer := self._buffers.get(path)) is not None:
+            text = buffer.lines.text
+        if text is not None and is_secret_text(text):
+            return f"{path.name} holds a private key"
+        for name in names:
+            folder, key = self._locate(name)
+            if folder is not None and folder.refuses(key) == "ignored":
+                if not is_asked_for:
+                    return f"{path.name} is ignored (.gitignore, .weftignore or index.exclude)"
+                if self._models.asks_servers:
+                    return f"{path.name} is ignored, and is not shown to a model behind an address"
+        return ""
+
+    def _names_of(self, path: Path) -> tuple[Path, ...]:
+        """The name of a document in the editor, of the file that it shows, and of what that is a link to."""
+        shown = shown_file(path)
+        file = path if shown is None else shown
+        return tuple(dict.fromkeys((path, file, Path(os.path.realpath(file)))))
 
     def _open_directories(self, folder: Folder) -> set[str]:
         keys = (folder.key(path) for path in list(self._buffers))
@@ -856,7 +895,7 @@ class Workspace:
             folder.drop_overlay(key)
             return
         text = buffer.lines.text
-        if not folder.includes(key) or len(text) > self.config.index.max_file_bytes:
+        if not folder.includes(key) or len(text) > self.config.index.max_file_bytes or is_secret_text(text):
             return
         folder.hold_open(key)
         if folder.has_indexed(key, text):
