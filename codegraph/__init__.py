@@ -13,6 +13,7 @@ from .reach import Reached, reachable_definitions
 from .relations import Related, Relations
 from .resolve import HOW, resolve
 from .syntax import SyntaxTree, parse_file
+from .time_limit import TimeLimit, TimeLimitExceeded, TooRiskyToParse
 from .weights import Weights
 
 STORED_CLASSES: tuple[type, ...] = (
@@ -38,6 +39,9 @@ __all__ = [
     "Spans",
     "SyntaxTree",
     "Target",
+    "TimeLimit",
+    "TimeLimitExceeded",
+    "TooRiskyToParse",
     "Weights",
     "comment_prefix",
     "language_of",

@@ -30,6 +30,7 @@ from .facts import (
     Definition,
     Import,
 )
+from .time_limit import TimeLimit
 
 # An unfinished file can hold hundreds of broken places; the first few tell a reader where to look.
 MAX_PROBLEMS = 8
@@ -41,6 +42,9 @@ CLASS_KINDS = frozenset({"class", "interface", "struct", "enum", "trait", "impl"
 MAX_QUALIFIED_LENGTH = 400
 # Of a longer expression only so much of its end is looked at; in any script that is more than `MAX_LENGTH`.
 LONG_BYTES = 5 * MAX_LENGTH
+
+NODES_BETWEEN_CHECKS = 256
+"""So many nodes are read between two looks at the time limit."""
 
 _ERROR = 0xFFFF  # tree-sitter's kind id of every ERROR node, in every grammar
 
@@ -72,7 +76,7 @@ def note_error(walk: Walk, node: Node) -> None:
 class Walk:
     """What one walk has found so far, and where it stands; readers append to the lists."""
 
-    def __init__(self, source: bytes, readers: Mapping[int, Reader]) -> None:
+    def __init__(self, source: bytes, readers: Mapping[int, Reader], limit: TimeLimit | None = None) -> None:
         self.source = source
         self.definitions: list[Definition] = []
         self.calls: list[Call] = []
@@ -84,9 +88,10 @@ class Walk:
         self.scope = MODULE_SCOPE  # innermost definition around the present node; a reader sets it for the children
         self.mended = False  # whether definitions were noted ahead of what stands before them
         self._readers = readers
+        self._limit = limit
 
     def run(self, root: Node) -> NDArray[np.int32]:
-        """Walk the tree and give `FileGraph.nodes`; the facts are in the lists afterwards."""
+        """Walk the tree and give `FileGraph.nodes`; the facts are in the lists afterwards. Raises TimeLimitExceeded."""
         find_line_break, reader_of = self.source.find, self._readers.get
         parents: list[int] = []
         starts: list[int] = []
@@ -101,6 +106,8 @@ class Walk:
                 node = siblings.pop()
                 start, end = node.start_byte, node.end_byte
                 self.index = index = len(starts)
+                if not index % NODES_BETWEEN_CHECKS and self._limit is not None:
+                    self._limit.check()
                 parents.append(parent)
                 starts.append(start)
                 ends.append(end)
@@ -198,6 +205,8 @@ class Walk:
             nodes, depth, scope = waiting.pop()
             n_above = len(nodes)
             for at, node in enumerate(nodes):  # grows by what is below its nodes, level after level
+                if at % NODES_BETWEEN_CHECKS == NODES_BETWEEN_CHECKS - 1 and self._limit is not None:
+                    self._limit.check()
                 if at == n_above:
                     n_above = len(nodes)
                     depth += 1

@@ -92,7 +92,13 @@ class StatusResult(TypedDict):
         str, "Why it is that one: the first in the configuration, or what is the matter with those before it."
     ]
     models: Annotated[list[ModelStatus], "The configured models in their order."]
-    notes: Annotated[list[str], "What is wrong and what to do."]
+    notes: Annotated[
+        list[str], "What is wrong and what to do; files that could not be analysed are named with the reason."
+    ]
+    reconciling: Annotated[
+        bool,
+        "Whether the index is being compared with the disk, as after many changes. Requests are answered meanwhile.",
+    ]
     memoryMb: Annotated[float, "Resident memory of the server in megabytes."]
 
 

@@ -123,7 +123,8 @@ def status_json(status: Status, *, with_page: bool = True) -> answers.StatusResu
             }
             for model in status.models
         ],
-        "notes": [*status.notes, *(f"{reason}: it gets no completions." for reason in status.withheld)],
+        "notes": list(status.all_notes),
+        "reconciling": status.is_reconciling,
         "memoryMb": round(status.memory_mb, 1),
     }
 

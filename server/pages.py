@@ -80,8 +80,7 @@ def _status_lines(status: Status, said: Said) -> Iterator[str]:
     yield f"  {status.model} answers now" + (f": {status.model_reason}" if status.model_reason else "")
     for model in status.models:
         yield f"  {model.name} ({model.backend}): {_STATES[model.state]}{_speed(model)}"
-    withheld = (f"{reason}: it gets no completions." for reason in status.withheld)
-    notes = dict.fromkeys((*status.notes, *withheld, *([status.problem] if status.problem else [])))
+    notes = dict.fromkeys((*status.all_notes, *([status.problem] if status.problem else [])))
     if notes:
         yield ""
         yield "Notes"

@@ -37,8 +37,8 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
-STORE_VERSION = 1
-"""History: 1, the first."""
+STORE_VERSION = 2
+"""History: 1, the first. 2, a file's record holds its identity, so that a file in the place of another is noticed."""
 
 CACHE_VARIABLE = "WEFT_CACHE_DIR"
 
@@ -59,6 +59,7 @@ class FileRecord(NamedTuple):
     size: int
     mtime_ns: int
     hash: bytes
+    identity: int = 0  # see `files.identity_of`
 
 
 class Stored(NamedTuple):

@@ -26,12 +26,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ..codegraph import SyntaxTree, language_of
+from ..codegraph import SyntaxTree, TimeLimit, TimeLimitExceeded, language_of
 from ..llm import Cancel, CodeModel
 from ..memory import Segment
 from ..memory.storage import MemoryStore, StoreError
 from ..retrieval import Place, RankedFragment, RepositoryIndex, RetrievalOptions, Retrieved
-from .analysis import analyse
+from .analysis import FILE_LIMIT_S, analyse
 from .completion import Completion, Cursor, Engine, Request, Round, Trigger, retrieve_at
 from .completion.repair import IndentStyle, style_of_properties
 from .config import Config, load_config
@@ -46,6 +46,7 @@ from .memories import Memories
 from .models import ModelChain
 from .pauses import Pauses
 from .recent_edits import RecentEdits
+from .reconcile import Outcome, Reconciler
 from .resident import memory_mb
 from .secrets import is_secret_path, is_secret_text
 from .settings import index_settings, kept_indexes, model_configs, retrieval_options, uses_workspace_model
@@ -55,6 +56,7 @@ from .stats import Stats, stats_folder
 from .status import NOBODY, PAUSED, WORKSPACE_MODEL, Status
 from .text import TextLines, changed_range
 from .watch import Watcher
+from .workers import reason_of
 from .writer import Writer
 
 if TYPE_CHECKING:  # questions load what they need when the first one is asked: completions begin sooner
@@ -93,6 +95,12 @@ PAUSED_NOTE = "Weft is paused: what changed since then was not looked at."
 BACKGROUND_NICENESS = 10
 """Of the workers that index while somebody types: who types comes first."""
 
+RETRY_SLOW_TEXT_AFTER_S = 60.0
+"""An unsaved text whose syntax took too long is analysed again so much later: it changes at every key."""
+
+GIVE_WAY_S = 0.05
+"""A comparison with the disk goes on after so long, a few files at a time, however many requests there are."""
+
 Spot = tuple[Path, int, int]  # file, line and character, 0-based
 
 
@@ -115,6 +123,7 @@ class _Buffer:
     lines: TextLines
     version: int
     tree: SyntaxTree | None = None  # of an earlier text; the next parse starts from it. Touched on the writer only.
+    too_slow_until_s: float = 0.0  # on the monotonic clock: its syntax took too long
 
 
 class Workspace:
@@ -165,6 +174,10 @@ class Workspace:
             (COUNTERS_KEPT_AFTER_S, self.stats.save),
         )
         self._watcher: Watcher | None = None
+        self._follows_disk = False  # changes on disk are watched, or reported
+        self._reconciler = Reconciler[Folder](self._reconcile, self._status_changed)
+        self._is_bringing_in = False  # what a comparison with the disk found
+        self._to_renew: frozenset[Folder] = frozenset()  # their watches may have lost events
         self._closed = Cancel()
         self._indexing = Indexing(self._closed, self._status_changed)
         self._folders = tuple(self._new_folder(root) for root in dict.fromkeys(roots))
@@ -208,6 +221,7 @@ class Workspace:
         Edits are followed in open texts. Whoever asks is answered from what is known.
         """
         self._indexing.pause()
+        self._reconciler.pause()
         self._idle.pause()
         self._models.pause()
         self._forget_documents()
@@ -218,6 +232,7 @@ class Workspace:
         self._idle.resume()
         self._models.resume()
         self._indexing.resume()
+        self._reconciler.resume()
         self._bring_in_pending()
 
     @property
@@ -235,12 +250,22 @@ class Workspace:
 
         return take_back
 
-    def watch(self) -> None:
-        """Follow changes on disk from now on; for editors that do not report them."""
-        if self._watcher is None:
-            self._watcher = Watcher(self.files_changed)
+    def watch(self, *, is_reported: bool = False) -> None:
+        """Follow changes on disk from now on. `is_reported` says that an editor reports them to `files_changed`.
+
+        What no event told of is found by comparisons with the disk, see `reconcile`.
+        """
+        self._follows_disk = True
+        if self._watcher is None and not is_reported:
+            self._watcher = Watcher(self.files_changed, self._lost_events)
             for folder in self._folders:
-                self._watcher.add(folder.path)
+                self._watch(folder)
+        self.reconcile()
+
+    def reconcile(self) -> None:
+        """Compare the index with the disk as soon as that is quiet, in the background, until nothing differs."""
+        for folder in self._folders:
+            self._reconciler.request(folder)
 
     def keep_models_ready(self, tell: Callable[[str], None]) -> None:
         """Open, test and warm the models in the background from now on, and bring back those that fail.
@@ -257,6 +282,7 @@ class Workspace:
         self._idle.close()
         self._engine.close()
         self._pauses.close()
+        self._reconciler.close()
         if self._watcher is not None:
             self._watcher.close()
         self._memories.close()
@@ -280,7 +306,7 @@ class Workspace:
             with self._lock:
                 self._folders = (*self._folders, known)
             if self._watcher is not None:
-                self._watcher.add(root)
+                self._watch(known)
         return self._index_folder(known, progress, cancel)
 
     def remove_folder(self, folder: Path) -> None:
@@ -291,6 +317,8 @@ class Workspace:
         if self._watcher is not None:
             self._watcher.remove(root)
         for f in gone:
+            self._reconciler.forget(f)
+            f.close()
             self._memories.forget(f)
             f.save()
         self._status_changed()
@@ -315,6 +343,8 @@ class Workspace:
             with self._lock:
                 old, self._folders = self._folders, tuple(self._new_folder(folder.path) for folder in self._folders)
             for folder in old:
+                self._reconciler.forget(folder)
+                folder.close()
                 self._memories.forget(folder)
             self.index()
         self._status_changed()
@@ -354,23 +384,32 @@ class Workspace:
         self._refresh(path)
 
     def files_changed(self, paths: Iterable[Path]) -> None:
-        """Files or directories were created, changed or removed on disk."""
+        """Files or directories were created, changed or removed on disk. One that cannot be handled costs no other."""
+        self._follows_disk = True
         by_folder: dict[Folder, list[str]] = {}
         for path in paths:
-            folder, key = self._locate(path)
-            if folder is not None:
-                by_folder.setdefault(folder, []).append(key)
-                self._editor_config(str(folder.path)).changed(key)
+            try:
+                folder, key = self._locate(path)
+                if folder is not None:
+                    by_folder.setdefault(folder, []).append(key)
+                    self._editor_config(str(folder.path)).changed(key)
+            except (OSError, ValueError) as error:
+                log.warning("A change of %s could not be handled; the disk is compared: %s", path, error)
+                self.reconcile()
         if self.is_paused:
             return  # the look at all files that follows the pause finds them
         for folder, keys in by_folder.items():
-            self._memories.files_changed(folder, keys)
-            if not folder.changed_on_disk(keys):
-                threading.Thread(target=self._index_folder, args=(folder,), daemon=True).start()
+            folder.changed_on_disk(keys, partial(self._changed_on_disk, folder))
+            try:
+                self._memories.files_changed(folder, keys)
+            except (OSError, ValueError) as error:
+                log.warning("Changed documents of %s could not be handled: %s", folder.path, error)
 
     def flush(self) -> None:
         """Wait until every edit and change reported so far can be retrieved."""
         self._bring_in_pending()
+        self._writer.flush()
+        self._reconciler.flush()
         self._writer.flush()
 
     def complete(
@@ -576,7 +615,7 @@ class Workspace:
     @property
     def is_indexing(self) -> bool:
         """Whether files are being read that nobody can search yet."""
-        return self._indexing.is_running
+        return self._indexing.is_running or self._is_bringing_in
 
     def wait_for_index(self, cancel: Cancel) -> None:
         """Until all files are read, or for a while at most."""
@@ -595,6 +634,12 @@ class Workspace:
 
     def status(self) -> Status:
         snapshots = [folder.snapshot.index for folder in self._folders]
+        failed = [
+            f"{key}: {left_out.reason}"
+            for folder in self._folders
+            for key, left_out in folder.left_out.items()
+            if left_out.has_failed
+        ]
         return Status(
             self._indexing.state,
             tuple(str(folder.path) for folder in self._folders),
@@ -611,6 +656,8 @@ class Workspace:
             is_paused=self.is_paused,
             is_enabled=self.config.completion.enabled,
             withheld=tuple(dict.fromkeys(reason for path in list(self._buffers) if (reason := self._withheld(path)))),
+            is_reconciling=self._reconciler.is_running,
+            failed=tuple(sorted(failed)),
         )
 
     @property
@@ -629,7 +676,11 @@ class Workspace:
     @property
     def skipped(self) -> dict[str, str]:
         """Files that are not indexed although no rule ignores them, with the reason."""
-        return {str(folder.path / key): reason for folder in self._folders for key, reason in folder.skipped.items()}
+        return {
+            str(folder.path / key): left_out.reason
+            for folder in self._folders
+            for key, left_out in folder.left_out.items()
+        }
 
     @property
     def _model_name(self) -> str:
@@ -691,6 +742,38 @@ class Workspace:
 
     def _new_folder(self, root: Path) -> Folder:
         return Folder(root, self.config, self._writer, self._store)
+
+    def _watch(self, folder: Folder) -> None:
+        if self._watcher is not None and not self._watcher.renew(folder.path):
+            self._reconciler.poll(folder)
+
+    def _lost_events(self) -> None:
+        """The watcher may have missed changes, and folders that were made meanwhile."""
+        self._to_renew = frozenset(self._folders)
+        self.reconcile()
+
+    def _changed_on_disk(self, folder: Folder, is_in_doubt: bool) -> None:
+        if is_in_doubt:
+            self._reconciler.request(folder)
+        else:
+            self._reconciler.request_calm(folder)
+
+    def _reconcile(self, folder: Folder, cancel: Cancel) -> Outcome:
+        """Compare a folder with the disk: the reconciler's work."""
+        if folder not in self._folders or not folder.is_indexed:
+            return Outcome()  # a first look has yet to end, and a comparison follows it
+        if self._watcher is not None and (folder in self._to_renew or not self._watcher.watches(folder.path)):
+            self._to_renew -= {folder}
+            self._watch(folder)
+        try:
+            give_way = partial(self._idle.wait_for_requests, cancel, GIVE_WAY_S)
+            return folder.reconcile(cancel, give_way, self._bringing_in, BACKGROUND_NICENESS)
+        finally:
+            self._is_bringing_in = False
+
+    def _bringing_in(self) -> None:
+        self._is_bringing_in = True
+        self._status_changed()
 
     def _locate(self, path: Path) -> tuple[Folder | None, str]:
         """The innermost folder that holds a path and the path's name in its index."""
@@ -884,7 +967,10 @@ class Workspace:
             with self._lock:
                 self._pending |= {path for path in self._buffers if folder.key(path) is not None}
             self._bring_in_pending()
-            return folder.index(tell, ended, self._open_directories(folder), niceness)
+            done = folder.index(tell, ended, self._open_directories(folder), niceness)
+        if self._follows_disk:
+            self._reconciler.request(folder)  # what changed during the look
+        return done
 
     def _bring_in(self, path: Path) -> None:
         buffer = self._buffers.get(path)
@@ -900,9 +986,19 @@ class Workspace:
         folder.hold_open(key)
         if folder.has_indexed(key, text):
             return
-        tree = SyntaxTree.parse(key, text) if buffer.tree is None else buffer.tree.edited(text)
-        buffer.tree = tree
-        folder.overlay(analyse(key, text, graph=tree.file_graph()))
+        if buffer.too_slow_until_s > time.monotonic():
+            return
+        limit = TimeLimit(FILE_LIMIT_S)
+        try:
+            tree = SyntaxTree.parse(key, text, limit) if buffer.tree is None else buffer.tree.edited(text, limit)
+            buffer.tree = tree
+            folder.overlay(analyse(key, text, graph=tree.file_graph(limit)))
+        except Exception as error:
+            if isinstance(error, TimeLimitExceeded):
+                buffer.too_slow_until_s = time.monotonic() + RETRY_SLOW_TEXT_AFTER_S
+            log.warning("%s is left out of the index: %s", path, error)
+            folder.fail_overlay(key, reason_of(error))
+            self._status_changed()
 
 
 _FRESH = ("model", "joined")

@@ -146,7 +146,9 @@ def test_reading_returns_text_hash_and_the_state_on_disk(tmp_path: Path) -> None
     make(tmp_path, {"a.py": CODE})
     (found,) = walk(tmp_path, IndexOptions())
     source = read_source(tmp_path, found, IndexOptions())
-    assert source == SourceText("a.py", CODE, content_hash(CODE.encode()), len(CODE), found.mtime_ns, "utf-8")
+    assert source == SourceText(
+        "a.py", CODE, content_hash(CODE.encode()), len(CODE), found.mtime_ns, "utf-8", found.identity
+    )
 
 
 def test_data_is_indexed_while_small(tmp_path: Path) -> None:

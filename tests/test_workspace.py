@@ -326,16 +326,14 @@ def test_another_strategy_needs_no_other_index(folder, monkeypatch):
         assert len(workspace.retrieve(folder / "shop.py", 4, 4).fragments) <= 3
 
 
-def test_a_new_folder_is_walked_and_an_ignored_one_is_not(folder, monkeypatch):
-    walked = threading.Event()
+def test_a_new_folder_is_compared_and_an_ignored_one_is_not(folder):
+    doubts: list[bool] = []
     with opened(folder) as workspace:
-        monkeypatch.setattr(Folder, "index", lambda *_: walked.set())
-        for name in ("__pycache__", "node_modules/lib"):
+        for name in ("__pycache__", "node_modules/lib", "pkg"):
             (folder / name).mkdir(parents=True)
-            assert workspace._folders[0].changed_on_disk([name])
-        (folder / "pkg").mkdir()
-        workspace.files_changed([folder / "pkg"])
-        assert walked.wait(30)
+            workspace._folders[0].changed_on_disk([name], doubts.append)
+        workspace.flush()
+    assert doubts == [False, True]  # below node_modules nothing is looked at
 
 
 def test_a_kept_index_of_other_settings_is_made_anew(folder):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 
-from ...codegraph import SyntaxTree, language_of
+from ...codegraph import SyntaxTree, TimeLimit, TimeLimitExceeded, language_of
 from ..text import TextLines
 from .lexes import lexis_of
 from .lexing import Open, Opened
@@ -22,6 +22,9 @@ TAB_COLUMNS = 4
 MOST_HEADER_LINES = 30
 MOST_HEADER_CHARACTERS = 2000
 """What is longer is no header, and costs a grammar more than 20 ms when it is but brackets."""
+
+HEADER_LIMIT_S = 0.1
+"""Processor time to parse a header: a hundred times what an ordinary one takes."""
 
 MOST_ENCLOSING = 3
 """Headers around a header that are parsed with it: a method is none without its class."""
@@ -162,7 +165,11 @@ def _is_statements(path: str, header: str, enclosing: Sequence[str]) -> bool:
         text = f"<?php {text}"
     opened, _ = lexis_of(path).read(text, (), 0, len(text))
     ends = [CLOSERS[found.text[-1]] for found in reversed(opened) if found.kind in ("bracket", "hole")]
-    kinds = SyntaxTree.parse(path, f"{text}\n{''.join(ends)}").kinds_at(len(text) - 1)
+    try:
+        tree = SyntaxTree.parse(path, f"{text}\n{''.join(ends)}", TimeLimit(HEADER_LIMIT_S))
+    except TimeLimitExceeded:
+        return _EXPRESSION_BEFORE.search(header) is None
+    kinds = tree.kinds_at(len(text) - 1)
     return not _EXPRESSIONS.intersection(kinds[:2])
 
 
@@ -188,7 +195,10 @@ def _is_whole(path: str, header: str, filler: str) -> bool:
         return False
     word = "".join(takewhile(str.isalpha, header))
     before = _BEFORE_CLAUSE[language_of(path)].get(word, "")
-    tree = SyntaxTree.parse(path, before + header + filler)
+    try:
+        tree = SyntaxTree.parse(path, before + header + filler, TimeLimit(HEADER_LIMIT_S))
+    except TimeLimitExceeded:
+        return False
     kinds = tree.kinds_at(len(before + header) + filler.index(filler.split()[0]))
     # A lone `end` is a name to Ruby's grammar: then what should be the body stands in the file itself.
     return not tree.has_errors and kinds[1] != kinds[-1]

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -379,8 +380,7 @@ class Session:
         share = self._share
         if share is None:  # stopped meanwhile
             return
-        if not self.client.watches_files:
-            await self._chore(share.workspace.watch)
+        await self._chore(partial(share.workspace.watch, is_reported=self.client.watches_files))
         await self._index("Indexing", share.first_index)
 
     async def _index_again(self, share: Share) -> None:

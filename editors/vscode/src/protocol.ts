@@ -79,8 +79,10 @@ export interface StatusResult {
   modelReason: string;
   /** The configured models in their order. */
   models: ModelStatus[];
-  /** What is wrong and what to do. */
+  /** What is wrong and what to do; files that could not be analysed are named with the reason. */
   notes: string[];
+  /** Whether the index is being compared with the disk, as after many changes. Requests are answered meanwhile. */
+  reconciling: boolean;
   /** Resident memory of the server in megabytes. */
   memoryMb: number;
 }
