@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, BinaryIO, NamedTuple
 
 from ...server.outcome import UserError
@@ -49,6 +49,7 @@ class Client:
         settings: Mapping[str, Any],
         encodings: Sequence[str],
         command: Sequence[str] = SERVER,
+        more_capabilities: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "WEFT_CACHE_DIR")
         self.arrived: queue.SimpleQueue[Arrived | None] = queue.SimpleQueue()
@@ -69,6 +70,7 @@ class Client:
         capabilities = {
             "general": {"positionEncodings": list(encodings)},
             "textDocument": {"inlineCompletion": {"dynamicRegistration": False}},
+            **more_capabilities,
         }
         folders = [{"uri": folder.as_uri(), "name": folder.name}]
         result = self.ask(
