@@ -16,6 +16,7 @@ from .protocol import (
     ModelUnreachable,
     Piece,
     PromptFragment,
+    TimeLimit,
 )
 from .workspace_model import WorkspaceModel
 
@@ -32,6 +33,7 @@ __all__ = [
     "ModelUnreachable",
     "Piece",
     "PromptFragment",
+    "TimeLimit",
     "WorkspaceModel",
     "open_model",
     "tokenise_document",

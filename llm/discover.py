@@ -16,18 +16,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 from .choose import OLLAMA_URL, ModelConfig
 from .formats import find_fim_tokens
 from .gguf import fim_of_gguf, read_gguf
-from .protocol import ModelMissing
+from .http.endpoint import Cancelled, Endpoint, NotJson, Refused
+from .protocol import Cancel, ModelMissing, ModelUnreachable, TimeLimit
 
 SERVER_URLS = (*(f"http://127.0.0.1:{port}" for port in (8080, 8012, 8000, 1234)), OLLAMA_URL)
 """llama-server, by itself and with its settings for code; vLLM and llama-cpp-python; LM Studio; Ollama."""
 
 ANSWER_WITHIN_S = 1.0
 """A server of this machine that is up answers at once; one that computes may take a moment."""
+
+ALL_ANSWERS_WITHIN_S = 5.0
+"""What one server says of all its models."""
 
 DEEPEST_FOLDER = 4
 MOST_FILES = 500  # of one folder: a listing is for people
@@ -218,20 +220,22 @@ def _ollama_files(models: Path) -> Iterator[FoundModel]:
 
 def _served_at(url: str) -> list[FoundModel]:
     """What answers at an address of this machine."""
-    # A proxy from the environment is for other machines.
-    with httpx.Client(base_url=url, timeout=ANSWER_WITHIN_S, trust_env=False) as client:
+    endpoint = Endpoint(url, connect_timeout_s=ANSWER_WITHIN_S, read_timeout_s=ANSWER_WITHIN_S)
+    with TimeLimit(Cancel(), ALL_ANSWERS_WITHIN_S) as limit:
         try:
-            ask = partial(_answer, client)
+            ask = partial(_answer, endpoint, limit)
             return _ollama_at(url, ask) or _llama_server_at(url, ask) or _openai_at(url, ask)
-        except httpx.HTTPError:
+        except (ModelUnreachable, Cancelled):
             return []
+        finally:
+            endpoint.close()
 
 
 Ask = Callable[..., Any]
 
 
 def _ollama_at(url: str, ask: Ask) -> list[FoundModel]:
-    tags = ask("GET", "/api/tags")
+    tags = ask("/api/tags")
     if not isinstance(tags, dict) or not isinstance(tags.get("models"), list):
         return []
     found = []
@@ -239,7 +243,7 @@ def _ollama_at(url: str, ask: Ask) -> list[FoundModel]:
         if not (isinstance(entry, dict) and isinstance(entry.get("name"), str)):
             continue
         name = entry["name"]
-        shown = ask("POST", "/api/show", {"model": name})
+        shown = ask("/api/show", {"model": name})
         shown = shown if isinstance(shown, dict) else {}
         abilities, details = _list(shown, "capabilities"), shown.get("details")
         about = shown.get("model_info")
@@ -264,7 +268,7 @@ def _ollama_at(url: str, ask: Ask) -> list[FoundModel]:
 
 
 def _llama_server_at(url: str, ask: Ask) -> list[FoundModel]:
-    props = ask("GET", "/props")
+    props = ask("/props")
     settings = props.get("default_generation_settings") if isinstance(props, dict) else None
     if not isinstance(settings, dict):
         return []
@@ -282,7 +286,7 @@ def _llama_server_at(url: str, ask: Ask) -> list[FoundModel]:
 
 
 def _openai_at(url: str, ask: Ask) -> list[FoundModel]:
-    cards = [card for card in _list(ask("GET", "/v1/models"), "data") if isinstance(card, dict)]
+    cards = [card for card in _list(ask("/v1/models"), "data") if isinstance(card, dict)]
     names = [card["id"] for card in cards if isinstance(card.get("id"), str)]
     contexts = {card.get("id"): card.get("max_model_len") for card in cards}
     return [
@@ -297,12 +301,11 @@ def _openai_at(url: str, ask: Ask) -> list[FoundModel]:
     ]
 
 
-def _answer(client: httpx.Client, method: str, path: str, body: object = None) -> Any:
-    """The JSON that a server answers with; None for anything else. Raises httpx.HTTPError when there is no server."""
-    response = client.request(method, path, json=body)
+def _answer(endpoint: Endpoint, limit: TimeLimit, path: str, body: Mapping[str, object] | None = None) -> Any:
+    """The JSON that a server answers with; None for anything else. Raises ModelUnreachable when there is no server."""
     try:
-        return response.json() if response.status_code == 200 else None
-    except (ValueError, RecursionError):
+        return endpoint.get(path, limit) if body is None else endpoint.post(path, body, limit)
+    except (Refused, NotJson):
         return None
 
 

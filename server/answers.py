@@ -212,6 +212,7 @@ class CompletionAnswer(TypedDict):
     ]
     repairs: Annotated[list[str], "The rules that changed the model's text."]
     whyEmpty: Annotated[str, "The reason when `text` is empty."]
+    note: Annotated[str, "Why the text is not whole: it was cut by a time limit."]
     fragments: Annotated[list[Fragment], "What the model was shown, best first."]
     timingsMs: Annotated[dict[str, float], "Milliseconds by step."]
 

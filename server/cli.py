@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from .model_spelling import SPELLINGS, spelled_model
 from .outcome import CANNOT_BE_DONE, INTERRUPTED, NOTHING_TO_SHOW, UserError
+from .safe_text import for_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except UserError as error:
-        print(f"weft: {error}", file=sys.stderr)
+        print(f"weft: {for_terminal(str(error))}", file=sys.stderr)
         return CANNOT_BE_DONE
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -428,10 +429,15 @@ def _doctor(options: argparse.Namespace) -> int:
 def _warn_on_stderr() -> None:
     import logging
 
+    class Safe(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return for_terminal(super().format(record))
+
     # Warnings only, whatever the level of the log: a language client takes all of stderr for errors.
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
-    logging.basicConfig(handlers=[handler], format="weft: %(message)s")
+    handler.setFormatter(Safe("weft: %(message)s"))
+    logging.basicConfig(handlers=[handler])
 
 
 def _terminal(options: argparse.Namespace) -> Terminal:

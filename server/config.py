@@ -120,6 +120,13 @@ class CompletionOptions:
     deadline_ms: int = _setting(
         2000, "A model that wrote nothing for longer is given up; the workspace model answers.", low=10, high=600_000
     )
+    max_seconds: float = _setting(
+        30.0,
+        "Longest time for a completion in all, whoever asked for it: what is written by then is shown, and the model "
+        "is told to stop.",
+        low=0.1,
+        high=3600,
+    )
     warm_up: str = _setting(
         "local",
         "Models that read ahead while nobody types: those on this machine, all, or none.",
@@ -291,6 +298,19 @@ class ChatOptions:
         3000, "Longest evidence for one question; a model with a small context gets less.", low=200, high=1_000_000
     )
     answer_tokens: int = _setting(700, "Longest answer, in the model's tokens.", low=16, high=100_000)
+    max_seconds: float = _setting(
+        300.0,
+        "Longest time for an answer in all: what is written by then is kept, and the model is told to stop. With a "
+        "strategy it is the longest time for one call of the model.",
+        low=0.1,
+        high=86_400,
+    )
+    strategy_max_seconds: float = _setting(
+        3600.0,
+        "Longest time for an answer by a memory strategy, which asks the model many times.",
+        low=0.1,
+        high=86_400,
+    )
     found_above: float = _setting(
         0.4, "Evidence that is less sure to answer the question counts as not found.", low=0, high=1
     )

@@ -24,6 +24,7 @@ from ..llm.installation import DISTRIBUTION, install_command, install_packages_c
 from . import answers
 from .config import Config, load_config, user_config_file
 from .model_check import check_model
+from .safe_text import for_editor
 from .settings import kept_indexes, model_configs, uses_workspace_model
 from .shared_control import log_file, running_server
 from .shared_place import NotShared, can_share, shared_place
@@ -69,7 +70,10 @@ def findings_json(findings: Sequence[Finding]) -> answers.Findings:
     return {
         "version": __version__,
         "ok": not any(finding.next_step for finding in findings),
-        "findings": [{"what": each.what, "found": each.found, "nextStep": each.next_step} for each in findings],
+        "findings": [
+            {"what": for_editor(each.what), "found": for_editor(each.found), "nextStep": for_editor(each.next_step)}
+            for each in findings
+        ],
     }
 
 

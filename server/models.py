@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from ..llm import Cancel, CodeModel, ModelConfig, ModelError, ModelUnreachable, open_model
+from ..llm import Cancel, CodeModel, ModelConfig, ModelError, ModelUnreachable, TimeLimit, open_model
 from ..llm.protocol import Speed
 from ..llm.self_test import self_test
 from .redacting import is_behind_address, without_secrets
@@ -28,6 +28,9 @@ log = logging.getLogger("weft")
 
 FIRST_BACK_OFF_S, LONGEST_BACK_OFF_S = 1.0, 30.0
 """A model that failed is left alone for this long, twice as long after each further failure."""
+
+BRING_UP_TIMEOUTS = 4
+"""Preparing and testing a model takes at most so many times its `timeout_ms` in all."""
 
 MOST_LATE_ANSWERS = 3
 """A model that is late this often in a row, with nothing written, is too slow here: every key would wait in vain."""
@@ -147,15 +150,15 @@ class ModelChain:
             if entry.model is model:
                 self._went_down(entry, error)
 
-    def late(self, model: CodeModel, deadline_ms: int) -> None:
-        """`model` wrote nothing within the deadline."""
+    def late(self, model: CodeModel, seconds: float, setting: str) -> None:
+        """`model` wrote nothing within `seconds`, which `setting` allows."""
         for entry in self._entries:
             if entry.model is model:
                 entry.n_late += 1
                 if entry.n_late >= MOST_LATE_ANSWERS:
                     message = (
-                        f"{entry.name} wrote nothing within {deadline_ms} ms, {entry.n_late} times in a row. "
-                        "Use a smaller model, lower completion.target_ms, or raise completion.deadline_ms."
+                        f"{entry.name} wrote nothing within {1e3 * seconds:g} ms, {entry.n_late} times in a row. "
+                        f"Use a smaller model, lower completion.target_ms, or raise {setting}."
                     )
                     self._went_down(entry, ModelUnreachable(message))
 
@@ -257,18 +260,25 @@ class ModelChain:
         One that never failed is used while it is tested: most models are as they should be.
         """
         model = self._opened(entry)
-        model.prepare(self._closed)
-        with self._changed:
-            if entry.state == "opening":
-                entry.state = "ready"
-        verdict = self_test(model, self._closed)
-        note = verdict.text
-        if verdict.broken and entry.config is not None and not entry.config.fim:
-            self._reopen_without_middle(entry)
-            if self_test(self._opened(entry), self._closed).broken:
-                self._put_aside(entry, note)
-                return
-            note += " It is used without the code after the cursor until then."
+        assert entry.config is not None
+        with TimeLimit(self._closed, BRING_UP_TIMEOUTS * entry.config.read_timeout_s) as limit:
+            model.prepare(limit)
+            with self._changed:
+                if entry.state == "opening" and not limit.cancelled:
+                    entry.state = "ready"
+            verdict = self_test(model, limit)
+            note = verdict.text
+            if verdict.broken and not entry.config.fim:
+                self._reopen_without_middle(entry, limit)
+                if self_test(self._opened(entry), limit).broken:
+                    self._put_aside(entry, note)
+                    return
+                note += " It is used without the code after the cursor until then."
+        if limit.is_reached:
+            raise ModelUnreachable(
+                f"{entry.name} did not finish its self-test within {limit.seconds:g} s. Look at the server's log, or "
+                "raise timeout_ms of the model."
+            )
         if self._closed.cancelled:
             return
         with self._changed:
@@ -276,13 +286,13 @@ class ModelChain:
         self._on_change()
         self._on_ready()
 
-    def _reopen_without_middle(self, entry: _Entry) -> None:
+    def _reopen_without_middle(self, entry: _Entry, cancel: Cancel) -> None:
         """What Weft found out by itself it takes back; a `fim` that the user wrote is done as written."""
         assert entry.config is not None and entry.model is not None
         model, entry.model = entry.model, None
         model.close()
         entry.config = replace(entry.config, fim="none")
-        self._opened(entry).prepare(self._closed)
+        self._opened(entry).prepare(cancel)
 
     def _put_aside(self, entry: _Entry, note: str) -> None:
         with self._changed:

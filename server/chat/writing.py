@@ -5,6 +5,7 @@ Owns the course from a case to a checked text, and which model is asked. Knows n
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
@@ -56,12 +57,13 @@ NOBODY = Listener()
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a model wrote, checked. `is_whole` is False when it was stopped."""
+    """What a model wrote, checked. `is_whole` is False when it was stopped, by a person or by the time limit."""
 
     checked: Checked
     model: str
     cost: Cost
     is_whole: bool = True
+    is_stopped: bool = False  # by a person
 
 
 @dataclass
@@ -77,6 +79,7 @@ class AnswerWriter:
     listener: Listener = NOBODY
     keep: Callable[[str], None] = lambda text: None
     give_way: Callable[[Cancel], None] = lambda cancel: None
+    call_seconds: float = math.inf  # the longest time for one call of a model
     notes: list[str] = field(default_factory=list)  # why a model did not answer
 
     def answer(self, case: Case, recent: Sequence[Message], sources: Sources, cancel: Cancel) -> Written | None:
@@ -109,8 +112,10 @@ class AnswerWriter:
                 continue
             checked = stream.checked
             name, cost = accountant.model.info.name, accountant.ledger.total
+            if cancel.is_reached and not checked.text.strip():
+                return None
             if cancel.cancelled:
-                return Written(checked, name, cost, is_whole=False)
+                return Written(checked, name, cost, is_whole=False, is_stopped=not cancel.is_reached)
             if not checked.text.strip():
                 self.notes.append(f"{name} wrote nothing.")
                 continue
@@ -144,7 +149,9 @@ class AnswerWriter:
             if cancel.cancelled:
                 return
             # The next model, or the evidence alone, is there sooner than a server that does not answer.
-            accountant = Accountant(model, "chat", pause=lambda cancel, seconds: cancel.cancelled)
+            accountant = Accountant(
+                model, "chat", pause=lambda cancel, seconds: cancel.cancelled, call_seconds=self.call_seconds
+            )
             try:
                 accountant.prepare(cancel)
             except ModelError as error:

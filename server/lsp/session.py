@@ -25,6 +25,7 @@ from ..chat.jsonable import slash_commands_json
 from ..config import Config, load_config
 from ..folder import IndexReport, Progress
 from ..jsonable import status_json
+from ..safe_text import for_editor
 from ..status import Status
 from ..workspace import Workspace, keep_from_collector
 from ..workspaces import Share, Workspaces
@@ -302,7 +303,7 @@ class Session:
             self.show(message, kind)
 
     def show(self, message: str, kind: types.MessageType = types.MessageType.Warning) -> None:
-        self._server.window_show_message(types.ShowMessageParams(kind, message))
+        self._server.window_show_message(types.ShowMessageParams(kind, for_editor(message)))
 
     def notify(self, method: str, params: object) -> None:
         """A notification, from any thread; in their order, and before the answer of a request that is done later."""
@@ -314,7 +315,7 @@ class Session:
             kind = types.MessageType.Info
             if level >= logging.WARNING:
                 kind = types.MessageType.Error if level >= logging.ERROR else types.MessageType.Warning
-            self._server.window_log_message(types.LogMessageParams(kind, message))
+            self._server.window_log_message(types.LogMessageParams(kind, for_editor(message)))
 
     # The end.
 

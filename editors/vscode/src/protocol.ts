@@ -257,6 +257,8 @@ export interface CompleteItem {
   repairs: string[];
   /** The reason when `text` is empty. */
   whyEmpty: string;
+  /** Why the text is not whole: it was cut by a time limit. */
+  note: string;
   /** What the model was shown, best first. */
   fragments: Fragment[];
   /** Milliseconds by step. */
