@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 
 from ..llm.protocol import Cancel
 from .config import IndexOptions
-from .ignore import RULE_NAMES, Folder, Verdict, open_root, rule_names
+from .ignore import MAX_RULES_BYTES, RULE_NAMES, Folder, Verdict, open_root, rule_names
 from .secrets import is_secret_path, is_secret_text
 
 NOT_UTF_8: Literal["its name is not UTF-8"] = "its name is not UTF-8"
@@ -39,6 +39,11 @@ Reason = Literal[
     "its name is not UTF-8",
 ]
 """Why a file is not indexed. "missing" covers whatever is no readable regular file."""
+
+
+RULES_TOO_LARGE = (
+    f"ignore rules of more than {MAX_RULES_BYTES:,} bytes are not read, so nothing of its folder is indexed"
+)
 
 
 class FoundFile(NamedTuple):
@@ -84,6 +89,8 @@ class Membership:
         self._also = also
         self._root = open_root(self.folder, options.exclude, options.include)
         self._folders: dict[str, Folder] = {"": self._root}
+        self.unusable_rules: dict[str, str] = {}
+        """Ignore files that are too large to be used, as the walk found them: nothing of their folders belongs here."""
 
     def walk(
         self, cancel: Cancel | None = None, unnamed: Callable[[str], None] = lambda path: None
@@ -102,6 +109,8 @@ class Membership:
             if above is not None and verdict is not None:
                 rules = above.enter(disk_path, name, verdict, {entry.name for entry in entries} & RULE_NAMES)
                 self._folders[path] = rules
+            if rules.unusable:
+                self.unusable_rules[f"{path}{rules.unusable}"] = RULES_TOO_LARGE
             if not rules.worth_walking:
                 continue
             inner: list[tuple[Folder | None, str, str, Verdict | None]] = []

@@ -23,7 +23,7 @@ from ..retrieval.fragments import normalise
 from ..retrieval.terms import encode
 from .analysis import Analysis
 from .config import Config
-from .files import NOT_UTF_8, FoundFile, Membership, Reason
+from .files import NOT_UTF_8, RULES_TOO_LARGE, FoundFile, Membership, Reason
 from .reconcile import Outcome
 from .settings import index_settings
 from .snapshot import FolderSnapshot
@@ -118,7 +118,8 @@ class Folder:
     def left_out(self) -> dict[str, LeftOut]:
         """Files that are not indexed although no rule ignores them; a name that is not UTF-8 is shown with escapes."""
         unnamed = {_shown(path): LeftOut(NOT_UTF_8, True, None) for path in self._unnamed}
-        return {**dict(self._left_out), **unnamed}
+        rules = {path: LeftOut(RULES_TOO_LARGE, True, None) for path in dict(self._membership.unusable_rules)}
+        return {**dict(self._left_out), **unnamed, **rules}
 
     def close(self) -> None:
         """End the looks that run; the folder is of no use to anybody any more."""
