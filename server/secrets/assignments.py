@@ -134,6 +134,11 @@ _LONE = re.compile(
 )
 
 
+_NUMBER = re.compile(r"[ ]{0,6}\d{1,7}\| ?")
+SHORTEST_LONE = 20
+"""Characters of a random token that is a secret alone, where the line before it is not shown."""
+
+
 class Below(NamedTuple):
     """A name whose value may stand on the next lines."""
 
@@ -153,15 +158,22 @@ def secrets_in(lines: Sequence[str]) -> dict[int, list[Span]]:
     for number in sorted(in_context):
         line = lines[number]
         found.setdefault(number, []).extend(_in_line(line))
-        if line.lstrip().startswith("|"):
+        at = _end_of_number(line)
+        if line[at:].lstrip().startswith("|"):
             for row in _table_below(lines, number):
                 found.setdefault(row, []).extend(_random_tokens(lines[row]))
-        elif (below := _opened(line)) is not None:
+        elif (below := _opened(line[at:])) is not None:
             for row in range(number + 1, min(len(lines), number + 1 + below.n_lines)):
-                text = lines[row]
+                at = _end_of_number(lines[row])
+                text = lines[row][at:]
                 if text.strip() and len(text) - len(text.lstrip()) < below.indent:
                     break
-                found.setdefault(row, []).extend(_below(text, below))
+                found.setdefault(row, []).extend((at + start, at + end) for start, end in _below(text, below))
+    for number in _starts_of_windows(lines):
+        at = _end_of_number(lines[number])
+        lone = _LONE.match(lines[number], at)
+        if lone is not None and len(lone["value"]) >= SHORTEST_LONE and looks_random(lone["value"]):
+            found.setdefault(number, []).append(lone.span("value"))
     return {number: _joined(spans) for number, spans in found.items() if spans}
 
 
@@ -188,10 +200,26 @@ def _lines_to_read(lines: Sequence[str]) -> tuple[set[int], list[int]]:
     return in_context, [number for number in holding("://") if "@" in lines[number]]
 
 
+def _end_of_number(line: str) -> int:
+    """Where the text of a line begins that is shown to a model with its number (`12| x = 1`), else 0."""
+    found = _NUMBER.match(line)
+    return found.end() if found else 0
+
+
+def _starts_of_windows(lines: Sequence[str]) -> Iterator[int]:
+    """Numbers of lines whose name may stand on a line that is not shown: the first, and the first of each excerpt."""
+    yield 0
+    is_numbered = False
+    for number, line in enumerate(lines):
+        was_numbered, is_numbered = is_numbered, _NUMBER.match(line) is not None
+        if number and is_numbered and not was_numbered:
+            yield number
+
+
 def _table_below(lines: Sequence[str], number: int) -> Iterator[int]:
     """Numbers of the rows of a Markdown table below a row of it."""
     for row in range(number + 1, min(len(lines), number + 1 + LINES_BELOW)):
-        if not lines[row].lstrip().startswith("|"):
+        if not lines[row][_end_of_number(lines[row]) :].lstrip().startswith("|"):
             return
         yield row
 
