@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from .engines import Arrays
+from .private_files import private_file, private_folder
 from .protocol import Cancel, ChatRequest, Message, ModelError, Piece
 from .slots import count_equal
 from .tensor_file import read_tensors, write_tensors
@@ -133,7 +134,7 @@ class KeptPrefix:
 
     def save(self, folder: Path, cancel: Cancel | None = None) -> None:
         """Write it to a folder, which `load_kept` reads. The manifest comes last: a folder without it is not whole."""
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         (folder / MANIFEST).unlink(missing_ok=True)
 
         def write(arrays: Arrays) -> None:
@@ -245,5 +246,6 @@ def _write_text(path: Path, text: str) -> None:
 def _replace(path: Path, write: Callable[[Path], None]) -> None:
     """Write a file beside `path` and put it in its place, so that it is never half there."""
     new = path.with_name(path.name + ".new")
+    private_file(new)
     write(new)
     os.replace(new, path)

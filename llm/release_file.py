@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .private_files import private_folder
 from .protocol import ModelError
 
 MOST_BYTES = 60_000_000
@@ -78,7 +79,7 @@ def install_release(archive: Path, models: Path) -> Path:
     if target.exists() and not (target / MANIFEST).is_file():
         raise BadRelease(f"{target} is there already and is no release. Move it away, and run the command again.")
     try:
-        models.mkdir(parents=True, exist_ok=True)
+        private_folder(models)
         with tempfile.TemporaryDirectory(prefix=".weft-", dir=models) as space:
             new, old = Path(space, "new"), Path(space, "old")
             new.mkdir()

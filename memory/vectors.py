@@ -20,6 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..llm.private_files import private_file, private_folder
 from .embedding import Vectors
 
 Form = Literal["exact", "sq8", "ivf"]
@@ -121,7 +122,8 @@ class VectorIndex:
                 "checksum": _checksum(rows),
             }
         new = path.with_name(path.name + ".new")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(path.parent)
+        private_file(new)
         new.write_bytes(json.dumps(manifest).encode() + b"\n" + rows)
         os.replace(new, path)
 

@@ -19,6 +19,7 @@ from ..llm import Cancel, ModelConfig, ModelError
 from ..llm.catalogue import CATALOGUE, CatalogueModel, find_in_catalogue
 from ..llm.discover import FoundModel, discover, models_folder
 from ..llm.fetch import fetch_model
+from ..llm.private_files import private_folder
 from ..llm.release_file import file_hash, install_release
 from .config import load_config, user_config_file
 from .config_file import CannotEdit, prefer_model
@@ -236,5 +237,5 @@ def _measured() -> dict[str, Any]:
 def _remember(config: ModelConfig, check: ModelCheck) -> None:
     kept = {**_measured(), _key(config): {**_check_json(check), "on": time.strftime("%Y-%m-%d")}}
     with suppress(OSError):
-        _measured_file().parent.mkdir(parents=True, exist_ok=True)
+        private_folder(_measured_file().parent)
         _measured_file().write_text(json.dumps(kept, indent=1), encoding="utf-8")

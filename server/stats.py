@@ -24,6 +24,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+from ..llm.private_files import private_file, private_folder
 from .answers import StatsResult
 from .completion import Completion, Trigger
 from .store import cache_folder
@@ -166,7 +167,8 @@ class Stats:
             text = json.dumps({"version": VERSION, "days": {name: _day_json(day) for name, day in self._days.items()}})
         beside = self._file.with_suffix(".new")
         try:
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_folder(self._file.parent, is_ours=True)
+            private_file(beside)
             beside.write_text(text, encoding="utf-8")
             os.replace(beside, self._file)
         except OSError as error:

@@ -37,6 +37,8 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
+from ..llm.private_files import private_folder
+
 STORE_VERSION = 2
 """History: 1, the first. 2, a file's record holds its identity, so that a file in the place of another is noticed."""
 
@@ -98,7 +100,7 @@ class Store:
         place = self.location(folder)
         sections = self._pickled((state, tuple(map(tuple, files))))
         try:
-            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_folder(place.parent, is_ours=True)
             with _replacing(place) as file:
                 _write(file, sections, self._analysis())
         except OSError as error:

@@ -23,6 +23,7 @@ from typing import Protocol
 
 from ...llm.conversation import FRAME_TOKENS
 from ...llm.kept_prefix import ROOM_TOKENS, CannotKeep, Keeper, KeptPrefix
+from ...llm.private_files import private_file, private_folder
 from ...llm.protocol import Cancel, CodeModel, Message, ModelError
 from ..accountant import Accountant, Call
 from ..templates import fill
@@ -190,7 +191,8 @@ class PromptedMemory:
         return self._ask("key points", self._prompts.key_points, KEY_POINT_TOKENS, cancel)
 
     def save(self, folder: Path, cancel: Cancel) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
+        private_file(folder / "gists.json")
         (folder / "gists.json").write_text(json.dumps(self._gists), "utf-8")
         if self._kept is not None:
             with _quiet_when_cancelled(cancel):

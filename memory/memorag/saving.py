@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ...llm.private_files import private_file, private_folder
 from ...llm.protocol import ModelError
 from ..values import Item, Segment
 from .prompts import Language
@@ -25,7 +26,7 @@ VECTORS = "vectors"
 
 def save_text(folder: Path, held: Held, backend: str, model: str) -> None:
     """Write everything but the memory. The manifest comes last: a folder without it is not whole."""
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)
     (folder / MANIFEST).unlink(missing_ok=True)
     _write(folder / ITEMS, [asdict(item) for item in held.items])
     _write(folder / SEGMENTS, [asdict(segment) for segment in held.segments])
@@ -61,6 +62,7 @@ def _read(path: Path) -> Any:
 
 def _write(path: Path, value: Any) -> None:
     new = path.with_name(path.name + ".new")
+    private_file(new)
     # Surrogates of broken text are written as escapes.
     new.write_text(json.dumps(value), "utf-8")
     os.replace(new, path)

@@ -17,6 +17,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from ...llm.private_files import private_file, private_folder
 from .errors import StoreBusy, StoreError, StoreTooNew
 from .migrations import APPLICATION_ID, VERSION, migrate, version_of
 from .rows import DamagedRow
@@ -190,11 +191,14 @@ def _take_over(connection: sqlite3.Connection, damaged: Path) -> int:
 
 
 def _open_file(path: Path, busy_s: float) -> sqlite3.Connection:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(path.parent, is_ours=True)
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.stat().st_mode):
             raise _Unfit("it is no regular file")
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # the files that SQLite puts beside it take its mode
+    private_file(path)  # the files that SQLite puts beside it take its mode
+    for suffix in ("-wal", "-shm"):
+        if (beside := path.with_name(path.name + suffix)).exists():
+            private_file(beside)
     connection = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
     try:
         until = time.monotonic() + busy_s

@@ -9,10 +9,10 @@ them are left out: they are made again from the files.
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
+from ...llm.private_files import private_file
 from .conversations import Conversation, Conversations, Turn
 from .errors import NotAnExport
 from .rows import MOST_NUMBER, MOST_SECONDS
@@ -46,7 +46,8 @@ def export_conversations(conversations: Conversations, file: Path) -> int:
     for conversation, turns in everything:
         head: dict[str, Any] = {name: getattr(conversation, name) for name in _OF_A_CONVERSATION}
         lines.append({**head, "turns": [{name: getattr(turn, name) for name in _OF_A_TURN} for turn in turns]})
-    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8", newline="\n") as out:
+    private_file(file)
+    with open(file, "w", encoding="utf-8", newline="\n") as out:
         out.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     return len(everything)
 
