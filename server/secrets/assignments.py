@@ -88,6 +88,7 @@ _QUOTED = {
     mark: re.compile(rf"(?:(?!{re.escape(mark)}).){{1,400}}", re.DOTALL)
     for mark in ('"""', "'''", '"', "'", "`", '\\"', "\\'", "\\`")
 }
+_BEFORE_UNQUOTED = frozenset((":", "=", ":=", ":-", "=>", "<-", "==", "===", "!=", "!=="))
 _UNQUOTED = re.compile(r"""[^\s"'`,;(){}\[\]<>|&\\]{4,400}(?P<end>$|(?=[\s,;&"'`<}|\\)]))""")
 
 _PLACEHOLDER = re.compile(
@@ -181,13 +182,11 @@ def _lines_to_read(lines: Sequence[str]) -> tuple[set[int], list[int]]:
     """Numbers of lines that may speak of secrets, and of those with an address that has a user in it."""
     text = "\n".join(lines)
     lower = text.lower()
-    if len(lower) != len(text):  # a few letters become two in lower case
-        lower = "\n".join(line.lower() for line in lines)
+    if len(lower) != len(text):  # a few letters become two in lower case, so that places differ
+        return set(range(len(lines))), list(range(len(lines)))
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
-    if len(lower) != len(text):
-        return set(range(len(lines))), list(range(len(lines)))
 
     def holding(stem: str) -> Iterator[int]:
         at = lower.find(stem)
@@ -273,25 +272,23 @@ def _behind(line: str, at: int, level: int, before: str) -> Span | None:
     found = _AFTER.match(line, at)
     if found is None:
         return None
-    sep, quote = found["sep"], found["quote"]
-    if not sep and not quote:
+    if found["quote"]:
+        return _quoted(line, at, level, found)
+    return _unquoted(line, level, before, found)
+
+
+def _quoted(line: str, at: int, level: int, found: re.Match[str]) -> Span | None:
+    if not found["sep"] and not line[at : at + 1].isspace():
+        return None  # a name that ends with a quote
+    body = _QUOTED[found["quote"]].match(line, found.end())
+    return body.span() if body is not None and is_secret_value(body[0], level) else None
+
+
+def _unquoted(line: str, level: int, before: str, found: re.Match[str]) -> Span | None:
+    sep, start = found["sep"], found.start("wrap")
+    is_element = sep == ">" and "<" in before
+    if (sep not in _BEFORE_UNQUOTED and not is_element) or found["wrap"].endswith("("):
         return None
-    if quote:
-        if not sep and not line[at : found.start("prefix")].strip("\"'`)]*_") and not line[at : at + 1].isspace():
-            return None
-        body = _QUOTED[quote].match(line, found.end())
-        if body is None:
-            return None
-        start, end = body.span()
-        if quote == "`" and not sep and not line[at : at + 1].isspace():
-            return None
-        value = line[start:end]
-        return (start, end) if is_secret_value(value, level) else None
-    if sep in (",", "(", ">", "or", "is", "||", "??", "?:", "->", "TO") and not (sep == ">" and "<" in before):
-        return None
-    if found["wrap"].endswith("("):
-        return None
-    start = found.start("wrap")
     body = _UNQUOTED.match(line, start)
     if body is None:
         return None
