@@ -153,11 +153,11 @@ class _Session:
             self._open()
         reporter = Reporter(self.folder, chance, [each.report for each in self._opened if each.watches == "client"])
         if phase != "idle":
-            time.sleep(chance.uniform(0, 1.5))  # within the first index
+            self._wait(chance.uniform(0, 1.5))  # within the first index
         for _ in range(chance.randint(1, 4)):
             tally.actions.update(self._world.change(1))
             reporter.look()
-            time.sleep(chance.choice((0, 0, 0.05, 0.3)))
+            self._wait(chance.choice((0, 0, 0.05, 0.3)))
         reporter.end()
         tally.n_changes += reporter.n_changes
         quiet_s = time.monotonic()
@@ -174,6 +174,16 @@ class _Session:
                 fresh.index()
                 tally.wrong["rounds_unlike_fresh_index"] += texts_of(fresh) != wanted
         return all([self._wait_until_equal(each, wanted, quiet_s) for each in self._opened])
+
+    def _wait(self, seconds: float) -> None:
+        """While the servers' questions are answered, as editors do."""
+        until_s = time.monotonic() + seconds
+        while True:
+            for each in self._opened:
+                each.texts()
+            if (left_s := until_s - time.monotonic()) <= 0:
+                return
+            time.sleep(min(left_s, 10 * POLL_S))
 
     def _wait_until_ready(self) -> float:
         until_s = time.monotonic() + READY_WITHIN_S
