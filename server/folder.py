@@ -319,7 +319,7 @@ class Folder:
     def _without_ignored(self, keys: Iterable[str]) -> list[str]:
         """Without those below folders that are ignored, where changes come by the thousand."""
         by_folder: dict[str, list[str]] = {}
-        for key in keys:
+        for key in dict.fromkeys(keys):
             by_folder.setdefault(key.rpartition("/")[0], []).append(key)
         return [
             key

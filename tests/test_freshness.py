@@ -108,6 +108,15 @@ def test_a_report_that_comes_late_does_not_remove_what_is_there_again(folder):
         assert indexed(workspace) == on_disk(folder)
 
 
+def test_a_file_that_is_reported_twice_is_removed_once(folder, caplog):
+    with opened(folder) as workspace:
+        path = folder / "pkg/part_1.py"
+        path.unlink()
+        workspace.files_changed([path, path])
+        assert indexed(workspace) == on_disk(folder)
+        assert not caplog.records
+
+
 def test_a_burst_is_found_by_one_comparison(folder, monkeypatch):
     with opened(folder) as workspace:
         names = [f"many/file_{number}.py" for number in range(MOST_REPORTED + 1)]
