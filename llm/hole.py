@@ -151,6 +151,7 @@ def without_thoughts(pieces: Iterable[Piece]) -> Iterator[Piece]:
         if thinking:
             _, ended, held = held.rpartition(_END_OF_THOUGHTS)
             if not ended:
+                held = held[1 - len(_END_OF_THOUGHTS) :]  # what may be the beginning of their end
                 continue
             thinking = False
         yield replace(piece, text=held)

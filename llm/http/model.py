@@ -155,7 +155,7 @@ class HttpModel(ABC):
 
         def cut(pieces: Iterator[Piece]) -> Iterator[Piece]:
             if self._by_instruction:
-                return read_answer(pieces, request)
+                return within_limit(read_answer(pieces, request), request.max_new_tokens)
             special = self._fim.all if self._fim else ()
             # One more than asked for: the last event has no text, but ends the answer and says how fast it was.
             return cut_stream(islice(pieces, request.max_new_tokens + 1), request, special)

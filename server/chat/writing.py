@@ -39,6 +39,7 @@ FEWEST_JUDGED, LEAST_SHARED = 8, 0.2
 model of 135 M parameters that spoke of the evidence shared 0.37 of its words, one that a base model dreamt 0.07."""
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
+_SENTENCE_SIGNS = frozenset(".!?\n")
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Written:
 
 @dataclass
 class AnswerWriter:
-    """Asks the models in their order. `keep` is told the text so far, often enough that a kill loses little of it.
+    """Asks the models in their order. `keep` may take the text so far, often enough that a kill loses little of it.
 
     `give_way` is called between two pieces of a model on this machine: completions of somebody who types come first.
     """
@@ -77,7 +78,7 @@ class AnswerWriter:
     max_new_tokens: int
     evidence_tokens: int
     listener: Listener = NOBODY
-    keep: Callable[[str], None] = lambda text: None
+    keep: Callable[[Callable[[], str]], None] = lambda text: None
     give_way: Callable[[Cancel], None] = lambda cancel: None
     call_seconds: float = math.inf  # the longest time for one call of a model
     notes: list[str] = field(default_factory=list)  # why a model did not answer
@@ -97,14 +98,15 @@ class AnswerWriter:
                 with closing(self._pieces(accountant, call, cancel)) as pieces:
                     for piece in pieces:
                         text = stream.feed(piece)
-                        self._tell(text, stream.checked.citations[n_cited:])
-                        n_cited = len(stream.checked.citations)
-                        self.keep(stream.checked.text)
-                        if is_looping := _repeats_itself(stream.checked.text):
+                        self._tell(text, stream.citations[n_cited:])
+                        n_cited = len(stream.citations)
+                        self.keep(stream.text)
+                        ends_sentence = not _SENTENCE_SIGNS.isdisjoint(text)
+                        if is_looping := ends_sentence and _repeats_itself(stream.end_of_text(LOOP_CHARACTERS)):
                             break
                 if not is_looping:
                     text = stream.finish()
-                    self._tell(text, stream.checked.citations[n_cited:])
+                    self._tell(text, stream.citations[n_cited:])
             except ModelError as error:
                 self._failed(accountant.model, error)
                 if stream.checked.text:
@@ -191,7 +193,7 @@ class AnswerWriter:
 
 def _repeats_itself(text: str) -> bool:
     """Whether a text ends with a sentence that it has said before, too often for anything but a loop."""
-    said = [part for part in _SENTENCES.split(text[-LOOP_CHARACTERS:]) if len(part) >= SHORTEST_REPEATED]
+    said = [part for part in _SENTENCES.split(text) if len(part) >= SHORTEST_REPEATED]
     return bool(said) and said.count(said[-1]) > MOST_REPEATS
 
 
@@ -207,19 +209,27 @@ def _is_beside_the_point(text: str, case: Case) -> bool:
 
 def _without_thoughts(pieces: Iterator[Piece]) -> Generator[str, None, None]:
     """The answer without what some models write first, between <think> and </think>: that is no answer."""
-    held, is_thinking, has_begun = "", False, False
+    held, is_thinking, has_thought, has_begun = "", False, False, False
     for piece in pieces:
         if has_begun:
             yield piece.text
             continue
         held += piece.text
+        if has_thought:
+            held = held.lstrip()
+            if held:
+                has_begun = True
+                yield held
+            continue
         begun = held.lstrip()
         is_thinking = is_thinking or begun.startswith("<think>")
         if is_thinking:
             _, mark, rest = held.partition("</think>")
-            if mark and rest.strip():
+            # Of thoughts only what may be the beginning of their end is kept.
+            has_thought, held = bool(mark), rest.lstrip() if mark else held[1 - len("</think>") :]
+            if has_thought and held:
                 has_begun = True
-                yield rest.lstrip()
+                yield held
         elif begun and not "<think>".startswith(begun):
             has_begun = True
             yield begun
