@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from .disk import read_text
 from .installation import install_packages_command
 from .protocol import Message, ModelError
 
@@ -67,7 +68,7 @@ def template_in(directory: Path) -> dict[str, str]:
 
 def _settings(directory: Path) -> dict[str, Any]:
     try:
-        settings = json.loads((directory / "tokenizer_config.json").read_text("utf-8"))
+        settings = json.loads(read_text(directory / "tokenizer_config.json"))
     except (OSError, ValueError):
         return {}
     return settings if isinstance(settings, dict) else {}

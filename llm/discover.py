@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .choose import OLLAMA_URL, ModelConfig
+from .disk import read_text
 from .formats import find_fim_tokens
 from .gguf import fim_of_gguf, read_gguf
 from .http.endpoint import Cancelled, Endpoint, NotJson, Refused
@@ -169,7 +170,7 @@ def _hub_models(cache: Path) -> Iterator[FoundModel]:
 def _snapshot(folder: Path) -> Path | None:
     """The files of a cached repository: those of its main branch, else any."""
     try:
-        snapshot = folder / "snapshots" / (folder / "refs" / "main").read_text(encoding="utf-8").strip()
+        snapshot = folder / "snapshots" / read_text(folder / "refs" / "main").strip()
         if snapshot.is_dir():
             return snapshot
     except (OSError, ValueError):
@@ -323,7 +324,7 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         if not path.is_file() or path.stat().st_size > _TOO_LARGE_JSON:
             return {}
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(read_text(path))
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

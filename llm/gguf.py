@@ -6,6 +6,7 @@ every length in it is checked before memory is taken for it. Knows no engine and
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from .disk import open_regular
 from .formats import FimTokens, find_fim_tokens
 from .protocol import ModelMissing
 
@@ -196,8 +198,8 @@ def _first(file: GgufFile, names: tuple[str, ...]) -> int | None:
 @contextmanager
 def _reading(path: Path) -> Iterator[_Reader]:
     try:
-        with path.open("rb") as file:
-            yield _Reader(path, file, path.stat().st_size)
+        with open_regular(path) as file:
+            yield _Reader(path, file, os.fstat(file.fileno()).st_size)
     except OSError as error:
         raise ModelMissing(f"{path} can't be read: {error.strerror}. Name a GGUF file in `path`.") from error
     except struct.error as error:  # the file became shorter while it was read

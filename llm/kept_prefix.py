@@ -16,6 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from .disk import open_regular, read_text
 from .engines import Arrays
 from .private_files import private_file, private_folder
 from .protocol import Cancel, ChatRequest, Message, ModelError, Piece
@@ -163,12 +164,12 @@ class SavedPrefix:
 def read_saved(folder: Path, identity: Identity) -> SavedPrefix:
     """Raises ModelError when the folder is not whole or of another model."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
-        messages = tuple(Message(role, text) for role, text in json.loads((folder / MESSAGES).read_text("utf-8")))
+        manifest = json.loads(read_text(folder / MANIFEST))
+        messages = tuple(Message(role, text) for role, text in json.loads(read_text(folder / MESSAGES)))
         arrays = read_tensors(folder / TENSORS)
         version, n_tokens, context = (manifest[name] for name in ("version", "n_tokens", "context"))
         saved = {name: manifest[name] for name in asdict(identity)}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(f"{folder} holds no whole memory ({error}). Let the model read the text again.") from error
     if version != VERSION:
         raise ModelError(
@@ -217,7 +218,7 @@ def files_hash(files: Sequence[Path]) -> str:
     for path in sorted(files):
         size = path.stat().st_size
         digest.update(f"{path.name} {size} ".encode())
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             for start in (0, size // 2, max(0, size - _SAMPLE_BYTES)):
                 file.seek(start)
                 digest.update(file.read(_SAMPLE_BYTES))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .chat_template import read_conversations, template_in
+from .disk import read_text
 from .engines.onnx_engine import OnnxEngine
 from .formats import PROBE, FimChoice
 from .kept_prefix import files_hash
@@ -68,7 +69,7 @@ def _has_tokenizer(folder: Path) -> bool:
 def _context_tokens(directory: Path) -> int:
     """Most tokens that the model was made for, as its config.json says; 0 when it does not."""
     try:
-        config: Any = json.loads((directory / "config.json").read_text("utf-8"))
+        config: Any = json.loads(read_text(directory / "config.json"))
         names = ("max_position_embeddings", "n_positions", "n_ctx")
         return next((int(config[name]) for name in names if config.get(name)), 0)
     except (OSError, ValueError, TypeError, AttributeError):

@@ -32,7 +32,8 @@ def private_folder(folder: Path, *, is_ours: bool = False) -> None:
 
 def private_file(path: Path) -> None:
     """Make an empty file, or keep the text of one that is there, for its owner alone. Raises OSError."""
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+    # Not waiting: a pipe that nobody reads is an error.
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600))
     with suppress(OSError):
         _tighten(path, 0o600)
 
@@ -40,5 +41,7 @@ def private_file(path: Path) -> None:
 def _tighten(path: Path, mode: int) -> None:
     """Take away what others may do; of files of other users nothing."""
     found = path.stat()
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        return
     if hasattr(os, "getuid") and found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) & 0o077:
         path.chmod(mode)

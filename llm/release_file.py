@@ -13,12 +13,12 @@ import json
 import os
 import re
 import stat
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from .disk import abandoned, open_regular, read_regular, remove_abandoned, temporary_folder
 from .private_files import private_folder
 from .protocol import ModelError
 
@@ -69,9 +69,10 @@ def write_release(path: Path, name: str, files: Mapping[str, Path]) -> None:
 def install_release(archive: Path, models: Path) -> Path:
     """The folder below `models` with the model of a release file, instead of one of its name. Raises BadRelease."""
     try:
-        if archive.stat().st_size > MOST_BYTES:
-            raise BadRelease(f"{archive} is larger than {MOST_BYTES / 1e6:.0f} MB, so it is no release of a model.")
-        contents = _proven(archive)
+        with open_regular(archive) as file:
+            if os.fstat(file.fileno()).st_size > MOST_BYTES:
+                raise BadRelease(f"{archive} is larger than {MOST_BYTES / 1e6:.0f} MB, so it is no release of a model.")
+            contents = _proven(archive, file)
     except (OSError, ValueError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile) as error:
         raise BadRelease(f"{archive} can't be read as a release: {error}. Download it again.") from error
     name = str(json.loads(contents[MANIFEST])["name"])
@@ -80,8 +81,9 @@ def install_release(archive: Path, models: Path) -> Path:
         raise BadRelease(f"{target} is there already and is no release. Move it away, and run the command again.")
     try:
         private_folder(models)
-        with tempfile.TemporaryDirectory(prefix=".weft-", dir=models) as space:
-            new, old = Path(space, "new"), Path(space, "old")
+        _end_abandoned(models)
+        with temporary_folder(models) as space:
+            new, old = space / "new", space / "old"
             new.mkdir()
             for inside, data in contents.items():
                 (new / inside).write_bytes(data)
@@ -94,7 +96,18 @@ def install_release(archive: Path, models: Path) -> Path:
 
 def file_hash(path: Path) -> str:
     """SHA-256 of the whole file; of an archive, to compare with what its publisher says."""
-    return _hash(path.read_bytes())
+    return _hash(read_regular(path))
+
+
+def _end_abandoned(models: Path) -> None:
+    """Remove what a killed process left, and give back a model that it had put aside."""
+    for space in abandoned(models):
+        old = space / "old"
+        if old.is_dir():
+            name = str(_read_manifest((old / MANIFEST).read_bytes())["name"])
+            if not (models / name).exists():
+                os.replace(old, models / name)
+    remove_abandoned(models)
 
 
 def _exchange(new: Path, target: Path, old: Path) -> None:
@@ -109,9 +122,9 @@ def _exchange(new: Path, target: Path, old: Path) -> None:
         raise
 
 
-def _proven(archive: Path) -> dict[str, bytes]:
+def _proven(archive: Path, file: BinaryIO) -> dict[str, bytes]:
     """Every file of the archive by its name, the manifest first. Nothing is written anywhere."""
-    with zipfile.ZipFile(archive) as entries:
+    with zipfile.ZipFile(file) as entries:
         listed = entries.infolist()
         names = [entry.filename for entry in listed]
         if MANIFEST not in names or entries.getinfo(MANIFEST).file_size > _MOST_MANIFEST_BYTES:

@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from .disk import read_text
 from .installation import install_command
 from .protocol import ModelMissing
 
@@ -268,7 +269,7 @@ def _letters(token: Any) -> str:
 def _json(file: Path) -> dict[str, Any]:
     """The object in a file; nothing when there is none, or it says nothing that can be read."""
     try:
-        value = json.loads(file.read_text("utf-8"))
+        value = json.loads(read_text(file))
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}

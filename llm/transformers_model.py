@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .chat_template import read_conversations, template_in
+from .disk import read_text
 from .engines import OutOfMemory
 from .fetch import fetch_model
 from .formats import PROBE, FimChoice
@@ -208,7 +209,7 @@ def _open_decoder(
 
 def _load(torch: Any, transformers: Any, directory: Path, device: Any) -> Any:
     """Transformers' own model on the device. Raises ModelMissing when its files are not all of one model."""
-    config = json.loads((directory / "config.json").read_text("utf-8"))
+    config = json.loads(read_text(directory / "config.json"))
     stored = config.get("dtype") or config.get("torch_dtype")
     precision = _precision(torch, device, stored)
     is_quantised = "quantization_config" in config

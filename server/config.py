@@ -23,6 +23,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 import platformdirs
 
 from ..llm.choose import BACKENDS, FIM_WORDS
+from ..llm.disk import open_regular
 from ..memory.embedding import KINDS as EMBEDDER_KINDS
 
 if sys.version_info >= (3, 11):
@@ -462,7 +463,7 @@ def _workspace_table(folder: Path, problems: list[ConfigProblem]) -> tuple[str, 
     own, project = folder / WORKSPACE_FILE, folder / PROJECT_FILE
     # A pyproject.toml is edited for many reasons; only one that speaks of Weft is ours to complain about.
     speaks_of_weft = "tool.weft" in _text(project, [])
-    if own.is_file():
+    if own.exists() and not own.is_dir():
         if speaks_of_weft:
             message = f"not read, because {WORKSPACE_FILE} stands beside it"
             problems.append(ConfigProblem(str(project), "tool.weft", message))
@@ -488,9 +489,7 @@ def _read_toml(path: Path, problems: list[ConfigProblem]) -> dict[str, object]:
 def _text(path: Path, problems: list[ConfigProblem]) -> str:
     """The file's text; empty when there is none, and, with a problem, when it cannot be read."""
     try:
-        if not path.is_file():
-            return ""
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             data = file.read(MAX_CONFIG_BYTES + 1)
         if len(data) > MAX_CONFIG_BYTES:
             problems.append(ConfigProblem(str(path), "", f"larger than {MAX_CONFIG_BYTES} bytes, so not read"))
@@ -500,7 +499,8 @@ def _text(path: Path, problems: list[ConfigProblem]) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         problems.append(ConfigProblem(str(path), "", "not UTF-8, so nothing of it is used", line))
     except OSError as error:
-        problems.append(ConfigProblem(str(path), "", f"cannot be read: {error.strerror}"))
+        if path.exists() and not path.is_dir():
+            problems.append(ConfigProblem(str(path), "", f"cannot be read: {error.strerror}"))
     return ""
 
 

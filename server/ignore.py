@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from ..llm.disk import read_regular
 from .patterns import PathPattern, Segment, parse_pattern
 
 GIT_RULES = ".gitignore"
@@ -395,7 +396,7 @@ def _read_lines(path: Path) -> list[str]:
         found = os.lstat(path)
         if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_RULES_BYTES:
             return []
-        data = path.read_bytes()
+        data = read_regular(path)
     except (OSError, ValueError):
         return []
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")

@@ -18,6 +18,7 @@ from typing import Any
 from ..llm import Cancel, ModelConfig, ModelError
 from ..llm.catalogue import CATALOGUE, CatalogueModel, find_in_catalogue
 from ..llm.discover import FoundModel, discover, models_folder
+from ..llm.disk import read_text, replace_file
 from ..llm.fetch import fetch_model
 from ..llm.private_files import private_folder
 from ..llm.release_file import file_hash, install_release
@@ -228,7 +229,7 @@ def _measured_file() -> Path:
 def _measured() -> dict[str, Any]:
     """What `weft models test` found earlier; empty when that is lost, for it can be had again."""
     try:
-        kept = json.loads(_measured_file().read_text(encoding="utf-8"))
+        kept = json.loads(read_text(_measured_file()))
     except (OSError, ValueError):
         return {}
     return kept if isinstance(kept, dict) else {}
@@ -238,4 +239,4 @@ def _remember(config: ModelConfig, check: ModelCheck) -> None:
     kept = {**_measured(), _key(config): {**_check_json(check), "on": time.strftime("%Y-%m-%d")}}
     with suppress(OSError):
         private_folder(_measured_file().parent)
-        _measured_file().write_text(json.dumps(kept, indent=1), encoding="utf-8")
+        replace_file(_measured_file(), json.dumps(kept, indent=1).encode())

@@ -28,6 +28,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from ..llm.disk import read_regular
 from .safe_text import for_terminal_line
 
 if TYPE_CHECKING:
@@ -356,7 +357,7 @@ def _lines_of(path: Path) -> list[str]:
     from .text import TextLines
 
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = read_regular(path).decode("utf-8", "replace")
     except OSError:
         return []
     lines = TextLines(text)

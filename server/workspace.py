@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 from ..codegraph import SyntaxTree, TimeLimit, TimeLimitExceeded, language_of
 from ..llm import Cancel, CodeModel
+from ..llm.disk import read_regular
 from ..memory import Segment
 from ..memory.storage import MemoryStore, StoreError
 from ..retrieval import Place, RankedFragment, RepositoryIndex, RetrievalOptions, Retrieved
@@ -1020,7 +1021,7 @@ def keep_from_collector() -> None:
 
 
 def _text_on_disk(path: Path) -> str:
-    decoded = decode(path.read_bytes())
+    decoded = decode(read_regular(path))
     if decoded is None:
         raise ValueError(f"{path} is no text file. Complete in a source file.")
     return decoded[0]

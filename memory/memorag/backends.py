@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ...llm.conversation import FRAME_TOKENS
+from ...llm.disk import read_text
 from ...llm.kept_prefix import ROOM_TOKENS, CannotKeep, Keeper, KeptPrefix
 from ...llm.private_files import private_file, private_folder
 from ...llm.protocol import Cancel, CodeModel, Message, ModelError
@@ -201,8 +202,8 @@ class PromptedMemory:
 
     def load(self, folder: Path, article: str, language: Language, cancel: Cancel) -> None:
         try:
-            gists = tuple(map(str, json.loads((folder / "gists.json").read_text("utf-8"))))
-        except (OSError, ValueError, TypeError) as error:
+            gists = tuple(map(str, json.loads(read_text(folder / "gists.json"))))
+        except (OSError, ValueError, TypeError, RecursionError) as error:
             raise ModelError(f"{folder} holds no whole memory ({error}). Memorise the text again.") from error
         self.reset()
         self._accountant.prepare(cancel)

@@ -6,12 +6,12 @@ Owns the version and what is refused. Vectors of the segments, as far as they we
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ...llm.private_files import private_file, private_folder
+from ...llm.disk import read_text, replace_file
+from ...llm.private_files import private_folder
 from ...llm.protocol import ModelError
 from ..values import Item, Segment
 from .prompts import Language
@@ -42,7 +42,7 @@ def load_text(folder: Path, model: str) -> tuple[Held, str]:
         language: Language = "zh" if manifest["language"] == "zh" else "en"
         items = tuple(Item(**item) for item in _read(folder / ITEMS))
         segments = tuple(Segment(**segment) for segment in _read(folder / SEGMENTS))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(f"{folder} holds no whole memory ({error}). Save it again.") from error
     if version != VERSION:
         raise ModelError(f"{folder} is a memory of version {version}; this Weft reads {VERSION}. Memorise it again.")
@@ -57,12 +57,9 @@ def load_text(folder: Path, model: str) -> tuple[Held, str]:
 
 
 def _read(path: Path) -> Any:
-    return json.loads(path.read_text("utf-8"))
+    return json.loads(read_text(path))
 
 
 def _write(path: Path, value: Any) -> None:
-    new = path.with_name(path.name + ".new")
-    private_file(new)
     # Surrogates of broken text are written as escapes.
-    new.write_text(json.dumps(value), "utf-8")
-    os.replace(new, path)
+    replace_file(path, json.dumps(value).encode())

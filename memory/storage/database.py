@@ -17,6 +17,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from ...llm.disk import remove_abandoned
 from ...llm.private_files import private_file, private_folder
 from .errors import StoreBusy, StoreError, StoreTooNew
 from .migrations import APPLICATION_ID, VERSION, migrate, version_of
@@ -192,6 +193,7 @@ def _take_over(connection: sqlite3.Connection, damaged: Path) -> int:
 
 def _open_file(path: Path, busy_s: float) -> sqlite3.Connection:
     private_folder(path.parent, is_ours=True)
+    remove_abandoned(path.parent)
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.stat().st_mode):
             raise _Unfit("it is no regular file")

@@ -9,9 +9,12 @@ them are left out: they are made again from the files.
 from __future__ import annotations
 
 import json
+import os
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
+from ...llm.disk import open_regular
 from ...llm.private_files import private_file
 from .conversations import Conversation, Conversations, Turn
 from .errors import NotAnExport
@@ -47,7 +50,10 @@ def export_conversations(conversations: Conversations, file: Path) -> int:
         head: dict[str, Any] = {name: getattr(conversation, name) for name in _OF_A_CONVERSATION}
         lines.append({**head, "turns": [{name: getattr(turn, name) for name in _OF_A_TURN} for turn in turns]})
     private_file(file)
-    with open(file, "w", encoding="utf-8", newline="\n") as out:
+    # A pipe that nobody reads is an error at once; one that somebody reads is waited for while it is written.
+    descriptor = os.open(file, os.O_WRONLY | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0))
+    os.set_blocking(descriptor, True)
+    with open(descriptor, "w", encoding="utf-8", newline="\n") as out:
         out.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     return len(everything)
 
@@ -59,7 +65,7 @@ def import_conversations(conversations: Conversations, file: Path) -> int:
     """
     read, line_number = [], 0
     try:
-        with open(file, encoding="utf-8-sig") as lines:
+        with TextIOWrapper(open_regular(file), encoding="utf-8-sig") as lines:
             for line_number, line in enumerate(lines, 1):
                 value = json.loads(line, parse_constant=_no_constant)
                 if line_number > 1:

@@ -6,14 +6,13 @@ the header and the schema is lost, a new store's stands in for it. The damaged f
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...llm.disk import temporary_file
 from .migrations import migrate
 from .rows import MOST_NUMBER, MOST_SECONDS, DamagedRow, json_list
 
@@ -40,8 +39,7 @@ def salvage(path: Path) -> Salvaged:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as damaged:
             _read(damaged, found)
         if not found.turns:
-            with tempfile.TemporaryDirectory(prefix=f"weft-{os.getpid()}-") as folder:
-                copy = Path(folder, "copy.db")
+            with temporary_file(path.parent) as copy:
                 _with_new_first_page(path, copy)
                 with closing(sqlite3.connect(copy)) as damaged:
                     _read(damaged, found)
