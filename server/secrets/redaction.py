@@ -23,7 +23,8 @@ STEP_LINES = 32
 SHORTEST_TOKEN, SHORTEST_LETTERS = 15, 30
 """Characters of a token of any known form, and of one that has letters alone."""
 
-_RUN = re.compile(r"[A-Za-z0-9_+/=~.:%|-]{15,}")
+_RUN = re.compile(r"[A-Za-z0-9_+/=-]{15,}")
+_DIGIT = re.compile(r"[0-9]")
 
 CACHED_STEPS = 4096
 
@@ -72,7 +73,9 @@ def _take_out_tokens(lines: list[str]) -> None:
 
 
 def _has_run(line: str) -> bool:
-    return any(len(found[0]) >= SHORTEST_LETTERS or any(map(str.isdigit, found[0])) for found in _RUN.finditer(line))
+    return any(
+        _DIGIT.search(run) or (len(run) >= SHORTEST_LETTERS and run.strip("-=_/+")) for run in _RUN.findall(line)
+    )
 
 
 class _Rule(NamedTuple):
