@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from weft.server.completion.showing import show
+from weft.server.completion.values import Completion, Cursor, Written
 from weft.server.safe_text import (
     MarkdownStream,
     for_editor,
@@ -18,6 +20,7 @@ from weft.server.safe_text import (
     for_terminal_line,
     hidden_character,
 )
+from weft.server.text import TextLines
 
 EXAMPLES = 20_000 if os.environ.get("WEFT_FUZZ") else 400
 
@@ -184,3 +187,19 @@ def _acting(markdown: str) -> Iterator[str]:
             yield token.content
         if token.type == "link_open" and not str(token.attrs["href"]).lower().startswith(("http://", "https://")):
             yield str(token.attrs["href"])
+
+
+@pytest.mark.parametrize("text", ["user\u202e", "a\x1b[2J", "pay\u200bment", "x\u2066y", "ok\U000e0041", "a\fb"])
+def test_a_completion_with_a_hidden_character_is_not_offered(text: str):
+    completion = shown(f'"{text}"')
+    assert completion.text == "" and "control or invisible character (U+" in completion.why_empty
+
+
+@pytest.mark.parametrize("text", ['"a\tb"', '"שלום العربية"', '"👩‍👩‍👧 ❤️"', '"می\u200cخواهم"'])
+def test_a_completion_in_any_script_is_offered(text: str):
+    assert shown(text).text == text
+
+
+def shown(text: str) -> Completion:
+    cursor = Cursor("a.py", TextLines("name = "), 0, 7)
+    return show(Written(((text, None),), "model"), cursor, single_line=True, invoked=True)

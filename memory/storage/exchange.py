@@ -54,8 +54,14 @@ def export_conversations(conversations: Conversations, file: Path) -> int:
     descriptor = os.open(file, os.O_WRONLY | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0))
     os.set_blocking(descriptor, True)
     with open(descriptor, "w", encoding="utf-8", newline="\n") as out:
-        out.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+        out.writelines(f"{_json(line)}\n" for line in lines)
     return len(everything)
+
+
+def _json(line: dict[str, Any]) -> str:
+    """One line; characters that a terminal would obey or not show are written as JSON's escapes."""
+    text = json.dumps(line, ensure_ascii=False)
+    return "".join(sign if sign.isprintable() else json.dumps(sign)[1:-1] for sign in text)
 
 
 def import_conversations(conversations: Conversations, file: Path) -> int:
