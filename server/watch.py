@@ -59,20 +59,23 @@ class Watcher:
         self._observer = Observer()
         self._observer.daemon = True
         self._watches: dict[Path, tuple[object, int]] = {}  # with the inode of the folder
+        self._refused: set[Path] = set()
         self._observer.start()
 
     def add(self, folder: Path) -> bool:
-        """Watch a folder and what is below it; False, with a line in the log, when the system refuses."""
+        """Watch a folder and what is below it; False when the system refuses, with a line in the log the first time."""
         try:
             inode = os.stat(folder).st_ino
             watch = self._observer.schedule(_Handler(self._note), str(folder), recursive=True, event_filter=_WANTED)
         except OSError as error:
-            log.warning(
-                "Changes on disk below %s cannot be watched (%s); they are looked for every few seconds. On Linux, "
-                "raise fs.inotify.max_user_watches.",
-                folder,
-                error,
-            )
+            if folder not in self._refused:
+                self._refused.add(folder)
+                log.warning(
+                    "Changes on disk below %s cannot be watched (%s); they are looked for every few seconds. On Linux, "
+                    "raise fs.inotify.max_user_watches.",
+                    folder,
+                    error,
+                )
             return False
         self._watches[folder] = (watch, inode)
         return True

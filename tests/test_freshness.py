@@ -330,6 +330,16 @@ def test_reading_files_is_no_event(tmp_path):
         watcher.close()
 
 
+def test_a_folder_that_cannot_be_watched_is_named_once(tmp_path, caplog):
+    watcher = Watcher(lambda paths: None, lambda: None)
+    try:
+        assert not watcher.add(tmp_path / "nowhere") and not watcher.renew(tmp_path / "nowhere")
+        assert not watcher.watches(tmp_path / "nowhere")
+        assert len(caplog.records) == 1
+    finally:
+        watcher.close()
+
+
 def test_a_folder_that_cannot_be_watched_is_compared_again_and_again(folder, monkeypatch):
     monkeypatch.setattr(Watcher, "renew", lambda self, path: False)
     monkeypatch.setattr("weft.server.reconcile.POLL_S", 0.05)
