@@ -35,7 +35,10 @@ from .probe import ask_texts, hash_of, texts_of
 
 QUESTION = "Does the index equal the disk within 5 s of quiet, whatever happened there, without a restart?"
 
-MUST_BE_ZERO = ("stale_files", "ghost_files", "missing_files", "rounds_late", "rounds_unlike_fresh_index")
+MUST_BE_ZERO = (
+    *("stale_files", "ghost_files", "missing_files", "rounds_late", "rounds_unlike_fresh_index"),
+    "servers_ended",
+)
 
 N_ROUNDS, N_ROUNDS_SHORT = 200, 6
 N_FILES, N_FILES_SHORT = 500, 100
@@ -147,6 +150,9 @@ class _Session:
             for number, phase in enumerate(phases):
                 if time.monotonic() > until_s or not self._round(number, phase):
                     return
+        except (ServerGone, OSError) as error:
+            print(f"A server ended: {error}", file=sys.stderr)
+            self._tally.wrong["servers_ended"] += 1
         finally:
             self._close()
 
@@ -229,10 +235,12 @@ class _Session:
             home = self.home / f"home-{at}"
             home.mkdir(exist_ok=True)
             self._opened.append(_OverStdio(self.folder, home, side))
+            self._wait(0.2)
 
     def _close(self) -> None:
         for each in self._opened:
-            each.close()
+            with suppress(OSError):  # of a server that has ended
+                each.close()
         self._opened = []
 
 
