@@ -404,6 +404,7 @@ class ConversationsResult(TypedDict, total=False):
     turns: Annotated[list[Turn], "`get`: in their order. `search`: the newest first."]
     deleted: Annotated[int, "`delete`: how many conversations."]
     exported: Annotated[int, "`export`: how many conversations."]
+    file: Annotated[str, "`export`: the path of the file that was written."]
 
 
 # The handshake

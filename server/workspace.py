@@ -1015,7 +1015,11 @@ def share_interpreter() -> None:
 
 
 def keep_from_collector() -> None:
-    """Spare the index the garbage collector's walks from now on, for processes that live with one. Takes a moment."""
+    """Spare the index the garbage collector's walks from now on, for processes that live with one. Takes a moment.
+
+    What was spared before and is garbage by now is collected first.
+    """
+    gc.unfreeze()
     gc.collect()
     gc.freeze()
 

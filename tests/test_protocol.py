@@ -211,8 +211,8 @@ def test_the_answers_of_the_server_are_of_their_types(wire: Wire, tmp_path: Path
     assert ask("weft/conversations")["conversations"][0]["id"] == told
     assert ask("weft/conversations", {"action": "get", "id": told})["turns"][0]["citations"]
     assert ask("weft/conversations", {"action": "search", "text": "price_of"})["turns"]
-    kept = {"action": "export", "file": str(tmp_path / "kept.jsonl")}
-    assert ask("weft/conversations", kept) == {"exported": 1}
+    exported = ask("weft/conversations", {"action": "export", "file": "kept.jsonl"})
+    assert exported == {"exported": 1, "file": str(tmp_path / "home" / "exports" / "kept.jsonl")}
     assert ask("weft/conversations", {"action": "delete", "id": told}) == {"deleted": 1}
 
     assert ask("weft/pause", {"paused": True})["kind"] == "paused"

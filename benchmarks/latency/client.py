@@ -6,6 +6,7 @@ looked. Knows no document.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -51,7 +52,7 @@ class Client:
         command: Sequence[str] = SERVER,
         more_capabilities: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "WEFT_CACHE_DIR")
+        homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "WEFT_CACHE_DIR", "WEFT_DATA_DIR")
         self.arrived: queue.SimpleQueue[Arrived | None] = queue.SimpleQueue()
         self._log = (home / "server.log").open("w+b")
         self._process = subprocess.Popen(
@@ -138,6 +139,11 @@ class Client:
                 continue
             return arrived
 
+    def send_bytes(self, data: bytes) -> None:
+        """Send bytes as they are, messages or not."""
+        self._in.write(data)
+        self._in.flush()
+
     def close(self) -> None:
         """Shutdown and exit as editors do; killed when it takes too long."""
         try:
@@ -147,7 +153,8 @@ class Client:
         except (ServerGone, OSError, subprocess.TimeoutExpired):
             self._process.kill()
             self._process.wait()
-        self._in.close()
+        with contextlib.suppress(OSError):  # what was not sent yet
+            self._in.close()
         self._log.close()
 
     def _last_words(self) -> str:
@@ -157,8 +164,7 @@ class Client:
     def _send(self, message: Mapping[str, Any]) -> float:
         body = json.dumps(message, ensure_ascii=False).encode("utf-8")
         at_s = time.monotonic()
-        self._in.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-        self._in.flush()
+        self.send_bytes(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
         return at_s
 
     def _read(self) -> None:

@@ -42,13 +42,18 @@ _OF_A_CONVERSATION = ("id", "title", "folder", "created_at", "changed_at")
 _OF_A_TURN = ("number", "question", "asked_at", "answer", "answered_at", "model", "citations", "evidence")
 
 
-def export_conversations(conversations: Conversations, file: Path) -> int:
-    """Write all conversations to `file`, readable by its owner alone; how many there were. Raises OSError."""
+def export_conversations(conversations: Conversations, file: Path, *, overwrite: bool = False) -> int:
+    """Write all conversations to `file`, readable by its owner alone; how many there were.
+
+    Raises FileExistsError for a file that is there, unless it may be replaced, and OSError.
+    """
     everything = conversations.all()
     lines: list[dict[str, Any]] = [_HEAD]
     for conversation, turns in everything:
         head: dict[str, Any] = {name: getattr(conversation, name) for name in _OF_A_CONVERSATION}
         lines.append({**head, "turns": [{name: getattr(turn, name) for name in _OF_A_TURN} for turn in turns]})
+    if not overwrite:
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     private_file(file)
     # A pipe that nobody reads is an error at once; one that somebody reads is waited for while it is written.
     descriptor = os.open(file, os.O_WRONLY | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0))

@@ -171,6 +171,11 @@ class Session:
         self.documents.lose_step(uri)
         self.edited(uri)
 
+    def lost_edits(self) -> None:
+        """A message was lost that may have been an edit of any document."""
+        for document in self.documents:
+            self.lost_edit(document.uri)
+
     def edited(self, uri: str) -> None:
         """What was asked about the text before this edit fits it no more."""
         for (_, key), running in list(self._running.items()):
