@@ -124,7 +124,9 @@ def test_settings_of_the_extension_are_those_of_the_server_and_keep_a_workspace_
     }
     assert found["completion.warm_up"]["enum"] == ["local", "all", "off"]
     outside = {key for key, each in found.items() if each["scope"] == "machine"}
-    assert {"model", "cache_dir", "data_dir", "memory.embeddings_url"} <= outside
+    assert {"model", "cache_limit_mb", "memory.embeddings_url"} <= outside
+    assert not {"cache_dir", "data_dir", "memory.embeddings_key_variable"} & set(found)
+    assert "api_key_variable" not in found["model"]["items"]["properties"]
     assert found["model"]["items"]["properties"]["context_tokens"]["default"] == Config().model[0].context_tokens
     package = json.loads(describe.SETTINGS.read_text("utf-8"))
     own, *generated = package["contributes"]["configuration"]
