@@ -29,7 +29,7 @@ MUST_BE_ZERO = (
     "growth_mb_over_limit",
 )
 
-N_MESSAGES, N_MESSAGES_SHORT = 200_000, 3_000
+N_MESSAGES, N_MESSAGES_SHORT = 200_000, 2_000
 
 N_AT_ONCE = 300
 """So many messages are sent before their answers are waited for."""
