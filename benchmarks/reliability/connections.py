@@ -9,9 +9,11 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -74,7 +76,6 @@ def run(settings: Settings) -> Counts:
     rng = random.Random(settings.seed)
     counts: Counter[str] = Counter()
     work = settings.work
-    work.chmod(0o755)  # another user shall get as far as the socket
     home, folder = work / "home", work / "project"
     home.mkdir()
     folder.mkdir()
@@ -91,7 +92,7 @@ def run(settings: Settings) -> Counts:
         _exports(good, work, counts)
         _variables(server, folder, home, counts, 1 if settings.is_short else 5)
         counts["leaked"] += server.log().count(server.token)
-    _other_users(work, folder, home, counts)
+    _other_users(folder, home, counts)
     done = ("attacks", "slow_connections", "half_open_connections", "exports_tried", "clients_naming_variables")
     done = (*done, "requests_at_their_server", "other_users_tried", "good_client_answers", "good_client_slowest_ms")
     failed = {name: counts[name] for name in MUST_BE_ZERO[:-1]}
@@ -339,12 +340,11 @@ def _variables(server: _Server, folder: Path, home: Path, counts: Counter[str], 
     counts["variables_sent"] += sum(VALUE in each for each in came)
 
 
-def _other_users(work: Path, folder: Path, home: Path, counts: Counter[str]) -> None:
+def _other_users(folder: Path, home: Path, counts: Counter[str]) -> None:
     """Another user at the socket of the shared server, with every permission on the way there given by mistake."""
     if not hasattr(os, "getuid") or os.getuid() != 0:
         return
-    runtime = work / "run"
-    runtime.mkdir()
+    runtime = Path(tempfile.mkdtemp(prefix="weft-", dir="/tmp"))  # the name of a socket has a limit
     before = os.environ.get("XDG_RUNTIME_DIR")
     os.environ["XDG_RUNTIME_DIR"] = str(runtime)
     try:
@@ -361,6 +361,7 @@ def _other_users(work: Path, folder: Path, home: Path, counts: Counter[str]) -> 
         client.close()
     finally:
         subprocess.run([*SERVER, "--stop"], capture_output=True, env={**os.environ, "HOME": str(home)}, check=False)
+        shutil.rmtree(runtime)
         os.environ.pop("XDG_RUNTIME_DIR")
         if before is not None:
             os.environ["XDG_RUNTIME_DIR"] = before
