@@ -146,7 +146,9 @@ def test_nothing_waits_for_what_is_no_file(special, monkeypatch, tmp_path, kind,
 
 def test_an_export_to_a_pipe_that_nobody_reads_fails_at_once(special):
     path = special("pipe", "export")
-    assert isinstance(within_seconds(lambda: export_conversations(MemoryStore(None).conversations, path)), OSError)
+    assert isinstance(
+        within_seconds(lambda: export_conversations(MemoryStore(None).conversations, path, overwrite=True)), OSError
+    )
 
 
 def test_the_index_store_takes_no_pipe(special, tmp_path):
