@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -134,7 +135,7 @@ def _named(name: str) -> Table:
     table = spelled_model(name)
     if table is not None:
         if table["backend"] != "transformers" and "path" in table:
-            table["path"] = str(Path(table["path"]).expanduser().resolve())  # a configuration has no current folder
+            table["path"] = os.path.realpath(Path(table["path"]).expanduser())  # a configuration has no current folder
         return table
     found = discover()
     entry = find_in_catalogue(name)

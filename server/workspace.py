@@ -791,7 +791,7 @@ class Workspace:
         if shown_file(path) is not None:
             key = Path(*path.parts[:2], path.name).as_posix()  # a prompt needs no more of it
         elif folder is None:
-            folder, key = self._locate(path.resolve())
+            folder, key = self._locate(Path(os.path.realpath(path)))
         if folder is None and self._folders:
             folder = self._folders[0]
         return "" if folder is None else str(folder.path), key

@@ -228,3 +228,12 @@ def test_a_release_that_was_put_aside_when_the_process_was_killed_comes_back(tmp
     (space / "old" / "manifest.json").write_text(json.dumps({"format": 1, "name": "tiny", "files": files}))
     _end_abandoned(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["tiny"]
+
+
+def test_a_model_behind_a_link_to_itself_is_no_accident(special, tmp_path, monkeypatch, capsys):
+    from weft.server.cli import main
+
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    path = special("loop", "model.gguf")
+    assert main(["models", "test", f"llama.cpp={path}"]) in (1, 2)
+    assert str(path) in "".join(capsys.readouterr())

@@ -116,6 +116,7 @@ def test_two_stars_inside_a_name_are_one_star(tmp_path: Path) -> None:
     assert kept(tmp_path) == {".gitignore", "foo/x/bar", "foobar"}
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("seed", range(1, 3 if not os.environ.get("WEFT_FUZZ") else 30))
 def test_random_rules_in_nested_files_mean_what_git_means(repository: Path, seed: int) -> None:
     chance = random.Random(seed)

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, BinaryIO, NamedTuple
@@ -156,6 +157,18 @@ class Client:
         with contextlib.suppress(OSError):  # what was not sent yet
             self._in.close()
         self._log.close()
+
+    def kill(self) -> list[dict[str, Any]]:
+        """End the process as a crash does; what it had sent and nobody had read."""
+        self._process.kill()
+        self._process.wait()
+        sent = []
+        while (arrived := self.arrived.get()) is not None:
+            sent.append(arrived.message)
+        with suppress(OSError):  # what was not sent yet goes nowhere
+            self._in.close()
+        self._log.close()
+        return sent
 
     def _last_words(self) -> str:
         self._log.seek(0)

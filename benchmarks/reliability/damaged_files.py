@@ -16,14 +16,22 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
+from datetime import date
 from pathlib import Path
 
+import numpy as np
+
+from ...llm.protocol import ModelError
+from ...memory.memorag.saving import ITEMS, MANIFEST, SEGMENTS, load_text, save_text
+from ...memory.memorag.text import Held
 from ...memory.storage import MemoryStore, StoreError, export_conversations
-from ...memory.values import Segment
+from ...memory.values import Item, Segment
+from ...memory.vectors import VectorIndex
 from ...server.cli import main
 from ...server.config import load_config
 from ...server.memories import memory_file
+from ...server.stats import VERSION as STATS_VERSION
 
 N_CONVERSATIONS, N_TURNS = 8, 6
 _PAGE = 4096
@@ -225,6 +233,83 @@ def _use_by_commands(home: Path, project: Path, file: Path) -> tuple[str, str, i
             lines = [json.loads(line) for line in export.read_text("utf-8").splitlines()[1:]]
             n_recovered = sum(turn["question"] != "what calls total?" for line in lines for turn in line["turns"])
     return "", said, n_recovered
+
+
+def damage_other_files(work: Path, rng: random.Random, n_rounds: int) -> Counter[str]:
+    """The index, the counters, the settings, saved memories and vectors, with each kind of damage in turn."""
+    counts: Counter[str] = Counter({"other damages": 0, "other failures": 0})
+    project, home = work / "project", work / "home"
+    write_project(project)
+    (project / "weft.toml").write_text('[index]\nexclude = ["generated/"]\n')
+    (home / "weft").mkdir(parents=True)
+    (home / "weft" / "weft.toml").write_text('[completion]\nmulti_line = "never"\n\n[memory]\nkept_mb = 100\n')
+    question = ("retrieve", "shop.py:5", "--json", "--folder", ".")
+    status, expected, err = in_process(home, project, *question)
+    if status != 0:
+        raise RuntimeError(f"weft retrieve ended with {status}: {err}")
+    _write_stats(home / "stats")
+    vectors = VectorIndex(8)
+    vectors.add({f"key{n}": np.full(8, n, np.float32) for n in range(50)})
+    vectors.save(home / "vectors", "hashing")
+    items = tuple(Item(f"doc{n}.md", "a text " * 40, "document", n) for n in range(3))
+    segments = tuple(Segment(f"doc{n}.md", n, "a text " * 40, 0, 1) for n in range(3))
+    save_text(home / "saved", Held(items, segments, "en"), "", "tiny")
+    index = next((home / "indexes").glob("*.weft"))
+
+    def ask() -> str:
+        status, out, err = in_process(home, project, *question)
+        return "" if (status, out) == (0, expected) else f"weft retrieve ended with {status}: {err[-1500:]}"
+
+    def read_settings() -> str:
+        status, _, err = in_process(home, project, "history", "list")
+        return "" if status in (0, 1) else f"weft history list ended with {status}: {err[-1500:]}"
+
+    def add_up() -> str:
+        status, _, err = in_process(home, project, "stats", "--json")
+        return "" if status in (0, 1) else f"weft stats ended with {status}: {err[-1500:]}"
+
+    def open_vectors() -> str:
+        found = VectorIndex.open(home / "vectors", "hashing")
+        return "" if found is None or np.array_equal(found.vectors, vectors.vectors) else "other vectors were read"
+
+    def load_saved() -> str:
+        with suppress(ModelError):
+            load_text(home / "saved", "tiny")
+        return ""
+
+    uses: list[tuple[Path, Callable[[], str]]] = [
+        (index, ask),
+        (home / "weft" / "weft.toml", read_settings),
+        (home / "stats" / "1.json", add_up),
+        (project / "weft.toml", read_settings),
+        (home / "vectors", open_vectors),
+        *((home / "saved" / name, load_saved) for name in (MANIFEST, ITEMS, SEGMENTS)),
+    ]
+    for number in range(n_rounds):
+        # Half of the rounds go to the index.
+        path, use = uses[0] if number % 2 else uses[1 + number // 2 % (len(uses) - 1)]
+        kind = KINDS[number // 2 % len(KINDS)]
+        sound = path.read_bytes()
+        path.write_bytes(damaged(sound, rng, kind))
+        path.chmod(0o600)
+        try:
+            problem = use()
+        except Exception:
+            problem = traceback.format_exc(limit=-4)
+        counts["other damages"] += 1
+        counts[f"of {path.suffix or path.name}"] += 1
+        if problem:
+            counts["other failures"] += 1
+            print(f"round {number}: {kind.__name__} of {path.name}: {problem}", file=sys.stderr)
+        path.write_bytes(sound)
+    return counts
+
+
+def _write_stats(folder: Path) -> None:
+    folder.mkdir()
+    day = {"n_asked": {"automatic": 30}, "n_offered": {"tiny": 20}, "latency": {"tiny": {"40": 20}}}
+    days = {date.today().isoformat(): day}
+    (folder / "1.json").write_text(json.dumps({"version": STATS_VERSION, "days": days}))
 
 
 def in_process(home: Path, folder: Path, *arguments: str) -> tuple[int | str, str, str]:
