@@ -168,16 +168,18 @@ class Folder:
         with self._indexing, self._collecting_reports():
             forget = self._closed.on_cancel(cancel.cancel)
             try:
+                started_s = time.thread_time()
                 difference = self._compare(cancel, give_way)
+                compare_s = time.thread_time() - started_s
                 if cancel.cancelled or not (difference.todo or difference.gone):
-                    return Outcome()
+                    return Outcome(compare_s=compare_s)
                 begin()
                 before, left_out = self._snapshot, len(self._left_out)
                 self._bring_in(difference, cancel, niceness, lambda n_done: None)
                 changed = before.index is not self._snapshot.index or left_out != len(self._left_out)
                 # What was racy is read once more when it no longer is, which gives it a time that can be compared.
                 racy = any(is_racy(file) for file in difference.todo)
-                return Outcome(int(changed), RACY_NS / 1e9 if racy else None)
+                return Outcome(int(changed), RACY_NS / 1e9 if racy else None, compare_s)
             finally:
                 forget()
 

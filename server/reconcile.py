@@ -44,6 +44,7 @@ class Outcome:
 
     n_changed: int = 0
     again_after_s: float | None = None
+    compare_s: float = 0.0  # processor time of the comparison alone, without what had to be read
 
 
 @dataclass(slots=True)
@@ -62,7 +63,7 @@ class Reconciler(Generic[Key]):
         self._condition = threading.Condition()
         self._requests: dict[Key, _Request] = {}
         self._polled: set[Key] = set()
-        self._seconds: dict[Key, float] = {}  # that the last comparison took
+        self._seconds: dict[Key, float] = {}  # processor time of the last comparison
         self._running: Key | None = None
         self._cancel = Cancel()
         self._is_paused = False
@@ -142,20 +143,19 @@ class Reconciler(Generic[Key]):
     def _work(self) -> None:
         while (key := self._next()) is not None:
             self._status_changed()
-            started_s = time.monotonic()
             try:
                 outcome = self._compare(key, self._cancel)
             except Exception as error:
                 outcome = Outcome(again_after_s=AGAIN_AFTER_FAILURE_S)
                 if not self._is_closed:
                     log.error("The comparison of %s with the disk failed and is repeated: %s", key, error)
-            self._ended(key, time.monotonic() - started_s, outcome)
+            self._ended(key, outcome)
             self._status_changed()
 
-    def _ended(self, key: Key, seconds: float, outcome: Outcome) -> None:
+    def _ended(self, key: Key, outcome: Outcome) -> None:
         with self._condition:
             self._running = None
-            self._seconds[key] = seconds
+            self._seconds[key] = outcome.compare_s
             is_cancelled = self._cancel.cancelled
             self._condition.notify_all()
         if is_cancelled:  # forgotten, or a pause: a look at all files follows it

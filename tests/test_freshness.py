@@ -407,6 +407,21 @@ def test_a_disk_that_is_never_quiet_is_compared_nevertheless(monkeypatch):
     compared.reconciler.close()
 
 
+def test_a_precaution_waits_for_a_share_of_the_comparison_and_not_of_the_reading(monkeypatch):
+    monkeypatch.setattr("weft.server.reconcile.CALM_S", 0.01)
+    compared = Comparisons(Outcome(compare_s=0.001), Outcome(compare_s=1000.0))
+    compared.reconciler.request_calm("a")
+    assert compared.done.acquire(timeout=PATIENCE_S)
+    compared.reconciler.request_calm("a")
+    assert compared.done.acquire(timeout=PATIENCE_S)
+    compared.reconciler.flush()
+    compared.reconciler.request_calm("a")
+    assert not compared.done.acquire(timeout=0.2)
+    compared.reconciler.request("a", 0.0)  # with a reason it does not wait
+    assert compared.done.acquire(timeout=PATIENCE_S)
+    compared.reconciler.close()
+
+
 def test_a_pause_holds_comparisons_back_and_flush_does_not_wait_for_it():
     compared = Comparisons()
     compared.reconciler.pause()
