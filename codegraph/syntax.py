@@ -37,6 +37,8 @@ explode the worst take 180 ms for the small one, and all others at least 83 ms f
 
 SAMPLE_ATTEMPTS = 2
 
+MAX_CHECKED_TEXTS = 16
+
 RETRY_SLOW_AFTER_S = 60.0
 """A file whose graph took too long is read without its grammar for so long, or until half of it is deleted: it would
 cost the limit at every key."""
@@ -50,9 +52,10 @@ def parse_file(path: str, text: str) -> FileGraph:
     limit = TimeLimit(REQUEST_LIMIT_S, samples=False)
     source = _encode(text)
     try:
-        # Of a text that was read before, only what was typed or pasted before the cursor is likely to be new.
-        _check_samples(language_of(path), source if path not in _SAMPLED else source[-2 * SAMPLE_BYTES :])
-        _SAMPLED.add(path)
+        _check_samples(language_of(path), _unchecked_part(path, source))
+        _CHECKED[path] = source
+        if len(_CHECKED) > MAX_CHECKED_TEXTS:
+            _CHECKED.pop(next(iter(_CHECKED)), None)
         return SyntaxTree.parse(path, text, limit).file_graph(limit)
     except TimeLimitExceeded:
         _SLOW[path] = time.monotonic() + RETRY_SLOW_AFTER_S, len(text)
@@ -159,8 +162,8 @@ class SyntaxTree:
 
 TOO_SLOW = "the grammar took too long and was stopped"
 
-_SAMPLED: set[str] = set()
-"""Paths of files whose texts were sampled by `parse_file`."""
+_CHECKED: dict[str, bytes] = {}
+"""By path, the last source that `parse_file` found harmless: of the next one only what changed is sampled."""
 
 _SLOW: dict[str, tuple[float, int]] = {}
 """By path: until when on the monotonic clock, and how long the text was. One entry for each file whose graph ever took
@@ -227,10 +230,19 @@ def _check_samples(language: str, source: bytes) -> None:
     for start in range(0, len(source), SAMPLE_BYTES):
         sample = source[start : start + SAMPLE_BYTES]
         small = (sample[at : at + SMALL_SAMPLE_BYTES] for at in range(0, len(sample), SMALL_SAMPLE_BYTES))
-        if any(_is_slow(parser, each, SLOW_SMALL_SAMPLE_S) for each in small) or _is_slow(
-            parser, sample, SLOW_SAMPLE_S
-        ):
+        if any(_is_slow(parser, each, SLOW_SMALL_SAMPLE_S) for each in small):
             raise TooRiskyToParse("takes its grammar too long")
+        if len(sample) > SMALL_SAMPLE_BYTES and _is_slow(parser, sample, SLOW_SAMPLE_S):
+            raise TooRiskyToParse("takes its grammar too long")
+
+
+def _unchecked_part(path: str, source: bytes) -> bytes:
+    """What changed since the last check of this file, with what stands before it: a key costs a sample, not a parse."""
+    checked = _CHECKED.get(path)
+    if checked is None:
+        return source
+    start, _, end = _changed(checked, source)
+    return source[max(0, start - SMALL_SAMPLE_BYTES // 2) : end]
 
 
 def _is_slow(parser: Parser, source: bytes, slow_s: float) -> bool:

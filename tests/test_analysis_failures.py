@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def no_slow_files(monkeypatch):
     monkeypatch.setattr(syntax, "_SLOW", {})
-    monkeypatch.setattr(syntax, "_SAMPLED", set())
+    monkeypatch.setattr(syntax, "_CHECKED", {})
 
 
 def poisoned(analyse: Any) -> Any:
