@@ -76,6 +76,10 @@ request from another one brings the edit in at once. After 0.15 s every second k
 (`weft bench latency`, processor time in half a minute: 628 instead of 82 ms at 200k lines, 2.0 instead of 0.3 s at 1M).
 """
 
+MAX_OPEN_CHARACTERS = 5_000_000
+"""Longer texts that an editor holds open are followed, and neither analysed nor completed in; `index.max_file_bytes`
+raises this when it is more."""
+
 COUNTERS_KEPT_AFTER_S = 30.0
 """What was counted is written to disk when nobody has typed for so long, and at the end."""
 
@@ -166,6 +170,7 @@ class Workspace:
         self._writer = Writer()
         self._lock = threading.Lock()
         self._buffers: dict[Path, _Buffer] = {}
+        self._too_large: set[Path] = set()  # open, and not analysed
         self._editor_configs: dict[str, EditorConfigs] = {}  # by folder
         self._recent: dict[str, RecentEdits] = {}  # by folder
         self._pending: set[Path] = set()  # edited, and not yet handed to the writer
@@ -353,6 +358,8 @@ class Workspace:
     def open_buffer(self, path: Path, text: str, version: int = 0) -> None:
         """From now on this text counts, not what is on disk."""
         path = Path(path)
+        if self._set_aside(path, text):
+            return
         lines = TextLines(text)
         root, key = self._file(path)
         with self._lock:
@@ -365,6 +372,8 @@ class Workspace:
     def edit_buffer(self, path: Path, text: str, version: int = 0) -> None:
         """The buffer's whole new text. Cheap: the index follows on the writer thread."""
         path, lines = Path(path), TextLines(text)
+        if self._set_aside(path, text):
+            return
         root, key = file = self._file(path)
         is_withheld = bool(self._withheld(path, text))
         with self._lock:
@@ -382,6 +391,7 @@ class Workspace:
         path = Path(path)
         with self._lock:
             self._buffers.pop(path, None)
+            self._too_large.discard(path)
         self._refresh(path)
 
     def files_changed(self, paths: Iterable[Path]) -> None:
@@ -656,7 +666,9 @@ class Workspace:
             problem=self._indexing.problem,
             is_paused=self.is_paused,
             is_enabled=self.config.completion.enabled,
-            withheld=tuple(dict.fromkeys(reason for path in list(self._buffers) if (reason := self._withheld(path)))),
+            withheld=tuple(
+                dict.fromkeys(reason for path in [*self._buffers, *self._too_large] if (reason := self._withheld(path)))
+            ),
             is_reconciling=self._reconciler.is_running,
             failed=tuple(sorted(failed)),
         )
@@ -900,11 +912,36 @@ class Workspace:
             return "completion is off for this file (completion.exclude)"
         return ""
 
+    @property
+    def _max_characters(self) -> int:
+        return max(MAX_OPEN_CHARACTERS, self.config.index.max_file_bytes)
+
+    def _is_too_large(self, text: str) -> bool:
+        return len(text) > self._max_characters
+
+    def _set_aside(self, path: Path, text: str) -> bool:
+        """Whether an open text is too large to be analysed; then the index has the file as it is on disk."""
+        is_too_large = self._is_too_large(text)
+        with self._lock:
+            was = path in self._too_large
+            if is_too_large:
+                self._too_large.add(path)
+                self._buffers.pop(path, None)
+            else:
+                self._too_large.discard(path)
+        if is_too_large and not was:
+            self._refresh(path)
+        if is_too_large != was:
+            self._status_changed()
+        return is_too_large
+
     def _withheld(self, path: Path, text: str | None = None, *, is_asked_for: bool = False) -> str:
         """Why no model is shown this file, "" when one may be: it is secret, or ignored and not asked for.
 
         An ignored file that a person asks about is shown to models in this process alone.
         """
+        if path in self._too_large or (text is not None and self._is_too_large(text)):
+            return f"{path.name} has more than {self._max_characters / 1e6:g} million characters"
         names = self._names_of(path)
         if any(is_secret_path(name.as_posix()) for name in names):
             return f"{path.name} may hold secrets"

@@ -465,3 +465,25 @@ def test_a_file_larger_than_the_limit_is_left_out(folder):
     write(folder, {"big.py": "big_name = 1\n" * 100})
     with opened(folder, config=Config(index=IndexOptions(max_file_bytes=300))) as workspace:
         assert not holds(workspace, folder, "big_name")
+
+
+def test_a_text_that_is_too_large_is_followed_and_not_analysed(folder, monkeypatch):
+    monkeypatch.setattr("weft.server.workspace.MAX_OPEN_CHARACTERS", 200)
+    config = Config(index=IndexOptions(max_file_bytes=300))
+    with opened(folder, config=config) as workspace:
+        path = folder / "shop.py"
+        large = path.read_text() + "zebra = 1\n" * 100
+        workspace.open_buffer(path, large)
+        workspace.flush()
+        reason = "shop.py has more than 0.0003 million characters"
+        assert workspace.status().withheld == (reason,)
+        for text in (None, large):
+            completion = workspace.complete(path, 1, 4, trigger="invoked", text=text)
+            assert (completion.text, reason in completion.why_empty) == ("", True)
+        assert not holds(workspace, folder, "zebra")
+        workspace.edit_buffer(path, "zebra = 1\n")
+        assert workspace.status().withheld == () and holds(workspace, folder, "zebra")
+        workspace.edit_buffer(path, large)
+        assert not holds(workspace, folder, "zebra")
+        workspace.close_buffer(path)
+        assert workspace.status().withheld == ()
