@@ -33,7 +33,7 @@ MUST_BE_ZERO = (
 )
 
 N_KILLS, N_HISTORIES, N_COMMANDS, N_OTHERS, N_PATTERNS = 120, 320, 40, 200, 40_000
-N_KILLS_SHORT, N_HISTORIES_SHORT, N_COMMANDS_SHORT, N_OTHERS_SHORT, N_PATTERNS_SHORT = 3, 24, 4, 16, 2_000
+N_KILLS_SHORT, N_HISTORIES_SHORT, N_COMMANDS_SHORT, N_OTHERS_SHORT, N_PATTERNS_SHORT = 3, 24, 2, 16, 2_000
 KILLS_BOUND_S = 420.0
 SLOWEST_RULES_S = 10.0
 """Of processor time, for 100 files; 40,000 patterns take up to 3 s to be read and matched on two busy cores."""
@@ -56,7 +56,7 @@ def run(settings: Settings) -> Counts:
     counts.update(damage_histories(folder(), rng, n_histories, n_commands))
     counts.update(damage_other_files(folder(), rng, N_OTHERS_SHORT if short else N_OTHERS))
     kinds = ("pipe",) if short else tuple(KINDS)
-    counts.update(meet_special_files(folder(), kinds, 3 if short else len(COMMANDS)))
+    counts.update(meet_special_files(folder(), kinds, 2 if short else len(COMMANDS)))
     seconds = slowest_walks(folder(), rng, N_PATTERNS_SHORT if short else N_PATTERNS)
     counts["slow rules"] = sum(each > SLOWEST_RULES_S for each in seconds.values())
     return {**counts, **{f"seconds under {name}": each for name, each in seconds.items()}}

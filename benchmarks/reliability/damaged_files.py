@@ -63,7 +63,9 @@ def zero_a_page(data: bytearray, rng: random.Random) -> None:
 
 
 def swap_pages(data: bytearray, rng: random.Random) -> None:
-    a, b = (rng.randrange(max(1, len(data) // _PAGE)) * _PAGE for _ in range(2))
+    if len(data) < 2 * _PAGE:
+        return
+    a, b = (number * _PAGE for number in rng.sample(range(len(data) // _PAGE), 2))
     data[a : a + _PAGE], data[b : b + _PAGE] = data[b : b + _PAGE], data[a : a + _PAGE]
 
 
