@@ -12,7 +12,7 @@ Unit = Literal["word", "line"]
 
 # White space before a word belongs to it, and so does one opening bracket or dot behind it: `  total(` is one step.
 # A line break is a step of its own with the indentation after it.
-_WORD = re.compile(r"\r?\n[ \t]*|[ \t]*(?:\w+[.(\[]?|[^\w\s]+|(?=\r?\n)|$)")
+_WORD = re.compile(r"\r?\n[ \t]*|[ \t]*(?:\w+[.(\[]?|[^\w\s]+|(?=\r?\n)|$|\s)")
 _LINE = re.compile(r"[^\n]*(?:\n|$)")
 
 
