@@ -63,8 +63,11 @@ $(VSCODE)/node_modules/.package-lock.json: $(VSCODE)/package-lock.json
 editors-demo: editors
 	editors/demo.sh $(BIN)/python $(EDITORS_PREFIX)
 
+# New random cases for every property test, then the attacks on a running Weft in their full form: about half an hour.
 fuzz: .venv/dev
-	WEFT_FUZZ=1 $(BIN)/python -m pytest -c tests/pytest.ini tests -n 2 --dist loadfile -m "not slow and not local and not servers and not vscode"
+	WEFT_FUZZ=1 $(BIN)/python -m pytest -c tests/pytest.ini tests -n 2 --dist loadfile \
+		-m "(hypothesis or fuzz) and not slow and not local and not servers and not vscode"
+	$(BIN)/python -m weft.benchmarks.reliability
 
 check: .venv/dev
 	$(BIN)/ruff check .

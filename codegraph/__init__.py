@@ -12,6 +12,7 @@ from .resolve import HOW, resolve
 from .resolver import Resolution
 from .segmented_graph import GraphSegment, SegmentedGraph
 from .syntax import SyntaxTree, parse_file
+from .time_limit import TimeLimit, TimeLimitExceeded, TooRiskyToParse
 from .weights import Weights
 
 STORED_CLASSES: tuple[type, ...] = (
@@ -36,6 +37,9 @@ __all__ = [
     "Resolution",
     "Spans",
     "SyntaxTree",
+    "TimeLimit",
+    "TimeLimitExceeded",
+    "TooRiskyToParse",
     "Weights",
     "parse_file",
     "reachable_symbols",

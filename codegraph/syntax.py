@@ -9,6 +9,7 @@ Every text gives a graph: a part that the grammar cannot parse becomes an ERROR 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from functools import cache
 
@@ -18,14 +19,50 @@ from tree_sitter import Parser, Point, Tree
 from ..languages import LANGUAGES, Language, grammar, language_of
 from ..languages.syntax import NodeReader
 from .file_graph import FileGraph
+from .time_limit import TimeLimit, TimeLimitExceeded, TooRiskyToParse
 from .walk import Walk, readers_by_kind
 
 SLICE_BYTES = 16384
 
+REQUEST_LIMIT_S = 1.0
+"""Processor time for the graph of a text that a request waits for. 1 MB of Python takes half of it."""
+
+SMALL_SAMPLE_BYTES, SAMPLE_BYTES = 2048, 8192
+SLOW_SMALL_SAMPLE_S, SLOW_SAMPLE_S = 0.06, 0.04
+"""Processor time above which a sample betrays a text that explodes. The larger sample tells more, and the smaller one
+keeps it from exploding itself. Of 71 MB of packages and system headers none took more than 4.5 and 14 ms; of texts that
+explode the worst take 180 ms for the small one, and all others at least 83 ms for the large one.
+"""
+
+SAMPLE_ATTEMPTS = 2
+
+MAX_CHECKED_TEXTS = 16
+
+RETRY_SLOW_AFTER_S = 60.0
+"""A file whose graph took too long is read without its grammar for so long, or until half of it is deleted: it would
+cost the limit at every key."""
+
 
 def parse_file(path: str, text: str, language: Language | None = None) -> FileGraph:
-    """The graph of one file. Never raises, whatever the text. `language` None: the language of the path."""
-    return SyntaxTree.parse(path, text, language).file_graph()
+    """The graph of one file. Never raises, whatever the text: one that takes too long has a graph without syntax.
+
+    `language` None: the language of the path.
+    """
+    language = language or language_of(path)
+    slow_until_s, slow_length = _SLOW.get(path, (0.0, 0))
+    if slow_until_s > time.monotonic() and len(text) > slow_length / 2:
+        return _graph_without_syntax(path, language, _encode(text), (TOO_SLOW,))
+    limit = TimeLimit(REQUEST_LIMIT_S, samples=False)
+    source = _encode(text)
+    try:
+        _check_samples(language, _unchecked_part(path, source))
+        _CHECKED[path] = source
+        if len(_CHECKED) > MAX_CHECKED_TEXTS:
+            _CHECKED.pop(next(iter(_CHECKED)), None)
+        return SyntaxTree.parse(path, text, limit, language=language).file_graph(limit)
+    except TimeLimitExceeded:
+        _SLOW[path] = time.monotonic() + RETRY_SLOW_AFTER_S, len(text)
+        return _graph_without_syntax(path, language, _encode(text), (TOO_SLOW,))
 
 
 class SyntaxTree:
@@ -41,36 +78,38 @@ class SyntaxTree:
         self._tree = tree
 
     @classmethod
-    def parse(cls, path: str, text: str, language: Language | None = None) -> SyntaxTree:
-        """Parse from scratch. `language` None: the language of the path."""
+    def parse(
+        cls, path: str, text: str, limit: TimeLimit | None = None, *, language: Language | None = None
+    ) -> SyntaxTree:
+        """Parse from scratch. `language` None: the language of the path. Raises TimeLimitExceeded."""
         source = _encode(text)
         language = language or language_of(path)
-        return cls(path, text, language, source, None if language.grammar is None else _parse(language, source))
+        if limit is not None and limit.samples:
+            _check_samples(language, source)
+        return cls(path, text, language, source, None if language.grammar is None else _parse(language, source, limit))
 
-    def edited(self, new_text: str) -> SyntaxTree:
+    def edited(self, new_text: str, limit: TimeLimit | None = None) -> SyntaxTree:
         """The tree of the same file with another text, equal to a parse from scratch.
 
         Unchanged parts are not parsed again, unless there are errors: the error recovery of an incremental parse
-        sometimes differs (in 1 of 1,000 edits that break a file).
+        sometimes differs (in 1 of 1,000 edits that break a file). Raises TimeLimitExceeded.
         """
-        tree = self._reparsed(new_text)
+        tree = self._reparsed(new_text, limit)
         if tree._tree is not None and tree._tree.root_node.has_error:
-            return SyntaxTree.parse(self.path, new_text, self.language)
+            return SyntaxTree.parse(self.path, new_text, limit, language=self.language)
         return tree
 
-    def file_graph(self) -> FileGraph:
-        """The facts of the file."""
+    def file_graph(self, limit: TimeLimit | None = None) -> FileGraph:
+        """The facts of the file. Raises TimeLimitExceeded."""
         source = self._source
-        n_lines = source.count(b"\n") + (1 if source and not source.endswith(b"\n") else 0)
         if self._tree is None:
-            nodes = np.array([[-1], [0], [n_lines], [len(source)], [0]], np.int32)
-            return FileGraph(self.path, self.language.name, n_lines, len(source), nodes)
-        walk = Walk(source, _readers(self.language.name))
+            return _graph_without_syntax(self.path, self.language, source)
+        walk = Walk(source, _readers(self.language.name), limit)
         nodes = walk.run(self._tree.root_node)
         return FileGraph(
             self.path,
             self.language.name,
-            n_lines,
+            _count_lines(source),
             len(source),
             nodes,
             definitions=walk.definitions,
@@ -97,12 +136,14 @@ class SyntaxTree:
             kinds.append(node.type)
         return tuple(reversed(kinds))
 
-    def _reparsed(self, new_text: str) -> SyntaxTree:
+    def _reparsed(self, new_text: str, limit: TimeLimit | None = None) -> SyntaxTree:
         """The tree of another text, by an incremental parse with the differing part as the only edit."""
         old, new = self._source, _encode(new_text)
         if self._tree is None:
             return SyntaxTree(self.path, new_text, self.language, new, None)
         start, old_end, new_end = _differing_range(old, new)
+        if limit is not None and limit.samples:
+            _check_samples(self.language, new[max(0, start - SAMPLE_BYTES) : new_end + SAMPLE_BYTES])
         edited = self._tree.copy()
         edited.edit(
             start_byte=start,
@@ -112,7 +153,28 @@ class SyntaxTree:
             old_end_point=_point(old, old_end),
             new_end_point=_point(new, new_end),
         )
-        return SyntaxTree(self.path, new_text, self.language, new, _parse(self.language, new, edited))
+        return SyntaxTree(self.path, new_text, self.language, new, _parse(self.language, new, limit, edited))
+
+
+TOO_SLOW = "the grammar took too long and was stopped"
+
+_CHECKED: dict[str, bytes] = {}
+"""By path, the last source that `parse_file` found harmless: of the next one only what changed is sampled."""
+
+_SLOW: dict[str, tuple[float, int]] = {}
+"""By path: until when on the monotonic clock, and how long the text was. One entry for each file whose graph ever took
+too long, which are few."""
+
+
+def _graph_without_syntax(path: str, language: Language, source: bytes, problems: tuple[str, ...] = ()) -> FileGraph:
+    """One node that is the whole text."""
+    n_lines = _count_lines(source)
+    nodes = np.array([[-1], [0], [n_lines], [len(source)], [0]], np.int32)
+    return FileGraph(path, language.name, n_lines, len(source), nodes, problems=problems)
+
+
+def _count_lines(source: bytes) -> int:
+    return source.count(b"\n") + (1 if source and not source.endswith(b"\n") else 0)
 
 
 def _encode(text: str) -> bytes:
@@ -121,14 +183,58 @@ def _encode(text: str) -> bytes:
     return re.sub(rb"\r(?!\n)", b"\n", source) if b"\r" in source else source
 
 
-def _parse(language: Language, source: bytes, old_tree: Tree | None = None) -> Tree:
+def _parse(language: Language, source: bytes, limit: TimeLimit | None = None, old_tree: Tree | None = None) -> Tree:
     # A parse of all bytes at once holds the interpreter lock until its end, 50 ms for 20,000 lines. Reading slices
     # lets other threads run, at no measurable cost.
     def read(at: int, point: Point) -> bytes:
         return source[at : at + SLICE_BYTES]
 
+    def check(offset: int, has_error: bool) -> bool:
+        if limit is not None:
+            limit.check()
+        return False
+
     parser = Parser(grammar(language.name))
-    return parser.parse(read) if old_tree is None else parser.parse(read, old_tree)
+    if old_tree is None:
+        return parser.parse(read, progress_callback=check)
+    return parser.parse(read, old_tree, progress_callback=check)
+
+
+def _check_samples(language: Language, source: bytes) -> None:
+    """Raises TooRiskyToParse for a text of which a small piece alone takes a grammar too long.
+
+    Nested ambiguity costs tree-sitter the square of its depth, in time and in memory, within one step that cannot be
+    interrupted: 8 KB of `x=>` as Java take 4 s and 2.3 GB. Samples of it show that in time.
+    """
+    if language.grammar is None:
+        return
+    parser = Parser(grammar(language.name))
+    for start in range(0, len(source), SAMPLE_BYTES):
+        sample = source[start : start + SAMPLE_BYTES]
+        small = (sample[at : at + SMALL_SAMPLE_BYTES] for at in range(0, len(sample), SMALL_SAMPLE_BYTES))
+        if any(_is_slow(parser, each, SLOW_SMALL_SAMPLE_S) for each in small):
+            raise TooRiskyToParse("takes its grammar too long")
+        if len(sample) > SMALL_SAMPLE_BYTES and _is_slow(parser, sample, SLOW_SAMPLE_S):
+            raise TooRiskyToParse("takes its grammar too long")
+
+
+def _unchecked_part(path: str, source: bytes) -> bytes:
+    """What changed since the last check of this file, with what stands before it: a key costs a sample, not a parse."""
+    checked = _CHECKED.get(path)
+    if checked is None:
+        return source
+    start, _, end = _differing_range(checked, source)
+    return source[max(0, start - SMALL_SAMPLE_BYTES // 2) : end]
+
+
+def _is_slow(parser: Parser, source: bytes, slow_s: float) -> bool:
+    """Whether each of two attempts takes so long: a busy machine makes a single one slow now and then."""
+    for _ in range(SAMPLE_ATTEMPTS):
+        before_s = time.thread_time()
+        parser.parse(source)
+        if time.thread_time() - before_s <= slow_s:
+            return False
+    return True
 
 
 def _differing_range(old: bytes, new: bytes) -> tuple[int, int, int]:

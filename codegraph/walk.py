@@ -29,6 +29,7 @@ from .file_graph import (
     Definition,
     Import,
 )
+from .time_limit import TimeLimit
 
 CLASS_KINDS = frozenset({"class", "interface", "struct", "enum", "trait", "impl", "record", "union"})
 """Kinds of definitions whose functions are methods."""
@@ -37,6 +38,9 @@ CLASS_KINDS = frozenset({"class", "interface", "struct", "enum", "trait", "impl"
 MAX_QUALIFIED_LENGTH = 400
 # Only the last bytes of a longer expression are read; in any script these are more than `MAX_LENGTH` characters.
 LONG_BYTES = 5 * MAX_LENGTH
+
+NODES_BETWEEN_CHECKS = 256
+"""So many nodes are read between two looks at the time limit."""
 
 _ERROR = 0xFFFF  # tree-sitter's kind id of every ERROR node, in every grammar
 
@@ -55,7 +59,7 @@ def readers_by_kind(grammar: Language, readers: Mapping[str, NodeReader]) -> dic
 class Walk:
     """The facts found so far and the current position; readers append to the lists."""
 
-    def __init__(self, source: bytes, readers: Mapping[int, NodeReader]) -> None:
+    def __init__(self, source: bytes, readers: Mapping[int, NodeReader], limit: TimeLimit | None = None) -> None:
         self.source = source
         self.definitions: list[Definition] = []
         self.calls: list[Call] = []
@@ -67,9 +71,10 @@ class Walk:
         self.scope = MODULE_SCOPE  # innermost definition around the present node; a reader sets it for the children
         self.is_unsorted = False  # whether definitions were added before earlier ones
         self._readers = readers
+        self._limit = limit
 
     def run(self, root: Node) -> NDArray[np.int32]:
-        """Walk the tree and return `FileGraph.nodes`; the facts are in the lists afterwards."""
+        """Walk the tree and return `FileGraph.nodes`; the lists hold the facts then. Raises TimeLimitExceeded."""
         find_line_break, reader_of = self.source.find, self._readers.get
         parents: list[int] = []
         starts: list[int] = []
@@ -84,6 +89,8 @@ class Walk:
                 node = siblings.pop()
                 start, end = node.start_byte, node.end_byte
                 self.index = index = len(starts)
+                if not index % NODES_BETWEEN_CHECKS and self._limit is not None:
+                    self._limit.check()
                 parents.append(parent)
                 starts.append(start)
                 ends.append(end)
@@ -181,6 +188,8 @@ class Walk:
             nodes, depth, scope = waiting.pop()
             n_above = len(nodes)
             for at, node in enumerate(nodes):  # grows by the children of its nodes, level after level
+                if at % NODES_BETWEEN_CHECKS == NODES_BETWEEN_CHECKS - 1 and self._limit is not None:
+                    self._limit.check()
                 if at == n_above:
                     n_above = len(nodes)
                     depth += 1

@@ -15,6 +15,7 @@ from .protocol import (
     ModelUnreachable,
     Piece,
     PromptFragment,
+    TimeLimit,
 )
 from .workspace_model.model import WorkspaceModel
 from .workspace_model.tokens import DocumentTokens, tokenise_document
@@ -32,6 +33,7 @@ __all__ = [
     "ModelUnreachable",
     "Piece",
     "PromptFragment",
+    "TimeLimit",
     "WorkspaceModel",
     "open_model",
     "tokenise_document",

@@ -15,6 +15,9 @@ from typing import Literal, Protocol, runtime_checkable
 class Cancel:
     """A cancellation token: set once, by any thread. Cheap to poll between two tokens."""
 
+    seconds = 0.0  # of a TimeLimit
+    is_reached = False  # the time of a TimeLimit is up
+
     def __init__(self) -> None:
         self._event = threading.Event()
         self._lock = threading.Lock()
@@ -51,6 +54,34 @@ class Cancel:
         with self._lock:
             if callback in self._callbacks:
                 self._callbacks.remove(callback)
+
+
+class TimeLimit(Cancel):
+    """A Cancel that fires with `cancel`, or by itself after `seconds`: the total limit of one request.
+
+    `is_reached` says that the time is up. A context manager: the time stops at the end of the block.
+    """
+
+    def __init__(self, cancel: Cancel, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+        self._leave_parent = cancel.on_cancel(self.cancel)
+        # A timer, and not a look at the clock: a thread that waits for a socket is woken.
+        self._timer = threading.Timer(seconds, self._reach)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def __enter__(self) -> TimeLimit:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        self._leave_parent()
+
+    def _reach(self) -> None:
+        if not self.cancelled:
+            self.is_reached = True
+            self.cancel()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +161,7 @@ class ModelInfo:
     chats: bool = False  # has a chat template, so `chat` works
     notes: tuple[str, ...] = field(default=())  # degraded modes and their reasons, for a person
     chat_tokens: int = 0  # messages and answer of `chat`; 0 when unknown
+    behind_address: bool = False  # asked over a connection; an address of this machine may lead anywhere
 
     @property
     def window_tokens(self) -> int:

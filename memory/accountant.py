@@ -10,10 +10,11 @@ time: at temperature 0. What was cut off by a cancel is never kept.
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,6 +31,7 @@ from ..llm.protocol import (
     ModelInfo,
     ModelUnreachable,
     Piece,
+    TimeLimit,
 )
 from .flights import Flights
 from .json_text import read_json
@@ -55,6 +57,10 @@ class Unreadable(ModelError):
 
 class Stopped(Unreadable):
     """The caller cancelled before there was a whole answer. No user sees it."""
+
+
+class TimeUp(ModelError):
+    """A call took longer than one call may."""
 
 
 class TooLong(ModelError):
@@ -99,6 +105,7 @@ class Accountant:
         ledger: Ledger | None = None,
         n_workers: int = 8,
         pause: Pause = Cancel.wait,
+        call_seconds: float = math.inf,
     ) -> None:
         self.model = model
         self.strategy = strategy
@@ -107,6 +114,7 @@ class Accountant:
         self._limits = limits
         self._n_workers = n_workers
         self._pause = pause
+        self._call_seconds = call_seconds
         self._flights = Flights()
         self._is_prepared = False
 
@@ -143,12 +151,12 @@ class Accountant:
         if (text := self._find(call, cancel)) is not None:
             yield Piece(text)
             return
-        written = ""
+        written: list[str] = []
         with closing(self._begun(call, cancel)) as pieces:
             for piece in pieces:
-                written += piece.text
+                written.append(piece.text)
                 yield piece
-        self._keep(call, written.strip(), cancel)
+        self._keep(call, "".join(written).strip(), cancel)
 
     def ask_for(self, call: Call, read: Callable[[str], T], cancel: Cancel | None = None) -> T:
         """What `read` makes of the answer. While it raises ValueError, ask again at 0.7, four times at most.
@@ -244,13 +252,17 @@ class Accountant:
         call = self._fitted(call)
         tokens_in = self._count(call.messages)
         with self.ledger.reserved(tokens_in + call.max_new_tokens, self._limits):
-            started, written = time.perf_counter(), ""
+            started, written = time.perf_counter(), list[str]()
 
             def heard() -> Iterator[Piece]:
-                nonlocal written
-                for piece in self._said(call, cancel):
-                    written += piece.text
-                    yield piece
+                with _limited(cancel, self._call_seconds) as limit:
+                    for piece in self._said(call, limit):
+                        written.append(piece.text)
+                        yield piece
+                    if limit.is_reached and not cancel.cancelled:
+                        raise TimeUp(
+                            f"{self.model.info.name} did not finish “{call.purpose}” within {limit.seconds:g} s."
+                        )
 
             try:
                 yield from without_reasoning(heard())
@@ -258,7 +270,8 @@ class Accountant:
                 tokens_in = tokens_in if written else 0  # nothing was read where nobody was there
                 raise
             finally:
-                spent = Cost(1, tokens_in, self.model.count_tokens(written), time.perf_counter() - started)
+                tokens_out = self.model.count_tokens("".join(written))
+                spent = Cost(1, tokens_in, tokens_out, time.perf_counter() - started)
                 self.ledger.add(self.strategy, call.purpose, spent)
 
     def _prepare(self, cancel: Cancel) -> None:
@@ -326,6 +339,11 @@ class Accountant:
         settings = (call.max_new_tokens, call.temperature, call.top_p, call.repetition_penalty, call.stop)
         said = [[message.role, message.text] for message in call.messages]
         return content_key(info.name, info.backend, json.dumps([settings, said]))
+
+
+def _limited(cancel: Cancel, seconds: float) -> AbstractContextManager[Cancel]:
+    """`cancel`, which also fires after `seconds`, where that is a time."""
+    return nullcontext(cancel) if seconds == math.inf else TimeLimit(cancel, seconds)
 
 
 def _as_text(messages: Sequence[Message]) -> str:

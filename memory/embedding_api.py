@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..llm.http.endpoint import Endpoint, Refused
-from ..llm.protocol import Cancel, ModelMissing, ModelUnreachable
+from ..llm.http.endpoint import Cancelled, Endpoint, Refused
+from ..llm.protocol import Cancel, ModelMissing, ModelUnreachable, TimeLimit
 from .embedding import EmbedderSettings, Vectors, encodable, has_words
 from .patience import Pause, patiently
 from .values import content_key
@@ -36,6 +36,7 @@ class ApiEmbedder:
         url = settings.url.rstrip("/").removesuffix("/embeddings").removesuffix("/v1").removesuffix(OLLAMA)
         self._endpoint = Endpoint(url, read_timeout_s=timeout_s, api_key_variable=settings.key_variable)
         self._settings = settings
+        self._timeout_s = timeout_s
         self._pause = pause
         self._lock = threading.Lock()
         self._path = OPENAI
@@ -65,20 +66,19 @@ class ApiEmbedder:
         return vectors
 
     def _ask(self, texts: list[str]) -> Vectors:
-        cancel = Cancel()
         body = {"model": self._settings.model, "input": texts}
 
         def ask() -> Any:
             try:
-                return self._endpoint.post(self._path, body, cancel)
+                return self._asked(self._path, body)
             except Refused as error:
                 if error.status != 404 or self._path == OLLAMA:
                     raise
-                answer = self._endpoint.post(OLLAMA, body, cancel)
+                answer = self._asked(OLLAMA, body)
                 self._path = OLLAMA
                 return answer
 
-        answer = patiently(ask, cancel, self._pause, is_local=self._endpoint.local)
+        answer = patiently(ask, Cancel(), self._pause, is_local=self._endpoint.local)
         found = _vectors(answer, len(texts))
         if found is None or not np.isfinite(found).all():
             raise ModelUnreachable(
@@ -92,6 +92,16 @@ class ApiEmbedder:
         lengths = np.linalg.norm(found, axis=1, keepdims=True)
         vectors: Vectors = np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0)
         return vectors
+
+    def _asked(self, path: str, body: Mapping[str, object]) -> Any:
+        """One answer, within the time limit however slowly it comes."""
+        try:
+            with TimeLimit(Cancel(), self._timeout_s) as limit:
+                return self._endpoint.post(path, body, limit)
+        except Cancelled as error:
+            raise ModelUnreachable(
+                f"{self._endpoint.url} gave no vectors within {self._timeout_s:g} s. Use a faster server."
+            ) from error
 
 
 def _vectors(answer: Any, n: int) -> Vectors | None:

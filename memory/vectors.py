@@ -11,7 +11,6 @@ default, FAISS is not loaded for few, and the other forms are for whoever has mo
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
@@ -20,6 +19,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..llm.disk import read_regular, replace_file
+from ..llm.private_files import private_folder
 from .embedding import Vectors
 
 Form = Literal["exact", "sq8", "ivf"]
@@ -120,16 +121,14 @@ class VectorIndex:
                 "n": len(self._rows),
                 "checksum": _checksum(rows),
             }
-        new = path.with_name(path.name + ".new")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        new.write_bytes(json.dumps(manifest).encode() + b"\n" + rows)
-        os.replace(new, path)
+        private_folder(path.parent)
+        replace_file(path, json.dumps(manifest).encode() + b"\n" + rows)
 
     @staticmethod
     def open(path: Path, embedder: str, form: Form = "exact") -> VectorIndex | None:
         """What `save` wrote; None where there is no file, a broken one, or one of another embedder."""
         try:
-            head, _, rows = path.read_bytes().partition(b"\n")
+            head, _, rows = read_regular(path).partition(b"\n")
             manifest = json.loads(head)
             found = tuple(manifest[name] for name in ("kind", "version", "embedder", "checksum"))
             if found != (_MAGIC, VERSION, embedder, _checksum(rows)):

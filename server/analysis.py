@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..codegraph import FileGraph, parse_file
-from ..llm.workspace_model.model import DocumentTokens, tokenise_document
+from ..codegraph import FileGraph, SyntaxTree, TimeLimit
+from ..llm.workspace_model import DocumentTokens, tokenise_document
 from ..retrieval import FileFragments, slice_file
 from .store import FileRecord
 
@@ -19,6 +19,10 @@ ANALYSIS_VERSION = 3
 History: 2, the workspace model finds places by the kinds of their tokens too; 3, files without a grammar have the name
 of their language.
 """
+
+
+FILE_LIMIT_S = 5.0
+"""Processor time for the syntax of one file; 1 MB of ordinary code takes about 1 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +39,23 @@ class Analysis:
         return self.graph.path
 
 
-def analyse(path: str, text: str, record: FileRecord | None = None, graph: FileGraph | None = None) -> Analysis:
-    """The parts of `text`; `graph` spares the parse where an open buffer has parsed incrementally already."""
+def analyse(
+    path: str,
+    text: str,
+    record: FileRecord | None = None,
+    graph: FileGraph | None = None,
+    limit: TimeLimit | None = None,
+) -> Analysis:
+    """The parts of `text`; `graph` spares the parse where an open buffer has parsed incrementally already.
+
+    Raises TimeLimitExceeded for a text whose syntax takes longer than `limit`, which is FILE_LIMIT_S when None.
+    """
+    if graph is None:
+        limit = limit or TimeLimit(FILE_LIMIT_S)
+        graph = SyntaxTree.parse(path, text, limit).file_graph(limit)
     return Analysis(
         record,
-        parse_file(path, text) if graph is None else graph,
+        graph,
         slice_file(path, text),
         tokenise_document(path, text),
     )

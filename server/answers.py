@@ -92,7 +92,13 @@ class StatusResult(TypedDict):
         str, "Why it is that one: the first in the configuration, or what is the matter with those before it."
     ]
     models: Annotated[list[ModelStatus], "The configured models in their order."]
-    notes: Annotated[list[str], "What is wrong and what to do."]
+    notes: Annotated[
+        list[str], "What is wrong and what to do; files that could not be analysed are named with the reason."
+    ]
+    reconciling: Annotated[
+        bool,
+        "Whether the index is being compared with the disk, as after many changes. Requests are answered meanwhile.",
+    ]
     memoryMb: Annotated[float, "Resident memory of the server in megabytes."]
 
 
@@ -206,6 +212,7 @@ class CompletionAnswer(TypedDict):
     ]
     repairs: Annotated[list[str], "The rules that changed the model's text."]
     whyEmpty: Annotated[str, "The reason when `text` is empty."]
+    note: Annotated[str, "Why the text is not whole: it was cut by a time limit."]
     fragments: Annotated[list[Fragment], "What the model was shown, best first."]
     timingsMs: Annotated[dict[str, float], "Milliseconds by step."]
 
@@ -397,6 +404,7 @@ class ConversationsResult(TypedDict, total=False):
     turns: Annotated[list[Turn], "`get`: in their order. `search`: the newest first."]
     deleted: Annotated[int, "`delete`: how many conversations."]
     exported: Annotated[int, "`export`: how many conversations."]
+    file: Annotated[str, "`export`: the path of the file that was written."]
 
 
 # The handshake

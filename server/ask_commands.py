@@ -184,7 +184,11 @@ def _search(said: Conversations, terminal: Terminal, options: argparse.Namespace
 
 
 def _export(said: Conversations, terminal: Terminal, options: argparse.Namespace, _: HistoryView) -> int:
-    n = export_conversations(said, Path(_wanted(options, "a file to write")))
+    file = Path(_wanted(options, "a file to write"))
+    try:
+        n = export_conversations(said, file, overwrite=options.force)
+    except FileExistsError:
+        raise UserError(f"{file} exists. Choose another file, or replace it with --force.") from None
     _tell(terminal, options, "exported", n, f"Exported {_n(n, 'conversation')} to {options.what}.")
     return 0
 

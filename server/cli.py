@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from .. import __version__
 from .model_spelling import SPELLINGS, spelled_model
 from .outcome import CANNOT_BE_DONE, INTERRUPTED, NOTHING_TO_SHOW, UserError
+from .safe_text import for_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except UserError as error:
-        print(f"weft: {error}", file=sys.stderr)
+        print(f"weft: {for_terminal(str(error))}", file=sys.stderr)
         return CANNOT_BE_DONE
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -141,17 +142,26 @@ def _parser() -> argparse.ArgumentParser:
     history.add_argument("--folder", type=Path, help="the workspace; default: the repository around this folder")
     history.add_argument("--limit", type=int, default=20, metavar="N", help="show so many; default 20")
     history.add_argument("--all", action="store_true", help="with delete: all conversations of this workspace")
+    history.add_argument("--force", action="store_true", help="with export: replace a file that is there")
     history.set_defaults(run=_history)
 
     serve = commands.add_parser("serve", help="run the language server, on stdin and stdout unless told otherwise")
     serve.add_argument("--stdio", action="store_true", help="the default; editors like to say it")
     instead = serve.add_mutually_exclusive_group()
-    instead.add_argument("--tcp", metavar="HOST:PORT", help="listen there instead; port 0 takes a free one")
+    instead.add_argument(
+        "--tcp", metavar="HOST:PORT", help="listen there instead, for clients with the token; port 0 takes a free one"
+    )
     instead.add_argument(
         "--shared", action="store_true", help="one server for all editor windows; started when there is none"
     )
     instead.add_argument("--stop", action="store_true", help="end the shared server; editors that are open restart it")
     instead.add_argument("--listener", type=int, help=argparse.SUPPRESS)  # an open socket: be the shared server
+    serve.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help="with --tcp: keep the token in this file, readable by you alone; default: a new one, printed",
+    )
     serve.set_defaults(run=_serve)
 
     models = commands.add_parser("models", help="which models are on this machine; get, test and use one")
@@ -336,23 +346,52 @@ def _serve(options: argparse.Namespace) -> int:
     elif options.stop:
         return _stop_shared()
 
-    from .lsp import serve_shared, serve_stdio, serve_tcp
+    from .log_limit import RateLimit
+    from .lsp import serve_shared, serve_stdio
 
     logging.getLogger("weft").setLevel(logging.INFO)  # the client has the log as messages
+    limit = RateLimit()
+    for name in ("weft", "weft.lsp"):
+        logging.getLogger(name).addFilter(limit)
     if options.listener is not None:
         status = serve_shared(options.listener)
     elif options.tcp is not None:
-        host, port = _address(options.tcp)
-        try:
-            status = serve_tcp(host, port, lambda *at: print("weft: listening on {}:{}".format(*at), file=sys.stderr))
-        except OSError as error:
-            raise UserError(f"can't listen on {options.tcp}: {error.strerror}. Choose another port.") from error
+        status = _serve_tcp(options.tcp, options.token_file)
     else:
         status = serve_stdio()
     # Threads that still wait for a model must not keep a process alive that no client has any more.
     logging.shutdown()
     sys.stderr.flush()
     os._exit(status)
+
+
+def _serve_tcp(address: str, token_file: Path | None) -> int:
+    from .lsp import UnsafeTokenFile, is_loopback, new_token, serve_tcp, token_in
+
+    host, port = _address(address)
+    try:
+        token = new_token() if token_file is None else token_in(token_file)
+    except UnsafeTokenFile as error:
+        raise UserError(f"--token-file: {error}") from error
+    except OSError as error:
+        raise UserError(f"--token-file: {token_file}: {error.strerror}. Name another file.") from error
+
+    def tell(host: str, port: int) -> None:
+        print(f"weft: listening on {host}:{port}", file=sys.stderr)
+        print(f"weft: the token is {token if token_file is None else f'in {token_file}'}", file=sys.stderr)
+        print("weft: clients send it as initializationOptions.token", file=sys.stderr)
+        if not is_loopback(host):
+            print(
+                f"weft: warning: other machines can reach {host}, and what is sent is not encrypted. "
+                "Who has the token can read every file of yours. Listen on 127.0.0.1 and forward the port by ssh.",
+                file=sys.stderr,
+            )
+        sys.stderr.flush()
+
+    try:
+        return serve_tcp(host, port, token, tell)
+    except OSError as error:
+        raise UserError(f"can't listen on {address}: {error.strerror}. Choose another port.") from error
 
 
 def _stop_shared() -> int:
@@ -428,10 +467,15 @@ def _doctor(options: argparse.Namespace) -> int:
 def _warn_on_stderr() -> None:
     import logging
 
+    class Safe(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return for_terminal(super().format(record))
+
     # Warnings only, whatever the level of the log: a language client takes all of stderr for errors.
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
-    logging.basicConfig(handlers=[handler], format="weft: %(message)s")
+    handler.setFormatter(Safe("weft: %(message)s"))
+    logging.basicConfig(handlers=[handler])
 
 
 def _terminal(options: argparse.Namespace) -> Terminal:

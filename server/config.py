@@ -5,7 +5,9 @@ user's file, the workspace's file (`weft.toml`, or `[tool.weft]` in `pyproject.t
 A mistake never stops anything: it becomes a `ConfigProblem`, and the setting keeps the value of the layer below.
 
 A workspace is somebody else's text until its owner says otherwise, so its file may not set what reaches out of
-it: no model, no place on disk. Those come from the user's file or the editor.
+it: no model, no place on disk. Those come from the user's file or the editor. An editor's settings come over a
+connection, and in some editors from the workspace: they name no environment variable to send and no folder to write
+to. Those come from the user's file alone.
 
 Owns the options and their reference table. Knows no editor, no model and no index.
 """
@@ -17,12 +19,14 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
+from enum import IntEnum
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import platformdirs
 
 from ..llm.backends import BACKENDS, FIM_WORDS
+from ..llm.disk import open_regular
 from ..memory.embedding import KINDS as EMBEDDER_KINDS
 
 if sys.version_info >= (3, 11):
@@ -46,6 +50,14 @@ _RENAMED = {
 _T = TypeVar("_T")
 
 
+class Origin(IntEnum):
+    """Where a setting comes from; the greater, the more may be set there."""
+
+    WORKSPACE = 0
+    EDITOR = 1
+    USER = 2
+
+
 def _setting(
     default: _T,
     meaning: str,
@@ -54,9 +66,12 @@ def _setting(
     low: float | None = None,
     high: float | None = None,
     outside: bool = False,
+    user_only: bool = False,
 ) -> _T:
-    """A field with its reference text. `outside`: it reaches out of the workspace, which may therefore not set it."""
-    metadata = {"meaning": meaning, "choices": choices, "low": low, "high": high, "outside": outside}
+    """A field with its reference text. `outside`: it reaches out of the workspace, which may therefore not set it.
+    `user_only`: nor may an editor."""
+    origin = Origin.USER if user_only else Origin.EDITOR if outside else Origin.WORKSPACE
+    metadata = {"meaning": meaning, "choices": choices, "low": low, "high": high, "origin": origin}
     value: _T = field(default=default, metadata=metadata)
     return value
 
@@ -120,6 +135,13 @@ class CompletionOptions:
     deadline_ms: int = _setting(
         2000, "A model that wrote nothing for longer is given up; the workspace model answers.", low=10, high=600_000
     )
+    max_seconds: float = _setting(
+        30.0,
+        "Longest time for a completion in all, whoever asked for it: what is written by then is shown, and the model "
+        "is told to stop.",
+        low=0.1,
+        high=3600,
+    )
     warm_up: str = _setting(
         "local",
         "Models that read ahead while nobody types: those on this machine, all, or none.",
@@ -166,7 +188,7 @@ class ModelOptions:
         "", "Where a server answers, for `llama.cpp`, `ollama` and `openai`; `ollama` is looked for at its usual place."
     )
     name: str = _setting("", "Name of the model at `ollama` and `openai`; empty takes the only one that is there.")
-    api_key_variable: str = _setting("", "Environment variable that holds the server's key.")
+    api_key_variable: str = _setting("", "Environment variable that holds the server's key.", user_only=True)
     context_tokens: int = _setting(4096, "Longest prompt with its answer.", low=256, high=10_000_000)
     prompt_ms: int = _setting(
         0,
@@ -244,7 +266,7 @@ class MemoryOptions:
     )
     embeddings_model: str = _setting("", "With `api`: name of the model there.", outside=True)
     embeddings_key_variable: str = _setting(
-        "", "With `api`: environment variable that holds the server's key.", outside=True
+        "", "With `api`: environment variable that holds the server's key.", user_only=True
     )
     embeddings_query_prefix: str = _setting(
         "",
@@ -291,6 +313,19 @@ class ChatOptions:
         3000, "Longest evidence for one question; a model with a small context gets less.", low=200, high=1_000_000
     )
     answer_tokens: int = _setting(700, "Longest answer, in the model's tokens.", low=16, high=100_000)
+    max_seconds: float = _setting(
+        300.0,
+        "Longest time for an answer in all: what is written by then is kept, and the model is told to stop. With a "
+        "strategy it is the longest time for one call of the model.",
+        low=0.1,
+        high=86_400,
+    )
+    strategy_max_seconds: float = _setting(
+        3600.0,
+        "Longest time for an answer by a memory strategy, which asks the model many times.",
+        low=0.1,
+        high=86_400,
+    )
     found_above: float = _setting(
         0.4, "Evidence that is less sure to answer the question counts as not found.", low=0, high=1
     )
@@ -308,12 +343,19 @@ class Config:
     model: tuple[ModelOptions, ...] = _setting(
         (ModelOptions(),), "Models in order of preference, each a `[[model]]` table.", outside=True
     )
-    cache_dir: str = _setting("", "Folder of the kept indexes; empty is the user's cache folder.", outside=True)
+    redact: str = _setting(
+        "auto",
+        "Secrets in text that goes to models and embedders are replaced by `[redacted]`: `auto`, when they are behind "
+        "an address, this machine's included; `always`, for models in this process too; `never`.",
+        choices=("auto", "always", "never"),
+        outside=True,
+    )
+    cache_dir: str = _setting("", "Folder of the kept indexes; empty is the user's cache folder.", user_only=True)
     cache_limit_mb: int = _setting(
         2000, "Room for kept indexes; the least recently used go first.", low=0, outside=True
     )
     data_dir: str = _setting(
-        "", "Folder of conversations and what is known of documents; empty is the user's data folder.", outside=True
+        "", "Folder of conversations and what is known of documents; empty is the user's data folder.", user_only=True
     )
     log_level: str = _setting("info", "What is logged.", choices=("debug", "info", "warning", "error"))
 
@@ -343,12 +385,17 @@ def load_config(
     problems: list[ConfigProblem] = []
     config = Config()
     user_file = user_file or user_config_file()
-    layers: list[tuple[str, object, bool]] = [(str(user_file), _read_toml(user_file, problems), True)]
+    layers: list[tuple[str, object, Origin]] = [(str(user_file), _read_toml(user_file, problems), Origin.USER)]
     if folder is not None:
-        layers.append((*_workspace_table(folder, problems), False))
-    layers.append(("editor settings", editor or {}, True))
-    for source, table, trusted in layers:
-        config = _Reader(source, None if trusted else user_file, problems).overlay(config, table)
+        layers.append((*_workspace_table(folder, problems), Origin.WORKSPACE))
+    layers.append(("editor settings", editor or {}, Origin.EDITOR))
+    for source, table, origin in layers:
+        before = config.memory
+        reader = _Reader(source, origin, user_file, problems)
+        config = reader.overlay(config, table)
+        if before.embeddings_key_variable and config.memory.embeddings_url != before.embeddings_url:
+            reader.note("memory.embeddings_url", f"a key is not sent there; set the address in {user_file} as well")
+            config = replace(config, memory=replace(config.memory, embeddings_key_variable=""))
     return config, tuple(problems)
 
 
@@ -374,20 +421,19 @@ def describe() -> str:
 def schema() -> dict[str, dict[str, Any]]:
     """Every setting by its dotted name, as a property of JSON Schema.
 
-    `scope` is that of VS Code: `machine` for what a workspace may not set, else `resource`.
+    Those that only the user's own file may set are left out. `scope` is that of VS Code: `machine` for what a workspace
+    may not set, else `resource`.
     """
     return dict(_properties(Config))
 
 
 class _Reader:
-    """Lays one table over a config and notes what does not fit.
+    """Lays one table over a config and notes what does not fit, or may not come from where it comes from."""
 
-    `elsewhere` is the file for the settings that this source may not set; None when it may set all.
-    """
-
-    def __init__(self, source: str, elsewhere: Path | None, problems: list[ConfigProblem]) -> None:
+    def __init__(self, source: str, origin: Origin, user_file: Path, problems: list[ConfigProblem]) -> None:
         self.source = source
-        self.elsewhere = elsewhere
+        self.origin = origin
+        self.user_file = user_file
         self.problems = problems
 
     def overlay(self, base: Any, table: object, prefix: str = "") -> Any:
@@ -406,8 +452,8 @@ class _Reader:
                 self.note(key, renamed or f"no such setting{_nearest(str(name), prefix)}")
             elif is_dataclass(hints[name]):
                 changes[name] = self.overlay(getattr(base, name), value, key)
-            elif known[name].metadata["outside"] and self.elsewhere:
-                self.note(key, f"a workspace file may not set this; set it in {self.elsewhere} or in the editor")
+            elif known[name].metadata["origin"] > self.origin:
+                self.note(key, self._not_from_here(known[name].metadata["origin"]))
             elif hints[name] == tuple[ModelOptions, ...]:
                 changes[name] = self.models(value, key) or getattr(base, name)
             elif (problem := _misfit(value, hints[name], known[name])) is not None:
@@ -427,6 +473,11 @@ class _Reader:
                 read.append(model)
         return tuple(read)
 
+    def _not_from_here(self, origin: Origin) -> str:
+        who = "a workspace file" if self.origin is Origin.WORKSPACE else "an editor"
+        where = f"{self.user_file} or in the editor" if origin is Origin.EDITOR else str(self.user_file)
+        return f"{who} may not set this; set it in {where}"
+
     def note(self, key: str, message: str) -> None:
         self.problems.append(ConfigProblem(self.source, key, message))
 
@@ -435,7 +486,7 @@ def _workspace_table(folder: Path, problems: list[ConfigProblem]) -> tuple[str, 
     own, project = folder / WORKSPACE_FILE, folder / PROJECT_FILE
     # A pyproject.toml is edited for many reasons; only one that speaks of Weft is ours to complain about.
     speaks_of_weft = "tool.weft" in _text(project, [])
-    if own.is_file():
+    if own.exists() and not own.is_dir():
         if speaks_of_weft:
             message = f"not read, because {WORKSPACE_FILE} stands beside it"
             problems.append(ConfigProblem(str(project), "tool.weft", message))
@@ -461,9 +512,7 @@ def _read_toml(path: Path, problems: list[ConfigProblem]) -> dict[str, object]:
 def _text(path: Path, problems: list[ConfigProblem]) -> str:
     """The file's text; empty when there is none, and, with a problem, when it cannot be read."""
     try:
-        if not path.is_file():
-            return ""
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             data = file.read(MAX_CONFIG_BYTES + 1)
         if len(data) > MAX_CONFIG_BYTES:
             problems.append(ConfigProblem(str(path), "", f"larger than {MAX_CONFIG_BYTES} bytes, so not read"))
@@ -473,7 +522,8 @@ def _text(path: Path, problems: list[ConfigProblem]) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         problems.append(ConfigProblem(str(path), "", "not UTF-8, so nothing of it is used", line))
     except OSError as error:
-        problems.append(ConfigProblem(str(path), "", f"cannot be read: {error.strerror}"))
+        if path.exists() and not path.is_dir():
+            problems.append(ConfigProblem(str(path), "", f"cannot be read: {error.strerror}"))
     return ""
 
 
@@ -543,8 +593,8 @@ def _properties(kind: Any, prefix: str = "") -> Iterator[tuple[str, dict[str, An
     for item, hint in zip(fields(kind), get_type_hints(kind).values(), strict=True):
         if is_dataclass(hint):
             yield from _properties(hint, f"{prefix}{item.name}.")
-        else:
-            scope = "machine" if item.metadata["outside"] else "resource"
+        elif item.metadata["origin"] is not Origin.USER:
+            scope = "machine" if item.metadata["origin"] is Origin.EDITOR else "resource"
             yield prefix + item.name, {**_property(item, hint), "scope": scope}
 
 
@@ -554,7 +604,11 @@ def _property(item: Field[Any], hint: Any) -> dict[str, Any]:
     made: dict[str, Any] = {"type": _JSON_TYPES.get(hint, "array"), "description": metadata["meaning"]}
     if hint == tuple[ModelOptions, ...]:
         options = zip(fields(ModelOptions), get_type_hints(ModelOptions).values(), strict=True)
-        one = {option.name: _property(option, kind) for option, kind in options}
+        one = {
+            option.name: _property(option, kind)
+            for option, kind in options
+            if option.metadata["origin"] is not Origin.USER
+        }
         made["items"] = {"type": "object", "properties": one, "additionalProperties": False}
         default = [{"backend": model.backend} for model in default]
     elif get_origin(hint) is tuple:
@@ -577,7 +631,14 @@ def _limits(item: Field[Any]) -> str:
         text += f" {metadata['low']:_} to {metadata['high']:_}."
     elif metadata["low"] is not None:
         text += f" At least {metadata['low']:_}."
-    return text + (" *User file or editor only.*" if metadata["outside"] else "")
+    return text + _WHERE[metadata["origin"]]
+
+
+_WHERE = {
+    Origin.WORKSPACE: "",
+    Origin.EDITOR: " *User file or editor only.*",
+    Origin.USER: " *User file only.*",
+}
 
 
 def _kind_name(kind: Any) -> str:

@@ -20,6 +20,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+from ..llm.disk import NotRegular, read_regular, replacing
+
 _HEADER = re.compile(r"\s*\[")
 _MODEL_HEADER = re.compile(r"""\s*\[\[\s*(model|"model"|'model')\s*\]\]\s*(#.*)?$""")
 _IDENTITY = ("backend", "path", "url", "name")  # what makes two tables the same model
@@ -37,7 +39,10 @@ def prefer_model(path: Path, table: Table) -> bool:
     False when it is the first already. Raises CannotEdit, and OSError when the file can't be written.
     """
     path = Path(os.path.realpath(path))  # a link into somebody's dotfiles stays a link
-    data = path.read_bytes() if path.exists() else b""
+    try:
+        data = read_regular(path) if path.exists() else b""
+    except NotRegular as error:
+        raise CannotEdit(f"{path} can't be read ({error.strerror}). Put a file there.") from error
     try:
         text = data.decode("utf-8")
         before = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
@@ -121,11 +126,7 @@ def _replace(path: Path, new: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
         shutil.copy2(path, path.with_name(path.name + ".bak"))
-    written = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        written.write_bytes(new)
+    with replacing(path) as file:
+        file.write(new)
         if path.exists():
-            shutil.copymode(path, written)
-        os.replace(written, path)
-    finally:
-        written.unlink(missing_ok=True)
+            shutil.copymode(path, file.name)

@@ -19,10 +19,12 @@ from pathlib import Path
 from .. import __version__
 from ..languages import PARSED, grammar
 from ..llm import Cancel, ModelConfig, ModelError
+from ..llm.installation import DISTRIBUTION, install_command, install_packages_command
 from ..llm.library.discover import default_search_paths, describe_directory, describe_gguf, discover
 from . import answers
 from .config import Config, load_config, user_config_file
 from .model_check import check_model
+from .safe_text import for_editor
 from .settings import kept_indexes, model_configs, uses_workspace_model
 from .shared_control import log_file, running_server
 from .shared_place import NotShared, can_share, shared_place
@@ -30,7 +32,7 @@ from .shared_place import NotShared, can_share, shared_place
 PACKAGES = ("pygls", "lsprotocol", "tree-sitter", "numpy", "watchdog", "platformdirs", "httpx", "rich")
 IN_PROCESS = {"transformers": ("torch", "transformers", "tokenizers"), "onnx": ("onnxruntime", "tokenizers")}
 LLAMA_PACKAGES = ("llama_cpp",)
-_PIP_NAMES = {"llama_cpp": "llama-cpp-python"}
+_EXTRAS = {"transformers": "local", "onnx": "onnx"}
 CHECK_WITHIN_S = 20.0
 
 
@@ -50,6 +52,8 @@ def examine(folders: Sequence[Path], editor: Mapping[str, object] | None = None)
         Finding("weft", f"{__version__} in {Path(__file__).resolve().parents[1]}"),
         Finding("python", f"{platform.python_version()} at {sys.executable} on {platform.platform(terse=True)}"),
         _packages(),
+        *_other_projects(),
+        Finding("extras", f"added with: {install_command('NAME')}"),
         _grammars(),
         Finding("workspace", ", ".join(map(str, folders)) or "no folder is open"),
         Finding("user settings", _existing(user_config_file())),
@@ -66,7 +70,10 @@ def findings_json(findings: Sequence[Finding]) -> answers.Findings:
     return {
         "version": __version__,
         "ok": not any(finding.next_step for finding in findings),
-        "findings": [{"what": each.what, "found": each.found, "nextStep": each.next_step} for each in findings],
+        "findings": [
+            {"what": for_editor(each.what), "found": for_editor(each.found), "nextStep": for_editor(each.next_step)}
+            for each in findings
+        ],
     }
 
 
@@ -91,8 +98,18 @@ def _packages() -> Finding:
             found.append(f"{package} {metadata.version(package)}")
         except metadata.PackageNotFoundError:
             missing.append(package)
-    step = f"Install what is missing: pip install {' '.join(missing)}" if missing else ""
+    step = f"Install what is missing: {install_packages_command(*missing)}" if missing else ""
     return Finding("packages", ", ".join(found), step)
+
+
+def _other_projects() -> Iterator[Finding]:
+    """The project that is called `weft` on the Python package index, or a Weft from before it had its name."""
+    found = next(iter(metadata.distributions(name="weft")), None)
+    # An editable installation of this very folder under the earlier name disturbs nothing.
+    if found is None or Path(__file__).resolve().parents[1].as_uri() in (found.read_text("direct_url.json") or ""):
+        return
+    step = f"Both write a package `weft`: uninstall both, then install {DISTRIBUTION} in an environment of its own."
+    yield Finding("other packages", f"the distribution weft {found.version} beside {DISTRIBUTION}", step)
 
 
 def _grammars() -> Finding:
@@ -155,8 +172,9 @@ def _local_model(model: ModelConfig) -> Iterator[Finding]:
     packages = IN_PROCESS.get(model.backend, LLAMA_PACKAGES)
     missing = [package for package in packages if importlib.util.find_spec(package) is None]
     if missing:
-        names = " ".join(_PIP_NAMES.get(package, package) for package in missing)
-        yield Finding(what, f"{' and '.join(missing)} not installed", f"Install: pip install {names}")
+        extra = _EXTRAS.get(model.backend)
+        command = install_command(extra) if extra else install_packages_command("llama-cpp-python")
+        yield Finding(what, f"{' and '.join(missing)} not installed", f"Install: {command}")
         return
     path = Path(model.path).expanduser()
     found = describe_gguf(path) if model.backend == "llama.cpp" else describe_directory(path)

@@ -16,6 +16,8 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from ..llm.disk import open_regular
+
 NAME = ".editorconfig"
 MAX_BYTES = 100_000
 MAX_KEPT = 1000
@@ -110,7 +112,7 @@ def _read_file(path: Path, root: Path) -> _File | None:
     try:
         if path.is_symlink() or not path.is_file() or root.resolve() not in path.resolve().parents:
             return None
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError, RuntimeError):
         return None

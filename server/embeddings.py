@@ -12,12 +12,15 @@ from ..memory.embedding import Embedder, EmbedderSettings, HashingEmbedder, know
 from ..memory.embedding_kept import KeepingEmbedder
 from ..memory.storage import MemoryStore
 from .config import MemoryOptions
+from .redacting import RedactingEmbedder
 
 
-def embedder_of(options: MemoryOptions, store: MemoryStore, cancel: Cancel | None = None) -> tuple[Embedder, str]:
+def embedder_of(
+    options: MemoryOptions, store: MemoryStore, cancel: Cancel | None = None, *, redact: str = "auto"
+) -> tuple[Embedder, str]:
     """The embedder of the settings, and in words which it is and why. Hashing where it cannot be had.
 
-    Many texts take minutes: `cancel` ends that between two parts.
+    Many texts take minutes: `cancel` ends that between two parts. `redact` is the setting of this name.
     """
     settings = EmbedderSettings(
         options.embeddings,
@@ -33,6 +36,8 @@ def embedder_of(options: MemoryOptions, store: MemoryStore, cancel: Cancel | Non
         embedder, why = _opened(settings)
     except ModelMissing as error:
         return HashingEmbedder(), f"{error} Until then texts are found by their letters."
+    if redact == "always" or (redact == "auto" and settings.kind == "api"):
+        embedder = RedactingEmbedder(embedder)
     # Letters are hashed faster than they are read from a disk.
     return KeepingEmbedder(embedder, store.vectors, cancel) if knows_meaning(embedder) else embedder, why
 

@@ -14,18 +14,36 @@ import codecs
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ..llm.protocol import Cancel
 from .config import IndexOptions
-from .ignore import RULE_NAMES, Folder, Verdict, open_root, rule_names
-from .secrets import is_secret_path
+from .ignore import MAX_RULES_BYTES, RULE_NAMES, Folder, Verdict, open_root, rule_names
+from .secrets import is_secret_path, is_secret_text
 
-Reason = Literal["missing", "link", "ignored", "secret", "binary", "data", "generated", "minified", "too large"]
+NOT_UTF_8: Literal["its name is not UTF-8"] = "its name is not UTF-8"
+
+Reason = Literal[
+    "missing",
+    "link",
+    "ignored",
+    "secret",
+    "binary",
+    "data",
+    "generated",
+    "minified",
+    "too large",
+    "its name is not UTF-8",
+]
 """Why a file is not indexed. "missing" covers whatever is no readable regular file."""
+
+
+RULES_TOO_LARGE = (
+    f"ignore rules of more than {MAX_RULES_BYTES:,} bytes are not read, so nothing of its folder is indexed"
+)
 
 
 class FoundFile(NamedTuple):
@@ -35,6 +53,7 @@ class FoundFile(NamedTuple):
     size: int
     mtime_ns: int
     named: bool  # re-included by a rule for exactly this file: it may be data, generated or minified
+    identity: int = 0  # see `identity_of`
 
 
 class SourceText(NamedTuple):
@@ -46,6 +65,7 @@ class SourceText(NamedTuple):
     size: int
     mtime_ns: int
     encoding: str
+    identity: int = 0
 
 
 class Skipped(NamedTuple):
@@ -69,11 +89,16 @@ class Membership:
         self._also = also
         self._root = open_root(self.folder, options.exclude, options.include)
         self._folders: dict[str, Folder] = {"": self._root}
+        self.unusable_rules: dict[str, str] = {}
+        """Ignore files that are too large to be used, as the walk found them: nothing of their folders belongs here."""
 
-    def walk(self, cancel: Cancel | None = None) -> Iterator[FoundFile]:
+    def walk(
+        self, cancel: Cancel | None = None, unnamed: Callable[[str], None] = lambda path: None
+    ) -> Iterator[FoundFile]:
         """Every file that belongs, in an order that depends on names alone. Ends early when cancelled.
 
-        A folder that cannot be listed counts as empty.
+        A folder that cannot be listed counts as empty. `unnamed` is told of files and folders that would belong, but
+        whose names are not UTF-8.
         """
         pending: list[tuple[Folder | None, str, str, Verdict | None]] = [(None, "", "", None)]
         while pending and not (cancel and cancel.cancelled):
@@ -84,20 +109,31 @@ class Membership:
             if above is not None and verdict is not None:
                 rules = above.enter(disk_path, name, verdict, {entry.name for entry in entries} & RULE_NAMES)
                 self._folders[path] = rules
+            if rules.unusable:
+                self.unusable_rules[f"{path}{rules.unusable}"] = RULES_TOO_LARGE
             if not rules.worth_walking:
                 continue
             inner: list[tuple[Folder | None, str, str, Verdict | None]] = []
             for entry in entries:
-                if _is_link(entry):
+                try:
+                    is_link, is_dir = _is_link(entry), entry.is_dir(follow_symlinks=False)
+                except OSError:  # it vanished, on a file system that lists no kinds
                     continue
-                if entry.is_dir(follow_symlinks=False):
+                if is_link:
+                    continue
+                if is_dir:
                     verdict = rules.judge(entry.name, True)
                     if verdict.worth_entering:
-                        inner.append((rules, entry.name, f"{path}{entry.name}/", verdict))
+                        if _is_utf8(entry.name):
+                            inner.append((rules, entry.name, f"{path}{entry.name}/", verdict))
+                        else:
+                            unnamed(f"{path}{entry.name}/")
                 elif (verdict := rules.judge(entry.name, False)).included:
                     found = self._found(f"{path}{entry.name}", verdict, entry)
                     if isinstance(found, FoundFile):
                         yield found
+                    elif found.reason == NOT_UTF_8:
+                        unnamed(found.path)
             pending += reversed(inner)
 
     def find(self, path: str) -> FoundFile | Skipped:
@@ -158,7 +194,7 @@ class Membership:
             return Skipped(path, "data")
         if self.options.skip_generated and not verdict.named and _GENERATED_NAME.search(path):
             return Skipped(path, "generated")
-        return FoundFile(path, found.st_size, found.st_mtime_ns, verdict.named)
+        return FoundFile(path, found.st_size, found.st_mtime_ns, verdict.named, identity_of(found))
 
 
 def walk(folder: Path, options: IndexOptions, cancel: Cancel | None = None) -> Iterator[FoundFile]:
@@ -169,7 +205,7 @@ def walk(folder: Path, options: IndexOptions, cancel: Cancel | None = None) -> I
 def read_source(folder: Path, found: FoundFile, options: IndexOptions) -> SourceText | Skipped:
     """The text of a found file, or why its content keeps it out of the index."""
     try:
-        data, size, mtime_ns = read_bytes(Path(folder, found.path), options.max_file_bytes)
+        data, status = read_with_status(Path(folder, found.path), options.max_file_bytes)
     except (OSError, ValueError):
         return Skipped(found.path, "missing")
     if len(data) > options.max_file_bytes:
@@ -178,16 +214,34 @@ def read_source(folder: Path, found: FoundFile, options: IndexOptions) -> Source
     if decoded is None:
         return Skipped(found.path, "binary")
     text, encoding = decoded
+    if is_secret_text(text):
+        return Skipped(found.path, "secret")
     if options.skip_generated and not found.named:
         if is_minified(text):
             return Skipped(found.path, "minified")
         if is_generated(text):
             return Skipped(found.path, "generated")
-    return SourceText(found.path, text, content_hash(data), size, mtime_ns, encoding)
+    stamp = (status.st_size, status.st_mtime_ns)
+    return SourceText(found.path, text, content_hash(data), *stamp, encoding, identity_of(status))
+
+
+def identity_of(status: os.stat_result) -> int:
+    """What tells two files of one size and one time apart: the inode and the time at which that changed.
+
+    A file that was moved into the place of another, or whose time was set back, shows here. 0 on Windows, where a
+    listing holds neither.
+    """
+    return 0 if os.name == "nt" else hash((status.st_ino, status.st_ctime_ns))
 
 
 def read_bytes(path: Path, max_bytes: int) -> tuple[bytes, int, int]:
     """At most `max_bytes` + 1 bytes of a regular file, its size and its time of change. Never waits on a pipe."""
+    data, status = read_with_status(path, max_bytes)
+    return data, status.st_size, status.st_mtime_ns
+
+
+def read_with_status(path: Path, max_bytes: int) -> tuple[bytes, os.stat_result]:
+    """The same, with all that is known of the file from just before it was read."""
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(path, flags)
     with open(descriptor, "rb", buffering=0) as file:
@@ -195,7 +249,7 @@ def read_bytes(path: Path, max_bytes: int) -> tuple[bytes, int, int]:
         if not stat.S_ISREG(found.st_mode):
             raise ValueError(f"{path} is no regular file")
         data = file.read(max_bytes + 1)
-    return data, found.st_size, found.st_mtime_ns
+    return data, found
 
 
 def content_hash(data: bytes) -> bytes:
@@ -317,8 +371,8 @@ def _suffix(path: str) -> str:
 
 def _reason_by_name(path: str, named: bool, also: frozenset[str]) -> Reason | None:
     # An editor names files in URIs, which hold UTF-8: what has no such name cannot be asked for.
-    if not path.isascii() and not _is_utf8(path):
-        return "missing"
+    if not _is_utf8(path):
+        return NOT_UTF_8
     if is_secret_path(path):
         return "secret"
     suffix = _suffix(path)
@@ -330,6 +384,8 @@ def _reason_by_name(path: str, named: bool, also: frozenset[str]) -> Reason | No
 
 
 def _is_utf8(text: str) -> bool:
+    if text.isascii():
+        return True
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -11,8 +11,8 @@ Owns the rules and the pattern language. Only ever reads ignore files: git itsel
 repository's own configuration can make it start programs. Knows nothing about sizes, contents or secrets.
 
 Patterns are translated here rather than by a library because a rule must be asked whether it names the entry
-itself (libraries answer for the entry or any folder above it), and because git's own shortcuts (a set of
-names, a tuple of suffixes) make 10 000 files ten times cheaper than one regular expression after another.
+itself (libraries answer for the entry or any folder above it), and because an index of the strings that the patterns
+need makes thousands of lines cost about as much as a few, whatever stands in them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
 from pathlib import Path
 
-from .patterns import translate
+from ..llm.disk import read_regular
+from .patterns import PathPattern, Segment, parse_pattern
 
 GIT_RULES = ".gitignore"
 WEFT_RULES = ".weftignore"
@@ -52,7 +54,9 @@ SKIPPED_FOLDERS = frozenset(
 
 SKIPPED_FOLDER_SUFFIXES = (".dist-info", ".egg-info")
 
-MAX_RULES_BYTES = 1_000_000
+MAX_RULES_BYTES = 2_000_000
+"""Of one file. Rules beyond it are not guessed: nothing of their folder is indexed."""
+
 MAX_PATTERN_LENGTH = 1_000
 
 
@@ -73,6 +77,7 @@ class Folder:
     included: bool
     git: tuple[RuleFile, ...]  # strongest first
     weft: tuple[RuleFile, ...]
+    unusable: str = ""  # the ignore file in here that is too large to be used
 
     @property
     def worth_walking(self) -> bool:
@@ -113,9 +118,11 @@ class Folder:
             return Folder(path, False, self.git, self.weft)
         # A repository inside the repository answers to its own rules, as it does for git.
         git = () if REPOSITORY in names else self.git
-        return Folder(
-            path, True, _git_rules(disk_path, path, names) + git, _weft_rules(disk_path, path, names) + self.weft
-        )
+        try:
+            git, weft = _git_rules(disk_path, path, names) + git, _weft_rules(disk_path, path, names) + self.weft
+        except _TooLarge as error:
+            return Folder(path, False, (), (), unusable=error.name)
+        return Folder(path, True, git, weft)
 
     def _excluded(self, path: str, is_folder: bool) -> Verdict:
         if is_folder and any(rules.may_include_below(path) for rules in self.weft):
@@ -137,10 +144,13 @@ def open_root(root: Path, exclude: Sequence[str] = (), include: Sequence[str] = 
     `exclude` and `include` are the settings' patterns, as if they stood at the top of the root's `.weftignore`.
     """
     names = rule_names(str(root))
-    path, git = ("", ()) if REPOSITORY in names else _rules_above(root)
-    settings = RuleFile.parse(path, [*exclude, *(f"!{pattern}" for pattern in include)])
-    weft = _weft_rules(str(root), path, names) + ((settings,) if settings.rules else ())
-    return Folder(path, True, _git_rules(str(root), path, names) + git, weft)
+    try:
+        path, git = ("", ()) if REPOSITORY in names else _rules_above(root)
+        settings = RuleFile.parse(path, [*exclude, *(f"!{pattern}" for pattern in include)])
+        weft = _weft_rules(str(root), path, names) + ((settings,) if settings.rules else ())
+        return Folder(path, True, _git_rules(str(root), path, names) + git, weft)
+    except _TooLarge as error:
+        return Folder("", False, (), (), unusable=error.name)
 
 
 def matches(patterns: Sequence[str], path: str) -> bool:
@@ -167,11 +177,7 @@ class Rule:
     folders_only: bool
     whole_path: bool  # the pattern holds a slash: matched against the path from its file, else against the name
     pattern: str
-    text: str  # the pattern as a regular expression
-
-    @cached_property
-    def regex(self) -> re.Pattern[str]:
-        return re.compile(self.text, re.DOTALL)
+    parsed: PathPattern
 
     @property
     def blanket(self) -> bool:
@@ -193,26 +199,20 @@ class RuleFile:
 
     @classmethod
     def parse(cls, base: str, lines: Iterable[str]) -> RuleFile:
-        numbers = count()
-        rules = [rule for line in lines if (rule := _parse(line, numbers)) is not None]
-        return cls(base, tuple(reversed(rules)))
+        # Of two lines that say the same the later one decides.
+        rules = [rule for line in dict.fromkeys(reversed(list(lines))) if (rule := _parse(line)) is not None]
+        return cls(base, tuple(rules))
 
     def last_match(self, path: str, name: str, is_folder: bool, *, reaching: bool) -> Rule | None:
         """The strongest rule that names the entry itself. `reaching`: below an excluded folder, where few count."""
         below = path[len(self.base) :]
-        if not (
-            name in self._names
-            or name.endswith(self._suffixes)
-            or (self._any_name and self._any_name.fullmatch(name))
-            or (self._any_path and self._any_path.fullmatch(below))
-        ):
-            return None
-        for rule in self.rules:
+        for number in self._candidates(below, name):
+            rule = self.rules[number]
             if rule.folders_only and not is_folder:
                 continue
             if reaching and rule.negated and not rule.reaches:
                 continue
-            if rule.regex.fullmatch(below if rule.whole_path else name):
+            if rule.parsed.matches(below if rule.whole_path else name):
                 return rule
         return None
 
@@ -221,33 +221,84 @@ class RuleFile:
         below = path[len(self.base) :].split("/")
         return any(_leads_into(way, below) for way in self._ways)
 
-    @cached_property
-    def _names(self) -> frozenset[str]:
-        return frozenset(rule.pattern for rule in self.rules if _is_plain_name(rule))
+    def _candidates(self, below: str, name: str) -> Sequence[int]:
+        """The numbers of the rules that may match, in order: all that do, and few that do not."""
+        found = [*self._names.get(name, ()), *self._of_names.possible(name), *self._of_paths.possible(below)]
+        if name.endswith(self._any_suffix):
+            for suffix, numbers in self._suffixes.items():
+                if name.endswith(suffix):
+                    found += numbers
+        return sorted(found) if len(found) > 1 else found
 
     @cached_property
-    def _suffixes(self) -> tuple[str, ...]:
-        return tuple(rule.pattern[1:] for rule in self.rules if _is_plain_suffix(rule))
+    def _names(self) -> dict[str, list[int]]:
+        return _by((rule.pattern, number) for number, rule in enumerate(self.rules) if _is_plain_name(rule))
 
     @cached_property
-    def _any_name(self) -> re.Pattern[str] | None:
-        return _any_of(
-            rule.text for rule in self.rules if not (rule.whole_path or _is_plain_name(rule) or _is_plain_suffix(rule))
+    def _suffixes(self) -> dict[str, list[int]]:
+        return _by((rule.pattern[1:], number) for number, rule in enumerate(self.rules) if _is_plain_suffix(rule))
+
+    @cached_property
+    def _any_suffix(self) -> tuple[str, ...]:
+        return tuple(self._suffixes)
+
+    @cached_property
+    def _of_names(self) -> LiteralIndex:
+        return LiteralIndex(
+            {
+                number: rule.parsed.literals
+                for number, rule in enumerate(self.rules)
+                if not (rule.whole_path or _is_plain_name(rule) or _is_plain_suffix(rule))
+            }
         )
 
     @cached_property
-    def _any_path(self) -> re.Pattern[str] | None:
-        return _any_of(rule.text for rule in self.rules if rule.whole_path)
+    def _of_paths(self) -> LiteralIndex:
+        return LiteralIndex({number: rule.parsed.literals for number, rule in enumerate(self.rules) if rule.whole_path})
 
     @cached_property
-    def _ways(self) -> list[list[re.Pattern[str] | None]]:
+    def _ways(self) -> list[tuple[Segment | None, ...]]:
         """For each reaching rule, its path segment by segment; None stands for `**`."""
-        numbers = count()
-        return [
-            [None if part == "**" else re.compile(translate(part, numbers) or "", re.DOTALL) for part in parts]
-            for rule in self.rules
-            if rule.reaches and (parts := rule.pattern.split("/"))
-        ]
+        return [rule.parsed.segments for rule in self.rules if rule.reaches]
+
+
+class LiteralIndex:
+    """Which of many patterns may match a text, by one string that each of them needs: the rarest among all.
+
+    Few such strings are looked for one by one; of many, those that the text holds are looked up.
+    """
+
+    FEW = 100
+    LONGEST = 12
+    """Of a longer string its end is looked for."""
+
+    def __init__(self, literals: Mapping[int, Sequence[str]]) -> None:
+        keys = {number: [run[-self.LONGEST :] for run in runs] for number, runs in literals.items()}
+        counts = Counter(key for runs in keys.values() for key in runs)
+        self._always: list[int] = []
+        self._by_key: dict[str, list[int]] = {}
+        for number, runs in keys.items():
+            if runs:
+                rarest = min(runs, key=lambda run: (counts[run], -len(run)))
+                self._by_key.setdefault(rarest, []).append(number)
+            else:
+                self._always.append(number)
+        self._lengths = sorted(set(map(len, self._by_key)))
+
+    def possible(self, text: str) -> list[int]:
+        """The numbers of the patterns, in no order."""
+        found = self._always.copy()
+        by_key = self._by_key
+        if len(by_key) <= self.FEW:
+            for key, numbers in by_key.items():
+                if key in text:
+                    found += numbers
+            return found
+        for length in self._lengths:
+            for part in {text[at : at + length] for at in range(len(text) - length + 1)}:
+                if part in by_key:
+                    found += by_key[part]
+        return found
 
 
 _WILD = re.compile(r"[*?\[\\]")
@@ -261,16 +312,18 @@ def _is_plain_suffix(rule: Rule) -> bool:
     return not rule.whole_path and rule.pattern[0] == "*" and not _WILD.search(rule.pattern, 1)
 
 
-def _any_of(texts: Iterable[str]) -> re.Pattern[str] | None:
-    text = "|".join(texts)
-    return re.compile(text, re.DOTALL) if text else None
+def _by(pairs: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for key, number in pairs:
+        found.setdefault(key, []).append(number)
+    return found
 
 
-def _leads_into(way: list[re.Pattern[str] | None], below: list[str]) -> bool:
+def _leads_into(way: Sequence[Segment | None], below: Sequence[str]) -> bool:
     for segment, name in zip(way, below, strict=False):
         if segment is None:
             return True
-        if not segment.fullmatch(name):
+        if not segment.matches(name):
             return False
     return len(below) < len(way)
 
@@ -297,16 +350,16 @@ def _git_rules(disk_path: str, base: str, names: Collection[str]) -> tuple[RuleF
     """The git rules that one folder adds, strongest first."""
     found = []
     if GIT_RULES in names:
-        found.append(RuleFile.parse(base, _read_lines(Path(disk_path, GIT_RULES))))
+        found.append(RuleFile.parse(base, _rule_lines(Path(disk_path, GIT_RULES))))
     if REPOSITORY in names:
-        found.append(RuleFile.parse(base, _read_lines(_git_folder(Path(disk_path, REPOSITORY)) / "info" / "exclude")))
+        found.append(RuleFile.parse(base, _rule_lines(_git_folder(Path(disk_path, REPOSITORY)) / "info" / "exclude")))
     return tuple(rules for rules in found if rules.rules)
 
 
 def _weft_rules(disk_path: str, base: str, names: Collection[str]) -> tuple[RuleFile, ...]:
     if WEFT_RULES not in names:
         return ()
-    rules = RuleFile.parse(base, _read_lines(Path(disk_path, WEFT_RULES)))
+    rules = RuleFile.parse(base, _rule_lines(Path(disk_path, WEFT_RULES)))
     return (rules,) if rules.rules else ()
 
 
@@ -320,20 +373,37 @@ def _git_folder(mark: Path) -> Path:
     return folder / common[0].strip() if common else folder
 
 
+class _TooLarge(Exception):
+    """An ignore file beyond `MAX_RULES_BYTES`."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} is larger than {MAX_RULES_BYTES:,} bytes")
+        self.name = path.name
+
+
+def _rule_lines(path: Path) -> list[str]:
+    """The lines of an ignore file, as `_read_lines` reads them. Raises _TooLarge."""
+    with suppress(OSError, ValueError):
+        found = os.lstat(path)
+        if stat.S_ISREG(found.st_mode) and found.st_size > MAX_RULES_BYTES:
+            raise _TooLarge(path)
+    return _read_lines(path)
+
+
 def _read_lines(path: Path) -> list[str]:
     """The lines of a small regular file; none when there is no such file, or it is a link, a pipe or too large."""
     try:
         found = os.lstat(path)
         if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_RULES_BYTES:
             return []
-        data = path.read_bytes()
+        data = read_regular(path)
     except (OSError, ValueError):
         return []
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
     return [line.removesuffix("\r") for line in text.split("\n")]
 
 
-def _parse(line: str, numbers: Iterator[int]) -> Rule | None:
+def _parse(line: str) -> Rule | None:
     """The rule of one line; None for an empty line, a comment, or a pattern that can match nothing."""
     if line.startswith("#") or len(line) > MAX_PATTERN_LENGTH:
         return None
@@ -348,8 +418,8 @@ def _parse(line: str, numbers: Iterator[int]) -> Rule | None:
     pattern = pattern.removeprefix("/")
     if not pattern:
         return None
-    text = translate(pattern, numbers)
-    return None if text is None else Rule(negated, folders_only, whole_path, pattern, text)
+    parsed = parse_pattern(pattern)
+    return None if parsed is None else Rule(negated, folders_only, whole_path, pattern, parsed)
 
 
 def _ends_in_escape(pattern: str) -> bool:

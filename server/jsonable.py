@@ -13,6 +13,7 @@ from . import answers
 from .completion import Completion, Round
 from .folder import IndexReport
 from .pages import explanation_page, status_page, uri_of
+from .safe_text import for_editor
 from .status import TITLES, Status, said
 from .workspace import Explanation
 
@@ -25,11 +26,12 @@ def completion_json(completion: Completion) -> answers.CompletionAnswer:
         "start": list(completion.start),
         "end": list(completion.end),
         "confidence": completion.confidence,
-        "model": completion.model,
+        "model": for_editor(completion.model),
         "id": completion.id,
         "source": completion.source,
         "repairs": list(completion.repairs),
-        "whyEmpty": completion.why_empty,
+        "whyEmpty": for_editor(completion.why_empty),
+        "note": completion.note,
         "fragments": fragments_json(completion.fragments),
         "timingsMs": timings_json(completion.timings_ms),
     }
@@ -53,7 +55,7 @@ def explanation_json(explanation: Explanation) -> answers.ExplainResult:
         "path": explanation.path,
         "shownFromLine": explanation.shown_from_line,
         "model": explanation.model,
-        "notes": list(explanation.notes),
+        "notes": list(map(for_editor, explanation.notes)),
         "fragments": [_explained(folder, ranked) for ranked in explanation.fragments],
         "leftOut": [
             {
@@ -101,7 +103,7 @@ def status_json(status: Status, *, with_page: bool = True) -> answers.StatusResu
     words = said(status)
     return {
         "kind": words.kind,
-        "text": words.text,
+        "text": for_editor(words.text),
         "percent": status.percent,
         "actions": [{"title": TITLES[action], "action": action} for action in words.actions],
         "page": status_page(status, words) if with_page else None,
@@ -110,20 +112,21 @@ def status_json(status: Status, *, with_page: bool = True) -> answers.StatusResu
         "files": status.n_files,
         "lines": status.n_lines,
         "fragments": status.n_fragments,
-        "model": status.model,
-        "modelReason": status.model_reason,
+        "model": for_editor(status.model),
+        "modelReason": for_editor(status.model_reason),
         "models": [
             {
-                "name": model.name,
+                "name": for_editor(model.name),
                 "backend": model.backend,
                 "state": model.state,
-                "note": model.note,
+                "note": for_editor(model.note),
                 "readsTokensPerSecond": round(model.speed.prefill, 1),
                 "writesTokensPerSecond": round(model.speed.decode, 1),
             }
             for model in status.models
         ],
-        "notes": list(status.notes),
+        "notes": list(map(for_editor, status.all_notes)),
+        "reconciling": status.is_reconciling,
         "memoryMb": round(status.memory_mb, 1),
     }
 

@@ -90,6 +90,13 @@ def data_folder(data_dir: str = "") -> Path:
     return Path(named).expanduser() if named else Path(platformdirs.user_data_dir("weft", appauthor=False))
 
 
+def exports_folder(config: Config) -> Path:
+    """The only folder that a client's request writes to; it is made, for its owner alone. Raises OSError."""
+    folder = data_folder(config.data_dir) / "exports"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
 def memory_file(root: Path, config: Config) -> Path:
     """Where the memory of the workspace at `root` is kept. Two names of one folder have one place."""
     return data_folder(config.data_dir) / "memory" / f"{file_name(root)}.db"

@@ -10,10 +10,13 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..llm import Cancel, CodeModel, CompletionRequest, ModelConfig, ModelError, ModelInfo, open_model
-from ..llm.protocol import Speed
+from ..llm import Cancel, CodeModel, CompletionRequest, ModelConfig, ModelError, ModelInfo, ModelUnreachable, open_model
+from ..llm.protocol import Speed, TimeLimit
 from ..llm.self_test import SelfTestResult, self_test
 from .config import CompletionOptions
+
+CHECK_WITHIN_S = 600.0
+"""A large model on a slow machine reads the long prompt for minutes."""
 
 SHORT_CONTEXT_TOKENS = 1024
 """Less has no room for fragments of other files beside the code around the cursor."""
@@ -65,9 +68,14 @@ def check_model(config: ModelConfig, cancel: Cancel) -> ModelCheck:
     if model is None:
         raise ModelError(f"The backend {config.backend} has nothing to open.")
     try:
-        model.prepare(cancel)
-        verdict = self_test(model, cancel)
-        cold_ms, warm_ms = _first_piece_ms(model, cancel)
+        with TimeLimit(cancel, CHECK_WITHIN_S) as limit:
+            model.prepare(limit)
+            verdict = self_test(model, limit)
+            cold_ms, warm_ms = _first_piece_ms(model, limit)
+        if limit.is_reached:
+            raise ModelUnreachable(
+                f"{model.info.name} was not tested within {CHECK_WITHIN_S:g} s. Use a smaller model."
+            )
         return ModelCheck(model.info, verdict, cold_ms, warm_ms, model.speed)
     finally:
         model.close()

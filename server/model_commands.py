@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -16,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from ..llm import Cancel, ModelConfig, ModelError
+from ..llm.disk import read_text, replace_file
 from ..llm.library.catalogue import CATALOGUE, CatalogueModel, find_in_catalogue
 from ..llm.library.discover import FoundModel, discover, models_folder
 from ..llm.library.fetch import fetch_model
 from ..llm.library.release_file import file_hash, install_release
+from ..llm.private_files import private_folder
 from .config import load_config, user_config_file
 from .config_file import CannotEdit, prefer_model
 from .model_check import ModelCheck, check_model
@@ -132,7 +135,7 @@ def _named(name: str) -> Table:
     table = spelled_model(name)
     if table is not None:
         if table["backend"] != "transformers" and "path" in table:
-            table["path"] = str(Path(table["path"]).expanduser().resolve())  # a configuration has no current folder
+            table["path"] = os.path.realpath(Path(table["path"]).expanduser())  # a configuration has no current folder
         return table
     found = discover()
     entry = find_in_catalogue(name)
@@ -227,7 +230,7 @@ def _measured_file() -> Path:
 def _measured() -> dict[str, Any]:
     """What `weft models test` found earlier; empty when that is lost, for it can be had again."""
     try:
-        kept = json.loads(_measured_file().read_text(encoding="utf-8"))
+        kept = json.loads(read_text(_measured_file()))
     except (OSError, ValueError):
         return {}
     return kept if isinstance(kept, dict) else {}
@@ -236,5 +239,5 @@ def _measured() -> dict[str, Any]:
 def _remember(config: ModelConfig, check: ModelCheck) -> None:
     kept = {**_measured(), _key(config): {**_check_json(check), "on": time.strftime("%Y-%m-%d")}}
     with suppress(OSError):
-        _measured_file().parent.mkdir(parents=True, exist_ok=True)
-        _measured_file().write_text(json.dumps(kept, indent=1), encoding="utf-8")
+        private_folder(_measured_file().parent)
+        replace_file(_measured_file(), json.dumps(kept, indent=1).encode())

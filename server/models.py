@@ -18,15 +18,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from ..llm import Cancel, CodeModel, ModelConfig, ModelError, ModelUnreachable, open_model
+from ..llm import Cancel, CodeModel, ModelConfig, ModelError, ModelUnreachable, TimeLimit, open_model
 from ..llm.protocol import Speed
 from ..llm.self_test import self_test
+from .redacting import is_behind_address, without_secrets
 from .slowness import Slowness
 
 log = logging.getLogger("weft")
 
 FIRST_BACK_OFF_S, LONGEST_BACK_OFF_S = 1.0, 30.0
 """A model that failed is left alone for this long, twice as long after each further failure."""
+
+BRING_UP_TIMEOUTS = 4
+"""Preparing and testing a model takes at most so many times its `timeout_ms` in all."""
 
 MOST_LATE_ANSWERS = 3
 """A model that is late this often in a row, with nothing written, is too slow here: every key would wait in vain."""
@@ -79,7 +83,8 @@ class _Entry:
 
 
 class ModelChain:
-    """The models in order. Thread-safe. `fallback` names who answers when none of them does.
+    """The models in order. Thread-safe. `fallback` names who answers when none of them does. `redact` is the setting:
+    which of them are sent no secrets.
 
     `on_change` is called, from any thread, when `states` may say something else.
     """
@@ -90,9 +95,13 @@ class ModelChain:
         model: CodeModel | None = None,
         *,
         fallback: str = "The workspace model",
+        redact: str = "auto",
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        self._entries = [] if model is None else [_Entry(None, model, "ready", due=math.inf)]
+        self._redact = redact
+        self._entries: list[_Entry] = []
+        if model is not None:
+            self._entries.append(_Entry(None, without_secrets(model, redact), "ready", due=math.inf))
         self._entries += [_Entry(config) for config in configs]
         self._fallback = fallback
         self._on_change = on_change
@@ -141,15 +150,15 @@ class ModelChain:
             if entry.model is model:
                 self._went_down(entry, error)
 
-    def late(self, model: CodeModel, deadline_ms: int) -> None:
-        """`model` wrote nothing within the deadline."""
+    def late(self, model: CodeModel, seconds: float, setting: str) -> None:
+        """`model` wrote nothing within `seconds`, which `setting` allows."""
         for entry in self._entries:
             if entry.model is model:
                 entry.n_late += 1
                 if entry.n_late >= MOST_LATE_ANSWERS:
                     message = (
-                        f"{entry.name} wrote nothing within {deadline_ms} ms, {entry.n_late} times in a row. "
-                        "Use a smaller model, lower completion.target_ms, or raise completion.deadline_ms."
+                        f"{entry.name} wrote nothing within {1e3 * seconds:g} ms, {entry.n_late} times in a row. "
+                        f"Use a smaller model, lower completion.target_ms, or raise {setting}."
                     )
                     self._went_down(entry, ModelUnreachable(message))
 
@@ -188,6 +197,11 @@ class ModelChain:
                 return entry.name, "; ".join(passed_over) or "the first in the configuration"
             passed_over.append(f"{entry.name} is {_WORDS[entry.state]}")
         return "", "; ".join(passed_over) or "no other is configured"
+
+    @property
+    def asks_servers(self) -> bool:
+        """Whether one of the models is behind an address, up or not."""
+        return any(_is_server(entry) for entry in self._entries)
 
     @property
     def states(self) -> tuple[ModelState, ...]:
@@ -246,18 +260,25 @@ class ModelChain:
         One that never failed is used while it is tested: most models are as they should be.
         """
         model = self._opened(entry)
-        model.prepare(self._closed)
-        with self._changed:
-            if entry.state == "opening":
-                entry.state = "ready"
-        verdict = self_test(model, self._closed)
-        note = verdict.text
-        if verdict.broken and entry.config is not None and not entry.config.fim:
-            self._reopen_without_middle(entry)
-            if self_test(self._opened(entry), self._closed).broken:
-                self._put_aside(entry, note)
-                return
-            note += " It is used without the code after the cursor until then."
+        assert entry.config is not None
+        with TimeLimit(self._closed, BRING_UP_TIMEOUTS * entry.config.read_timeout_s) as limit:
+            model.prepare(limit)
+            with self._changed:
+                if entry.state == "opening" and not limit.cancelled:
+                    entry.state = "ready"
+            verdict = self_test(model, limit)
+            note = verdict.text
+            if verdict.broken and not entry.config.fim:
+                self._reopen_without_middle(entry, limit)
+                if self_test(self._opened(entry), limit).broken:
+                    self._put_aside(entry, note)
+                    return
+                note += " It is used without the code after the cursor until then."
+        if limit.is_reached:
+            raise ModelUnreachable(
+                f"{entry.name} did not finish its self-test within {limit.seconds:g} s. Look at the server's log, or "
+                "raise timeout_ms of the model."
+            )
         if self._closed.cancelled:
             return
         with self._changed:
@@ -265,13 +286,13 @@ class ModelChain:
         self._on_change()
         self._on_ready()
 
-    def _reopen_without_middle(self, entry: _Entry) -> None:
+    def _reopen_without_middle(self, entry: _Entry, cancel: Cancel) -> None:
         """What Weft found out by itself it takes back; a `fim` that the user wrote is done as written."""
         assert entry.config is not None and entry.model is not None
         model, entry.model = entry.model, None
         model.close()
         entry.config = replace(entry.config, fim="none")
-        self._opened(entry).prepare(self._closed)
+        self._opened(entry).prepare(cancel)
 
     def _put_aside(self, entry: _Entry, note: str) -> None:
         with self._changed:
@@ -289,7 +310,7 @@ class ModelChain:
                 if self._closed.cancelled:
                     model.close()
                     raise ModelError(f"{model.info.name} is not used any more.")
-                entry.model = model
+                entry.model = without_secrets(model, self._redact)
                 if self._thread is None or not _reads_weights(entry.config):
                     entry.state = "ready" if entry.state == "opening" else entry.state
             return entry.model
@@ -334,6 +355,12 @@ def _slow(entry: _Entry) -> str:
         return ""  # what does not answer at all has a note that says more
     step = "Use a smaller model or a faster machine, or raise completion.target_ms to wait that long."
     return f"{entry.name} is too slow here: {entry.slowness.text}. {step}"
+
+
+def _is_server(entry: _Entry) -> bool:
+    if entry.model is not None:
+        return is_behind_address(entry.model.info)
+    return not _reads_weights(entry.config)
 
 
 def _reads_weights(config: ModelConfig | None) -> bool:

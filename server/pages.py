@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from .. import __version__
 from ..retrieval import Location, RankedFragment
 from .answers import PageLine, Position
+from .safe_text import for_editor
 from .status import NOBODY, WORKSPACE_MODEL
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _status_lines(status: Status, said: Said) -> Iterator[str]:
     yield f"  {status.model} answers now" + (f": {status.model_reason}" if status.model_reason else "")
     for model in status.models:
         yield f"  {model.name} ({model.backend}): {_STATES[model.state]}{_speed(model)}"
-    notes = dict.fromkeys((*status.notes, *([status.problem] if status.problem else [])))
+    notes = dict.fromkeys((*status.all_notes, *([status.problem] if status.problem else [])))
     if notes:
         yield ""
         yield "Notes"
@@ -116,14 +117,18 @@ def _words(place: Location) -> str:
 
 
 def _line(text: str) -> PageLine:
-    return {"text": text}
+    return {"text": for_editor(text)}
 
 
 def _linked(text: str, folder: str, place: Location) -> PageLine:
     uri = uri_of(folder, place.path)
     if uri is None:
         return _line(text)
-    return {"text": text, "uri": uri, "range": {"start": _start_of(place.start_line), "end": _start_of(place.end_line)}}
+    return {
+        "text": for_editor(text),
+        "uri": uri,
+        "range": {"start": _start_of(place.start_line), "end": _start_of(place.end_line)},
+    }
 
 
 def _start_of(line: int) -> Position:

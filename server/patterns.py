@@ -1,75 +1,181 @@
-"""The pattern language of `.gitignore`, turned into regular expressions that cannot run away.
+"""The pattern language of `.gitignore`, matched in time that no pattern can make long.
 
 Owns stars, `**`, sets and escapes, as gitignore(5) and git's own matcher read them with slashes special.
 Two stars that share a segment with other characters are one star, as the manual says.
 Knows no files: not which line is negated, anchored or only for folders.
+
+There is no backtracking: a star that is not the last of its segment takes the first place that fits and is never tried
+again (it need not be, because a later star can take up what it left), and so does `**` among segments. What stands
+between two stars is looked for as a whole: a string where it holds no set, else a small regular expression without
+repetition.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
 
-_STAR, _ANY_FOLDERS, _EVERYTHING = "*", "**/", "/**"
+
+@dataclass(frozen=True, slots=True)
+class _OneOf:
+    """One character of a set, as a regular expression."""
+
+    text: str
 
 
-def translate(pattern: str, numbers: Iterator[int]) -> str | None:
-    """A regular expression for `fullmatch` with `re.DOTALL`; None when the pattern can match nothing.
+_STAR: Final = object()
+_SLASH: Final = object()
+_ANY_FOLDERS: Final = object()
+_EVERYTHING: Final = object()
+_ANY_CHARACTER = _OneOf("[^/]")
 
-    `numbers` keeps the names of groups apart where several expressions are joined into one.
-    Its cost is bounded, whatever the pattern: a star that is not the last of its segment takes the first place that
-    fits and is never tried again (it need not be, because a later star can take up what it left). Without atomic
-    groups, which Python has from 3.11, that is a look-ahead and a reference to what it found.
-    """
+_Token = object
+
+
+class Piece:
+    """What stands between two stars: characters and sets, all of one length."""
+
+    __slots__ = ("_pattern", "_tokens", "length", "literals", "text")
+
+    def __init__(self, tokens: Sequence[_Token]) -> None:
+        self.length = len(tokens)
+        self.text = "".join(token for token in tokens if isinstance(token, str))
+        self.literals: tuple[str, ...] = (self.text,) if self.text else ()
+        self._tokens: Sequence[_Token] = ()
+        self._pattern: re.Pattern[str] | None = None
+        if len(self.text) < self.length:
+            self._tokens = tokens
+            self.literals = _runs(tokens)
+
+    def at(self, name: str, start: int) -> bool:
+        """Whether it stands there."""
+        if not self._tokens:
+            return name.startswith(self.text, start)
+        return self._compiled().match(name, start) is not None
+
+    def end_of_first(self, name: str, start: int, end: int) -> int:
+        """Where its first occurrence between the two ends; -1 for none."""
+        if not self._tokens:
+            found = name.find(self.text, start, end)
+            return found + self.length if found >= 0 else -1
+        match = self._compiled().search(name, start, end)
+        return match.end() if match else -1
+
+    def _compiled(self) -> re.Pattern[str]:
+        if self._pattern is None:
+            parts = (token.text if isinstance(token, _OneOf) else re.escape(str(token)) for token in self._tokens)
+            self._pattern = re.compile("".join(parts))
+        return self._pattern
+
+
+class Segment:
+    """The pattern of one name: pieces, and a star between each two."""
+
+    __slots__ = ("_first", "_last", "_middle", "least", "literals")
+
+    def __init__(self, tokens: Sequence[_Token]) -> None:
+        groups: list[list[_Token]] = [[]]
+        for token in tokens:
+            groups.append([]) if token is _STAR else groups[-1].append(token)
+        pieces = [Piece(group) for group in groups]
+        self._first, *others = pieces
+        self._last = others.pop() if others else None  # None: there is no star
+        self._middle = [piece for piece in others if piece.length]
+        self.least = sum(piece.length for piece in pieces)
+        """The fewest characters of a name that matches."""
+        self.literals = [run for piece in pieces for run in piece.literals]
+
+    def matches(self, name: str) -> bool:
+        if self._last is None:
+            return len(name) == self.least and self._first.at(name, 0)
+        if len(name) < self.least:
+            return False
+        end = len(name) - self._last.length
+        if not (self._first.at(name, 0) and self._last.at(name, end)):
+            return False
+        at = self._first.length
+        for piece in self._middle:
+            at = piece.end_of_first(name, at, end)
+            if at < 0:
+                return False
+        return True
+
+
+@dataclass(frozen=True)
+class PathPattern:
+    """A whole pattern, segment by segment; None stands for any number of folders (`**`)."""
+
+    segments: tuple[Segment | None, ...]
+
+    @cached_property
+    def literals(self) -> tuple[str, ...]:
+        """Strings that every path holds that matches."""
+        return tuple(run for segment in self.segments if segment is not None for run in segment.literals)
+
+    def matches(self, path: str) -> bool:
+        if len(self.segments) == 1 and self.segments[0] is not None:
+            return "/" not in path and self.segments[0].matches(path)
+        return self.matches_names(path.split("/"))
+
+    def matches_names(self, names: Sequence[str]) -> bool:
+        """The same of a path that is split at its slashes."""
+        segments = self.segments
+        at, n_names = 0, 0
+        back_to, back_names = -1, 0  # behind the last `**`, and how many names it has taken
+        while n_names < len(names):
+            segment = segments[at] if at < len(segments) else _NOTHING
+            if segment is None:
+                back_to, back_names = at + 1, n_names
+                at += 1
+            elif segment.matches(names[n_names]):
+                at, n_names = at + 1, n_names + 1
+            elif back_to >= 0:
+                back_names += 1
+                at, n_names = back_to, back_names
+            else:
+                return False
+        return at == len(segments)
+
+
+def parse_pattern(pattern: str) -> PathPattern | None:
+    """The pattern to match with; None when it can match nothing."""
     tokens = _tokens(pattern)
     if tokens is None:
         return None
-    groups: list[list[str]] = [[]]
-    for token in tokens:
-        groups.append([]) if token == _ANY_FOLDERS else groups[-1].append(token)
-    first, *others = [_translate_group(group, numbers) for group in groups]
-    if not others:
-        return first
-    *middle, last = others
-    return first + "".join(_once(f"(?:[^/]+/)*?{text}", numbers) for text in middle) + f"(?:.*/)?{last}"
-
-
-def _translate_group(tokens: list[str], numbers: Iterator[int]) -> str:
-    """Tokens without `**/` between them."""
-    out: list[str] = []
-    segment: list[str] = []
-    for token in [*tokens, "/"]:
-        if token not in ("/", _EVERYTHING):
-            segment.append(token)
-            continue
-        out.append(_translate_segment(segment, numbers))
-        segment = []
-        out.append("/.+" if token == _EVERYTHING else "/")
-    return "".join(out[:-1])
-
-
-def _translate_segment(tokens: list[str], numbers: Iterator[int]) -> str:
-    pieces = [""]
-    for token in tokens:
-        if token == _STAR:
-            pieces.append("")
+    segments: list[Segment | None] = []
+    segment: list[_Token] = []
+    for token in [*tokens, _SLASH]:
+        if token is _ANY_FOLDERS:
+            if not segments or segments[-1] is not None:
+                segments.append(None)
+        elif token is _EVERYTHING:  # what lies below, however deep
+            segments += [Segment(segment), None]
+            segment = [_STAR]
+        elif token is _SLASH:
+            segments.append(Segment(segment))
+            segment = []
         else:
-            pieces[-1] += token
-    first, *others = pieces
-    if not others:
-        return first
-    *middle, last = others
-    return first + "".join(_once(f"[^/]*?{text}", numbers) for text in middle if text) + f"[^/]*{last}"
+            segment.append(token)
+    return PathPattern(tuple(segments))
 
 
-def _once(text: str, numbers: Iterator[int]) -> str:
-    name = f"g{next(numbers)}"
-    return f"(?=(?P<{name}>{text}))(?P={name})"
+def _runs(tokens: Iterable[_Token]) -> tuple[str, ...]:
+    """The strings between sets."""
+    runs = [""]
+    for token in tokens:
+        if isinstance(token, str):
+            runs[-1] += token
+        else:
+            runs.append("")
+    return tuple(run for run in runs if run)
 
 
-def _tokens(pattern: str) -> list[str] | None:
-    """Stars, slashes, and regular expressions for one character each; None when the pattern can match nothing."""
-    tokens: list[str] = []
+def _tokens(pattern: str) -> list[_Token] | None:
+    """Characters, sets, stars and slashes; None when the pattern can match nothing."""
+    tokens: list[_Token] = []
     at = 0
     while at < len(pattern):
         char = pattern[at]
@@ -78,12 +184,14 @@ def _tokens(pattern: str) -> list[str] | None:
             while end < len(pattern) and pattern[end] == "*":
                 end += 1
             bounded = at == 0 or pattern[at - 1] == "/"
-            if end - at == 1 or not bounded or pattern[end : end + 1] not in ("", "/"):
+            if end - at > 1 and bounded and pattern.startswith("\\/", end):
+                tokens += [_ANY_FOLDERS, _STAR]  # to git one folder at least, for the slash is no plain one
+            elif end - at == 1 or not bounded or pattern[end : end + 1] not in ("", "/"):
                 tokens.append(_STAR)
             elif end < len(pattern):
                 tokens.append(_ANY_FOLDERS)
                 end += 1
-            elif tokens and tokens[-1] == "/":
+            elif tokens and tokens[-1] is _SLASH:
                 tokens[-1] = _EVERYTHING
             else:
                 tokens += [_ANY_FOLDERS, _STAR]
@@ -100,11 +208,15 @@ def _tokens(pattern: str) -> list[str] | None:
             at += 1
             if at == len(pattern):
                 return None
-            tokens.append(re.escape(pattern[at]) if pattern[at] != "/" else "/")
+            tokens.append(pattern[at] if pattern[at] != "/" else _SLASH)
         else:
-            tokens.append("[^/]" if char == "?" else char if char == "/" else re.escape(char))
+            tokens.append(_ANY_CHARACTER if char == "?" else _SLASH if char == "/" else char)
         at += 1
     return tokens
+
+
+_NOTHING = Segment([_OneOf("(?!)")])
+"""Matches no name."""
 
 
 _CLASSES = {
@@ -126,7 +238,7 @@ _CLASSES = {
 _NAMED_CLASS = re.compile(r"\[:([^\]]*):\]")
 
 
-def _bracket(pattern: str, at: int) -> tuple[str, int] | None:
+def _bracket(pattern: str, at: int) -> tuple[_OneOf, int] | None:
     """The set that opens before `at`, and where it ends; None when it does not end or names no known class."""
     negated = pattern[at : at + 1] in ("!", "^") and pattern[at : at + 1] != ""
     at += negated
@@ -158,5 +270,5 @@ def _bracket(pattern: str, at: int) -> tuple[str, int] | None:
         at += 1
     inside = "".join(parts)
     if not inside:
-        return ("[^/]" if negated else "(?!)"), at + 1
-    return f"(?!/)[{'^' if negated else ''}{inside}]", at + 1
+        return (_ANY_CHARACTER if negated else _OneOf("(?!)")), at + 1
+    return _OneOf(f"(?!/)[{'^' if negated else ''}{inside}]"), at + 1

@@ -16,6 +16,8 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
+from ..llm.private_files import private_file, private_folder
+
 LIMIT_BYTES = 1_000_000
 """Of the file, and of the one before it, which is kept as well."""
 
@@ -25,7 +27,7 @@ KEPT_S = 30 * 24 * 3600.0
 
 def log_to(path: Path) -> None:
     """Write everything that is logged or printed from now on to this file."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(path.parent, is_ours=True)
     _remove_old(path.parent)
     handler = _Log(path, maxBytes=LIMIT_BYTES, backupCount=1, encoding="utf-8", errors="backslashreplace")
     logging.basicConfig(
@@ -38,7 +40,7 @@ class _Log(RotatingFileHandler):
     """A log that stdout and stderr lead to; only its owner may read it: a failed request is in it with its text."""
 
     def _open(self) -> TextIOWrapper[Any]:
-        os.close(os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+        private_file(Path(self.baseFilename))
         stream = super()._open()
         for descriptor in (1, 2):
             os.dup2(stream.fileno(), descriptor)

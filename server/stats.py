@@ -24,6 +24,8 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+from ..llm.disk import read_text, remove_abandoned, replace_file
+from ..llm.private_files import private_folder
 from .answers import StatsResult
 from .completion import Completion, Trigger
 from .store import cache_folder
@@ -80,6 +82,8 @@ class Stats:
 
     def __init__(self, folder: Path | None) -> None:
         self._file = folder / f"{os.getpid()}-{uuid.uuid4().hex[:8]}.json" if folder is not None else None
+        if folder is not None:
+            remove_abandoned(folder)
         self._lock = threading.Lock()
         self._days: dict[str, Day] = {}
         self._items: OrderedDict[str, _Item] = OrderedDict()
@@ -164,11 +168,9 @@ class Stats:
             if not self._days:
                 return
             text = json.dumps({"version": VERSION, "days": {name: _day_json(day) for name, day in self._days.items()}})
-        beside = self._file.with_suffix(".new")
         try:
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            beside.write_text(text, encoding="utf-8")
-            os.replace(beside, self._file)
+            private_folder(self._file.parent, is_ours=True)
+            replace_file(self._file, text.encode())
         except OSError as error:
             log.info("The statistics are not kept: %s", error)
 
@@ -288,7 +290,7 @@ def _day_json(day: Day) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Day]:
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
+        kept = json.loads(read_text(path))
         if kept["version"] != VERSION:
             return {}
         return {str(name): _day_of(values) for name, values in kept["days"].items()}

@@ -22,6 +22,9 @@ NOBODY = "none"
 
 PAUSED = "Weft is paused"
 
+MOST_NAMED = 5
+"""Files that a note names."""
+
 TITLES: dict[Action, str] = {
     "doctor": "Look for what is wrong",
     "log": "Show the log",
@@ -51,6 +54,20 @@ class Status:
     problem: str = ""  # why the state is "error"
     is_paused: bool = False
     is_enabled: bool = True  # completion.enabled
+    withheld: tuple[str, ...] = ()  # open files that no model is shown, with the reason
+    is_reconciling: bool = False  # the index is being compared with the disk
+    failed: tuple[str, ...] = ()  # files that could not be analysed, each with the reason
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """What is wrong and what to do, of models and of files; of many files the first few."""
+        notes = (*self.notes, *(f"{reason}: it gets no completions." for reason in self.withheld))
+        if not self.failed:
+            return notes
+        n = len(self.failed)
+        more = f"; and {n - MOST_NAMED} more" if n > MOST_NAMED else ""
+        files = "1 file is" if n == 1 else f"{n:,} files are"
+        return (*notes, f"{files} not indexed: {'; '.join(self.failed[:MOST_NAMED])}{more}.")
 
     @property
     def percent(self) -> int | None:
@@ -116,4 +133,5 @@ def _with_a_model(status: Status) -> Said:
         return Said("ready", "Ready. No folder is open, so only the file at the cursor is known.", ("pause",))
     files = "1 file" if status.n_files == 1 else f"{status.n_files:,} files"
     model = WORKSPACE_MODEL if status.model == WORKSPACE_MODEL else f"model {status.model}"
-    return Said("ready", f"Ready: {files} indexed; the {model} answers.", ("pause",))
+    now = " Comparing them with the disk." if status.is_reconciling else ""
+    return Said("ready", f"Ready: {files} indexed; the {model} answers.{now}", ("pause",))

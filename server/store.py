@@ -21,13 +21,10 @@ import logging
 import os
 import pickle
 import re
-import stat
 import struct
-import tempfile
-import time
 import zlib
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -37,8 +34,11 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
-STORE_VERSION = 1
-"""History: 1, the first."""
+from ..llm.disk import regular_descriptor, remove_abandoned, replacing
+from ..llm.private_files import private_folder
+
+STORE_VERSION = 2
+"""History: 1, the first. 2, a file's record holds its identity, so that a file in the place of another is noticed."""
 
 CACHE_VARIABLE = "WEFT_CACHE_DIR"
 
@@ -46,8 +46,7 @@ _MAGIC = b"weft idx"
 _HEAD = struct.Struct("<8sII16sQQI")  # magic, store version, n_blocks, analysis, body bytes, n_sections, checksum
 _BLOCK_BYTES = 1 << 22
 _ALIGNMENT = 64
-_ABANDONED_AFTER_S = 24 * 3600.0
-_SUFFIX, _TEMPORARY_SUFFIX = ".weft", ".weft-new"
+_SUFFIX = ".weft"
 
 _log = logging.getLogger(__name__)
 
@@ -59,6 +58,7 @@ class FileRecord(NamedTuple):
     size: int
     mtime_ns: int
     hash: bytes
+    identity: int = 0  # see `files.identity_of`
 
 
 class Stored(NamedTuple):
@@ -97,8 +97,8 @@ class Store:
         place = self.location(folder)
         sections = self._pickled((state, tuple(map(tuple, files))))
         try:
-            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with _replacing(place) as file:
+            private_folder(place.parent, is_ours=True)
+            with replacing(place) as file:
                 _write(file, sections, self._analysis())
         except OSError as error:
             _log.warning("The index of %s is not kept: %s", folder, error)
@@ -114,7 +114,8 @@ class Store:
         """
         place = self.location(folder)
         try:
-            with place.open("rb", buffering=0) as file:
+            remove_abandoned(place.parent)
+            with open(regular_descriptor(place), "rb", buffering=0) as file:
                 _check_owner(file)
                 sections = _read(file, self._analysis())
             state, files = _Unpickler(io.BytesIO(sections[0]), sections[1:], self._admitted()).load()
@@ -151,16 +152,13 @@ class Store:
         return [memoryview(out.getvalue()), *(buffer.raw() for buffer in buffers)]
 
     def _prune(self, kept: Path) -> None:
-        """Remove the least recently used indexes beyond the limit, and what a crash has left behind."""
-        now = time.time()
+        """Remove the least recently used indexes beyond the limit."""
         found: list[tuple[float, int, Path]] = []
         for path in kept.parent.iterdir():
             with suppress(OSError):
                 status = path.stat(follow_symlinks=False)
                 if path.suffix == _SUFFIX and path != kept:
                     found.append((status.st_mtime, status.st_size, path))
-                elif path.suffix == _TEMPORARY_SUFFIX and now - status.st_mtime > _ABANDONED_AFTER_S:
-                    path.unlink()
         total = kept.stat().st_size
         for _, size, path in sorted(found, reverse=True):
             total += size
@@ -315,27 +313,9 @@ def _fill(file: io.FileIO, buffer: memoryview) -> bool:
     return True
 
 
-@contextmanager
-def _replacing(place: Path) -> Iterator[BinaryIO]:
-    """A new file that takes `place` in one step once it is whole and on the disk. Readable by its owner alone."""
-    descriptor, name = tempfile.mkstemp(suffix=_TEMPORARY_SUFFIX, dir=place.parent)
-    try:
-        with open(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, place)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
-
-
 def _check_owner(file: io.FileIO) -> None:
     """Where others may write, a file may be theirs: such a one is not read."""
     status = os.fstat(file.fileno())
-    if not stat.S_ISREG(status.st_mode):
-        raise _Damaged("it is no file")
     if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
         raise _Damaged("others own it or may write to it")
 

@@ -7,7 +7,6 @@ made harmless first: a control sequence in a source file does not reach the term
 from __future__ import annotations
 
 import json
-import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,6 +28,9 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from ..llm.disk import read_regular
+from .safe_text import for_terminal_line
+
 if TYPE_CHECKING:
     from ..retrieval import Fragment, Location, RankedFragment
     from .completion import Completion, Round
@@ -43,9 +45,6 @@ LINES_BEFORE = 3
 """Lines of code above a completion."""
 PREVIEW_LINES = 4
 """Lines of a fragment where the whole of it is not asked for."""
-
-# C0 and C1 controls but the tab, and surrogates that no terminal can encode.
-_HARMFUL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class Terminal:
@@ -68,7 +67,7 @@ class Terminal:
             return
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         bar = Progress(*columns, console=self._err, transient=True)
-        task = bar.add_task(plain(title), total=None)
+        task = bar.add_task(for_terminal_line(title), total=None)
         started = time.monotonic()
 
         def report(how_far: HowFar) -> None:
@@ -89,7 +88,7 @@ class Terminal:
             return
         columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
         with Progress(*columns, TimeRemainingColumn(), console=self._err, transient=True) as bar:
-            task = bar.add_task(plain(title), total=None)
+            task = bar.add_task(for_terminal_line(title), total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
 
     @contextmanager
@@ -102,7 +101,7 @@ class Terminal:
         with self._err.status(f"round 1 of {n_rounds}") as status:
 
             def report(done: Round) -> None:
-                wrote = plain(done.written.text.strip().split("\n")[0])
+                wrote = for_terminal_line(done.written.text.strip().split("\n")[0])
                 status.update(Text(f"round {min(next(numbers), n_rounds)} of {n_rounds}; written so far: {wrote}"))
 
             yield report
@@ -114,9 +113,9 @@ class Terminal:
             new = [ranked for ranked in one.fragments if ranked.fragment not in known]
             known.update(ranked.fragment for ranked in one.fragments)
             self._out.print()
-            self._out.print(Text(f"Round {number} ({plain(one.written.model)}) wrote:", "bold"))
+            self._out.print(Text(f"Round {number} ({for_terminal_line(one.written.model)}) wrote:", "bold"))
             for line in one.written.text.split("\n"):
-                self._out.print(Text(f"     │ {plain(line)}", "green"))
+                self._out.print(Text(f"     │ {for_terminal_line(line)}", "green"))
             places = ", ".join(_place(ranked.fragment.locations[0]) for ranked in new)
             self._out.print(
                 Text(f"     with {len(one.fragments)} fragments, new among them: {places or 'none'}", "dim")
@@ -124,7 +123,7 @@ class Terminal:
 
     def say(self, *lines: str) -> None:
         for line in lines:
-            self._out.print(plain(line), markup=False)
+            self._out.print(for_terminal_line(line), markup=False)
 
     def models(self, found: Sequence[Mapping[str, Any]], catalogue: Sequence[Mapping[str, Any]]) -> None:
         """What is on this machine, and what could be fetched."""
@@ -170,9 +169,9 @@ class Terminal:
             name = test.get("answersAs") or " ".join(
                 str(test[key]) for key in ("backend", "path", "url", "name") if key in test
             )
-            self._out.print(Text(plain(name), "bold"))
+            self._out.print(Text(for_terminal_line(name), "bold"))
             if "error" in test:
-                self._out.print(Text(f"  {plain(test['error'])}", "yellow"))
+                self._out.print(Text(f"  {for_terminal_line(test['error'])}", "yellow"))
                 continue
             way = "fills the middle" if test["fillsMiddle"] else "sees only the code before the cursor"
             self.say(
@@ -181,18 +180,18 @@ class Terminal:
                 f"  reads {test['readsTokensPerSecond']:,.0f} and writes {test['writesTokensPerSecond']:,.0f} tokens/s",
             )
             for complaint in test["complaints"]:
-                self._out.print(Text(f"  ! {plain(complaint)}", "yellow"))
+                self._out.print(Text(f"  ! {for_terminal_line(complaint)}", "yellow"))
 
     def notes(self, notes: Iterable[str]) -> None:
         for note in notes:
-            self._err.print(Text.assemble(("note: ", "yellow"), plain(note)))
+            self._err.print(Text.assemble(("note: ", "yellow"), for_terminal_line(note)))
 
     def report(self, folder: Path, report: IndexReport) -> None:
         speed = report.n_lines / report.seconds if report.seconds else 0
         how = "from the kept index" if report.warm else f"{speed:,.0f} lines/s"
         self._out.print(
             Text.assemble(
-                (plain(str(folder)), "bold"),
+                (for_terminal_line(str(folder)), "bold"),
                 f": {report.n_files:,} files, {report.n_lines:,} lines, {report.n_fragments:,} fragments "
                 f"in {report.seconds:.2f} s ({how})",
             )
@@ -200,7 +199,7 @@ class Terminal:
         if report.n_reused and report.warm:
             self._out.print(f"{report.n_reused:,} files had not changed")
         for reason, n_files in sorted(report.skipped.items(), key=lambda item: -item[1]):
-            self._out.print(Text(f"left out: {n_files:,} × {plain(reason)}", "dim"))
+            self._out.print(Text(f"left out: {n_files:,} × {for_terminal_line(reason)}", "dim"))
 
     def completion(self, path: Path, completion: Completion) -> None:
         """The code with the completion in its place, then where it came from."""
@@ -208,24 +207,24 @@ class Terminal:
         lines = _lines_of(path)
         width = len(str(line + 1))
         for number in range(max(0, line - LINES_BEFORE), line):
-            self._code(number, width, Text(plain(lines[number]), "dim"))
+            self._code(number, width, Text(for_terminal_line(lines[number]), "dim"))
         here = lines[line] if line < len(lines) else ""
         first, *more = completion.text.split("\n")
-        shown = Text.assemble(plain(here[:column]), (plain(first), "bold green"))
-        end = Text(plain(here[completion.end[1] :]))
+        shown = Text.assemble(for_terminal_line(here[:column]), (for_terminal_line(first), "bold green"))
+        end = Text(for_terminal_line(here[completion.end[1] :]))
         if not more:
             self._code(line, width, shown + end)
         else:
             self._code(line, width, shown)
             for number, text in enumerate(more[:-1], line + 1):
-                self._code(number, width, Text(plain(text), "bold green"))
-            self._code(line + len(more), width, Text(plain(more[-1]), "bold green") + end)
+                self._code(number, width, Text(for_terminal_line(text), "bold green"))
+            self._code(line + len(more), width, Text(for_terminal_line(more[-1]), "bold green") + end)
         if not completion.text:
-            self._out.print(Text(f"no completion: {plain(completion.why_empty)}", "yellow"))
+            self._out.print(Text(f"no completion: {for_terminal_line(completion.why_empty)}", "yellow"))
         else:
             sure = "" if completion.confidence is None else f", {completion.confidence:.0%} sure"
             times = ", ".join(f"{name} {value:.1f} ms" for name, value in completion.timings_ms.items())
-            self._out.print(Text(f"{plain(completion.model)}{sure} ({times})", "dim"))
+            self._out.print(Text(f"{for_terminal_line(completion.model)}{sure} ({times})", "dim"))
         if completion.fragments:
             self._out.print()
             self._out.print(Text("It was given these fragments of the repository:", "bold"))
@@ -251,29 +250,29 @@ class Terminal:
             if details:
                 for part in ranked.parts:
                     if part.detail:
-                        self._out.print(Text(f"     {part.name}: {plain(part.detail)}", "dim"))
+                        self._out.print(Text(f"     {part.name}: {for_terminal_line(part.detail)}", "dim"))
                 if ranked.path:
-                    self._out.print(Text(f"     way: {plain('; '.join(ranked.path))}", "dim"))
+                    self._out.print(Text(f"     way: {for_terminal_line('; '.join(ranked.path))}", "dim"))
             text = [line for line in ranked.fragment.text.splitlines() if line.strip()]
             for line in text if details else text[:PREVIEW_LINES]:
-                self._out.print(Text(f"     │ {plain(line)}", "dim"))
+                self._out.print(Text(f"     │ {for_terminal_line(line)}", "dim"))
 
     def left_out(self, left_out: Sequence[tuple[Location, str]]) -> None:
         if left_out:
             self._out.print(Text("Left out:", "bold"))
         for place, reason in left_out:
-            self._out.print(Text.assemble("     ", (_place(place), "cyan"), f"  {plain(reason)}"))
+            self._out.print(Text.assemble("     ", (_place(place), "cyan"), f"  {for_terminal_line(reason)}"))
 
     def findings(self, findings: Sequence[Finding]) -> None:
         width = max(len(finding.what) for finding in findings)
         for finding in findings:
             mark = ("!", "bold yellow") if finding.next_step else ("✓", "green")
-            self._out.print(Text.assemble(mark, f" {finding.what:<{width}}  ", plain(finding.found)))
+            self._out.print(Text.assemble(mark, f" {finding.what:<{width}}  ", for_terminal_line(finding.found)))
         steps = [finding.next_step for finding in findings if finding.next_step]
         self._out.print()
         self._out.print(Text("What to do next:" if steps else "All is well.", "bold"))
         for step in steps:
-            self._out.print(f"  - {plain(step)}", markup=False)
+            self._out.print(f"  - {for_terminal_line(step)}", markup=False)
 
     def stats(self, summary: Summary, n_days: int) -> None:
         """Acceptance, speed, and why nothing was shown."""
@@ -329,17 +328,12 @@ class Terminal:
         for head in heads:
             table.add_column(head, no_wrap=head == "name")  # names are there to be copied
         for row in rows:
-            table.add_row(*(Text(plain(cell)) for cell in row))
+            table.add_row(*(Text(for_terminal_line(cell)) for cell in row))
         self._out.print(Text(title, "bold"))
         self._out.print(table, soft_wrap=False)
 
     def _code(self, line: int, width: int, code: Text) -> None:
         self._out.print(Text.assemble((f"{line + 1:>{width}} │ ", "dim"), code))
-
-
-def plain(text: str) -> str:
-    """`text` without anything that a terminal would obey."""
-    return _HARMFUL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _size(n_bytes: int) -> str:
@@ -356,14 +350,14 @@ def _speed(measured: Mapping[str, Any] | None) -> str:
 
 
 def _place(place: Location) -> str:
-    return f"{plain(place.path)}:{place.start_line + 1}-{place.end_line}"
+    return f"{for_terminal_line(place.path)}:{place.start_line + 1}-{place.end_line}"
 
 
 def _lines_of(path: Path) -> list[str]:
     from .text import TextLines
 
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = read_regular(path).decode("utf-8", "replace")
     except OSError:
         return []
     lines = TextLines(text)

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from ..memory.storage import Conversation, Turn
 from .chat.values import Exhibit, Reply
-from .terminal import plain
+from .safe_text import CharacterStream, for_terminal, for_terminal_line
 
 _PLACE = re.compile(r"(?P<path>[\w./@+~-]+):(?P<first>\d+)-\d+")
 
@@ -29,13 +29,12 @@ class AnswerView:
         self._err = Console(highlight=False, soft_wrap=True, stderr=True)
         self._folder = folder
         self._quiet = quiet
-        self._line = ""  # what is shown of the last line
+        self._characters = CharacterStream()
+        self._is_in_line = False  # something is shown of the last line
 
     def on_text(self, text: str) -> None:
         if not self._quiet:
-            self._out.print(self._styled(text), end="")
-            self._out.file.flush()
-            self._line = (self._line + text).rpartition("\n")[2]
+            self._print(self._characters.feed(text))
 
     def on_restart(self) -> None:
         if not self._quiet:
@@ -44,7 +43,7 @@ class AnswerView:
 
     def on_note(self, note: str) -> None:
         if not self._quiet:
-            self._err.print(Text(plain(note), "dim"))
+            self._err.print(Text(for_terminal_line(note), "dim"))
 
     def end(self, reply: Reply, *, evidence: bool) -> None:
         """What is said below an answer."""
@@ -58,33 +57,40 @@ class AnswerView:
             cost = (
                 f"{reply.cost.tokens_in:,} tokens read, {reply.cost.tokens_out:,} written, {reply.cost.seconds:.1f} s"
             )
-            self._err.print(Text(f"{plain(reply.model)} ({cost})", "dim"))
+            self._err.print(Text(f"{for_terminal_line(reply.model)} ({cost})", "dim"))
         if reply.conversation_id:
             self._err.print(Text(f"conversation {reply.conversation_id}", "dim"))
 
     def _exhibit(self, number: int, exhibit: Exhibit) -> None:
         parts = " + ".join(f"{part.name} {part.value:.2f}" for part in exhibit.parts)
-        head = Text.assemble((f"{number:>3}  ", "dim"), self._styled(exhibit.place), f"  {exhibit.score:.2f}")
+        head = Text.assemble(
+            (f"{number:>3}  ", "dim"), self._styled(for_terminal_line(exhibit.place)), f"  {exhibit.score:.2f}"
+        )
         head.append(f" = {parts}" if parts else "", "dim")
         self._out.print(head)
         if exhibit.why:
-            self._out.print(Text(f"     {plain(exhibit.why)}", "dim"))
+            self._out.print(Text(f"     {for_terminal_line(exhibit.why)}", "dim"))
 
     def _styled(self, text: str) -> Text:
-        """The text with its places as links; a terminal that knows none shows `path:first-last`, as it stands."""
-        # Line by line: what makes a terminal obey goes, line breaks stay.
-        safe = "\n".join(plain(line) for line in text.split("\n"))
-        styled = Text(safe)
-        for found in _PLACE.finditer(safe):
+        """A safe text with its places as links; a terminal that knows none shows `path:first-last`, as it stands."""
+        styled = Text(text)
+        for found in _PLACE.finditer(text):
             path = self._folder / found["path"]
             link = f" link {path.as_uri()}#L{found['first']}" if path.is_absolute() and path.is_file() else ""
             styled.stylize(f"cyan{link}", *found.span())
         return styled
 
+    def _print(self, safe: str) -> None:
+        if safe:
+            self._out.print(self._styled(safe), end="")
+            self._out.file.flush()
+            self._is_in_line = not safe.endswith("\n")
+
     def _end_line(self) -> None:
-        if self._line:
+        self._print(self._characters.finish())
+        if self._is_in_line:
             self._out.print()
-            self._line = ""
+            self._is_in_line = False
 
 
 class HistoryView:
@@ -100,7 +106,7 @@ class HistoryView:
         for each in found:
             turns = "1 turn" if each.n_turns == 1 else f"{each.n_turns} turns"
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.changed_at))
-            self._out.print(Text.assemble((each.id, "cyan"), f"  {when}  {turns:>9}  {plain(each.title)}"))
+            self._out.print(Text.assemble((each.id, "cyan"), f"  {when}  {turns:>9}  {for_terminal_line(each.title)}"))
 
     def turns(self, turns: Sequence[Turn], *, named: bool = False) -> None:
         """Questions and answers; `named` says of which conversation each is."""
@@ -108,7 +114,7 @@ class HistoryView:
             where = f"{turn.conversation}  " if named else ""
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(turn.asked_at))
             self._out.print(
-                Text.assemble((f"{where}{when}  ", "dim"), (" ".join(plain(turn.question).split()), "bold"))
+                Text.assemble((f"{where}{when}  ", "dim"), (" ".join(for_terminal(turn.question).split()), "bold"))
             )
             self._answer.on_text(turn.answer if turn.answer is not None else "(no answer came)")
             self._answer.on_text("\n\n")

@@ -1,12 +1,13 @@
 """Positions in a text: lines as the language server protocol breaks them, columns as Python counts characters.
 
-Owns line starts, clamping, and where two texts differ. Knows no encoding units: the LSP layer converts before it
-gets here.
+Owns line starts, clamping, edits, and where two texts differ. Knows no encoding units: the LSP layer converts before
+it gets here.
 """
 
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import cached_property
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 _BLOCK = 16_384  # characters that are compared at once
+_BLOCK_OF_BREAKS = 1 << 20
 
 
 class TextLines:
@@ -26,18 +28,25 @@ class TextLines:
         self.text = text
 
     @cached_property
-    def _starts(self) -> list[int]:
-        # Made anew with every key, so by arrays: a text of a million characters takes a millisecond or two.
-        if self.text.isascii():
-            codes: NDArray[Any] = np.frombuffer(self.text.encode(), np.uint8)
-        else:
-            codes = np.frombuffer(self.text.encode("utf-32-le", "surrogatepass"), np.uint32)
-        ends = codes == ord("\n")
-        if "\r" in self.text:
-            is_return = codes == ord("\r")
-            is_return[:-1] &= ~ends[1:]
-            ends |= is_return
-        return [0, *(np.flatnonzero(ends) + 1).tolist()]
+    def _starts(self) -> array[int]:
+        return array("i", [0]) + _ends_of_breaks(self.text, 0, len(self.text))
+
+    def replaced(self, start: int, end: int, new: str) -> TextLines:
+        """With `new` for the characters from `start` to `end`. Only the lines that this touches are split again."""
+        made = TextLines(f"{self.text[:start]}{new}{self.text[end:]}")
+        starts = self._starts
+        # From the line before, whose carriage return may be joined by a line feed, to the end of the last line.
+        first = max(bisect_right(starts, start) - 2, 0)
+        after = bisect_right(starts, end)  # the first line that stays as it was
+        shift = len(new) - (end - start)
+        region_end = starts[after] + shift if after < len(starts) else len(made.text)
+        changed = starts[: first + 1]
+        changed.extend(_ends_of_breaks(made.text, starts[first], region_end))
+        n_before = len(changed)
+        changed.frombytes(memoryview(starts)[after + 1 :].cast("B"))
+        np.frombuffer(changed, np.int32)[n_before:] += np.int32(shift)
+        made.__dict__["_starts"] = changed
+        return made
 
     @cached_property
     def line_break(self) -> str:
@@ -73,6 +82,27 @@ class TextLines:
         """Line and character of an offset."""
         line = bisect_right(self._starts, offset) - 1
         return line, offset - self._starts[line]
+
+
+def _ends_of_breaks(text: str, start: int, end: int) -> array[int]:
+    """Where the line breaks between two offsets end. By arrays and in blocks, so that a large text takes milliseconds
+    and little memory."""
+    ends = array("i")
+    for begin in range(start, end, _BLOCK_OF_BREAKS):
+        block = text[begin : min(begin + _BLOCK_OF_BREAKS, end)]
+        if block.isascii():
+            codes: NDArray[Any] = np.frombuffer(block.encode(), np.uint8)
+        else:
+            codes = np.frombuffer(block.encode("utf-32-le", "surrogatepass"), np.uint32)
+        is_end = codes == ord("\n")
+        if "\r" in block:
+            is_return = codes == ord("\r")
+            is_return[:-1] &= ~is_end[1:]
+            if text[begin + len(block) : begin + len(block) + 1] == "\n":
+                is_return[-1] = False
+            is_end |= is_return
+        ends.frombytes((np.flatnonzero(is_end) + (begin + 1)).astype(np.int32).tobytes())
+    return ends
 
 
 def changed_range(before: str, after: str) -> tuple[int, int, int]:

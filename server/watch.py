@@ -7,10 +7,14 @@ Knows no index: it hands over absolute paths.
 from __future__ import annotations
 
 import logging
+import os
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
+from watchdog import events
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
@@ -19,51 +23,97 @@ log = logging.getLogger("weft")
 GATHER_S = 0.1
 """A batch is handed over this long after its first event."""
 
-_READS = {"opened", "closed_no_write"}
+MANY_EVENTS = 4000
+"""Of so many events without a second of quiet some may be lost: Linux queues 16,384 by default, other systems less.
+watchdog does not say so in any version, and before 7.1 it watched no folder again whose creation was lost."""
+
+QUIET_S = 1.0
+
+_WANTED = [
+    getattr(events, name)
+    for name in (
+        *("FileCreatedEvent", "FileModifiedEvent", "FileMovedEvent", "FileDeletedEvent", "FileClosedEvent"),
+        *("DirCreatedEvent", "DirMovedEvent", "DirDeletedEvent", "FileAttribEvent", "DirAttribEvent"),
+    )
+    if hasattr(events, name)
+]
+"""Not the reads: those of an indexer and of every search would fill the system's queue."""
 
 
 class Watcher:
-    """Watches folders until closed. `on_change(paths)` is called from a thread of the watcher's own."""
+    """Watches folders until closed. The callables are called from threads of the watcher's own.
 
-    def __init__(self, on_change: Callable[[set[Path]], None]) -> None:
+    `on_change(paths)` is told of changes. `on_loss()` is called when events may have been lost, or could not be
+    handled: once for each burst of them, while it lasts.
+    """
+
+    def __init__(self, on_change: Callable[[set[Path]], None], on_loss: Callable[[], None]) -> None:
         self._on_change = on_change
+        self._on_loss = on_loss
         self._lock = threading.Lock()
         self._gathered: set[Path] = set()
+        self._n_events = 0  # without a second of quiet
+        self._last_event_s = 0.0
         self._timer: threading.Timer | None = None
+        self._is_closed = False
         self._observer = Observer()
         self._observer.daemon = True
-        self._watches: dict[Path, object] = {}
+        self._watches: dict[Path, tuple[object, int]] = {}  # with the inode of the folder
+        self._refused: set[Path] = set()
         self._observer.start()
 
     def add(self, folder: Path) -> bool:
-        """Watch a folder and what is below it; False, with a line in the log, when the system refuses."""
+        """Watch a folder and what is below it; False when the system refuses, with a line in the log the first time."""
         try:
-            self._watches[folder] = self._observer.schedule(_Handler(self._note), str(folder), recursive=True)
+            inode = os.stat(folder).st_ino
+            watch = self._observer.schedule(_Handler(self._note), str(folder), recursive=True, event_filter=_WANTED)
         except OSError as error:
-            log.warning(
-                "changes on disk below %s are not seen (%s). On Linux, raise fs.inotify.max_user_watches.",
-                folder,
-                error,
-            )
+            if folder not in self._refused:
+                self._refused.add(folder)
+                log.warning(
+                    "Changes on disk below %s cannot be watched (%s); they are looked for every few seconds. On Linux, "
+                    "raise fs.inotify.max_user_watches.",
+                    folder,
+                    error,
+                )
             return False
+        self._watches[folder] = (watch, inode)
         return True
 
     def remove(self, folder: Path) -> None:
-        watch = self._watches.pop(folder, None)
+        watch, _ = self._watches.pop(folder, (None, 0))
         if watch is not None:
-            self._observer.unschedule(watch)  # type: ignore[arg-type]
+            with suppress(KeyError, OSError):  # the folder may be gone, and the watch with it
+                self._observer.unschedule(watch)  # type: ignore[arg-type]
+
+    def renew(self, folder: Path) -> bool:
+        """Watch everything below a folder anew; what changes meanwhile is not reported. As `add`."""
+        self.remove(folder)
+        return self.add(folder)
+
+    def watches(self, folder: Path) -> bool:
+        """Whether this very folder is watched, and not one that stood in its place."""
+        with suppress(OSError):
+            return folder in self._watches and self._watches[folder][1] == os.stat(folder).st_ino
+        return False
 
     def close(self) -> None:
-        self._observer.stop()
-        self._observer.join(timeout=5)
         with self._lock:
+            self._is_closed = True
             if self._timer is not None:
                 self._timer.cancel()
+        self._observer.stop()
+        self._observer.join(timeout=5)
 
     def _note(self, path: Path) -> None:
         with self._lock:
+            now_s = time.monotonic()
+            if now_s - self._last_event_s > QUIET_S:
+                self._n_events = 0
+            self._last_event_s = now_s
+            self._n_events += 1
             self._gathered.add(path)
-            if self._timer is None:
+            if self._timer is None and not self._is_closed:
                 self._timer = threading.Timer(GATHER_S, self._hand_over)
                 self._timer.daemon = True
                 self._timer.start()
@@ -71,7 +121,14 @@ class Watcher:
     def _hand_over(self) -> None:
         with self._lock:
             paths, self._gathered, self._timer = self._gathered, set(), None
-        self._on_change(paths)
+            are_many = self._n_events > MANY_EVENTS
+        try:
+            self._on_change(paths)
+        except Exception as error:
+            log.error("Changes on disk could not be handled; the folders are compared with the disk: %s", error)
+            are_many = True
+        if are_many:
+            self._on_loss()
 
 
 class _Handler(FileSystemEventHandler):
@@ -79,8 +136,6 @@ class _Handler(FileSystemEventHandler):
         self._note = note
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        if event.event_type in _READS or (event.is_directory and event.event_type == "modified"):
-            return
         for path in (event.src_path, event.dest_path):
             if path:
-                self._note(Path(str(path)))
+                self._note(Path(os.fsdecode(path)))

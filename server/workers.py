@@ -1,7 +1,8 @@
 """Analyse many files in worker processes, in order to keep the editor's process free and to survive a bad file.
 
-Owns the processes, the frames on their pipes, and what happens when one dies: its batch is retried file by
-file, and the file that kills a worker is quarantined with a reason. Knows no index: results are handed on as they come.
+Owns the processes, the frames on their pipes, and what happens when one dies or hangs: the file that it was at is
+quarantined with a reason, and the others of its batch are analysed by a new process. Knows no index: results are
+handed on as they come.
 
 The processes are started by hand rather than by `multiprocessing`, which runs the caller's main module again: a
 script that uses `weft.Workspace` without a main guard must work too. They never see the workspace on their
@@ -25,8 +26,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
+from ..codegraph import TimeLimit, TimeLimitExceeded, TooRiskyToParse
 from ..llm.protocol import Cancel
-from .analysis import Analysis, analyse
+from .analysis import FILE_LIMIT_S, Analysis, analyse
 from .config import IndexOptions
 from .files import FoundFile, Skipped, SourceText, read_source
 from .store import FileRecord
@@ -34,8 +36,12 @@ from .store import FileRecord
 BATCH_BYTES = 400_000
 """Source bytes in a batch: large enough to hide the pipe, small enough that results flow early."""
 
-BATCH_TIMEOUT_S = 60.0
-"""A worker that is silent for longer is stuck in one file and is killed."""
+SILENT_LIMIT_S = 15.0
+"""A worker that says nothing for longer is stuck in one file and is killed. By the clock: above FILE_LIMIT_S, which is
+processor time, by what a busy machine takes from a process of low priority."""
+
+MEMORY_LIMIT_BYTES = 4 << 30
+"""More than this no worker may take: a text that a grammar makes gigabytes of costs itself and not the machine."""
 
 RACY_NS = 2_000_000_000
 """Coarsest time stamp of a common file system."""
@@ -55,10 +61,11 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """What came of a batch; every file of it is in one of the three."""
+    """What came of a batch; every file of it is in one of the four."""
 
     analyses: tuple[Analysis, ...] = ()
-    skipped: Mapping[str, str] = field(default_factory=dict)  # path -> reason
+    skipped: Mapping[str, str] = field(default_factory=dict)  # path -> reason, by a rule
+    failed: Mapping[str, str] = field(default_factory=dict)  # path -> reason: its analysis raised, hung or crashed
     unchanged: tuple[FileRecord, ...] = ()  # touched, but they hold what is indexed
 
 
@@ -84,20 +91,60 @@ def _batch(folder: Path, group: list[FoundFile], options: IndexOptions, known: M
     return Batch(folder, tuple(group), options, hashes)
 
 
-def analyse_batch(batch: Batch) -> BatchResult:
-    """Analyse a batch in this process."""
-    analyses: list[Analysis] = []
-    skipped: dict[str, str] = {}
-    unchanged: list[FileRecord] = []
-    for found in batch.files:
+def analyse_here(batch: Batch) -> BatchResult:
+    """Analyse a batch in this process, but for texts that might hang it: those are analysed in a process of their own.
+
+    An exception costs the file in which it occurs.
+    """
+    results: list[BatchResult] = []
+    worker = _Worker(0, Cancel())
+    try:
+        for found in batch.files:
+            alone = replace(batch, files=(found,))
+            try:
+                results.append(_analyse_file(alone, samples=True))
+            except TooRiskyToParse:
+                results.append(worker.analyse(alone))
+    finally:
+        worker.close()
+    return _joined(results)
+
+
+def reason_of(error: Exception) -> str:
+    """Why the analysis of a file failed, in half a sentence."""
+    if isinstance(error, TimeLimitExceeded):
+        return str(error)
+    return f"its analysis failed: {type(error).__name__}: {error}"[:MOST_REASON_CHARACTERS]
+
+
+MOST_REASON_CHARACTERS = 200
+
+
+def _analyse_file(batch: Batch, *, samples: bool) -> BatchResult:
+    """Of a batch of one. Raises TooRiskyToParse when `samples` says that this is looked for."""
+    (found,) = batch.files
+    try:
         source = read_source(batch.folder, found, batch.options)
         if isinstance(source, Skipped):
-            skipped[found.path] = source.reason
-        elif batch.known.get(found.path) == source.hash:
-            unchanged.append(_record(source))
-        else:
-            analyses.append(analyse(found.path, source.text, _record(source)))
-    return BatchResult(tuple(analyses), skipped, tuple(unchanged))
+            return BatchResult(skipped={found.path: source.reason})
+        if batch.known.get(found.path) == source.hash:
+            return BatchResult(unchanged=(_record(source),))
+        limit = TimeLimit(FILE_LIMIT_S, samples=samples)
+        return BatchResult((analyse(found.path, source.text, _record(source), limit=limit),))
+    except TooRiskyToParse:
+        raise
+    except Exception as error:
+        return BatchResult(failed={found.path: reason_of(error)})
+
+
+def _joined(results: Iterable[BatchResult]) -> BatchResult:
+    results = list(results)
+    return BatchResult(
+        tuple(analysis for result in results for analysis in result.analyses),
+        {path: reason for result in results for path, reason in result.skipped.items()},
+        {path: reason for result in results for path, reason in result.failed.items()},
+        tuple(record for result in results for record in result.unchanged),
+    )
 
 
 def analyse_in_processes(
@@ -153,10 +200,15 @@ def analyse_in_processes(
             thread.join(timeout=5)
 
 
+def is_racy(file: FoundFile | SourceText) -> bool:
+    """Whether a file changed so lately that it may change again within the same time stamp."""
+    return time.time_ns() - file.mtime_ns < RACY_NS
+
+
 def _record(source: SourceText) -> FileRecord:
-    # A file that changed a moment ago may change again within the same time stamp: the next start reads it again.
-    racy = time.time_ns() - source.mtime_ns < RACY_NS
-    return FileRecord(source.path, source.size, 0 if racy else source.mtime_ns, source.hash)
+    # A racy file has no time in its record: the next look reads it again.
+    mtime_ns = 0 if is_racy(source) else source.mtime_ns
+    return FileRecord(source.path, source.size, mtime_ns, source.hash, source.identity)
 
 
 class _Worker:
@@ -166,24 +218,28 @@ class _Worker:
         self._niceness = niceness
         self._stop = stop
         self._process: subprocess.Popen[bytes] | None = None
+        self._n_done = 0  # files of the present batch
+        self._is_silent = False  # the last batch ended since the process hung
         stop.on_cancel(self.close)
 
     def analyse(self, batch: Batch) -> BatchResult:
-        try:
-            return self._ask(batch)
-        except (OSError, EOFError, pickle.PickleError, struct.error):
-            self.close()
-        if self._stop.cancelled:
-            return BatchResult()
-        if len(batch.files) == 1:
-            path = batch.files[0].path
-            return BatchResult((), {path: "stopped the parser; quarantined until it changes"})
-        alone = [self.analyse(replace(batch, files=(found,))) for found in batch.files]
-        return BatchResult(
-            tuple(analysis for result in alone for analysis in result.analyses),
-            {path: reason for result in alone for path, reason in result.skipped.items()},
-            tuple(record for result in alone for record in result.unchanged),
-        )
+        failed: dict[str, str] = {}
+        files, suspect = list(batch.files), ""
+        while files and not self._stop.cancelled:
+            try:
+                result = self._ask(replace(batch, files=tuple(files)))
+                return replace(result, failed={**failed, **result.failed})
+            except (OSError, EOFError, pickle.PickleError, struct.error):
+                self.close()
+            at = files.pop(min(self._n_done, len(files) - 1))
+            if self._is_silent:
+                failed[at.path] = f"its analysis hung for {SILENT_LIMIT_S:g} s; quarantined until it changes"
+            elif at.path == suspect:
+                failed[at.path] = "stopped the parser; quarantined until it changes"
+            else:  # the process may have been ended for another reason
+                suspect = at.path
+                files.insert(0, at)
+        return BatchResult(failed=failed)
 
     def close(self) -> None:
         process, self._process = self._process, None
@@ -196,20 +252,55 @@ class _Worker:
                         pipe.close()
 
     def _ask(self, batch: Batch) -> BatchResult:
+        self._n_done, self._is_silent = 0, False
         process = self._process
         if process is None:
             process = self._process = _start(self._niceness)
         assert process.stdin is not None and process.stdout is not None
-        watchdog = threading.Timer(BATCH_TIMEOUT_S, process.kill)
-        watchdog.daemon = True
-        watchdog.start()
+        silence = _Silence(process)
         try:
             _write_frame(process.stdin, batch)
-            result = _read_frame(process.stdout)
+            while (result := _read_frame(process.stdout)) is None:
+                self._n_done += 1
+                silence.heard()
         finally:
-            watchdog.cancel()
+            silence.end()
+            self._is_silent = silence.is_too_long
         assert isinstance(result, BatchResult)
         return result
+
+
+class _Silence:
+    """Kills a process that says nothing for too long. One timer, which looks again when something was said."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.is_too_long = False
+        self._process = process
+        self._is_over = False
+        self.heard()
+        self._wait(SILENT_LIMIT_S)
+
+    def heard(self) -> None:
+        self._heard_s = time.monotonic()
+
+    def end(self) -> None:
+        self._is_over = True
+        self._timer.cancel()
+
+    def _wait(self, seconds: float) -> None:
+        self._timer = threading.Timer(seconds, self._look)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _look(self) -> None:
+        left_s = self._heard_s + SILENT_LIMIT_S - time.monotonic()
+        if self._is_over:
+            return
+        if left_s > 0:
+            self._wait(left_s)
+            return
+        self.is_too_long = True
+        self._process.kill()
 
 
 def _start(niceness: int) -> subprocess.Popen[bytes]:
@@ -233,9 +324,10 @@ def _start(niceness: int) -> subprocess.Popen[bytes]:
 
 
 def serve_batches(niceness: int) -> None:
-    """The worker's side: batches in on stdin, results out on stdout, until stdin ends."""
+    """The worker's side: batches in on stdin; out on stdout None after each file, then the result; until stdin ends."""
     if niceness and hasattr(os, "nice"):
         os.nice(niceness)
+    _limit_memory()
     gc.disable()  # analysis makes many values and no cycles; searching for some costs a tenth of the time
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr  # a stray print must not reach the frames
@@ -243,7 +335,22 @@ def serve_batches(niceness: int) -> None:
         while True:
             batch = _read_frame(requests)
             assert isinstance(batch, Batch)
-            _write_frame(answers, analyse_batch(batch))
+            results = []
+            for found in batch.files:
+                results.append(_analyse_file(replace(batch, files=(found,)), samples=False))
+                _write_frame(answers, None)
+            _write_frame(answers, _joined(results))
+
+
+def _limit_memory() -> None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    with contextlib.suppress(OSError, ValueError):
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        limit = MEMORY_LIMIT_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_LIMIT_BYTES, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
 
 
 def _write_frame(stream: IO[bytes], value: object) -> None:

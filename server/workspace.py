@@ -26,13 +26,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ..codegraph import SyntaxTree
+from ..codegraph import SyntaxTree, TimeLimit, TimeLimitExceeded
 from ..languages import language_of
 from ..llm import Cancel, CodeModel
+from ..llm.disk import read_regular
 from ..memory import Segment
 from ..memory.storage import MemoryStore, StoreError
 from ..retrieval import Location, RankedFragment, RepositoryIndex, RetrievalOptions, Retrieved
-from .analysis import analyse
+from .analysis import FILE_LIMIT_S, analyse
 from .completion import Completion, Cursor, Engine, Request, Round, Trigger, retrieve_at
 from .completion.repair import IndentStyle, style_of_properties
 from .config import Config, load_config
@@ -47,14 +48,17 @@ from .memories import Memories
 from .models import ModelChain
 from .pauses import Pauses
 from .recent_edits import RecentEdits
+from .reconcile import Outcome, Reconciler
 from .resident import memory_mb
-from .secrets import is_secret_path
+from .secrets import is_secret_path, is_secret_text
 from .settings import index_settings, kept_indexes, model_configs, retrieval_options, uses_workspace_model
 from .snapshot import FolderSnapshot
+from .stand_in import shown_file
 from .stats import Stats, stats_folder
 from .status import NOBODY, PAUSED, WORKSPACE_MODEL, Status
 from .text import TextLines, changed_range
 from .watch import Watcher
+from .workers import reason_of
 from .writer import Writer
 
 if TYPE_CHECKING:  # questions load what they need when the first one is asked: completions begin sooner
@@ -72,6 +76,10 @@ INDEX_AFTER_S = 0.6
 request from another one brings the edit in at once. After 0.15 s every second key had an indexing beside its request
 (`weft bench latency`, processor time in half a minute: 628 instead of 82 ms at 200k lines, 2.0 instead of 0.3 s at 1M).
 """
+
+MAX_OPEN_CHARACTERS = 5_000_000
+"""Longer texts that an editor holds open are followed, and neither analysed nor completed in; `index.max_file_bytes`
+raises this when it is more."""
 
 COUNTERS_KEPT_AFTER_S = 30.0
 """What was counted is written to disk when nobody has typed for so long, and at the end."""
@@ -92,6 +100,12 @@ PAUSED_NOTE = "Weft is paused: what changed since then was not looked at."
 
 BACKGROUND_NICENESS = 10
 """Of the workers that index while somebody types: who types comes first."""
+
+RETRY_SLOW_TEXT_AFTER_S = 60.0
+"""An unsaved text whose syntax took too long is analysed again so much later: it changes at every key."""
+
+GIVE_WAY_S = 0.05
+"""A comparison with the disk goes on after so long, a few files at a time, however many requests there are."""
 
 Spot = tuple[Path, int, int]  # file, line and character, 0-based
 
@@ -115,6 +129,7 @@ class _Buffer:
     lines: TextLines
     version: int
     tree: SyntaxTree | None = None  # of an earlier text; the next parse starts from it. Touched on the writer only.
+    too_slow_until_s: float = 0.0  # on the monotonic clock: its syntax took too long
 
 
 class Workspace:
@@ -156,6 +171,7 @@ class Workspace:
         self._writer = Writer()
         self._lock = threading.Lock()
         self._buffers: dict[Path, _Buffer] = {}
+        self._too_large: set[Path] = set()  # open, and not analysed
         self._editor_configs: dict[str, EditorConfigs] = {}  # by folder
         self._recent: dict[str, RecentEdits] = {}  # by folder
         self._pending: set[Path] = set()  # edited, and not yet handed to the writer
@@ -165,6 +181,10 @@ class Workspace:
             (COUNTERS_KEPT_AFTER_S, self.stats.save),
         )
         self._watcher: Watcher | None = None
+        self._follows_disk = False  # changes on disk are watched, or reported
+        self._reconciler = Reconciler[Folder](self._reconcile, self._status_changed)
+        self._is_bringing_in = False  # what a comparison with the disk found
+        self._to_renew: frozenset[Folder] = frozenset()  # their watches may have lost events
         self._closed = Cancel()
         self._indexing = Indexing(self._closed, self._status_changed)
         self._folders = tuple(self._new_folder(root) for root in dict.fromkeys(roots))
@@ -208,6 +228,7 @@ class Workspace:
         Edits are followed in open texts. Whoever asks is answered from what is known.
         """
         self._indexing.pause()
+        self._reconciler.pause()
         self._idle.pause()
         self._models.pause()
         self._forget_documents()
@@ -218,6 +239,7 @@ class Workspace:
         self._idle.resume()
         self._models.resume()
         self._indexing.resume()
+        self._reconciler.resume()
         self._bring_in_pending()
 
     @property
@@ -235,12 +257,22 @@ class Workspace:
 
         return take_back
 
-    def watch(self) -> None:
-        """Follow changes on disk from now on; for editors that do not report them."""
-        if self._watcher is None:
-            self._watcher = Watcher(self.files_changed)
+    def watch(self, *, is_reported: bool = False) -> None:
+        """Follow changes on disk from now on. `is_reported` says that an editor reports them to `files_changed`.
+
+        What no event told of is found by comparisons with the disk, see `reconcile`.
+        """
+        self._follows_disk = True
+        if self._watcher is None and not is_reported:
+            self._watcher = Watcher(self.files_changed, self._lost_events)
             for folder in self._folders:
-                self._watcher.add(folder.path)
+                self._watch(folder)
+        self.reconcile()
+
+    def reconcile(self) -> None:
+        """Compare the index with the disk as soon as that is quiet, in the background, until nothing differs."""
+        for folder in self._folders:
+            self._reconciler.request(folder)
 
     def keep_models_ready(self, tell: Callable[[str], None]) -> None:
         """Open, test and warm the models in the background from now on, and bring back those that fail.
@@ -257,6 +289,7 @@ class Workspace:
         self._idle.close()
         self._engine.close()
         self._pauses.close()
+        self._reconciler.close()
         if self._watcher is not None:
             self._watcher.close()
         self._memories.close()
@@ -280,7 +313,7 @@ class Workspace:
             with self._lock:
                 self._folders = (*self._folders, known)
             if self._watcher is not None:
-                self._watcher.add(root)
+                self._watch(known)
         return self._index_folder(known, progress, cancel)
 
     def remove_folder(self, folder: Path) -> None:
@@ -291,13 +324,15 @@ class Workspace:
         if self._watcher is not None:
             self._watcher.remove(root)
         for f in gone:
+            self._reconciler.forget(f)
+            f.close()
             self._memories.forget(f)
             f.save()
         self._status_changed()
 
     def configure(self, config: Config) -> None:
         """Use another configuration; what it changes is made anew, be it the models or the index."""
-        models_changed = model_configs(config) != model_configs(self.config)
+        models_changed = (model_configs(config), config.redact) != (model_configs(self.config), self.config.redact)
         index_changed = config.index != self.config.index or index_settings(config, "") != index_settings(
             self.config, ""
         )
@@ -315,6 +350,8 @@ class Workspace:
             with self._lock:
                 old, self._folders = self._folders, tuple(self._new_folder(folder.path) for folder in self._folders)
             for folder in old:
+                self._reconciler.forget(folder)
+                folder.close()
                 self._memories.forget(folder)
             self.index()
         self._status_changed()
@@ -322,6 +359,8 @@ class Workspace:
     def open_buffer(self, path: Path, text: str, version: int = 0) -> None:
         """From now on this text counts, not what is on disk."""
         path = Path(path)
+        if self._set_aside(path, text):
+            return
         lines = TextLines(text)
         root, key = self._file(path)
         with self._lock:
@@ -334,12 +373,16 @@ class Workspace:
     def edit_buffer(self, path: Path, text: str, version: int = 0) -> None:
         """The buffer's whole new text. Cheap: the index follows on the writer thread."""
         path, lines = Path(path), TextLines(text)
+        if self._set_aside(path, text):
+            return
         root, key = file = self._file(path)
+        is_withheld = bool(self._withheld(path, text))
         with self._lock:
             buffer = self._buffers.setdefault(path, _Buffer(lines, version))
             self._touched = (path, *lines.position(changed_range(buffer.lines.text, text)[2]))
-            recent = self._recent.get(root, RecentEdits())
-            self._recent[root] = recent.with_edit(key, buffer.lines.text, text, time.monotonic())
+            if not is_withheld:
+                recent = self._recent.get(root, RecentEdits())
+                self._recent[root] = recent.with_edit(key, buffer.lines.text, text, time.monotonic())
             buffer.lines, buffer.version = lines, version
         self._engine.edited(file, lines)
         self._refresh(path)
@@ -349,26 +392,36 @@ class Workspace:
         path = Path(path)
         with self._lock:
             self._buffers.pop(path, None)
+            self._too_large.discard(path)
         self._refresh(path)
 
     def files_changed(self, paths: Iterable[Path]) -> None:
-        """Files or directories were created, changed or removed on disk."""
+        """Files or directories were created, changed or removed on disk. One that cannot be handled costs no other."""
+        self._follows_disk = True
         by_folder: dict[Folder, list[str]] = {}
         for path in paths:
-            folder, key = self._locate(path)
-            if folder is not None:
-                by_folder.setdefault(folder, []).append(key)
-                self._editor_config(str(folder.path)).changed(key)
+            try:
+                folder, key = self._locate(path)
+                if folder is not None:
+                    by_folder.setdefault(folder, []).append(key)
+                    self._editor_config(str(folder.path)).changed(key)
+            except (OSError, ValueError) as error:
+                log.warning("A change of %s could not be handled; the disk is compared: %s", path, error)
+                self.reconcile()
         if self.is_paused:
             return  # the look at all files that follows the pause finds them
         for folder, keys in by_folder.items():
-            self._memories.files_changed(folder, keys)
-            if not folder.changed_on_disk(keys):
-                threading.Thread(target=self._index_folder, args=(folder,), daemon=True).start()
+            folder.changed_on_disk(keys, partial(self._changed_on_disk, folder))
+            try:
+                self._memories.files_changed(folder, keys)
+            except (OSError, ValueError) as error:
+                log.warning("Changed documents of %s could not be handled: %s", folder.path, error)
 
     def flush(self) -> None:
         """Wait until every edit and change reported so far can be retrieved."""
         self._bring_in_pending()
+        self._writer.flush()
+        self._reconciler.flush()
         self._writer.flush()
 
     def complete(
@@ -467,7 +520,7 @@ class Workspace:
     def explain(self, path: Path | str, line: int, character: int, *, text: str | None = None) -> Explanation:
         """What `complete` would be given at a position, and why."""
         path = Path(path)
-        refusal = self._refusal(path)
+        refusal = self._refusal(path, text)
         notes = (*((refusal,) if refusal else ()), *self._pause_notes, *self._models.notes)
         if refusal:
             return Explanation("", str(path), 0, (), (), {}, self._model_name, notes)
@@ -542,6 +595,8 @@ class Workspace:
         selected = None
         if selection is not None:
             path, start_line, end_line = selection
+            if withheld := self._withheld(Path(path)):
+                raise ValueError(f"{withheld}. Ask without this selection.")
             selected = Selection(*self._file(path), start_line, end_line)
         cancel = cancel or Cancel()
         forget = self._closed.on_cancel(cancel.cancel)
@@ -572,7 +627,7 @@ class Workspace:
     @property
     def is_indexing(self) -> bool:
         """Whether files are being read that nobody can search yet."""
-        return self._indexing.is_running
+        return self._indexing.is_running or self._is_bringing_in
 
     def wait_for_index(self, cancel: Cancel) -> None:
         """Until all files are read, or for a while at most."""
@@ -591,6 +646,12 @@ class Workspace:
 
     def status(self) -> Status:
         snapshots = [folder.snapshot.index for folder in self._folders]
+        failed = [
+            f"{key}: {left_out.reason}"
+            for folder in self._folders
+            for key, left_out in folder.left_out.items()
+            if left_out.has_failed
+        ]
         return Status(
             self._indexing.state,
             tuple(str(folder.path) for folder in self._folders),
@@ -606,6 +667,11 @@ class Workspace:
             problem=self._indexing.problem,
             is_paused=self.is_paused,
             is_enabled=self.config.completion.enabled,
+            withheld=tuple(
+                dict.fromkeys(reason for path in [*self._buffers, *self._too_large] if (reason := self._withheld(path)))
+            ),
+            is_reconciling=self._reconciler.is_running,
+            failed=tuple(sorted(failed)),
         )
 
     @property
@@ -624,7 +690,11 @@ class Workspace:
     @property
     def skipped(self) -> dict[str, str]:
         """Files that are not indexed although no rule ignores them, with the reason."""
-        return {str(folder.path / key): reason for folder in self._folders for key, reason in folder.skipped.items()}
+        return {
+            str(folder.path / key): left_out.reason
+            for folder in self._folders
+            for key, left_out in folder.left_out.items()
+        }
 
     @property
     def _model_name(self) -> str:
@@ -632,7 +702,13 @@ class Workspace:
 
     def _new_chain(self) -> ModelChain:
         fallback = "The workspace model" if uses_workspace_model(self.config) else "Nobody"
-        return ModelChain(model_configs(self.config), self._model, fallback=fallback, on_change=self._status_changed)
+        return ModelChain(
+            model_configs(self.config),
+            self._model,
+            fallback=fallback,
+            redact=self.config.redact,
+            on_change=self._status_changed,
+        )
 
     def _status_changed(self) -> None:
         for listener in self._listeners:
@@ -681,6 +757,38 @@ class Workspace:
     def _new_folder(self, root: Path) -> Folder:
         return Folder(root, self.config, self._writer, self._store)
 
+    def _watch(self, folder: Folder) -> None:
+        if self._watcher is not None and not self._watcher.renew(folder.path):
+            self._reconciler.poll(folder)
+
+    def _lost_events(self) -> None:
+        """The watcher may have missed changes, and folders that were made meanwhile."""
+        self._to_renew = frozenset(self._folders)
+        self.reconcile()
+
+    def _changed_on_disk(self, folder: Folder, is_in_doubt: bool) -> None:
+        if is_in_doubt:
+            self._reconciler.request(folder)
+        else:
+            self._reconciler.request_calm(folder)
+
+    def _reconcile(self, folder: Folder, cancel: Cancel) -> Outcome:
+        """Compare a folder with the disk: the reconciler's work."""
+        if folder not in self._folders or not folder.is_indexed:
+            return Outcome()  # a first look has yet to end, and a comparison follows it
+        if self._watcher is not None and (folder in self._to_renew or not self._watcher.watches(folder.path)):
+            self._to_renew -= {folder}
+            self._watch(folder)
+        try:
+            give_way = partial(self._idle.wait_for_requests, cancel, GIVE_WAY_S)
+            return folder.reconcile(cancel, give_way, self._bringing_in, BACKGROUND_NICENESS)
+        finally:
+            self._is_bringing_in = False
+
+    def _bringing_in(self) -> None:
+        self._is_bringing_in = True
+        self._status_changed()
+
     def _locate(self, path: Path) -> tuple[Folder | None, str]:
         """The innermost folder that holds a path and the path's name in its index."""
         best: tuple[Folder | None, str] = (None, path.as_posix())
@@ -693,8 +801,10 @@ class Workspace:
     def _file(self, path: Path) -> tuple[str, str]:
         """The folder whose index completes a file, "" for none, and the file's name in it."""
         folder, key = self._locate(path)
-        if folder is None:
-            folder, key = self._locate(path.resolve())
+        if shown_file(path) is not None:
+            key = Path(*path.parts[:2], path.name).as_posix()  # a prompt needs no more of it
+        elif folder is None:
+            folder, key = self._locate(Path(os.path.realpath(path)))
         if folder is None and self._folders:
             folder = self._folders[0]
         return "" if folder is None else str(folder.path), key
@@ -742,14 +852,17 @@ class Workspace:
         text: str | None = None,
     ) -> Completion:
         """The answer of `how`, which is counted, or why this file gets none."""
-        refusal = self._refusal(path) or (PAUSED if self.is_paused and trigger == "automatic" else "")
+        refusal = self._refusal(path, text, trigger) or (PAUSED if self.is_paused and trigger == "automatic" else "")
         if refusal:
             completion = Completion("", (line, character), (line, character), why_empty=refusal)
         else:
             forget = self._closed.on_cancel(cancel.cancel)
             try:
                 request = self._request(path, line, character, cancel, trigger, multi_line, style, text)
-                completion = how(request)
+                if is_secret_text(request.cursor.lines.text):
+                    completion = request.nothing(f"{path.name} holds a private key; completion in it is off")
+                else:
+                    completion = how(request)
             finally:
                 forget()
             if completion.model not in ("", request.snapshot.model.info.name) and completion.source in _FRESH:
@@ -785,19 +898,72 @@ class Workspace:
             arrived_s=arrived_s,
         )
 
-    def _refusal(self, path: Path) -> str:
-        """Why nothing is completed in this file, "" when it is."""
-        if is_secret_path(path.as_posix()):
-            return f"{path.name} may hold secrets; completion in it is off"
+    def _refusal(self, path: Path, text: str | None = None, trigger: Trigger = "automatic") -> str:
+        """Why nothing is completed in this file, "" when it is. `text` is the file's, where it is not as known here."""
+        withheld = self._withheld(path, text, is_asked_for=trigger == "invoked")
+        if withheld:
+            return f"{withheld}; completion in it is off"
         options = self.config.completion
         if not options.enabled:
             return "completion is switched off (completion.enabled)"
         language = language_of(path.name).name or "text"
         if "*" not in options.languages and language not in options.languages:
             return f"completion is off for {language} (completion.languages)"
-        if matches(options.exclude, self._locate(path)[1]):
+        if any(matches(options.exclude, self._locate(name)[1]) for name in self._names_of(path)):
             return "completion is off for this file (completion.exclude)"
         return ""
+
+    @property
+    def _max_characters(self) -> int:
+        return max(MAX_OPEN_CHARACTERS, self.config.index.max_file_bytes)
+
+    def _is_too_large(self, text: str) -> bool:
+        return len(text) > self._max_characters
+
+    def _set_aside(self, path: Path, text: str) -> bool:
+        """Whether an open text is too large to be analysed; then the index has the file as it is on disk."""
+        is_too_large = self._is_too_large(text)
+        with self._lock:
+            was = path in self._too_large
+            if is_too_large:
+                self._too_large.add(path)
+                self._buffers.pop(path, None)
+            else:
+                self._too_large.discard(path)
+        if is_too_large and not was:
+            self._refresh(path)
+        if is_too_large != was:
+            self._status_changed()
+        return is_too_large
+
+    def _withheld(self, path: Path, text: str | None = None, *, is_asked_for: bool = False) -> str:
+        """Why no model is shown this file, "" when one may be: it is secret, or ignored and not asked for.
+
+        An ignored file that a person asks about is shown to models in this process alone.
+        """
+        if path in self._too_large or (text is not None and self._is_too_large(text)):
+            return f"{path.name} has more than {self._max_characters / 1e6:g} million characters"
+        names = self._names_of(path)
+        if any(is_secret_path(name.as_posix()) for name in names):
+            return f"{path.name} may hold secrets"
+        if text is None and (buffer := self._buffers.get(path)) is not None:
+            text = buffer.lines.text
+        if text is not None and is_secret_text(text):
+            return f"{path.name} holds a private key"
+        for name in names:
+            folder, key = self._locate(name)
+            if folder is not None and folder.refuses(key) == "ignored":
+                if not is_asked_for:
+                    return f"{path.name} is ignored (.gitignore, .weftignore or index.exclude)"
+                if self._models.asks_servers:
+                    return f"{path.name} is ignored, and is not shown to a model behind an address"
+        return ""
+
+    def _names_of(self, path: Path) -> tuple[Path, ...]:
+        """The name of a document in the editor, of the file that it shows, and of what that is a link to."""
+        shown = shown_file(path)
+        file = path if shown is None else shown
+        return tuple(dict.fromkeys((path, file, Path(os.path.realpath(file)))))
 
     def _open_directories(self, folder: Folder) -> set[str]:
         keys = (folder.key(path) for path in list(self._buffers))
@@ -840,7 +1006,10 @@ class Workspace:
             with self._lock:
                 self._pending |= {path for path in self._buffers if folder.key(path) is not None}
             self._bring_in_pending()
-            return folder.index(tell, ended, self._open_directories(folder), niceness)
+            done = folder.index(tell, ended, self._open_directories(folder), niceness)
+        if self._follows_disk:
+            self._reconciler.request(folder)  # what changed during the look
+        return done
 
     def _bring_in(self, path: Path) -> None:
         buffer = self._buffers.get(path)
@@ -851,14 +1020,24 @@ class Workspace:
             folder.drop_overlay(key)
             return
         text = buffer.lines.text
-        if not folder.includes(key) or len(text) > self.config.index.max_file_bytes:
+        if not folder.includes(key) or len(text) > self.config.index.max_file_bytes or is_secret_text(text):
             return
         folder.hold_open(key)
         if folder.has_indexed(key, text):
             return
-        tree = SyntaxTree.parse(key, text) if buffer.tree is None else buffer.tree.edited(text)
-        buffer.tree = tree
-        folder.overlay(analyse(key, text, graph=tree.file_graph()))
+        if buffer.too_slow_until_s > time.monotonic():
+            return
+        limit = TimeLimit(FILE_LIMIT_S)
+        try:
+            tree = SyntaxTree.parse(key, text, limit) if buffer.tree is None else buffer.tree.edited(text, limit)
+            buffer.tree = tree
+            folder.overlay(analyse(key, text, graph=tree.file_graph(limit)))
+        except Exception as error:
+            if isinstance(error, TimeLimitExceeded):
+                buffer.too_slow_until_s = time.monotonic() + RETRY_SLOW_TEXT_AFTER_S
+            log.warning("%s is left out of the index: %s", path, error)
+            folder.fail_overlay(key, reason_of(error))
+            self._status_changed()
 
 
 _FRESH = ("model", "joined")
@@ -874,13 +1053,17 @@ def share_interpreter() -> None:
 
 
 def keep_from_collector() -> None:
-    """Spare the index the garbage collector's walks from now on, for processes that live with one. Takes a moment."""
+    """Spare the index the garbage collector's walks from now on, for processes that live with one. Takes a moment.
+
+    What was spared before and is garbage by now is collected first.
+    """
+    gc.unfreeze()
     gc.collect()
     gc.freeze()
 
 
 def _text_on_disk(path: Path) -> str:
-    decoded = decode(path.read_bytes())
+    decoded = decode(read_regular(path))
     if decoded is None:
         raise ValueError(f"{path} is no text file. Complete in a source file.")
     return decoded[0]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 for _name in ("torch", "transformers"):
-    pytest.importorskip(_name, reason=f"a beacon memory needs {_name}: pip install 'weft[local]'")
+    pytest.importorskip(_name, reason=f"a beacon memory needs {_name}: the extra local")
 
 import torch  # noqa: E402
 from weft.llm.local.tensor_file import read_tensors, write_tensors  # noqa: E402

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 for _name in ("torch", "transformers", "safetensors"):
-    pytest.importorskip(_name, reason=f"a beacon memory needs {_name}: pip install 'weft[local]'")
+    pytest.importorskip(_name, reason=f"a beacon memory needs {_name}: the extra local")
 
 import torch  # noqa: E402
 from safetensors.torch import save_file  # noqa: E402

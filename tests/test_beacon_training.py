@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 for _name in ("torch", "transformers", "tokenizers", "safetensors"):
-    pytest.importorskip(_name, reason=f"training needs {_name}: pip install 'weft[train]'")
+    pytest.importorskip(_name, reason=f"training needs {_name}: the extra train")
 
 import torch  # noqa: E402
 from transformers import AutoModelForCausalLM  # noqa: E402

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from weft.server.cli import _model_settings, main, project_folder
 from weft.server.model_spelling import spelled_model
-from weft.server.terminal import plain
+from weft.server.safe_text import for_terminal_line
 
 FILES = (
     (Path(__file__).parent / "data" / "shop.txt").read_text(encoding="utf-8")
@@ -157,7 +157,8 @@ def test_a_file_belongs_to_its_repository(project):
 
 
 def test_source_text_can_not_steer_the_terminal():
-    assert plain("a\x1b[31mb\tc\r\ud800\x9b") == "a\ufffd[31mb\tc\ufffd\ufffd\ufffd"
+    shown = for_terminal_line("a\x1b[31mb\tc\r\ud800\x9b\u202e")
+    assert shown == "a<U+001B>[31mb\tc<U+000D><U+D800><U+009B><U+202E>"
 
 
 def test_the_version_is_printed_without_loading_the_engine():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tempfile
 from dataclasses import fields
@@ -118,7 +119,6 @@ def test_a_folder_in_place_of_a_file_is_no_file(tmp_path: Path) -> None:
 
 REACHING = {
     "model": "[[model]]\nbackend = 'openai'\nurl = 'http://elsewhere'\n",
-    "cache_dir": "cache_dir = '/elsewhere'\n",
     "cache_limit_mb": "cache_limit_mb = 0\n",
 }
 
@@ -129,6 +129,40 @@ def test_a_workspace_may_not_reach_outside(tmp_path: Path, key: str) -> None:
     assert config == Config()
     assert problem.startswith(f"weft.toml: {key}: a workspace file may not set this; set it in ")
     assert problem.endswith(f"{tmp_path / 'user.toml'} or in the editor")
+
+
+USERS = {
+    "cache_dir": "/elsewhere",
+    "data_dir": "/elsewhere",
+    "memory.embeddings_key_variable": "AWS_SECRET_ACCESS_KEY",
+    "model.api_key_variable": "AWS_SECRET_ACCESS_KEY",
+}
+
+
+@pytest.mark.parametrize("key", USERS)
+def test_a_client_names_no_variable_to_send_and_no_folder_to_write_to(tmp_path: Path, key: str) -> None:
+    table, _, name = key.rpartition(".")
+    settings = {name: USERS[key]}
+    nested = {table: {**settings, **({"url": "http://x", "backend": "openai"} if table == "model" else {})}}
+    config, problems = load(tmp_path, editor=nested if table else settings)
+    assert config == Config()
+    assert problems == [
+        f"editor settings: {key}: an editor may not set this; set it in {tmp_path / 'user.toml'}",
+    ]
+    text = {"model": "[[model]]\nbackend = 'openai'\n", "memory": "[memory]\n", "": ""}[table]
+    config, problems = load(tmp_path, user=f"{text}{name} = '{USERS[key]}'\n")
+    assert problems == [] and config != Config()
+    _, (problem,) = load(tmp_path, workspace=f"{text}{name} = '{USERS[key]}'\n")
+    assert "a workspace file may not set this" in problem
+
+
+def test_a_key_of_the_user_is_not_sent_to_an_address_of_the_client(tmp_path: Path) -> None:
+    user = "[memory]\nembeddings = 'api'\nembeddings_url = 'https://mine'\nembeddings_key_variable = 'KEY'\n"
+    config, (problem,) = load(tmp_path, user=user, editor={"memory": {"embeddings_url": "https://other"}})
+    assert (config.memory.embeddings_url, config.memory.embeddings_key_variable) == ("https://other", "")
+    assert problem.startswith("editor settings: memory.embeddings_url: a key is not sent there")
+    config, problems = load(tmp_path, user=user, editor={"memory": {"embeddings_url": "https://mine"}})
+    assert (config.memory.embeddings_key_variable, problems) == ("KEY", [])
 
 
 @pytest.mark.parametrize("key", REACHING)
@@ -197,7 +231,8 @@ def test_every_setting_of_a_model_reaches_it(tmp_path: Path) -> None:
     }
     seconds = {"connect_timeout_s": 1.5, "read_timeout_s": 7.0}
     times = {"connect_timeout_ms": 1500, "timeout_ms": 7000}
-    config, problems = load(tmp_path, editor={"model": {**other, **times}})
+    values = "".join(f"{name} = {json.dumps(value)}\n" for name, value in {**other, **times}.items())
+    config, problems = load(tmp_path, user=f"[[model]]\n{values}")
     assert (problems, model_configs(config)) == ([], (ModelConfig(**other, **seconds),))
     assert set(other) | set(seconds) == {field.name for field in fields(ModelConfig)}, "none is left out here"
     assert all(getattr(ModelConfig(), name) != value for name, value in {**other, **seconds}.items())

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.codegraph import parse_file
+from weft.llm.installation import install_command
 from weft.memory.documents import document_kind, read_sections, segments_of_sections
 from weft.memory.documents.notebook import notebook_sections
 
@@ -480,7 +481,7 @@ def test_many_headings_above_a_section_are_bounded():
 
 def pdf(*pages, password=None):
     """A PDF file with these lines on its pages."""
-    pypdf = pytest.importorskip("pypdf", reason='PDF files need pypdf: pip install "weft[documents]"')
+    pypdf = pytest.importorskip("pypdf", reason="PDF files need pypdf, the extra documents")
     import io
 
     from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
@@ -536,4 +537,4 @@ def test_without_the_library_a_pdf_says_what_to_install(monkeypatch):
     from weft.memory.documents import pdf_pages
 
     monkeypatch.setitem(sys.modules, "pypdf", None)
-    assert 'pip install "weft[documents]"' in pdf_pages("paper.pdf", b"%PDF-1.4").notes[0]
+    assert install_command("documents") in pdf_pages("paper.pdf", b"%PDF-1.4").notes[0]

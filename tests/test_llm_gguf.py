@@ -197,7 +197,8 @@ def test_a_damaged_file_is_read_or_refused_and_nothing_else(tmp_path_factory, da
 
 
 @pytest.mark.parametrize(
-    ("found", "next_step"), [(None, "pip install llama-cpp-python"), (OSError("no libllama"), "LLAMA_CPP_LIB_PATH")]
+    ("found", "next_step"),
+    [(None, "pip install llama-cpp-python"), (OSError("no libllama"), "LLAMA_CPP_LIB_PATH")],
 )
 def test_without_llama_cpp_the_next_step_is_said(written, monkeypatch, found, next_step):
     def import_module(name: str) -> object:

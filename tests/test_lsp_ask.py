@@ -249,15 +249,29 @@ def test_conversations_are_listed_searched_exported_and_deleted_and_mistakes_are
         assert [turn.question for turn in (await conversations(action="search", text="pay?")).turns] == [
             "what calls pay?"
         ]
-        file = tmp_path / "said.jsonl"
-        assert (await conversations(action="export", file=str(file))).exported == 2 and QUESTION in file.read_text()
+        exported = await conversations(action="export", file="said.jsonl")
+        file = tmp_path / "home" / "exports" / "said.jsonl"
+        assert (exported.exported, exported.file) == (2, str(file)) and QUESTION in file.read_text()
+        assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+        file.write_text("kept")
+        with pytest.raises(JsonRpcException, match="overwrite"):
+            await conversations(action="export", file="said.jsonl")
+        assert file.read_text() == "kept"
+        assert (await conversations(action="export", file="said.jsonl", overwrite=True)).exported == 2
+        outside = tmp_path / "x.jsonl"
+        for name in (str(outside), "../x.jsonl", "a/b.jsonl", "..", ".hidden", "x\ny", "\0"):
+            with pytest.raises(JsonRpcException, match="folder of exports"):
+                await conversations(action="export", file=name)
+        assert not outside.exists() and not (tmp_path / "home" / "x.jsonl").exists()
         assert (await conversations(action="delete", id=first)).deleted == 1
         assert (await conversations(action="delete", all=True)).deleted == 1
         assert (await conversations()).conversations == []
         for wrong in (
             {"action": "delete"},
             {"action": "sing"},
-            {"action": "export", "file": str(tmp_path / "no" / "x")},
+            {"action": "list", "limit": 0},
+            {"action": "list", "limit": 1e308},
+            {"action": "search", "text": "\ud800"},
         ):
             with pytest.raises(JsonRpcException):
                 await conversations(**wrong)

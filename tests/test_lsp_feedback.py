@@ -9,7 +9,7 @@ from pygls.exceptions import JsonRpcException
 from weft.llm import ModelInfo, Piece
 from weft.llm.protocol import Speed
 from weft.server.completion.repair import IndentStyle
-from weft.server.lsp.messages import MESSAGE_TYPES, converter
+from weft.server.lsp.messages import InlineCompletionParams, converter
 from weft.server.lsp.requests.inline_completion import style_of
 
 FILES = """
@@ -143,16 +143,12 @@ def test_messages_that_make_no_sense_cost_nothing(editing):
 @pytest.mark.parametrize(("options", "unit"), [({}, None), ({"tabSize": 2, "insertSpaces": True}, "  ")])
 def test_how_the_editor_indents_is_read_from_a_request(options, unit):
     sent = {
-        "id": 1,
-        "params": {
-            "textDocument": {"uri": "file:///a.py"},
-            "position": {"line": 0, "character": 18},
-            "context": {"triggerKind": 1},
-            **({"formattingOptions": options} if options else {}),
-        },
+        "textDocument": {"uri": "file:///a.py"},
+        "position": {"line": 0, "character": 18},
+        "context": {"triggerKind": 1},
+        **({"formattingOptions": options} if options else {}),
     }
-    read = converter().structure(sent, MESSAGE_TYPES["textDocument/inlineCompletion"])
-    style = style_of(read.params)
+    style = style_of(converter().structure(sent, InlineCompletionParams))
     assert (None if style is None else style.unit) == unit
 
 

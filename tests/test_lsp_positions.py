@@ -1,13 +1,17 @@
 """Positions, line breaks, edits and URIs: what a client counts and what Python counts are the same place."""
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
+import weft.server.text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.server.lsp.documents import Documents, Edit, apply_edit
-from weft.server.lsp.positions import choose_encoding, from_lsp_column, split_lines, to_lsp_column
+from weft.server.lsp.positions import choose_encoding, from_lsp_column, to_lsp_column
 from weft.server.lsp.uris import stand_in_path, to_path
+from weft.server.secrets import is_secret_path
+from weft.server.text import TextLines
 
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
 
@@ -31,7 +35,7 @@ def test_columns_count_the_units_of_the_encoding(encoding, units):
 @given(texts, st.integers(-2, 40), encodings)
 @settings(max_examples=200)
 def test_a_column_of_ours_survives_the_way_to_the_client_and_back(text, column, encoding):
-    line = split_lines(text)[0]
+    line = TextLines(text).line(0)
     content = line.rstrip("\r\n")
     units = to_lsp_column(line, column, encoding)
     column = min(max(column, 0), len(content))
@@ -42,7 +46,7 @@ def test_a_column_of_ours_survives_the_way_to_the_client_and_back(text, column, 
 @given(texts, st.integers(-2, 200), encodings)
 @settings(max_examples=200)
 def test_any_column_of_a_client_is_clamped_into_the_line(text, units, encoding):
-    line = split_lines(text)[0]
+    line = TextLines(text).line(0)
     column = from_lsp_column(line, units, encoding)
     assert 0 <= column <= len(line.rstrip("\r\n"))
     assert to_lsp_column(line, column, encoding) <= max(units, 0)
@@ -55,26 +59,46 @@ def test_half_a_character_is_its_start():
 
 @given(texts)
 def test_lines_break_where_the_protocol_says_and_nowhere_else(text):
-    lines = split_lines(text)
-    assert "".join(lines) == text
-    assert len(lines) == len(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
-    assert not lines[-1].endswith(("\n", "\r"))
+    lines = TextLines(text)
+    assert [lines.line(number) for number in range(lines.n_lines)] == (
+        text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    )
 
 
 @given(texts, texts, st.tuples(*[st.integers(0, 12)] * 4), encodings)
 @settings(max_examples=300)
 def test_an_edit_equals_cutting_the_whole_text(text, new, range_, encoding):
-    lines = split_lines(text)
+    lines = TextLines(text)
     start, end = sorted([range_[:2], range_[2:]])
 
     def offset(position):
         line, column = position
-        if line >= len(lines):
+        if line >= lines.n_lines:
             return len(text)
-        return sum(map(len, lines[:line])) + from_lsp_column(lines[line], column, encoding)
+        return lines.offset(line, from_lsp_column(lines.line(line), column, encoding))
 
     expected = text[: offset(start)] + new + text[max(offset(end), offset(start)) :]
-    assert apply_edit(lines, new, start, end, encoding) == split_lines(expected)
+    edited = apply_edit(lines, new, start, end, encoding)
+    assert edited.text == expected
+    assert edited._starts == TextLines(expected)._starts
+
+
+@given(texts, st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), texts), max_size=8))
+@settings(max_examples=300)
+def test_line_starts_after_any_edits_are_those_of_the_text(text, edits):
+    lines = TextLines(text)
+    for one, other, new in edits:
+        start, end = sorted((min(one, len(lines.text)), min(other, len(lines.text))))
+        lines = lines.replaced(start, end, new)
+    assert lines._starts == TextLines(lines.text)._starts
+
+
+@pytest.mark.parametrize("text", ["a\r\n", "\r\n\r", "é\r\nb\rc\n", "ab\r"])
+def test_a_break_across_two_blocks_is_one(monkeypatch, text):
+    whole = TextLines(text * 5)._starts
+    for size in range(1, 5):
+        monkeypatch.setattr(weft.server.text, "_BLOCK_OF_BREAKS", size)
+        assert TextLines(text * 5)._starts == whole
 
 
 def test_a_client_may_choose_its_encoding():
@@ -125,9 +149,20 @@ def test_no_uri_is_an_error(rest):
     for uri in (rest, f"file://{rest}", f"file:///{rest}", f"untitled:{rest}", f"vscode-notebook-cell:{rest}#c"):
         path = to_path(uri)
         assert path is None or isinstance(path, Path)
-        assert stand_in_path(uri, "python").suffix == ".py"
+        stand_in = stand_in_path(uri, "python")
+        assert stand_in.suffix == ".py" or is_secret_path(stand_in.as_posix())
 
 
 def test_a_document_without_a_file_ends_as_files_of_its_language_do():
     assert stand_in_path("untitled:Untitled-1", "typescriptreact").name == "Untitled-1.tsx"
     assert stand_in_path("untitled:/home/me/new.py", "python").name == "new.py"
+
+
+def test_a_large_text_of_short_lines_costs_a_few_times_its_size():
+    text = "x = y\n" * 1_000_000
+    tracemalloc.start()
+    documents = opened(text)
+    documents.change("file:///a b.py", 6, [Edit("z", (500_000, 0), (500_000, 1))])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 * len(text)

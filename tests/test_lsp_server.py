@@ -377,11 +377,14 @@ def test_the_death_of_the_client_ends_the_server(editing):
 def test_tcp_serves_several_clients_and_outlives_them(project, launching):
     folder = project(FILES)
 
-    async def talk(port):
+    async def talk(port, token):
         client = LanguageClient("weft-tests", "1")
         client.feature(types.WINDOW_LOG_MESSAGE)(lambda params: None)
         await client.start_tcp("127.0.0.1", port)
-        await client.initialize_async(types.InitializeParams(capabilities(), root_uri=folder.as_uri()))
+        options = {"token": token}
+        await client.initialize_async(
+            types.InitializeParams(capabilities(), root_uri=folder.as_uri(), initialization_options=options)
+        )
         client.initialized(types.InitializedParams())
         while (status := await client.protocol.send_request_async("weft/status")).state != "ready":
             pass
@@ -394,8 +397,9 @@ def test_tcp_serves_several_clients_and_outlives_them(project, launching):
         server = await launching("--tcp", "127.0.0.1:0")
         try:
             port = int((await server.stderr.readline()).rpartition(b":")[2])
-            await asyncio.wait_for(asyncio.gather(talk(port), talk(port)), 30)
-            await asyncio.wait_for(talk(port), 30)
+            token = (await server.stderr.readline()).split()[-1].decode()
+            await asyncio.wait_for(asyncio.gather(talk(port, token), talk(port, token)), 30)
+            await asyncio.wait_for(talk(port, token), 30)
         finally:
             server.kill()
             await server.communicate()

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 for _name in ("torch", "transformers", "tokenizers", "safetensors"):
-    pytest.importorskip(_name, reason=f"a beacon memory needs {_name}: pip install 'weft[local]'")
+    pytest.importorskip(_name, reason=f"a beacon memory needs {_name}: the extra local")
 
 import torch  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402

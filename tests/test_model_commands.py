@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from weft.llm import ModelConfig
+from weft.llm.installation import install_command
 from weft.llm.library.discover import FoundModel
 from weft.llm.library.fetch import FetchFailed, Progress
 from weft.server import model_commands
@@ -207,7 +208,8 @@ def test_doctor_names_a_package_that_is_missing(weft: Run, tmp_path: Path, monke
 
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
     steps = doctor(weft, tmp_path, f'model = [{{backend = "{backend}", path = "nowhere"}}]')
-    assert any("pip install" in step and package in step for step in steps)
+    extra = {"torch": "local", "onnxruntime": "onnx"}[package]
+    assert any(step == f"Install: {install_command(extra)}" for step in steps)
 
 
 def test_doctor_names_a_model_that_is_not_there(weft: Run, tmp_path: Path, monkeypatch):

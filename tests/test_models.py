@@ -219,12 +219,12 @@ def test_a_model_that_is_late_three_times_in_a_row_is_too_slow(world: World):
     chain = world.chain(server("a"), attended=False)
     assert names(chain) == ["first"]
     for _ in range(2):
-        chain.late(model, 500)
+        chain.late(model, 0.5, "completion.deadline_ms")
     chain.worked(model)
     for _ in range(2):
-        chain.late(model, 500)
+        chain.late(model, 0.5, "completion.deadline_ms")
     assert names(chain) == ["first"]
-    chain.late(model, 500)
+    chain.late(model, 0.5, "completion.deadline_ms")
     assert "wrote nothing within 500 ms" in chain.notes[0] and "smaller model" in chain.notes[0]
 
 

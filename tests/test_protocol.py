@@ -124,7 +124,9 @@ def test_settings_of_the_extension_are_those_of_the_server_and_keep_a_workspace_
     }
     assert found["completion.warm_up"]["enum"] == ["local", "all", "off"]
     outside = {key for key, each in found.items() if each["scope"] == "machine"}
-    assert {"model", "cache_dir", "data_dir", "memory.embeddings_url"} <= outside
+    assert {"model", "cache_limit_mb", "memory.embeddings_url"} <= outside
+    assert not {"cache_dir", "data_dir", "memory.embeddings_key_variable"} & set(found)
+    assert "api_key_variable" not in found["model"]["items"]["properties"]
     assert found["model"]["items"]["properties"]["context_tokens"]["default"] == Config().model[0].context_tokens
     package = json.loads(describe.SETTINGS.read_text("utf-8"))
     own, *generated = package["contributes"]["configuration"]
@@ -211,8 +213,8 @@ def test_the_answers_of_the_server_are_of_their_types(wire: Wire, tmp_path: Path
     assert ask("weft/conversations")["conversations"][0]["id"] == told
     assert ask("weft/conversations", {"action": "get", "id": told})["turns"][0]["citations"]
     assert ask("weft/conversations", {"action": "search", "text": "price_of"})["turns"]
-    kept = {"action": "export", "file": str(tmp_path / "kept.jsonl")}
-    assert ask("weft/conversations", kept) == {"exported": 1}
+    exported = ask("weft/conversations", {"action": "export", "file": "kept.jsonl"})
+    assert exported == {"exported": 1, "file": str(tmp_path / "home" / "exports" / "kept.jsonl")}
     assert ask("weft/conversations", {"action": "delete", "id": told}) == {"deleted": 1}
 
     assert ask("weft/pause", {"paused": True})["kind"] == "paused"

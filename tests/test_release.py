@@ -359,7 +359,7 @@ def test_the_tiny_model_is_released_installed_tested_and_writes_the_same(
     tiny_model: Path, tmp_path: Path, home: Path, capsys
 ):
     for name in ("torch", "onnx", "onnxruntime", "tokenizers"):
-        pytest.importorskip(name, reason=f"needs {name}: pip install 'weft[train]'")
+        pytest.importorskip(name, reason=f"needs {name}: the extra train")
     from weft.llm.training import same_text
     from weft.llm.training.eight_bits import rounded
     from weft.llm.training.export import export_onnx

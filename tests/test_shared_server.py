@@ -438,8 +438,8 @@ def test_a_conversation_that_has_ended_is_not_kept():
         def write(self, data):
             pass
 
-        def close(self):
-            pass
+        def n_waiting_bytes(self):
+            return 0
 
     async def converse_once():
         server = WeftServer(Workspaces())

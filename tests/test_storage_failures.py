@@ -1,6 +1,7 @@
 """The store when things go wrong: several processes, a kill, damage, other versions, a disk that refuses."""
 
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -11,7 +12,14 @@ from pathlib import Path
 
 import pytest
 from weft.memory import Segment
-from weft.memory.storage import MemoryStore, StoreBusy, StoreError, StoreTooNew
+from weft.memory.storage import (
+    MemoryStore,
+    NotAnExport,
+    StoreBusy,
+    StoreError,
+    StoreTooNew,
+    import_conversations,
+)
 from weft.memory.storage.database import Database
 from weft.memory.storage.migrations import APPLICATION_ID, MIGRATIONS, VERSION, migrate, version_of
 
@@ -140,6 +148,144 @@ def test_a_file_that_is_damaged_later_is_moved_aside_when_that_shows(path):
     id = say(store)
     assert len(store.conversations.turns(id)) == 1
     assert list(path.parent.glob("*.aside"))
+
+
+def spoilt(path, sql, *values):
+    """A store of ten conversations, changed by a hand that is not Weft's."""
+    store = MemoryStore(path)
+    for number in range(10):
+        say(store, f"question {number}", f"answer {number}")
+    store.close()
+    other = sqlite3.connect(path)
+    other.execute("PRAGMA ignore_check_constraints = ON")
+    other.execute(sql, values)
+    other.commit()
+    other.close()
+    return MemoryStore(path)
+
+
+READS = {
+    "list": lambda store: store.conversations.list(100),
+    "search": lambda store: store.conversations.search("question"),
+    "all": lambda store: store.conversations.all(),
+    "turns": lambda store: [store.conversations.turns(c.id) for c in store.conversations.list(100)],
+    "get": lambda store: [store.conversations.get(c.id) for c in store.conversations.list(100)],
+}
+
+
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("question", "CAST(x'ff6162' AS TEXT)"),
+        ("answer", "CAST(x'61ff' AS TEXT)"),
+        ("answer", "x'00'"),
+        ("asked_at", "'soon'"),
+        ("asked_at", "9e300"),
+        ("number", "'first'"),
+        ("number", "-4"),
+        ("citations", "'{'"),
+        ("evidence", "'3'"),
+        ("model", "x'ff'"),
+    ],
+)
+def test_a_turn_that_weft_never_wrote_is_damage_and_the_others_stay(path, read, column, value):
+    store = spoilt(path, f"UPDATE turns SET {column} = {value} WHERE question = 'question 3'")
+    READS[read](store)
+    store.conversations.all()
+    (note,) = store.notes
+    assert "moved to" in note and "\ufffd" not in note and "question 3" not in note
+    said = {turn.question: turn.answer for _, turns in store.conversations.all() for turn in turns}
+    assert {f"question {n}" for n in range(10) if n != 3} <= set(said)
+    assert all(said[f"question {n}"] == f"answer {n}" for n in range(10) if n != 3)
+    (aside,) = path.parent.glob("*.aside")
+    assert str(aside) in note and aside.stat().st_size
+
+
+@pytest.mark.parametrize(("column", "value"), [("title", "x'ff'"), ("changed_at", "'later'"), ("created_at", "-1.0")])
+def test_a_damaged_conversation_keeps_its_turns(path, column, value):
+    store = spoilt(path, f"UPDATE conversations SET {column} = {value} WHERE title = 'question 3'")
+    assert len(store.conversations.list(100)) == 10 and "moved to" in store.notes[0]
+    assert len(store.conversations.search("question")) == 10
+
+
+def test_a_lost_first_page_costs_no_turn(path):
+    store = MemoryStore(path)
+    for number in range(40):
+        say(store, f"question {number}", "because " * 300)
+    store.close()
+    with path.open("r+b") as file:
+        file.write(bytes(4096))
+    store = MemoryStore(path)
+    assert len(store.conversations.search("question", 100)) == 40
+    assert "40 turns" in store.notes[0]
+
+
+def test_the_rows_behind_a_lost_page_are_found(path):
+    store = MemoryStore(path)
+    id = store.conversations.begin()
+    for number in range(120):
+        store.conversations.answer(id, store.conversations.ask(id, f"question {number}"), "because " * 40)
+    store.close()
+    content = bytearray(path.read_bytes())
+    at = re.search(rb"question 60.{8}because", content, re.DOTALL).start()
+    content[at // 4096 * 4096 : (at // 4096 + 1) * 4096] = bytes(4096)
+    path.write_bytes(content)
+    store = MemoryStore(path)
+    found = {turn.question for _, turns in store.conversations.all() for turn in turns}
+    assert 90 < len(found) < 120 and {"question 0", "question 119"} <= found and "moved to" in store.notes[0]
+
+
+def test_what_was_computed_is_made_again_where_it_is_damaged(path):
+    store = MemoryStore(path)
+    store.kept.put("note", "k", [1])
+    store.vectors.put("hashing", {"a": bytes(8), "b": bytes(8)})
+    store._database.write(lambda to: to.execute("UPDATE kept SET value = x'7bff' WHERE kind = 'note'"))
+    store._database.write(lambda to: to.execute("UPDATE kept SET value = 7, used_at = 'x' WHERE key = 'a'"))
+    assert store.kept.get("note", "k") is None and store.vectors.get("hashing", "ab") == {"b": bytes(8)}
+    store.kept.put("note", "k", [2])
+    assert store.kept.get("note", "k") == [2] and store.notes == ()
+
+
+def test_two_damages_of_one_second_leave_two_files(path):
+    for content in (b"first damage " * 99, b"second damage " * 99):
+        path.write_bytes(content)
+        MemoryStore(path).close()
+    asides = {aside.read_bytes() for aside in path.parent.glob("*.aside")}
+    assert asides == {b"first damage " * 99, b"second damage " * 99}
+
+
+def test_a_version_that_no_weft_will_have_is_damage(path):
+    store = spoilt(path, "PRAGMA user_version = 1073741825")
+    assert len(store.conversations.list(100)) == 10 and "moved to" in store.notes[0]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_in_the_place_of_the_store_is_moved_aside(path):
+    os.mkfifo(path)
+    store = MemoryStore(path)
+    assert say(store) and "no regular file" in store.notes[0]
+
+
+def test_a_mistake_of_the_program_is_no_damage(path):
+    store = MemoryStore(path)
+    id = say(store)
+    with pytest.raises(sqlite3.Error):
+        store._database.write(lambda to: to.execute("INSERT INTO conversations VALUES (?, '', '', 0, 0)", (id,)))
+    with pytest.raises(sqlite3.Error):
+        store._database.read(lambda of: of.execute("SELECT nonsense("))
+    assert store.notes == () and store.conversations.get(id) and not list(path.parent.glob("*.aside"))
+
+
+def test_an_import_of_impossible_times_is_refused(path, tmp_path):
+    store = MemoryStore(path)
+    file = tmp_path / "export.jsonl"
+    head = '{"weft": "conversations", "version": 1}'
+    for time in ("-5.0", "1e308"):
+        one = f'{{"id": "a", "title": "", "folder": "", "created_at": {time}, "changed_at": 1, "turns": []}}'
+        file.write_text(f"{head}\n{one}\n")
+        with pytest.raises(NotAnExport, match="created_at is out of range"):
+            import_conversations(store.conversations, file)
 
 
 def test_a_file_without_a_table_is_damaged(path):

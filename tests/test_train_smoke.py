@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 for _name in ("torch", "transformers", "tokenizers", "onnx", "onnxruntime", "gguf", "safetensors"):
-    pytest.importorskip(_name, reason=f"training needs {_name}: pip install 'weft[train]'")
+    pytest.importorskip(_name, reason=f"training needs {_name}: the extra train")
 
 pytestmark = pytest.mark.local
 

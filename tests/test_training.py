@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 for _name in ("torch", "tokenizers"):
-    pytest.importorskip(_name, reason=f"training needs {_name}: pip install 'weft[train]'")
+    pytest.importorskip(_name, reason=f"training needs {_name}: the extra train")
 
 import torch  # noqa: E402
 from weft.llm.training import check, export  # noqa: E402
@@ -210,7 +210,7 @@ def test_rows_are_the_same_however_many_processes_make_them(written, tmp_path):
 
 def test_the_exports_of_one_model_agree(written, tmp_path):
     for name in ("transformers", "onnx", "onnxruntime", "gguf", "safetensors"):
-        pytest.importorskip(name, reason=f"needs {name}: pip install 'weft[train]'")
+        pytest.importorskip(name, reason=f"needs {name}: the extra train")
     tokenizer = TrainingTokenizer.load(written / "tokenizer.json")
     model = SmallLlama(export.padded_shape(MICRO, tokenizer)).eval()
     for weight in model.parameters():
@@ -245,7 +245,7 @@ def test_rounded_weights_are_near_and_rounding_them_again_changes_nothing():
 
 def test_the_files_in_eight_bits_hold_the_numbers_of_the_others(written, tmp_path):
     for name in ("onnx", "onnxruntime", "gguf"):
-        pytest.importorskip(name, reason=f"needs {name}: pip install 'weft[train]'")
+        pytest.importorskip(name, reason=f"needs {name}: the extra train")
     import gguf
 
     shape = export.padded_shape(MICRO, TrainingTokenizer.load(written / "tokenizer.json"))
@@ -260,7 +260,7 @@ def test_the_files_in_eight_bits_hold_the_numbers_of_the_others(written, tmp_pat
 
 
 def test_a_model_that_is_not_rounded_is_not_stored_in_eight_bits(written, tmp_path):
-    pytest.importorskip("onnx", reason="needs onnx: pip install 'weft[train]'")
+    pytest.importorskip("onnx", reason="needs onnx: the extra train")
     with pytest.raises(ValueError, match="not rounded"):
         export.export_onnx(micro(), written / "tokenizer.json", tmp_path)
     assert not (tmp_path / "model_int8.onnx").exists()

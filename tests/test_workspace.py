@@ -326,16 +326,14 @@ def test_another_strategy_needs_no_other_index(folder, monkeypatch):
         assert len(workspace.retrieve(folder / "shop.py", 4, 4).fragments) <= 3
 
 
-def test_a_new_folder_is_walked_and_an_ignored_one_is_not(folder, monkeypatch):
-    walked = threading.Event()
+def test_a_new_folder_is_compared_and_an_ignored_one_is_not(folder):
+    doubts: list[bool] = []
     with opened(folder) as workspace:
-        monkeypatch.setattr(Folder, "index", lambda *_: walked.set())
-        for name in ("__pycache__", "node_modules/lib"):
+        for name in ("__pycache__", "node_modules/lib", "pkg"):
             (folder / name).mkdir(parents=True)
-            assert workspace._folders[0].changed_on_disk([name])
-        (folder / "pkg").mkdir()
-        workspace.files_changed([folder / "pkg"])
-        assert walked.wait(30)
+            workspace._folders[0].changed_on_disk([name], doubts.append)
+        workspace.flush()
+    assert doubts == [False, True]  # below node_modules nothing is looked at
 
 
 def test_a_kept_index_of_other_settings_is_made_anew(folder):
@@ -467,3 +465,25 @@ def test_a_file_larger_than_the_limit_is_left_out(folder):
     write(folder, {"big.py": "big_name = 1\n" * 100})
     with opened(folder, config=Config(index=IndexOptions(max_file_bytes=300))) as workspace:
         assert not holds(workspace, folder, "big_name")
+
+
+def test_a_text_that_is_too_large_is_followed_and_not_analysed(folder, monkeypatch):
+    monkeypatch.setattr("weft.server.workspace.MAX_OPEN_CHARACTERS", 200)
+    config = Config(index=IndexOptions(max_file_bytes=300))
+    with opened(folder, config=config) as workspace:
+        path = folder / "shop.py"
+        large = path.read_text() + "zebra = 1\n" * 100
+        workspace.open_buffer(path, large)
+        workspace.flush()
+        reason = "shop.py has more than 0.0003 million characters"
+        assert workspace.status().withheld == (reason,)
+        for text in (None, large):
+            completion = workspace.complete(path, 1, 4, trigger="invoked", text=text)
+            assert (completion.text, reason in completion.why_empty) == ("", True)
+        assert not holds(workspace, folder, "zebra")
+        workspace.edit_buffer(path, "zebra = 1\n")
+        assert workspace.status().withheld == () and holds(workspace, folder, "zebra")
+        workspace.edit_buffer(path, large)
+        assert not holds(workspace, folder, "zebra")
+        workspace.close_buffer(path)
+        assert workspace.status().withheld == ()

@@ -243,7 +243,7 @@ def test_what_cannot_be_read_is_said(opened, folder):
 
 
 def test_pages_of_a_pdf_are_documents(opened, folder, monkeypatch):
-    pypdf = pytest.importorskip("pypdf", reason='PDF files need pypdf: pip install "weft[documents]"')
+    pypdf = pytest.importorskip("pypdf", reason="PDF files need pypdf, the extra documents")
     import io
 
     writer = pypdf.PdfWriter()

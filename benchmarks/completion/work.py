@@ -14,6 +14,7 @@ from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 
+from ...llm.installation import install_command
 from ...server.outcome import UserError
 from ..models import ModelSpec, open_spec
 from ..repoeval.sources import read_sources
@@ -68,7 +69,7 @@ def on_ray(address: str) -> Executor:
     try:
         ray = import_module("ray")
     except ImportError:
-        raise UserError('--ray needs Ray: pip install "weft[ray]"') from None
+        raise UserError(f"--ray needs Ray. Run: {install_command('ray')}") from None
 
     def run(pieces: Iterable[Work]) -> Iterator[list[CompletionRow]]:
         try:

@@ -6,6 +6,7 @@ Knows no document.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -14,8 +15,9 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, BinaryIO, NamedTuple
 
 from ...server.outcome import UserError
@@ -49,8 +51,9 @@ class Client:
         settings: Mapping[str, Any],
         encodings: Sequence[str],
         command: Sequence[str] = SERVER,
+        more_capabilities: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "WEFT_CACHE_DIR")
+        homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "WEFT_CACHE_DIR", "WEFT_DATA_DIR")
         self.arrived: queue.SimpleQueue[Arrived | None] = queue.SimpleQueue()
         self._log = (home / "server.log").open("w+b")
         self._process = subprocess.Popen(
@@ -69,6 +72,7 @@ class Client:
         capabilities = {
             "general": {"positionEncodings": list(encodings)},
             "textDocument": {"inlineCompletion": {"dynamicRegistration": False}},
+            **more_capabilities,
         }
         folders = [{"uri": folder.as_uri(), "name": folder.name}]
         result = self.ask(
@@ -136,6 +140,11 @@ class Client:
                 continue
             return arrived
 
+    def send_bytes(self, data: bytes) -> None:
+        """Send bytes as they are, messages or not."""
+        self._in.write(data)
+        self._in.flush()
+
     def close(self) -> None:
         """Shutdown and exit as editors do; killed when it takes too long."""
         try:
@@ -145,8 +154,21 @@ class Client:
         except (ServerGone, OSError, subprocess.TimeoutExpired):
             self._process.kill()
             self._process.wait()
-        self._in.close()
+        with contextlib.suppress(OSError):  # what was not sent yet
+            self._in.close()
         self._log.close()
+
+    def kill(self) -> list[dict[str, Any]]:
+        """End the process as a crash does; what it had sent and nobody had read."""
+        self._process.kill()
+        self._process.wait()
+        sent = []
+        while (arrived := self.arrived.get()) is not None:
+            sent.append(arrived.message)
+        with suppress(OSError):  # what was not sent yet goes nowhere
+            self._in.close()
+        self._log.close()
+        return sent
 
     def _last_words(self) -> str:
         self._log.seek(0)
@@ -155,8 +177,7 @@ class Client:
     def _send(self, message: Mapping[str, Any]) -> float:
         body = json.dumps(message, ensure_ascii=False).encode("utf-8")
         at_s = time.monotonic()
-        self._in.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-        self._in.flush()
+        self.send_bytes(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
         return at_s
 
     def _read(self) -> None:

@@ -383,4 +383,4 @@ def next_word_length(text: str) -> int:
     return found.end() if found else 0
 
 
-_ACCEPTED_WORD = re.compile(r"\r?\n[ \t]*|[ \t]*(?:\w+[.(\[]?|[^\w\s]+|(?=\r?\n)|$)")
+_ACCEPTED_WORD = re.compile(r"\r?\n[ \t]*|[ \t]*(?:\w+[.(\[]?|[^\w\s]+|(?=\r?\n)|$|\s)")

@@ -1,7 +1,11 @@
 """One server: a request with a JSON body, an answer as one value or as events, and what is said when it fails.
 
-Owns the connections, the reading of event streams, time limits, and how a request is cut. Knows no model, no prompt
-and no protocol. Only the configured address is asked: redirects are not followed.
+Owns the connections, the reading of event streams, limits of time and bytes, and how a request is cut. Knows no model,
+no prompt and no protocol. Only the configured address is asked: redirects are not followed.
+
+Nothing that a server sends holds a request for ever or fills the memory: the total time is limited by the `Cancel` of
+a request (`TimeLimit`), which shuts the socket down; the bytes of an answer are counted as they come; compressed
+answers are refused, since a few bytes may unfold to gigabytes.
 
 A connection is kept between two requests where the server keeps it. One that was cut or broke is never used again.
 
@@ -29,7 +33,11 @@ from ..protocol import Cancel, ModelError, ModelMissing, ModelUnreachable
 _EXCERPT_CHARACTERS = 300
 _LONGEST_REFUSAL_BYTES = 1 << 14
 _LONGEST_LINE_BYTES = 1 << 20
-_LONGEST_VALUE_BYTES = 1 << 26
+LONGEST_VALUE_BYTES = 8 << 20
+"""Of a JSON answer. Vocabularies are longer, and are asked for with a limit of their own."""
+_MOST_CONTAINERS = 200_000
+"""Lists and objects in one JSON answer: an empty list takes three bytes on the wire and 64 in memory."""
+LONGEST_STREAM_BYTES = 64 << 20
 _OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 _KEPT_S = 30.0  # an idle connection; routers between here and a server forget one after a minute
@@ -59,6 +67,10 @@ class Refused(ModelUnreachable):
 
 class ContextOverflow(Refused):
     """The prompt and what may be written are more than the server's context holds. A shorter prompt may do."""
+
+
+class NotJson(ModelUnreachable):
+    """The server answered with something else."""
 
 
 class NothingSaid(ModelUnreachable):
@@ -101,22 +113,27 @@ class Endpoint:
     def get(self, path: str, cancel: Cancel) -> Any:
         """The JSON value at `path`. Raises ModelUnreachable, Refused and Cancelled."""
         with self._answer("GET", path, None, cancel) as answer:
-            return answer.value()
+            return answer.value(LONGEST_VALUE_BYTES)
 
-    def post(self, path: str, body: Mapping[str, object], cancel: Cancel) -> Any:
+    def post(
+        self, path: str, body: Mapping[str, object], cancel: Cancel, *, max_bytes: int = LONGEST_VALUE_BYTES
+    ) -> Any:
         """The JSON value that answers `body`. Raises ModelUnreachable, Refused and Cancelled."""
         with self._answer("POST", path, body, cancel) as answer:
-            return answer.value()
+            return answer.value(max_bytes)
 
-    def events(self, path: str, body: Mapping[str, object], cancel: Cancel) -> Generator[dict[str, Any], None, None]:
+    def events(
+        self, path: str, body: Mapping[str, object], cancel: Cancel, *, max_bytes: int = LONGEST_STREAM_BYTES
+    ) -> Generator[dict[str, Any], None, None]:
         """The JSON objects of the stream that answers `body`, each on a line, with or without "data:" before it.
 
         Lines that are none are passed over. When cancelled the connection is cut at once, so that the server stops
-        writing, and the stream ends quietly. Raises ModelUnreachable and Refused.
+        writing, and the stream ends quietly. Raises ModelUnreachable, also when more than `max_bytes` come, and
+        Refused.
         """
         try:
             with self._answer("POST", path, body, cancel) as answer:
-                lines = answer.lines()
+                lines = answer.lines(max_bytes)
                 for line in lines:
                     if cancel.cancelled:
                         return
@@ -200,7 +217,7 @@ class Endpoint:
     def _ask_on(
         self, connection: _Connection, method: str, path: str, content: bytes | None, cancel: Cancel
     ) -> _Answer:
-        headers = {"Accept": "application/json, text/event-stream"}
+        headers = {"Accept": "application/json, text/event-stream", "Accept-Encoding": "identity"}
         if content is not None:
             headers["Content-Type"] = "application/json"
         if self._api_key:
@@ -212,7 +229,15 @@ class Endpoint:
             forget()
             connection.close()
             raise
-        return _Answer(connection, response, forget)
+        answer = _Answer(connection, response, forget)
+        encoding = response.headers.get("content-encoding", "").strip().lower()
+        if encoding not in ("", "identity"):
+            answer.end().close()
+            raise ModelUnreachable(
+                f"{self.url + path} answers compressed ({encoding[:20]}), which was not asked for. Switch compression "
+                "off at the server, or at the proxy before it."
+            )
+        return answer
 
     def _take_back(self, connection: _Connection, cancel: Cancel) -> None:
         with self._lock:
@@ -306,37 +331,48 @@ class _Answer:
         self._connection = connection
         self._forget = forget
 
-    def value(self) -> Any:
+    def value(self, max_bytes: int) -> Any:
         body = bytearray()
-        for block in self.response.iter_bytes():
+        for block in self.response.iter_raw():
             body += block
-            if len(body) > _LONGEST_VALUE_BYTES:
+            if len(body) > max_bytes:
                 raise ModelUnreachable(f"{self.response.url} sends more than an answer. Check the address.")
+        if body.count(b"[") + body.count(b"{") > _MOST_CONTAINERS:
+            raise ModelUnreachable(f"{self.response.url} sends no answer that can be read. Check the address.")
         try:
             return json.loads(body.decode("utf-8", "replace"))
         except (ValueError, RecursionError) as error:
             url = self.response.url
-            raise ModelUnreachable(f"{url} answers, but not with JSON. Check the address and the backend.") from error
+            raise NotJson(f"{url} answers, but not with JSON. Check the address and the backend.") from error
 
-    def lines(self) -> Iterator[bytes]:
+    def lines(self, max_bytes: int) -> Iterator[bytes]:
         """The lines of the body. JSON may hold U+2028 and its like, so only "\\n" ends a line."""
-        rest = b""
-        for block in self.response.iter_bytes():
-            *lines, rest = (rest + block).split(b"\n")
-            yield from lines
-            if len(rest) > _LONGEST_LINE_BYTES:
-                url = self.response.url
+        url = self.response.url
+        rest: list[bytes] = []  # of the line that has no end yet; joined once, for blocks may be one byte long
+        n_rest = n_bytes = 0
+        for block in self.response.iter_raw():
+            n_bytes += len(block)
+            if n_bytes > max_bytes:
+                raise ModelUnreachable(f"{url} sends more than was asked for. Check the address and the backend.")
+            first, *further = block.split(b"\n")
+            rest.append(first)
+            n_rest += len(first)
+            if further:
+                yield b"".join(rest)
+                yield from further[:-1]
+                rest, n_rest = [further[-1]], len(further[-1])
+            if n_rest > _LONGEST_LINE_BYTES:
                 raise ModelUnreachable(f"{url} sends a line without end. Check the address and the backend.")
-        yield rest
+        yield b"".join(rest)
 
     def refusal(self) -> str:
         """What the server says about its error."""
-        body = b""
-        for block in self.response.iter_bytes():
+        body = bytearray()
+        for block in self.response.iter_raw():
             body += block
             if len(body) > _LONGEST_REFUSAL_BYTES:
                 break
-        text = body.decode("utf-8", "replace")
+        text = body[:_LONGEST_REFUSAL_BYTES].decode("utf-8", "replace")
         try:
             return _said(json.loads(text)) or text
         except (ValueError, RecursionError):

@@ -40,15 +40,17 @@ from ..protocol import (
     ModelMissing,
     Piece,
     PromptFragment,
+    TimeLimit,
 )
 from ..text import normalise_line_breaks
-from .endpoint import Endpoint, Refused
+from .endpoint import Cancelled, Endpoint, Refused
 from .llama_tokens import ServerTokens, split_tokenize
 from .model import Ask, Fragments, HttpModel, T, is_sampled, number_of, numbers_of, stops_of, string_of
 
 _TEMPLATE_TOKENS = re.compile(r"<\|\w+\|>|<\w+_of_turn>|<｜\w+｜>")
 _LAST_FIELDS = ["content", "stop", "stop_type", "truncated", "timings"]  # the prompt is not sent back
 _MOST_CUTS = 3
+_COUNT_WITHIN_S = 5.0
 
 
 class LlamaCppServer(HttpModel):
@@ -75,7 +77,13 @@ class LlamaCppServer(HttpModel):
 
     def count_tokens(self, text: str) -> int:
         """In the model's own tokens; an upper estimate until the server was asked what it is. Raises ModelError."""
-        return len(self._tokens.encode([text], Cancel())[0]) if self._props else super().count_tokens(text)
+        if not self._props:
+            return super().count_tokens(text)
+        try:
+            with TimeLimit(Cancel(), _COUNT_WITHIN_S) as limit:
+                return len(self._tokens.encode([text], limit)[0])
+        except Cancelled:
+            return super().count_tokens(text)
 
     def _probe(self, cancel: Cancel) -> ModelInfo:
         props = self._get_props(cancel)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -34,6 +34,17 @@ from ..throughput import ThroughputMeter
 from .endpoint import Cancelled, ContextOverflow, Endpoint
 
 BYTES_PER_TOKEN = 2.5  # tokenizers for code need 3 to 4; too many tokens counted is safer than too few
+MOST_CHARACTERS_PER_TOKEN = 16
+"""Of an answer on average. Prose and code have 3 to 5; what is longer was not written within `max_new_tokens`."""
+
+LONGEST_TOKEN = 256
+
+USUAL_CHARACTERS_PER_TOKEN = 6
+"""A server may send a token in several events, so events alone end an answer only when it has this many as well."""
+
+EVENT_BYTES, FURTHER_BYTES = 1 << 10, 1 << 20
+"""What a token may take on the wire, and what an answer may hold besides: progress, thoughts, the last event."""
+
 SHORTEST_OVERFLOW_TOKENS = 128
 """A server that refuses even this much has another complaint than length."""
 
@@ -51,6 +62,7 @@ class Ask:
     path: str
     body: Mapping[str, object]
     shown: Fragments = ()
+    max_new_tokens: int = 1  # of the answer: it ends there, whatever the server thinks of the limit in `body`
 
 
 class HttpModel(ABC):
@@ -83,6 +95,7 @@ class HttpModel(ABC):
             context_tokens=self._completion_context(),
             notes=notes,
             chat_tokens=self._longest_context(),
+            behind_address=True,
         )
 
     @property
@@ -112,7 +125,7 @@ class HttpModel(ABC):
             )
             if ask is not None:
                 self._last_prompts.remember(request.path, ask.shown)
-                for event in self._endpoint.events(ask.path, ask.body, cancel):
+                for event in self._endpoint.events(ask.path, ask.body, cancel, max_bytes=FURTHER_BYTES):
                     self._piece(event)
         except (Cancelled, ContextOverflow):
             pass  # a prompt that is too long is made shorter when it is asked for in earnest
@@ -130,9 +143,14 @@ class HttpModel(ABC):
                 question = self._counting(
                     lambda count: build_infilling_chat(request, count, context_tokens, previous), cancel
                 )
-                ask = replace(self._chat_ask(question.chat, context_tokens, cancel), shown=question.fragments)
+                ask = replace(
+                    self._chat_ask(question.chat, context_tokens, cancel),
+                    shown=question.fragments,
+                    max_new_tokens=question.chat.max_new_tokens,
+                )
             else:
                 ask = self._ask(request, previous, context_tokens, cancel)
+                ask = replace(ask, max_new_tokens=request.max_new_tokens)
             self._last_prompts.remember(request.path, ask.shown)
             return ask
 
@@ -141,7 +159,7 @@ class HttpModel(ABC):
 
         def cut(pieces: Iterator[Piece]) -> Iterator[Piece]:
             if self._by_instruction:
-                return extract_infill(pieces, request)
+                return within_limit(extract_infill(pieces, request), request.max_new_tokens)
             special = self._fim.all if self._fim else ()
             # One more than asked for: the last event has no text, but ends the answer and says how fast it was.
             return cut_stream(islice(pieces, request.max_new_tokens + 1), request, special)
@@ -155,7 +173,8 @@ class HttpModel(ABC):
             context_tokens = self._longest_context()
             room = context_tokens - request.max_new_tokens
             messages = self._counting(lambda count: fit_messages(request.messages, count, room), cancel)
-            return self._chat_ask(replace(request, messages=messages), context_tokens, cancel)
+            ask = self._chat_ask(replace(request, messages=messages), context_tokens, cancel)
+            return replace(ask, max_new_tokens=request.max_new_tokens)
 
         yield from self._answer(ask, self._chat_piece, iter, cancel)
 
@@ -211,8 +230,10 @@ class HttpModel(ABC):
                 asked = ask()
                 try:
                     # Closed at the end of the line: the server is told to stop, not when the memory is collected.
-                    with closing(self._endpoint.events(asked.path, asked.body, cancel)) as events:
-                        for made in cut(found for event in events if (found := piece(event)) and found.text):
+                    max_bytes = FURTHER_BYTES + EVENT_BYTES * asked.max_new_tokens
+                    with closing(self._endpoint.events(asked.path, asked.body, cancel, max_bytes=max_bytes)) as events:
+                        pieces = (found for event in events if (found := piece(event)) and found.text)
+                        for made in cut(within_limit(pieces, asked.max_new_tokens)):
                             has_begun = True
                             yield made
                     self._heard_at = time.monotonic()
@@ -238,6 +259,19 @@ class HttpModel(ABC):
 
     def _completion_context(self) -> int:
         return self._meter.context_tokens(self._longest_context(), self._prompt_ms)
+
+
+def within_limit(pieces: Iterable[Piece], max_new_tokens: int) -> Iterator[Piece]:
+    """`pieces` as far as they may be `max_new_tokens`: a server that writes on is cut there."""
+    longest = MOST_CHARACTERS_PER_TOKEN * max_new_tokens + LONGEST_TOKEN
+    usual = USUAL_CHARACTERS_PER_TOKEN * max_new_tokens
+    n_characters = 0
+    # One more than asked for: the last event has no text, but ends the answer and says how fast it was.
+    for number, piece in enumerate(pieces):
+        if n_characters >= longest or (number > max_new_tokens and n_characters > usual):
+            return
+        yield replace(piece, text=piece.text[: longest - n_characters])
+        n_characters += len(piece.text)
 
 
 def string_of(value: object) -> str:

@@ -29,6 +29,9 @@ GENERATE, CHAT, SHOW = "/api/generate", "/api/chat", "/api/show"
 KEEP_ALIVE = "30m"
 """The server's five minutes are shorter than a phone call, and a large model takes long to load."""
 
+LONGEST_VOCABULARY_BYTES = 32 << 20
+"""262,000 tokens with their merges and scores are 16 MB."""
+
 FRESH_LOAD_S = 0.5
 """A model that took longer to load was not in memory, so nothing of the prompt was read before."""
 
@@ -187,7 +190,9 @@ class OllamaModel(HttpModel):
 
     def _about(self, cancel: Cancel) -> dict[str, Any]:
         try:
-            about = self._endpoint.post(SHOW, {"model": self._model, "verbose": True}, cancel)
+            about = self._endpoint.post(
+                SHOW, {"model": self._model, "verbose": True}, cancel, max_bytes=LONGEST_VOCABULARY_BYTES
+            )
         except Refused as refused:
             if refused.status != 404:
                 raise

@@ -19,7 +19,7 @@ from ..prompting.prompts import SUFFIX_SHARE, build_prompt, fit_suffix
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
 from ..text import normalise_line_breaks
 from ..throughput import ThroughputMeter
-from .endpoint import Endpoint, NothingSaid, Refused
+from .endpoint import LONGEST_STREAM_BYTES, Endpoint, NothingSaid, Refused
 from .model import Ask, Fragments, HttpModel, number_of, plain_text, stops_of, string_of
 
 COMPLETIONS, CHAT, MISTRAL_FIM = "/v1/completions", "/v1/chat/completions", "/v1/fim/completions"
@@ -228,9 +228,11 @@ def _identity(cards: list[dict[str, Any]], model: str) -> tuple[object, ...]:
 class _Endpoint(Endpoint):
     """llama-cpp-python ends a stream that fails without a word; asked without a stream it says why."""
 
-    def events(self, path: str, body: Mapping[str, object], cancel: Cancel) -> Generator[dict[str, Any], None, None]:
+    def events(
+        self, path: str, body: Mapping[str, object], cancel: Cancel, *, max_bytes: int = LONGEST_STREAM_BYTES
+    ) -> Generator[dict[str, Any], None, None]:
         try:
-            yield from super().events(path, body, cancel)
+            yield from super().events(path, body, cancel, max_bytes=max_bytes)
         except NothingSaid:
             self.post(path, {**body, "stream": False, "max_tokens": 1}, cancel)
             raise

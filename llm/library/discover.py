@@ -16,11 +16,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 from ..backends import OLLAMA_URL, ModelConfig
+from ..disk import read_text
+from ..http.endpoint import Cancelled, Endpoint, NotJson, Refused
 from ..prompting.formats import find_fim_tokens
-from ..protocol import ModelMissing
+from ..protocol import Cancel, ModelMissing, ModelUnreachable, TimeLimit
 from .gguf import fim_of_gguf, read_gguf
 
 SERVER_URLS = (*(f"http://127.0.0.1:{port}" for port in (8080, 8012, 8000, 1234)), OLLAMA_URL)
@@ -29,6 +29,9 @@ Ollama."""
 
 TIMEOUT_S = 1.0
 """A running server of this machine responds at once; a busy one may take a moment."""
+
+SERVER_TIMEOUT_S = 5.0
+"""For all requests to one server."""
 
 MAX_DEPTH = 4
 MAX_FILES = 500  # of one folder
@@ -170,7 +173,7 @@ def _hub_models(cache: Path) -> Iterator[FoundModel]:
 def _snapshot(folder: Path) -> Path | None:
     """The files of a cached repository: those of its main branch, else any."""
     try:
-        snapshot = folder / "snapshots" / (folder / "refs" / "main").read_text(encoding="utf-8").strip()
+        snapshot = folder / "snapshots" / read_text(folder / "refs" / "main").strip()
         if snapshot.is_dir():
             return snapshot
     except (OSError, ValueError):
@@ -221,20 +224,22 @@ def _ollama_files(models: Path) -> Iterator[FoundModel]:
 
 def _models_at_server(url: str) -> list[FoundModel]:
     """The models of the server at an address of this machine."""
-    # A proxy from the environment is for other machines.
-    with httpx.Client(base_url=url, timeout=TIMEOUT_S, trust_env=False) as client:
+    endpoint = Endpoint(url, connect_timeout_s=TIMEOUT_S, read_timeout_s=TIMEOUT_S)
+    with TimeLimit(Cancel(), SERVER_TIMEOUT_S) as limit:
         try:
-            fetch = partial(_json_response, client)
+            fetch = partial(_json_response, endpoint, limit)
             return _ollama_at(url, fetch) or _llama_server_at(url, fetch) or _openai_at(url, fetch)
-        except httpx.HTTPError:
+        except (ModelUnreachable, Cancelled):
             return []
+        finally:
+            endpoint.close()
 
 
 Fetch = Callable[..., Any]
 
 
 def _ollama_at(url: str, fetch: Fetch) -> list[FoundModel]:
-    tags = fetch("GET", "/api/tags")
+    tags = fetch("/api/tags")
     if not isinstance(tags, dict) or not isinstance(tags.get("models"), list):
         return []
     found = []
@@ -242,7 +247,7 @@ def _ollama_at(url: str, fetch: Fetch) -> list[FoundModel]:
         if not (isinstance(entry, dict) and isinstance(entry.get("name"), str)):
             continue
         name = entry["name"]
-        shown = fetch("POST", "/api/show", {"model": name})
+        shown = fetch("/api/show", {"model": name})
         shown = shown if isinstance(shown, dict) else {}
         abilities, details = _list(shown, "capabilities"), shown.get("details")
         about = shown.get("model_info")
@@ -267,7 +272,7 @@ def _ollama_at(url: str, fetch: Fetch) -> list[FoundModel]:
 
 
 def _llama_server_at(url: str, fetch: Fetch) -> list[FoundModel]:
-    props = fetch("GET", "/props")
+    props = fetch("/props")
     settings = props.get("default_generation_settings") if isinstance(props, dict) else None
     if not isinstance(settings, dict):
         return []
@@ -285,7 +290,7 @@ def _llama_server_at(url: str, fetch: Fetch) -> list[FoundModel]:
 
 
 def _openai_at(url: str, fetch: Fetch) -> list[FoundModel]:
-    cards = [card for card in _list(fetch("GET", "/v1/models"), "data") if isinstance(card, dict)]
+    cards = [card for card in _list(fetch("/v1/models"), "data") if isinstance(card, dict)]
     names = [card["id"] for card in cards if isinstance(card.get("id"), str)]
     contexts = {card.get("id"): card.get("max_model_len") for card in cards}
     return [
@@ -300,12 +305,11 @@ def _openai_at(url: str, fetch: Fetch) -> list[FoundModel]:
     ]
 
 
-def _json_response(client: httpx.Client, method: str, path: str, body: object = None) -> Any:
-    """The JSON of a response; None for anything else. Raises httpx.HTTPError when there is no server."""
-    response = client.request(method, path, json=body)
+def _json_response(endpoint: Endpoint, limit: TimeLimit, path: str, body: Mapping[str, object] | None = None) -> Any:
+    """The JSON of a response; None for anything else. Raises ModelUnreachable when there is no server."""
     try:
-        return response.json() if response.status_code == 200 else None
-    except (ValueError, RecursionError):
+        return endpoint.get(path, limit) if body is None else endpoint.post(path, body, limit)
+    except (Refused, NotJson):
         return None
 
 
@@ -323,7 +327,7 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         if not path.is_file() or path.stat().st_size > _TOO_LARGE_JSON:
             return {}
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(read_text(path))
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -19,6 +19,7 @@ from typing import Any
 
 import httpx
 
+from ..installation import install_command
 from ..protocol import Cancel, ModelError, ModelMissing
 
 MODEL_FILES = ("*.safetensors", "*.json", "tokenizer.model", "merges.txt", "vocab.txt", "*.jinja", "LICENSE*")
@@ -113,7 +114,7 @@ def _hub() -> Any:
             import_module(f"huggingface_hub.{part}")
         return hub
     except ImportError as error:
-        raise ModelMissing('Downloading models needs huggingface_hub. Run: pip install "weft[models]"') from error
+        raise ModelMissing(f"Downloading models needs huggingface_hub. Run: {install_command('models')}") from error
 
 
 def _listing(hub: Any, repository: str, revision: str, endpoint: str) -> tuple[str, list[_File]]:

@@ -5,6 +5,7 @@ A file is untrusted input: every length is checked before memory is allocated fo
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from ..disk import open_regular
 from ..prompting.formats import FimTokens, find_fim_tokens
 from ..protocol import ModelMissing
 
@@ -195,8 +197,8 @@ def _first(file: GgufFile, names: tuple[str, ...]) -> int | None:
 @contextmanager
 def _opened(path: Path) -> Iterator[_HeaderReader]:
     try:
-        with path.open("rb") as file:
-            yield _HeaderReader(path, file, path.stat().st_size)
+        with open_regular(path) as file:
+            yield _HeaderReader(path, file, os.fstat(file.fileno()).st_size)
     except OSError as error:
         raise ModelMissing(f"{path} can't be read: {error.strerror}. Set `path` to a GGUF file.") from error
     except struct.error as error:  # the file was truncated during reading

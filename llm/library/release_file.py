@@ -13,12 +13,13 @@ import json
 import os
 import re
 import stat
-import tempfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from ..disk import abandoned, open_regular, read_regular, remove_abandoned, temporary_folder
+from ..private_files import private_folder
 from ..protocol import ModelError
 
 MOST_BYTES = 60_000_000
@@ -68,9 +69,12 @@ def write_release(path: Path, name: str, files: Mapping[str, Path]) -> None:
 def install_release(archive: Path, models: Path) -> Path:
     """Install an archive in `models`, replacing a release with the same name; the folder. Raises BadRelease."""
     try:
-        if archive.stat().st_size > MOST_BYTES:
-            raise BadRelease(f"{archive} is larger than {MOST_BYTES / 1e6:.0f} MB, so it is not a release of a model.")
-        contents = _verified_contents(archive)
+        with open_regular(archive) as file:
+            if os.fstat(file.fileno()).st_size > MOST_BYTES:
+                raise BadRelease(
+                    f"{archive} is larger than {MOST_BYTES / 1e6:.0f} MB, so it is not a release of a model."
+                )
+            contents = _verified_contents(archive, file)
     except (OSError, ValueError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile) as error:
         raise BadRelease(f"{archive} can't be read as a release: {error}. Download it again.") from error
     name = str(json.loads(contents[MANIFEST])["name"])
@@ -78,9 +82,10 @@ def install_release(archive: Path, models: Path) -> Path:
     if target.exists() and not (target / MANIFEST).is_file():
         raise BadRelease(f"{target} exists and is not a release. Move it away, and run the command again.")
     try:
-        models.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".weft-", dir=models) as space:
-            new, old = Path(space, "new"), Path(space, "old")
+        private_folder(models)
+        _end_abandoned(models)
+        with temporary_folder(models) as space:
+            new, old = space / "new", space / "old"
             new.mkdir()
             for inside, data in contents.items():
                 (new / inside).write_bytes(data)
@@ -95,7 +100,18 @@ def install_release(archive: Path, models: Path) -> Path:
 
 def file_hash(path: Path) -> str:
     """SHA-256 of the file, to compare with that of the publisher."""
-    return _hash(path.read_bytes())
+    return _hash(read_regular(path))
+
+
+def _end_abandoned(models: Path) -> None:
+    """Remove what a killed process left, and give back a model that it had put aside."""
+    for space in abandoned(models):
+        old = space / "old"
+        if old.is_dir():
+            name = str(_read_manifest((old / MANIFEST).read_bytes())["name"])
+            if not (models / name).exists():
+                os.replace(old, models / name)
+    remove_abandoned(models)
 
 
 def _exchange(new: Path, target: Path, old: Path) -> None:
@@ -110,9 +126,9 @@ def _exchange(new: Path, target: Path, old: Path) -> None:
         raise
 
 
-def _verified_contents(archive: Path) -> dict[str, bytes]:
+def _verified_contents(archive: Path, file: BinaryIO) -> dict[str, bytes]:
     """All files of the archive by name, the manifest first; verified, and in memory only."""
-    with zipfile.ZipFile(archive) as entries:
+    with zipfile.ZipFile(file) as entries:
         listed = entries.infolist()
         names = [entry.filename for entry in listed]
         if MANIFEST not in names or entries.getinfo(MANIFEST).file_size > _MOST_MANIFEST_BYTES:

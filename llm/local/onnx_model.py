@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ..disk import read_text
 from ..prompting.chat_template import load_chat_template, template_in
 from ..prompting.formats import PROBE, FimChoice
 from ..protocol import ModelMissing
@@ -69,7 +70,7 @@ def _has_tokenizer(folder: Path) -> bool:
 def _context_tokens(directory: Path) -> int:
     """The context length in config.json; 0 when unknown."""
     try:
-        config: Any = json.loads((directory / "config.json").read_text("utf-8"))
+        config: Any = json.loads(read_text(directory / "config.json"))
         names = ("max_position_embeddings", "n_positions", "n_ctx")
         return next((int(config[name]) for name in names if config.get(name)), 0)
     except (OSError, ValueError, TypeError, AttributeError):

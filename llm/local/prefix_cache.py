@@ -16,6 +16,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from ..disk import open_regular, read_text
+from ..private_files import private_file, private_folder
 from ..protocol import Cancel, ChatRequest, Message, ModelError, Piece
 from .engines import Arrays
 from .kv_cache import common_prefix_length
@@ -134,7 +136,7 @@ class CachedPrefix:
 
     def save(self, folder: Path, cancel: Cancel | None = None) -> None:
         """Write it for `load_prefix`. The manifest is written last: a folder without it is incomplete."""
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         (folder / MANIFEST).unlink(missing_ok=True)
 
         def write(arrays: Arrays) -> None:
@@ -163,12 +165,12 @@ class StoredPrefix:
 def read_stored_prefix(folder: Path, identity: CacheIdentity) -> StoredPrefix:
     """The stored prefix in a folder. Raises ModelError when it is incomplete or belongs to another model."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
-        messages = tuple(Message(role, text) for role, text in json.loads((folder / MESSAGES).read_text("utf-8")))
+        manifest = json.loads(read_text(folder / MANIFEST))
+        messages = tuple(Message(role, text) for role, text in json.loads(read_text(folder / MESSAGES)))
         arrays = read_tensors(folder / TENSORS)
         version, n_tokens, context = (manifest[name] for name in ("version", "n_tokens", "context"))
         saved = {name: manifest[name] for name in asdict(identity)}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(
             f"{folder} holds no complete prefix cache ({error}). Let the model read the text again."
         ) from error
@@ -219,7 +221,7 @@ def files_hash(files: Sequence[Path]) -> str:
     for path in sorted(files):
         size = path.stat().st_size
         digest.update(f"{path.name} {size} ".encode())
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             for start in (0, size // 2, max(0, size - _SAMPLE_BYTES)):
                 file.seek(start)
                 digest.update(file.read(_SAMPLE_BYTES))
@@ -248,5 +250,6 @@ def _write_text(path: Path, text: str) -> None:
 def _replace(path: Path, write: Callable[[Path], None]) -> None:
     """Write `path` atomically: a temporary file beside it, then a rename."""
     new = path.with_name(path.name + ".new")
+    private_file(new)
     write(new)
     os.replace(new, path)

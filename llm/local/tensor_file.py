@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..disk import open_regular
+
 Array = NDArray[Any]
 
 _TYPES = {
@@ -49,7 +51,7 @@ def write_tensors(path: Path, arrays: Mapping[str, Array]) -> None:
 def read_tensors(path: Path) -> dict[str, Array]:
     """The arrays, memory-mapped. Raises ValueError for an incomplete file."""
     size = path.stat().st_size
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         n_header = int.from_bytes(file.read(8), "little")
         if not 2 <= n_header <= min(_LONGEST_HEADER, size - 8):
             raise ValueError(f"{path.name} is not a safetensors file")

@@ -13,6 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from ..disk import read_text
+from ..installation import install_command
 from ..protocol import ModelMissing
 
 
@@ -234,7 +236,7 @@ def _load(description: dict[str, Any]) -> Any:
     try:
         tokenizers = import_module("tokenizers")
     except ImportError as error:
-        raise ModelMissing("tokenizers is not installed. Run: pip install 'weft[local]'") from error
+        raise ModelMissing(f"tokenizers is not installed. Run: {install_command('local')}") from error
     try:
         return tokenizers.Tokenizer.from_str(json.dumps(description))
     except (KeyboardInterrupt, SystemExit):
@@ -265,7 +267,7 @@ def _spelling(token: Any) -> str:
 def _json(file: Path) -> dict[str, Any]:
     """The JSON object in a file; empty when it is missing or invalid."""
     try:
-        value = json.loads(file.read_text("utf-8"))
+        value = json.loads(read_text(file))
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}

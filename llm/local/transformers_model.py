@@ -14,6 +14,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ..disk import read_text
+from ..installation import install_command
 from ..library.fetch import fetch_model
 from ..prompting.chat_template import load_chat_template, template_in
 from ..prompting.formats import PROBE, FimChoice
@@ -111,7 +113,7 @@ def _libraries() -> tuple[Any, Any]:
     try:
         return import_module("torch"), import_module("transformers")
     except ImportError as error:
-        raise ModelMissing(f"{error.name} is not installed. Run: pip install 'weft[local]'") from error
+        raise ModelMissing(f"{error.name} is not installed. Run: {install_command('local')}") from error
 
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
@@ -210,7 +212,7 @@ def _open_decoder(
 
 def _load(torch: Any, transformers: Any, directory: Path, device: Any) -> Any:
     """The original model on the device. Raises ModelMissing when its files are not of one model."""
-    config = json.loads((directory / "config.json").read_text("utf-8"))
+    config = json.loads(read_text(directory / "config.json"))
     stored = config.get("dtype") or config.get("torch_dtype")
     precision = _precision(torch, device, stored)
     is_quantised = "quantization_config" in config

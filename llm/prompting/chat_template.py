@@ -13,6 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from ..disk import read_text
+from ..installation import install_packages_command
 from ..protocol import Message, ModelError
 
 ChatTokens = Callable[[Sequence[Message]], list[int]]
@@ -66,7 +68,7 @@ def template_in(directory: Path) -> dict[str, str]:
 
 def _settings(directory: Path) -> dict[str, Any]:
     try:
-        settings = json.loads((directory / "tokenizer_config.json").read_text("utf-8"))
+        settings = json.loads(read_text(directory / "tokenizer_config.json"))
     except (OSError, ValueError):
         return {}
     return settings if isinstance(settings, dict) else {}
@@ -91,7 +93,7 @@ class ChatTemplate:
             jinja = import_module("jinja2")
             sandbox = import_module("jinja2.sandbox")
         except ImportError as error:
-            raise ModelError("Chat templates need jinja2. Run `pip install jinja2`.") from error
+            raise ModelError(f"Chat templates need jinja2. Run: {install_packages_command('jinja2')}") from error
         self._error: type[Exception] = jinja.TemplateError
         environment = sandbox.ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]

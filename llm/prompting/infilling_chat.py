@@ -149,6 +149,7 @@ def without_reasoning(pieces: Iterable[Piece]) -> Iterator[Piece]:
         if thinking:
             _, ended, buffered = buffered.rpartition(_END_OF_REASONING)
             if not ended:
+                buffered = buffered[1 - len(_END_OF_REASONING) :]  # what may be the beginning of its end
                 continue
             thinking = False
         yield replace(piece, text=buffered)

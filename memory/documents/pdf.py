@@ -1,7 +1,7 @@
 """The pages of a PDF file, as far as they hold text.
 
 Owns the limits: pages, and what is said about a file that is broken, locked or a picture. Reads with pypdf, an extra
-(`pip install "weft[documents]"`). Scripts, forms and attachments in a file are not looked at.
+(`documents`). Scripts, forms and attachments in a file are not looked at.
 
 A page has no lines of a file, so it is a source of its own: `paper.pdf#page=3`, and lines are those of its text.
 """
@@ -12,6 +12,7 @@ import io
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ...llm.installation import install_command
 from ...llm.protocol import Cancel
 from .sections import Section
 
@@ -30,7 +31,7 @@ def pdf_pages(source: str, data: bytes, cancel: Cancel | None = None) -> Pages:
     try:
         import pypdf
     except ImportError:
-        return Pages((), (f'{source} is not read: PDF files need pypdf. Run pip install "weft[documents]".',))
+        return Pages((), (f"{source} is not read: PDF files need pypdf. Run: {install_command('documents')}",))
     try:
         reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
         if reader.is_encrypted and not reader.decrypt(""):

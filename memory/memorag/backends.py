@@ -21,7 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from ...llm.disk import read_text
 from ...llm.local.prefix_cache import RESERVED_TOKENS, CachedPrefix, PrefixCacheError, PrefixCachingModel
+from ...llm.private_files import private_file, private_folder
 from ...llm.prompting.conversation import FRAME_TOKENS
 from ...llm.protocol import Cancel, CodeModel, Message, ModelError
 from ..accountant import Accountant, Call
@@ -190,7 +192,8 @@ class PromptedMemory:
         return self._ask("key points", self._prompts.key_points, KEY_POINT_TOKENS, cancel)
 
     def save(self, folder: Path, cancel: Cancel) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
+        private_file(folder / "gists.json")
         (folder / "gists.json").write_text(json.dumps(self._gists), "utf-8")
         if self._kept is not None:
             with _quiet_when_cancelled(cancel):
@@ -199,8 +202,8 @@ class PromptedMemory:
 
     def load(self, folder: Path, article: str, language: Language, cancel: Cancel) -> None:
         try:
-            gists = tuple(map(str, json.loads((folder / "gists.json").read_text("utf-8"))))
-        except (OSError, ValueError, TypeError) as error:
+            gists = tuple(map(str, json.loads(read_text(folder / "gists.json"))))
+        except (OSError, ValueError, TypeError, RecursionError) as error:
             raise ModelError(f"{folder} holds no whole memory ({error}). Memorise the text again.") from error
         self.reset()
         self._accountant.prepare(cancel)

@@ -6,11 +6,12 @@ Owns the version and what is refused. Vectors of the segments, as far as they we
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ...llm.disk import read_text, replace_file
+from ...llm.private_files import private_folder
 from ...llm.protocol import ModelError
 from ..values import Item, Segment
 from .prompts import Language
@@ -25,7 +26,7 @@ VECTORS = "vectors"
 
 def save_text(folder: Path, held: Held, backend: str, model: str) -> None:
     """Write everything but the memory. The manifest comes last: a folder without it is not whole."""
-    folder.mkdir(parents=True, exist_ok=True)
+    private_folder(folder)
     (folder / MANIFEST).unlink(missing_ok=True)
     _write(folder / ITEMS, [asdict(item) for item in held.items])
     _write(folder / SEGMENTS, [asdict(segment) for segment in held.segments])
@@ -41,7 +42,7 @@ def load_text(folder: Path, model: str) -> tuple[Held, str]:
         language: Language = "zh" if manifest["language"] == "zh" else "en"
         items = tuple(Item(**item) for item in _read(folder / ITEMS))
         segments = tuple(Segment(**segment) for segment in _read(folder / SEGMENTS))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ModelError(f"{folder} holds no whole memory ({error}). Save it again.") from error
     if version != VERSION:
         raise ModelError(f"{folder} is a memory of version {version}; this Weft reads {VERSION}. Memorise it again.")
@@ -56,11 +57,9 @@ def load_text(folder: Path, model: str) -> tuple[Held, str]:
 
 
 def _read(path: Path) -> Any:
-    return json.loads(path.read_text("utf-8"))
+    return json.loads(read_text(path))
 
 
 def _write(path: Path, value: Any) -> None:
-    new = path.with_name(path.name + ".new")
     # Surrogates of broken text are written as escapes.
-    new.write_text(json.dumps(value), "utf-8")
-    os.replace(new, path)
+    replace_file(path, json.dumps(value).encode())

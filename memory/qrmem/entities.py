@@ -7,9 +7,11 @@ script has no capitals, only what is quoted is found. Knows no graph and no ques
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
+from ...llm.installation import install_packages_command
 from ...llm.protocol import ModelMissing
 from .graph import normalise
 
@@ -57,7 +59,7 @@ def spacy_entities(model: str) -> EntityTool:
 
         pipeline: Any = spacy.load(model)
     except (ImportError, OSError) as error:
-        steps = f"pip install spacy, then python -m spacy download {model}"
+        steps = f"{install_packages_command('spacy')}, then {sys.executable} -m spacy download {model}"
         raise ModelMissing(f"spaCy's {model} finds no entities here: {error} To have it: {steps}.") from error
 
     def find(text: str) -> list[str]:

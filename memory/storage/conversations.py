@@ -17,6 +17,7 @@ from typing import Any
 from ..values import Item
 from .database import Database
 from .errors import NoConversation
+from .rows import checked, json_list
 from .text import holding, storable
 
 TITLE_CHARACTERS = 80
@@ -83,7 +84,7 @@ class Conversations:
             _expect(to.execute("UPDATE conversations SET changed_at = ? WHERE id = ?", (now, id)), id)
             to.execute("UPDATE conversations SET title = ? WHERE id = ? AND title = ''", (title, id))
             last = to.execute("SELECT max(number) FROM turns WHERE conversation = ?", (id,)).fetchone()[0]
-            number = 0 if last is None else int(last) + 1
+            number = 0 if last is None else checked((last,), (int,), ("turns.number",))[0] + 1
             to.execute(
                 "INSERT INTO turns (conversation, number, question, asked_at) VALUES (?, ?, ?, ?)",
                 (id, number, question, now),
@@ -114,8 +115,7 @@ class Conversations:
         self._database.write(put)
 
     def get(self, id: str) -> Conversation | None:
-        found = self._database.read(lambda of: of.execute(f"{_CONVERSATIONS} WHERE id = ?", (id,)).fetchone())
-        return None if found is None else Conversation(*found)
+        return next(iter(self._conversations(f"{_CONVERSATIONS} WHERE id = ?", id)), None)
 
     def turns(self, id: str) -> tuple[Turn, ...]:
         """Oldest first; empty for an unknown conversation."""
@@ -126,8 +126,7 @@ class Conversations:
         holds, words = holding(text)
         where = f"{holds('title')} OR id IN (SELECT conversation FROM turns WHERE {holds(_SAID)})"
         sql = f"{_CONVERSATIONS} WHERE {where} ORDER BY changed_at DESC, id LIMIT ?"
-        rows = self._database.read(lambda of: of.execute(sql, (*words, *words, limit)).fetchall())
-        return tuple(Conversation(*row) for row in rows)
+        return self._conversations(sql, *words, *words, limit)
 
     def search(self, text: str, limit: int = 20) -> tuple[Turn, ...]:
         """Turns that hold each word of `text`, in any case and inside of longer words too; newest first."""
@@ -153,7 +152,7 @@ class Conversations:
                 turn = _turn(row)
                 turns.setdefault(turn.conversation, []).append(turn)
             rows = of.execute(f"{_CONVERSATIONS} ORDER BY created_at, id").fetchall()
-            return tuple((c, tuple(turns.get(c.id, ()))) for c in (Conversation(*row) for row in rows))
+            return tuple((c, tuple(turns.get(c.id, ()))) for c in map(_conversation, rows))
 
         return self._database.read(read)
 
@@ -176,7 +175,11 @@ class Conversations:
         return max(0, self._database.write(put))
 
     def _turns(self, sql: str, *values: Any) -> tuple[Turn, ...]:
-        return tuple(map(_turn, self._database.read(lambda of: of.execute(sql, values).fetchall())))
+        # Rows are checked inside: a damaged one is the store's to deal with, and then this is read again.
+        return self._database.read(lambda of: tuple(map(_turn, of.execute(sql, values).fetchall())))
+
+    def _conversations(self, sql: str, *values: Any) -> tuple[Conversation, ...]:
+        return self._database.read(lambda of: tuple(map(_conversation, of.execute(sql, values).fetchall())))
 
 
 _CONVERSATIONS = """
@@ -187,10 +190,20 @@ _TURNS = """
 _SAID = "question || ' ' || coalesce(answer, '')"
 
 
+_CONVERSATION_NAMES = ("id", "title", "folder", "created_at", "changed_at", "n_turns")
+_CONVERSATION_KINDS = (str, str, str, float, float, int)
+_LISTS = ("citations", "evidence")
+_TURN_NAMES = (*("conversation", "number", "question", "asked_at", "answer", "answered_at", "model"), *_LISTS)
+_TURN_KINDS = (str, int, str, float, (str, type(None)), (float, type(None)), str, str, str)
+
+
+def _conversation(row: Any) -> Conversation:
+    return Conversation(*checked(row, _CONVERSATION_KINDS, _CONVERSATION_NAMES))
+
+
 def _turn(row: Any) -> Turn:
-    id, number, question, asked_at, answer, answered_at, model, citations, evidence = row
-    made = (tuple(json.loads(citations)), tuple(json.loads(evidence)))
-    return Turn(id, number, question, asked_at, answer, answered_at, model, *made)
+    *values, citations, evidence = checked(row, _TURN_KINDS, _TURN_NAMES)
+    return Turn(*values, *map(json_list, (citations, evidence), _LISTS))
 
 
 def _expect(changed: sqlite3.Cursor, id: str) -> None:

@@ -1,13 +1,15 @@
 """One SQLite file that several threads and processes share, and what is done when the disk does not play along.
 
-Owns opening, transactions and failures. A damaged or foreign file is moved aside, never deleted; where nothing can be
-written, memory goes on in this process alone, and `notes` says so. Knows no table but those it saves then.
+Owns opening, transactions and failures, and is the one place where errors of SQLite and of damaged rows are mapped. A
+damaged or foreign file is moved aside, never deleted, and what of it can be read goes into a new one; where nothing can
+be written, memory goes on in this process alone, and `notes` says so. Knows no table but those it saves then.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Callable
@@ -15,8 +17,12 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from ...llm.disk import remove_abandoned
+from ...llm.private_files import private_file, private_folder
 from .errors import StoreBusy, StoreError, StoreTooNew
 from .migrations import APPLICATION_ID, VERSION, migrate, version_of
+from .rows import DamagedRow
+from .salvage import salvage
 from .text import teach_search
 
 T = TypeVar("T")
@@ -26,9 +32,12 @@ BUSY_S = 10.0
 """Nobody writes for longer than moments; who waits for this long waits for a process that hangs."""
 
 _SAVED_TABLES = ("conversations", "turns")  # all else can be made again
-_DAMAGED = ("malformed", "not a database", "no such table", "no such column")
+_DAMAGED = ("malformed", "not a database", "no such table", "no such column", "unsupported file format")
+_NOT_UTF8 = ("decode", "user-defined function")  # the function is the search, and it only folds text
 _BUSY = ("locked", "busy")
 _NO_DISK = ("disk", "readonly", "unable to open")
+_MOST_VERSIONS = 10_000  # a higher version is damage, and no later Weft's
+_SHOWN_REASON = 120
 
 
 class Database:
@@ -67,26 +76,34 @@ class Database:
         with self._lock:
             try:
                 return _in_transaction(self._connection, begin, work)
-            except (sqlite3.ProgrammingError, sqlite3.IntegrityError) as error:
-                if "closed" in str(error):
+            except (sqlite3.Error, UnicodeDecodeError, DamagedRow) as error:
+                if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
                     raise StoreError("The memory is closed: Weft is ending, or was configured anew.") from error
-                raise  # a mistake of the program, not of the disk
-            except sqlite3.DatabaseError as error:
-                if self.path is None or not _is(error, (*_DAMAGED, *_BUSY, *_NO_DISK)):
+                if self.path is None:
                     raise
                 if _is(error, _BUSY):
                     raise self._busy() from error
-                self._recover(self.path, error)
+                if not self._recover(self.path, error):
+                    raise  # a mistake of the program, not of the disk
             return _in_transaction(self._connection, begin, work)
 
-    def _recover(self, path: Path, error: sqlite3.DatabaseError) -> None:
-        _check_version(path, self._connection)
-        with closing(self._connection) as old:
-            if _is(error, _DAMAGED):
-                old.close()
-                self._connection = self._begin_anew(path, str(error))
-            else:
+    def _recover(self, path: Path, error: Exception) -> bool:
+        """Go on with another connection; False when neither the file nor the disk is at fault."""
+        old = self._connection
+        if _means_damage(error, path):
+            with suppress(_Unfit):
+                _check_version(path, old)
+            old.close()
+            self._connection = self._begin_anew(path, _reason(error))
+        elif _is(error, _NO_DISK):
+            with closing(old):
                 self._connection = self._in_memory(error, old)
+        elif not _is_sound(old):
+            old.close()
+            self._connection = self._begin_anew(path, _reason(error))
+        else:
+            return False
+        return True
 
     def _open(self) -> sqlite3.Connection:
         if self.path is None:
@@ -98,10 +115,10 @@ class Database:
             return connection
         except _Unfit as error:
             return self._begin_anew(self.path, str(error))
-        except (OSError, sqlite3.DatabaseError) as error:
+        except (OSError, sqlite3.Error) as error:
             if _is(error, _BUSY):
                 raise self._busy() from error
-            with suppress(sqlite3.Error):
+            with suppress(sqlite3.Error, UnicodeDecodeError):
                 # Immutable, because the log beside a file cannot be opened where nothing can be written.
                 uri = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
                 with closing(sqlite3.connect(uri, uri=True)) as old:
@@ -109,7 +126,7 @@ class Database:
             return self._in_memory(error, None)
 
     def _begin_anew(self, path: Path, reason: str) -> sqlite3.Connection:
-        aside = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}.aside")
+        aside = _free_name(path)
         try:
             if _file_id(path) != self._file_id:  # another process was faster
                 return _open_file(path, self._busy_s)
@@ -117,15 +134,18 @@ class Database:
                 with suppress(FileNotFoundError):
                     os.replace(f"{path}{suffix}", f"{aside}{suffix}")
             connection = _open_file(path, self._busy_s)
-        except (OSError, sqlite3.DatabaseError, _Unfit) as error:
+            n_turns = _take_over(connection, aside)
+        except (OSError, sqlite3.Error, _Unfit) as error:
             return self._in_memory(error, None)
-        self.notes += (f"{path} could not be read ({reason}). It was moved to {aside}, and a new memory begins.",)
+        self._file_id = _file_id(path)
+        said = f" with the {n_turns:,} turns that can be read of it" if n_turns else ""
+        self.notes += (f"{path} could not be read ({reason}). It was moved to {aside}, and a new memory begins{said}.",)
         return connection
 
     def _in_memory(self, error: Exception, old: sqlite3.Connection | None) -> sqlite3.Connection:
         connection = _empty()
         if old is not None:
-            with suppress(sqlite3.Error):
+            with suppress(sqlite3.Error, UnicodeDecodeError):
                 _copy(old, connection)
         self.notes += (
             f"{self.path} cannot be used ({error}). What is said now is remembered until Weft ends; "
@@ -152,9 +172,35 @@ def _file_id(path: Path) -> int:
         return 0
 
 
+def _free_name(path: Path) -> Path:
+    """Where a file is moved that cannot be read. Two of one second have two names."""
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    names = (f"{path.name}.{stamp}{f'-{n}' if n else ''}.aside" for n in range(1_000_000))
+    return next(aside for name in names if not (aside := path.with_name(name)).exists())
+
+
+def _take_over(connection: sqlite3.Connection, damaged: Path) -> int:
+    """How many turns of a damaged store the new one begins with."""
+    conversations, turns = salvage(damaged)
+
+    def put(to: sqlite3.Connection) -> int:
+        to.executemany("INSERT OR IGNORE INTO conversations VALUES (?, ?, ?, ?, ?)", conversations.values())
+        sql = "INSERT OR IGNORE INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        return max(0, to.executemany(sql, turns.values()).rowcount)
+
+    return _in_transaction(connection, "BEGIN IMMEDIATE", put) if conversations else 0
+
+
 def _open_file(path: Path, busy_s: float) -> sqlite3.Connection:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # the files that SQLite puts beside it take its mode
+    private_folder(path.parent, is_ours=True)
+    remove_abandoned(path.parent)
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise _Unfit("it is no regular file")
+    private_file(path)  # the files that SQLite puts beside it take its mode
+    for suffix in ("-wal", "-shm"):
+        if (beside := path.with_name(path.name + suffix)).exists():
+            private_file(beside)
     connection = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
     try:
         until = time.monotonic() + busy_s
@@ -168,8 +214,8 @@ def _open_file(path: Path, busy_s: float) -> sqlite3.Connection:
                 time.sleep(0.01)
     except BaseException as error:
         connection.close()
-        if isinstance(error, sqlite3.DatabaseError) and _is(error, _DAMAGED):
-            raise _Unfit(str(error)) from error
+        if isinstance(error, Exception) and _means_damage(error, path):
+            raise _Unfit(_reason(error)) from error
         raise
 
 
@@ -192,6 +238,8 @@ def _check_version(path: Path, connection: sqlite3.Connection) -> None:
     """Raises StoreTooNew: a later Weft may bring a file up to date while this one has it open."""
     with suppress(sqlite3.DatabaseError):
         version = version_of(connection)
+        if not 0 <= version < _MOST_VERSIONS:
+            raise _Unfit(f"it says that it is store version {version}")
         if version > VERSION:
             raise StoreTooNew(
                 f"{path} is store version {version}; this Weft reads up to {VERSION}. Upgrade, or move the file away."
@@ -227,6 +275,37 @@ def _copy(old: sqlite3.Connection, new: sqlite3.Connection) -> None:
         rows = old.execute(f"SELECT * FROM {table}").fetchall()
         if rows:
             new.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+
+
+def _means_damage(error: Exception, path: Path) -> bool:
+    if isinstance(error, (UnicodeDecodeError, DamagedRow)):
+        return True
+    if _is(error, ("readonly",)):
+        return not _may_be_written(path)
+    return _is(error, (*_DAMAGED, *_NOT_UTF8))
+
+
+def _may_be_written(path: Path) -> bool:
+    """Whether the header lets SQLite write: it does for the versions 1 and 2 of the format."""
+    try:
+        with path.open("rb") as file:
+            return max(file.read(20)[18:20], default=1) <= 2
+    except OSError:
+        return True
+
+
+def _is_sound(connection: sqlite3.Connection) -> bool:
+    try:
+        return bool(connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
+    except (sqlite3.Error, UnicodeDecodeError):
+        return False
+
+
+def _reason(error: Exception) -> str:
+    """In few words, and without the text that could not be decoded."""
+    if isinstance(error, UnicodeDecodeError) or _is(error, _NOT_UTF8):
+        return "it holds text that is no UTF-8"
+    return str(error)[:_SHOWN_REASON]
 
 
 def _is(error: Exception, words: tuple[str, ...]) -> bool:

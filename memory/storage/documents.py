@@ -14,6 +14,7 @@ from typing import Any
 
 from ..values import Segment
 from .database import Database
+from .rows import checked
 from .text import holding, storable
 
 
@@ -70,15 +71,17 @@ class Documents:
         return self._read("", "")
 
     def sources(self) -> tuple[str, ...]:
-        rows = self._database.read(lambda of: of.execute("SELECT source FROM documents ORDER BY source").fetchall())
-        return tuple(source for (source,) in rows)
+        def read(of: sqlite3.Connection) -> tuple[str, ...]:
+            rows = of.execute("SELECT source FROM documents ORDER BY source").fetchall()
+            return tuple(checked(row, (str,), ("source",))[0] for row in rows)
+
+        return self._database.read(read)
 
     def search(self, text: str, limit: int = 20) -> tuple[Segment, ...]:
         """Segments that hold each word of `text`, in any case and inside of longer words too; in their order."""
         holds, words = holding(text)
         sql = f"{_SEGMENTS} WHERE {holds('text')} ORDER BY document, position LIMIT ?"
-        rows = self._database.read(lambda of: of.execute(sql, (*words, limit)).fetchall())
-        return tuple(_segment(row) for row in rows)
+        return self._database.read(lambda of: tuple(map(_segment, of.execute(sql, (*words, limit)).fetchall())))
 
     def drop(self, *sources: str) -> None:
         """Forget documents; their bytes are overwritten."""
@@ -98,7 +101,7 @@ class Documents:
             heads = of.execute(f"SELECT source, hash, kind, read_at FROM documents {of_source} ORDER BY source", values)
             return tuple(
                 StoredDocument(source, hash, kind, read_at, tuple(segments.get(source, ())))
-                for source, hash, kind, read_at in heads.fetchall()
+                for source, hash, kind, read_at in (checked(row, *_DOCUMENT) for row in heads.fetchall())
             )
 
         return self._database.read(read)
@@ -109,6 +112,13 @@ _SEGMENTS = """
 _FORGET_UNUSED = "DELETE FROM segments WHERE key NOT IN (SELECT segment FROM places)"
 
 
+_DOCUMENT = ((str, str, str, float), ("source", "hash", "kind", "read_at"))
+_SEGMENT = (
+    (str, str, int, str, int, int, str),
+    ("document", "source", "number", "text", "start", "first_line", "title"),
+)
+
+
 def _segment(row: tuple[Any, ...]) -> Segment:
-    _, source, number, text, start, first_line, title = row
+    _, source, number, text, start, first_line, title = checked(row, *_SEGMENT)
     return Segment(source, number, text, start, first_line, title=title)

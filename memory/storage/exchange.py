@@ -10,11 +10,16 @@ from __future__ import annotations
 
 import json
 import os
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
+from ...llm.disk import open_regular
+from ...llm.private_files import private_file
 from .conversations import Conversation, Conversations, Turn
 from .errors import NotAnExport
+from .rows import MOST_NUMBER, MOST_SECONDS
+from .text import storable
 
 _HEAD = {"weft": "conversations", "version": 1}
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -37,16 +42,31 @@ _OF_A_CONVERSATION = ("id", "title", "folder", "created_at", "changed_at")
 _OF_A_TURN = ("number", "question", "asked_at", "answer", "answered_at", "model", "citations", "evidence")
 
 
-def export_conversations(conversations: Conversations, file: Path) -> int:
-    """Write all conversations to `file`, readable by its owner alone; how many there were. Raises OSError."""
+def export_conversations(conversations: Conversations, file: Path, *, overwrite: bool = False) -> int:
+    """Write all conversations to `file`, readable by its owner alone; how many there were.
+
+    Raises FileExistsError for a file that is there, unless it may be replaced, and OSError.
+    """
     everything = conversations.all()
     lines: list[dict[str, Any]] = [_HEAD]
     for conversation, turns in everything:
         head: dict[str, Any] = {name: getattr(conversation, name) for name in _OF_A_CONVERSATION}
         lines.append({**head, "turns": [{name: getattr(turn, name) for name in _OF_A_TURN} for turn in turns]})
-    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8", newline="\n") as out:
-        out.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+    if not overwrite:
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    private_file(file)
+    # A pipe that nobody reads is an error at once; one that somebody reads is waited for while it is written.
+    descriptor = os.open(file, os.O_WRONLY | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0))
+    os.set_blocking(descriptor, True)
+    with open(descriptor, "w", encoding="utf-8", newline="\n") as out:
+        out.writelines(f"{_json(line)}\n" for line in lines)
     return len(everything)
+
+
+def _json(line: dict[str, Any]) -> str:
+    """One line; characters that a terminal would obey or not show are written as JSON's escapes."""
+    text = json.dumps(line, ensure_ascii=False)
+    return "".join(sign if sign.isprintable() else json.dumps(sign)[1:-1] for sign in text)
 
 
 def import_conversations(conversations: Conversations, file: Path) -> int:
@@ -56,7 +76,7 @@ def import_conversations(conversations: Conversations, file: Path) -> int:
     """
     read, line_number = [], 0
     try:
-        with open(file, encoding="utf-8-sig") as lines:
+        with TextIOWrapper(open_regular(file), encoding="utf-8-sig") as lines:
             for line_number, line in enumerate(lines, 1):
                 value = json.loads(line, parse_constant=_no_constant)
                 if line_number > 1:
@@ -72,6 +92,7 @@ def import_conversations(conversations: Conversations, file: Path) -> int:
 
 def _conversation(value: Any) -> tuple[Conversation, list[Turn]]:
     head = _checked(value, _OF_A_CONVERSATION)
+    head["id"] = storable(head["id"])
     turns = value.get("turns")
     if not isinstance(turns, list):
         raise ValueError("turns should be a list")
@@ -86,7 +107,8 @@ def _checked(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
         kinds = _KINDS[name]
         if name not in value or not isinstance(value[name], kinds) or isinstance(value[name], bool):
             raise ValueError(f"{name} should be {' or '.join(dict.fromkeys(_WORDS[kind] for kind in kinds))}")
-        if isinstance(value[name], int) and not 0 <= value[name] < 2**53:
+        limit = MOST_SECONDS if name.endswith("_at") else MOST_NUMBER
+        if isinstance(value[name], (int, float)) and not 0 <= value[name] < limit:
             raise ValueError(f"{name} is out of range")
     return {name: tuple(value[name]) if isinstance(value[name], list) else value[name] for name in names}
 

@@ -38,8 +38,10 @@ class Room:
         wanted, now = list(dict.fromkeys(keys)), time.time()
         for at in range(0, len(wanted), _MOST_KEYS):
             for key, value, used_at in self._rows(kind, wanted[at : at + _MOST_KEYS]):
+                if not isinstance(value, bytes):
+                    continue  # damaged, and made again
                 found[key] = value
-                if now - used_at > _USED_AGAIN_AFTER_S:
+                if not isinstance(used_at, float) or now - used_at > _USED_AGAIN_AFTER_S:
                     old.append(key)
         if old:
             rows = [(now, kind, key) for key in old]
@@ -74,7 +76,7 @@ class Room:
         if total <= self.limit_bytes:
             return
         gone = []
-        for row, size in to.execute("SELECT rowid, length(value) FROM kept ORDER BY used_at, rowid"):
+        for row, size in to.execute("SELECT rowid, coalesce(length(value), 0) FROM kept ORDER BY used_at, rowid"):
             if total <= self.limit_bytes * _ROOM_LEFT_SHARE:
                 break
             gone.append((row,))
@@ -91,7 +93,10 @@ class KeptOnDisk:
     def get(self, kind: str, key: str) -> Any | None:
         """What was put there; None when nothing was, or it had to make room."""
         value = self._room.get(kind, [key]).get(key)
-        return None if value is None else json.loads(value)
+        try:
+            return None if value is None else json.loads(value)
+        except (ValueError, RecursionError):
+            return None  # damaged, and made again
 
     def put(self, kind: str, key: str, value: Any) -> None:
         self._room.put(kind, {key: json.dumps(value).encode()})

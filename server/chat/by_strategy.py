@@ -25,7 +25,6 @@ from ..config import Config
 from ..documents import FolderDocuments
 from ..embeddings import embedder_of
 from ..readers import reader_of
-from ..secrets import redact
 from .citations import check
 from .evidence import CARRIES_MEANING
 from .extractive import extractive
@@ -59,7 +58,7 @@ def by_strategy(name: str, question: str, shelf: Shelf, writer: AnswerWriter, ca
     before. Raises ValueError for an unknown name."""
     items = _items(shelf)
     notes: list[str] = []
-    embedder, why = embedder_of(shelf.config.memory, shelf.memory, cancel)
+    embedder, why = embedder_of(shelf.config.memory, shelf.memory, cancel, redact=shelf.config.redact)
     set_reader, who_reads = reader_of(shelf.config.memory) if name in READERS else (None, "")
     with_model = ((accountant, set_reader) for accountant in writer.accountants(cancel))
     without: list[tuple[Accountant | None, CodeModel | None]] = [(None, set_reader)] if set_reader else []
@@ -73,8 +72,7 @@ def by_strategy(name: str, question: str, shelf: Shelf, writer: AnswerWriter, ca
         strategy = strategy_named(name, kit)
         asked = Question(question)
         try:
-            leaves = accountant is not None and not accountant.model.info.local
-            strategy.remember([replace(item, text=redact(item.text)) for item in items] if leaves else items, cancel)
+            strategy.remember(items, cancel)
             if names := [each.model.info.name for each in (reads, accountant) if each is not None]:
                 writer.listener.on_note(
                     f"{name} asks {' and '.join(names)}: {in_words(strategy.estimate(asked))} at most."

@@ -22,7 +22,7 @@ from .omission import lead_start, stands_alone, without_mention
 from .places import MAY_BEGIN, Mention, find_mentions, looks_like_a_file
 from .sources import Source, Sources
 from .support import Claim, holds, lines_with, read_claim
-from .units import FENCE_BELOW, begins_block, code_of, unit_end
+from .units import FENCE_BELOW, UnitEnd, begins_block, code_of, last_blank
 from .values import Case, Citation
 
 NEAR_LINES = 12
@@ -58,6 +58,8 @@ class CheckedStream:
         self._case = case
         self._pending = ""  # of the unit that is being written
         self._n_shown = 0  # characters of it that are out
+        self._n_plain = 0  # characters of it before which nothing may begin a citation
+        self._unit_end = UnitEnd(self._names_a_place)
         self._written: list[str] = []
         self._said = read_claim(case.question, "")  # the last sentence that said something; at first, what was asked
         self._last: Source | None = None  # of the last citation that was kept
@@ -68,16 +70,35 @@ class CheckedStream:
     @property
     def checked(self) -> Checked:
         """Of what was returned so far."""
-        citations = tuple(self._citations.values())
-        return Checked("".join(self._written), citations, self._n_dropped, self._n_corrected, tuple(self._unknown))
+        return Checked(self.text(), self.citations, self._n_dropped, self._n_corrected, tuple(self._unknown))
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """Of what was returned so far."""
+        return tuple(self._citations.values())
+
+    def text(self) -> str:
+        """What was returned so far."""
+        return "".join(self._written)
+
+    def end_of_text(self, n: int) -> str:
+        """The last `n` characters of what was returned so far."""
+        parts: list[str] = []
+        for part in reversed(self._written):
+            parts.append(part)
+            n -= len(part)
+            if n <= 0:
+                break
+        return "".join(reversed(parts))[-n if n < 0 else 0 :]
 
     def feed(self, piece: str) -> str:
         """What may be shown after these further characters."""
         self._pending += piece.replace("\r", "")  # a lone one would write over its line in a terminal
-        out = ""
-        while (end := unit_end(self._pending, self._names_a_place)) is not None:
-            out += self._unit(end)
-        return self._shown(out + self._part())
+        out: list[str] = []
+        while (end := self._unit_end.find(self._pending)) is not None:
+            out.append(self._unit(end))
+        out.append(self._part())
+        return self._shown("".join(out))
 
     def finish(self) -> str:
         """The rest."""
@@ -92,14 +113,12 @@ class CheckedStream:
         """Of a unit that is not complete, what no citation can change."""
         text = self._pending
         if begins_block(text):
-            lines = text.splitlines(keepends=True)
-            end = 0
-            for line in lines:
-                if not line.endswith("\n") or self._names_a_place(line):
-                    break
-                end += len(line)
+            end = text.rfind("\n", 0, self._n_shown) + 1
+            while (line_end := text.find("\n", end) + 1) and not self._names_a_place(text[end:line_end]):
+                end = line_end
         else:
-            found = MAY_BEGIN.search(text)
+            found = MAY_BEGIN.search(text, self._n_plain)
+            self._n_plain = last_blank(text) if found is None else self._n_plain
             end = text.rfind(" ", 0, len(text) if found is None else found.start())
             end = lead_start(text, max(end, 0))
         start, self._n_shown = self._n_shown, max(end, self._n_shown)
@@ -108,7 +127,8 @@ class CheckedStream:
     def _unit(self, end: int) -> str:
         """The first `end` characters, checked, without what was shown of them."""
         unit, self._pending = self._pending[:end], self._pending[end:]
-        n_shown, self._n_shown = self._n_shown, 0
+        n_shown, self._n_shown, self._n_plain = self._n_shown, 0, 0
+        self._unit_end = UnitEnd(self._names_a_place)
         return self._checked(unit)[n_shown:]
 
     # What becomes of one unit.

@@ -7,13 +7,14 @@ being written every second, so that a server that is killed loses no turn. Knows
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...llm import Cancel
+from ...llm import Cancel, TimeLimit
 from ...llm.protocol import Message
 from ...memory.storage import Turn
 from ...memory.strategy import Kit
@@ -98,16 +99,21 @@ class Chat:
 
             check_strategy(strategy)
         wanted = _Wanted(question, command, selection, folder, strategy)
-        if not remember:
-            return self._reply(wanted, (), Keeper(), listener, cancel)
-        said = self._desk.memory.conversations
-        id = conversation_id or said.begin("" if folder is None else str(folder))
-        keeper = Keeper(self._desk.memory, id, said.ask(id, question))
-        listener.on_conversation(id)
-        before = [turn for turn in said.turns(id) if turn.number < keeper.number]
-        reply = self._reply(wanted, before, keeper, listener, cancel)
-        keeper.keep(reply, is_whole=not cancel.cancelled)
-        return reply
+        with TimeLimit(cancel, self._most_seconds(strategy)) as limit:
+            if not remember:
+                return self._reply(wanted, (), Keeper(), listener, limit)
+            said = self._desk.memory.conversations
+            id = conversation_id or said.begin("" if folder is None else str(folder))
+            keeper = Keeper(self._desk.memory, id, said.ask(id, question))
+            listener.on_conversation(id)
+            before = [turn for turn in said.turns(id) if turn.number < keeper.number]
+            reply = self._reply(wanted, before, keeper, listener, limit)
+            keeper.keep(reply, is_whole=not limit.cancelled)
+            return reply
+
+    def _most_seconds(self, strategy: str) -> float:
+        options = self._desk.config.chat
+        return options.strategy_max_seconds if strategy else options.max_seconds
 
     def _reply(
         self, wanted: _Wanted, before: Sequence[Turn], keeper: Keeper, listener: Listener, cancel: Cancel
@@ -120,6 +126,7 @@ class Chat:
             listener,
             keeper.keep_part,
             self._desk.wait_for_completions,
+            options.max_seconds if wanted.strategy else math.inf,
         )
         if self._desk.is_indexing:
             listener.on_note("files are still being read; the answer waits for them")
@@ -133,7 +140,8 @@ class Chat:
             from .by_strategy import by_strategy
 
             reply = by_strategy(wanted.strategy, whole, self._desk, writer, cancel)
-            return replace(reply, conversation_id=keeper.conversation_id, notes=(*partial, *reply.notes))
+            notes = (*partial, *_time_notes(reply, "chat.strategy_max_seconds", cancel), *reply.notes)
+            return replace(reply, conversation_id=keeper.conversation_id, notes=notes)
         past = past_of(before, whole, Kit())
         case = self._case(wanted, whole, past.exhibits)
         is_found = case.confidence >= options.found_above or _is_of_the_conversation(wanted.question, before)
@@ -143,8 +151,9 @@ class Chat:
         reply = by_model or self._without_model(case, wanted, before)
         if by_model is None:
             _tell(listener, reply.text, reply.citations)
-        notes = (*partial, *writer.notes, *reply.notes, *case.notes, *self._desk.memory.notes)
-        if by_model is None and is_found and not command and not writer.notes:
+        in_time = _time_notes(reply, "chat.max_seconds", cancel)
+        notes = (*partial, *in_time, *writer.notes, *reply.notes, *case.notes, *self._desk.memory.notes)
+        if by_model is None and is_found and not command and not writer.notes and not in_time:
             notes = (*(self._desk.models.notes or (NO_MODEL_HERE,)), *notes)
         return replace(reply, conversation_id=keeper.conversation_id, notes=tuple(dict.fromkeys(notes)))
 
@@ -255,9 +264,17 @@ def _composed(written: Written, case: Case, sources: Sources, listener: Listener
         notes.append(f"Citations that pointed beside what they cite, and were put right: {checked.n_corrected}.")
     if checked.unknown_files:
         notes.append(f"No folder holds these files that the answer names: {', '.join(checked.unknown_files)}.")
-    if not written.is_whole:
+    if written.is_stopped:
         notes.append("The answer was stopped.")
     return Reply(text, citations, case, found, checked.n_dropped, written.model, "", written.cost, tuple(notes))
+
+
+def _time_notes(reply: Reply, setting: str, cancel: Cancel) -> tuple[str, ...]:
+    """What a person should know when the time of an answer was up."""
+    if not cancel.is_reached:
+        return ()
+    after = f"{cancel.seconds:g} s ({setting})"
+    return (f"The answer was cut after {after}." if reply.model else f"No model answered within {after}.",)
 
 
 def _tell(listener: Listener, text: str, citations: Sequence[Citation]) -> None:

@@ -1,7 +1,7 @@
 """Replies, conversations and turns as plain JSON values, the same for the protocol, for `--json` and for history.
 
 Owns what stands in which field; the fields are in `answers.py`. Lines are 0-based and half-open; `place` is as a
-person reads it.
+person reads it. Answers are safe Markdown here and other words are plain text; lines of files stay as they are.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from ...memory.storage import Conversation, Turn
 from .. import answers
 from ..jsonable import parts_json, timings_json
+from ..safe_text import for_editor, for_markdown
 from .commands import COMMANDS
 from .values import Citation, Exhibit, Reply
 
@@ -16,17 +17,17 @@ from .values import Citation, Exhibit, Reply
 def reply_json(reply: Reply) -> answers.Answer:
     case = reply.case
     return {
-        "text": reply.text,
+        "text": for_markdown(reply.text),
         "found": reply.found,
         "citations": [citation_json(citation) for citation in reply.citations],
         "nDropped": reply.n_dropped,
-        "model": reply.model,
+        "model": for_editor(reply.model),
         "conversationId": reply.conversation_id,
-        "question": case.question,
+        "question": for_editor(case.question),
         "confidence": round(case.confidence, 3),
         "names": list(case.names),
         "exhibits": [exhibit_json(exhibit) for exhibit in case.exhibits],
-        "notes": list(reply.notes),
+        "notes": list(map(for_editor, reply.notes)),
         "cost": {
             "calls": reply.cost.n_calls,
             "tokensIn": reply.cost.tokens_in,
@@ -57,8 +58,8 @@ def exhibit_json(exhibit: Exhibit) -> answers.ShownLines:
         "startLine": exhibit.start_line,
         "endLine": exhibit.end_line,
         "place": exhibit.place,
-        "symbol": exhibit.symbol,
-        "why": exhibit.why,
+        "symbol": for_editor(exhibit.symbol),
+        "why": for_editor(exhibit.why),
         "score": exhibit.score,
         "parts": parts_json(exhibit.parts),
         "way": list(exhibit.way),
@@ -70,7 +71,7 @@ def conversation_json(conversation: Conversation) -> answers.Conversation:
     """Times are seconds since the epoch."""
     return {
         "id": conversation.id,
-        "title": conversation.title,
+        "title": for_editor(conversation.title),
         "createdAt": conversation.created_at,
         "changedAt": conversation.changed_at,
         "turns": conversation.n_turns,
@@ -82,11 +83,11 @@ def turn_json(turn: Turn) -> answers.KeptTurn:
     return {
         "conversationId": turn.conversation,
         "number": turn.number,
-        "question": turn.question,
+        "question": for_editor(turn.question),
         "askedAt": turn.asked_at,
-        "answer": turn.answer,
+        "answer": None if turn.answer is None else for_markdown(turn.answer),
         "answeredAt": turn.answered_at,
-        "model": turn.model,
+        "model": for_editor(turn.model),
         "citations": list(turn.citations),
         "evidence": list(turn.evidence),
     }

@@ -6,6 +6,7 @@ Owns how often that is, and the mark of an answer that is not whole. Knows no mo
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 from ...memory.storage import MemoryStore, NoConversation
@@ -27,11 +28,11 @@ class Keeper:
         self.conversation_id, self.number = conversation_id, number
         self._next_s = time.monotonic() + KEPT_EVERY_S
 
-    def keep_part(self, text: str) -> None:
+    def keep_part(self, text: Callable[[], str]) -> None:
         """An answer that is being written, now and then."""
         if self._memory is not None and time.monotonic() >= self._next_s:
             with suppress(NoConversation):
-                self._memory.conversations.answer(self.conversation_id, self.number, text + STOPPED)
+                self._memory.conversations.answer(self.conversation_id, self.number, text() + STOPPED)
             self._next_s = time.monotonic() + KEPT_EVERY_S
 
     def keep(self, reply: Reply, *, is_whole: bool) -> None:

@@ -5,6 +5,7 @@ Owns the course from a case to a checked text, and which model is asked. Knows n
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
@@ -15,7 +16,6 @@ from ...llm.protocol import Message, Piece
 from ...memory import Cost
 from ...memory.accountant import Accountant, Call
 from ..models import ModelChain
-from ..secrets import redact
 from .citations import Checked, CheckedStream
 from .ellipsis import is_faithful
 from .prompts import NOT_FOUND, question_messages, stand_alone_prompt
@@ -39,6 +39,7 @@ FEWEST_JUDGED, LEAST_SHARED = 8, 0.2
 model of 135 M parameters that spoke of the evidence shared 0.37 of its words, one that a base model dreamt 0.07."""
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
+_SENTENCE_SIGNS = frozenset(".!?\n")
 
 
 @dataclass(frozen=True)
@@ -57,17 +58,18 @@ NOBODY = Listener()
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a model wrote, checked. `is_whole` is False when it was stopped."""
+    """What a model wrote, checked. `is_whole` is False when it was stopped, by a person or by the time limit."""
 
     checked: Checked
     model: str
     cost: Cost
     is_whole: bool = True
+    is_stopped: bool = False  # by a person
 
 
 @dataclass
 class AnswerWriter:
-    """Asks the models in their order. `keep` is told the text so far, often enough that a kill loses little of it.
+    """Asks the models in their order. `keep` may take the text so far, often enough that a kill loses little of it.
 
     `give_way` is called between two pieces of a model on this machine: completions of somebody who types come first.
     """
@@ -76,8 +78,9 @@ class AnswerWriter:
     max_new_tokens: int
     evidence_tokens: int
     listener: Listener = NOBODY
-    keep: Callable[[str], None] = lambda text: None
+    keep: Callable[[Callable[[], str]], None] = lambda text: None
     give_way: Callable[[Cancel], None] = lambda cancel: None
+    call_seconds: float = math.inf  # the longest time for one call of a model
     notes: list[str] = field(default_factory=list)  # why a model did not answer
 
     def answer(self, case: Case, recent: Sequence[Message], sources: Sources, cancel: Cancel) -> Written | None:
@@ -95,14 +98,15 @@ class AnswerWriter:
                 with closing(self._pieces(accountant, call, cancel)) as pieces:
                     for piece in pieces:
                         text = stream.feed(piece)
-                        self._tell(text, stream.checked.citations[n_cited:])
-                        n_cited = len(stream.checked.citations)
-                        self.keep(stream.checked.text)
-                        if is_looping := _repeats_itself(stream.checked.text):
+                        self._tell(text, stream.citations[n_cited:])
+                        n_cited = len(stream.citations)
+                        self.keep(stream.text)
+                        ends_sentence = not _SENTENCE_SIGNS.isdisjoint(text)
+                        if is_looping := ends_sentence and _repeats_itself(stream.end_of_text(LOOP_CHARACTERS)):
                             break
                 if not is_looping:
                     text = stream.finish()
-                    self._tell(text, stream.checked.citations[n_cited:])
+                    self._tell(text, stream.citations[n_cited:])
             except ModelError as error:
                 self._failed(accountant.model, error)
                 if stream.checked.text:
@@ -110,8 +114,10 @@ class AnswerWriter:
                 continue
             checked = stream.checked
             name, cost = accountant.model.info.name, accountant.ledger.total
+            if cancel.is_reached and not checked.text.strip():
+                return None
             if cancel.cancelled:
-                return Written(checked, name, cost, is_whole=False)
+                return Written(checked, name, cost, is_whole=False, is_stopped=not cancel.is_reached)
             if not checked.text.strip():
                 self.notes.append(f"{name} wrote nothing.")
                 continue
@@ -130,7 +136,7 @@ class AnswerWriter:
         accountant = next(self.accountants(cancel), None)
         if accountant is None:
             return ""
-        prompt = _for(accountant.model, stand_alone_prompt(question, said))
+        prompt = stand_alone_prompt(question, said)
         call = Call.of("stand alone", prompt, max_new_tokens=REWRITTEN_TOKENS)
         try:
             written = accountant.ask(call, cancel).strip().strip('"')
@@ -145,7 +151,9 @@ class AnswerWriter:
             if cancel.cancelled:
                 return
             # The next model, or the evidence alone, is there sooner than a server that does not answer.
-            accountant = Accountant(model, "chat", pause=lambda cancel, seconds: cancel.cancelled)
+            accountant = Accountant(
+                model, "chat", pause=lambda cancel, seconds: cancel.cancelled, call_seconds=self.call_seconds
+            )
             try:
                 accountant.prepare(cancel)
             except ModelError as error:
@@ -163,7 +171,6 @@ class AnswerWriter:
         n_new = min(self.max_new_tokens, accountant.window_tokens // 2)
         room = min(accountant.window_tokens - n_new - FRAME, self.evidence_tokens + PROMPT_TOKENS)
         messages, n_shown = question_messages(case, recent, model.count_tokens, room)
-        messages = tuple(Message(message.role, _for(model, message.text)) for message in messages)
         return Call("answer", messages, n_new, may_be_cut=True) if n_shown else None
 
     def _pieces(self, accountant: Accountant, call: Call, cancel: Cancel) -> Generator[str, None, None]:
@@ -184,14 +191,9 @@ class AnswerWriter:
         self.notes.append(str(error))
 
 
-def _for(model: CodeModel, text: str) -> str:
-    """What leaves this machine is freed of secrets."""
-    return text if model.info.local else redact(text)
-
-
 def _repeats_itself(text: str) -> bool:
     """Whether a text ends with a sentence that it has said before, too often for anything but a loop."""
-    said = [part for part in _SENTENCES.split(text[-LOOP_CHARACTERS:]) if len(part) >= SHORTEST_REPEATED]
+    said = [part for part in _SENTENCES.split(text) if len(part) >= SHORTEST_REPEATED]
     return bool(said) and said.count(said[-1]) > MOST_REPEATS
 
 
@@ -207,19 +209,27 @@ def _is_beside_the_point(text: str, case: Case) -> bool:
 
 def _without_thoughts(pieces: Iterator[Piece]) -> Generator[str, None, None]:
     """The answer without what some models write first, between <think> and </think>: that is no answer."""
-    held, is_thinking, has_begun = "", False, False
+    held, is_thinking, has_thought, has_begun = "", False, False, False
     for piece in pieces:
         if has_begun:
             yield piece.text
             continue
         held += piece.text
+        if has_thought:
+            held = held.lstrip()
+            if held:
+                has_begun = True
+                yield held
+            continue
         begun = held.lstrip()
         is_thinking = is_thinking or begun.startswith("<think>")
         if is_thinking:
             _, mark, rest = held.partition("</think>")
-            if mark and rest.strip():
+            # Of thoughts only what may be the beginning of their end is kept.
+            has_thought, held = bool(mark), rest.lstrip() if mark else held[1 - len("</think>") :]
+            if has_thought and held:
                 has_begun = True
-                yield rest.lstrip()
+                yield held
         elif begun and not "<think>".startswith(begun):
             has_begun = True
             yield begun

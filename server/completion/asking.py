@@ -22,7 +22,6 @@ from ...retrieval import (
     retrieve,
 )
 from ..config import Config
-from ..secrets import redact
 from ..snapshot import FolderSnapshot
 from .values import Cursor
 
@@ -95,13 +94,13 @@ def request_for(
     max_new_tokens: int,
     cancel: Cancel,
 ) -> CompletionRequest:
-    """What `model` is asked at the cursor. What leaves this machine is freed of secrets."""
+    """What `model` is asked at the cursor."""
     request = CompletionRequest(
         path=cursor.path,
         language=cursor.language.name,
         prefix=cursor.prefix,
         suffix=cursor.suffix,
-        fragments=for_prompt(fragments, leaves_machine=not model.info.local),
+        fragments=for_prompt(fragments),
         repository=snapshot.index.name,
         max_new_tokens=max_new_tokens,
         single_line=single_line,
@@ -109,12 +108,12 @@ def request_for(
     return replace(request, draft_source=partial(_guess, snapshot.model.with_threshold(0.0), request, cancel))
 
 
-def for_prompt(fragments: Iterable[RankedFragment], leaves_machine: bool) -> tuple[PromptFragment, ...]:
-    """Fragments as prompts show them; freed of secrets where they leave this machine."""
+def for_prompt(fragments: Iterable[RankedFragment]) -> tuple[PromptFragment, ...]:
+    """Fragments as prompts show them."""
     return tuple(
         PromptFragment(
-            paths=tuple(place.path for place in ranked.fragment.locations),
-            text=redact(ranked.fragment.text) if leaves_machine else ranked.fragment.text,
+            paths=tuple(location.path for location in ranked.fragment.locations),
+            text=ranked.fragment.text,
             start_line=ranked.fragment.locations[0].start_line,
             score=ranked.score,
         )

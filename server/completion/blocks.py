@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 
-from ...codegraph import SyntaxTree
+from ...codegraph import SyntaxTree, TimeLimit, TimeLimitExceeded
 from ...languages import Language, Open, OpenStack
 from ...languages.lexer import CLOSING_BRACKETS
 from ..text import TextLines
@@ -22,6 +22,9 @@ TAB_COLUMNS = 4
 MOST_HEADER_LINES = 30
 MOST_HEADER_CHARACTERS = 2000
 """What is longer is no header, and costs a grammar more than 20 ms when it is but brackets."""
+
+HEADER_LIMIT_S = 0.1
+"""Processor time to parse a header: a hundred times what an ordinary one takes."""
 
 MOST_ENCLOSING = 3
 """Headers around a header that are parsed with it: a method is none without its class."""
@@ -158,7 +161,11 @@ def _is_statements(language: Language, header: str, enclosing: Sequence[str]) ->
     text = language.code_prefix + text
     opened, _ = language.lexer.read(text, (), 0, len(text))
     ends = [CLOSING_BRACKETS[found.text[-1]] for found in reversed(opened) if found.is_code]
-    kinds = SyntaxTree.parse("", f"{text}\n{''.join(ends)}", language).kinds_at(len(text) - 1)
+    try:
+        tree = SyntaxTree.parse("", f"{text}\n{''.join(ends)}", TimeLimit(HEADER_LIMIT_S), language=language)
+    except TimeLimitExceeded:
+        return _EXPRESSION_BEFORE.search(header) is None
+    kinds = tree.kinds_at(len(text) - 1)
     return not _EXPRESSIONS.intersection(kinds[:2])
 
 
@@ -169,7 +176,10 @@ def _is_whole(language: Language, header: str, filler: str) -> bool:
         return False
     word = "".join(takewhile(str.isalpha, header))
     before = language.clauses.get(word, "")
-    tree = SyntaxTree.parse("", before + header + filler, language)
+    try:
+        tree = SyntaxTree.parse("", before + header + filler, TimeLimit(HEADER_LIMIT_S), language=language)
+    except TimeLimitExceeded:
+        return False
     kinds = tree.kinds_at(len(before + header) + filler.index(filler.split()[0]))
     # A lone `end` is a name to Ruby's grammar: then what should be the body stands in the file itself.
     return not tree.has_errors and kinds[1] != kinds[-1]

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import chain, count
 
-from ...llm import Cancel, CodeModel, CompletionRequest, ModelError
+from ...llm import Cancel, CodeModel, CompletionRequest, ModelError, ModelUnreachable, TimeLimit
 from ...retrieval import RankedFragment
 from ...retrieval.fragments import normalise
 from ..budget import new_tokens
@@ -86,8 +86,9 @@ class Engine:
     def read_ahead(self, request: Request, model: CodeModel) -> None:
         """Have `model` read the very prompt that a completion at the cursor would need. Raises ModelError."""
         fragments = self._fragments_for_prompt(request, self._basis(request))
-        if not request.cancel.cancelled:
-            model.warm(self._asked(request, model, fragments, request.cancel), request.cancel)
+        with TimeLimit(request.cancel, request.config.completion.max_seconds) as limit:
+            if not limit.cancelled:
+                model.warm(self._asked(request, model, fragments, limit), limit)
 
     def cursor_after(self, item_id: str) -> Cursor | None:
         """Where the cursor stands when a completion was taken; None for one that is old, or was asked for before."""
@@ -148,12 +149,12 @@ class Engine:
                 continue
             if followed.written is None:
                 is_late = True
-                request.models.late(generation.model, request.config.completion.deadline_ms)
+                request.models.late(generation.model, *request.limit)
                 empty = request.nothing(f"{generation.model.info.name} wrote nothing in time")
                 break
             completion = self._shown(request, followed.written, generation.basis, generation.single_line, source)
             if completion.text:
-                return completion
+                return replace(completion, note=_cut_after(request)) if followed.is_late else completion
             empty = completion
             break
         if request.cancel.cancelled:
@@ -186,10 +187,13 @@ class Engine:
 
         def write_and_keep(cancel: Cancel, tell: Tell) -> Written:
             started = time.monotonic()
-            with nullcontext() if request.is_ahead else self._busy():
-                asked = self._asked(request, model, basis.fragments, cancel)
+            most_seconds = request.config.completion.max_seconds
+            with nullcontext() if request.is_ahead else self._busy(), TimeLimit(cancel, most_seconds) as limit:
+                asked = self._asked(request, model, basis.fragments, limit)
                 try:
-                    written = write(model, asked, request.stopping(), cancel, tell)
+                    written = write(model, asked, request.stopping(), limit, tell)
+                    if limit.is_reached and not written.text:
+                        raise ModelUnreachable(f"{model.info.name} wrote nothing within {most_seconds:g} s.")
                 except ModelError as error:
                     request.models.failed(model, error)
                     raise
@@ -241,12 +245,12 @@ class Engine:
         basis = self._basis(request)
         fragments = self._fragments_for_prompt(request, basis)
         for asked, model in further_ways(request, models, first.model):
-            if request.cancel.cancelled:
+            if request.cancel.cancelled or request.is_late:
                 return
-            with self._busy():
-                prompt = self._asked(asked, model, fragments, asked.cancel)
+            with self._busy(), TimeLimit(asked.cancel, request.left_s) as limit:
+                prompt = self._asked(asked, model, fragments, limit)
                 try:
-                    written = write(model, prompt, asked.stopping(), asked.cancel)
+                    written = write(model, prompt, asked.stopping(), limit)
                 except ModelError as error:
                     request.models.failed(model, error)
                     continue
@@ -325,6 +329,11 @@ def _answered(request: Request, completion: Completion) -> Completion:
     """The answer with its number and the time that it took."""
     request.timings_ms["total"] = 1e3 * (time.monotonic() - request.arrived_s)
     return replace(completion, id=f"{next(_ids):x}")
+
+
+def _cut_after(request: Request) -> str:
+    seconds, setting = request.limit
+    return f"cut after {seconds:g} s ({setting})"
 
 
 def _tell_time(request: Request, model: CodeModel, seconds: float, *, is_given_up: bool) -> None:

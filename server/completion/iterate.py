@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from ...llm import Cancel, CodeModel, ModelError
+from ...llm import Cancel, CodeModel, ModelError, TimeLimit
 from ...retrieval import QueryLines, RankedFragment, RetrievalOptions, oracle_query, predicted_query, vanilla_query
 from ..config import Config
 from ..settings import retrieval_options, uses_workspace_model
@@ -122,20 +122,25 @@ def complete_in_rounds(
         raise ValueError(f"{n_rounds} rounds write nothing; ask for at least one")
     last = (request.snapshot.model.with_threshold(0.0),) if uses_workspace_model(request.config) else ()
     reason = "there is no model to ask"
-    for model in chain(request.models.usable(), last):
-        done: list[Round] = []
-        try:
-            for finished in rounds(_loop(request, model), n_rounds):
-                done.append(finished)
-                on_round(finished)
-        except ModelError as error:
-            request.models.failed(model, error)
-            reason = str(error)
-            continue
-        if request.cancel.cancelled:
-            return request.nothing("cancelled")
-        request.models.worked(model)
-        return _shown(request, done)
+    most_seconds = n_rounds * request.config.completion.max_seconds
+    with TimeLimit(request.cancel, most_seconds) as limit:
+        for model in chain(request.models.usable(), last):
+            done: list[Round] = []
+            try:
+                for finished in rounds(_loop(request, model, limit), n_rounds):
+                    done.append(finished)
+                    on_round(finished)
+            except ModelError as error:
+                request.models.failed(model, error)
+                reason = str(error)
+                continue
+            if request.cancel.cancelled:
+                return request.nothing("cancelled")
+            if limit.is_reached:
+                cut = f"cut after {most_seconds:g} s (completion.max_seconds for each round)"
+                return replace(_shown(request, done), note=cut) if done else request.nothing(cut)
+            request.models.worked(model)
+            return _shown(request, done)
     return request.nothing(reason)
 
 
@@ -171,7 +176,7 @@ def _round(loop: Loop, query: QueryLines | None, options: RetrievalOptions) -> R
     return Round(query, fragments, written, timings_ms)
 
 
-def _loop(request: Request, model: CodeModel) -> Loop:
+def _loop(request: Request, model: CodeModel, cancel: Cancel) -> Loop:
     return Loop(
         request.snapshot,
         model,
@@ -181,7 +186,7 @@ def _loop(request: Request, model: CodeModel) -> Loop:
         request.stopping,
         single_line=request.single_line,
         max_new_tokens=request.config.completion.max_new_tokens,
-        cancel=request.cancel,
+        cancel=cancel,
     )
 
 

@@ -25,7 +25,7 @@ from .values import Completion, Cursor, Trigger
 class Request:
     """What is asked at a cursor. `multi_line` None leaves it to the configuration and the syntax.
 
-    What nobody asked for is not shown below the configured confidence, and not waited for beyond the deadline.
+    An automatic completion is not shown below the configured confidence. None is waited for beyond its deadline.
     `is_ahead`: not even an editor has asked yet. `timings_ms` is filled while the request runs.
     """
 
@@ -51,13 +51,24 @@ class Request:
         return 0.0 if self.is_invoked else self.config.completion.min_confidence
 
     @property
-    def deadline_s(self) -> float | None:
-        """By the monotonic clock; None for whoever asked, and waits."""
-        return None if self.is_invoked else self.arrived_s + self.config.completion.deadline_ms / 1e3
+    def limit(self) -> tuple[float, str]:
+        """The seconds that the request may take in all, and the setting that says so."""
+        options = self.config.completion
+        most = options.max_seconds, "completion.max_seconds"
+        return most if self.is_invoked else min(most, (options.deadline_ms / 1e3, "completion.deadline_ms"))
+
+    @property
+    def deadline_s(self) -> float:
+        """By the monotonic clock."""
+        return self.arrived_s + self.limit[0]
+
+    @property
+    def left_s(self) -> float:
+        return max(0.0, self.deadline_s - time.monotonic())
 
     @property
     def is_late(self) -> bool:
-        return self.deadline_s is not None and time.monotonic() >= self.deadline_s
+        return time.monotonic() >= self.deadline_s
 
     @property
     def wanted_single_line(self) -> bool | None:

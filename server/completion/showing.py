@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...retrieval import RankedFragment
+from ..safe_text import hidden_character
 from .confidence import confidence_of, sure_part
 from .repair import Draft, IndentStyle, repair
 from .values import Completion, Cursor, Source, Written
@@ -52,6 +53,9 @@ def show(
     text, why_empty = draft.text, draft.why_empty
     if not text.strip():
         text, why_empty = "", why_empty or reason
+    elif hidden := hidden_character(text):
+        # Nobody sees it in ghost text, and in source code it may hide what the code does (CVE-2021-42574).
+        text, why_empty = "", f"the text holds a control or invisible character ({hidden})"
     elif not is_sure:
         text, why_empty = "", f"not sure enough: {confidence:.0%}, and {least_confidence:.0%} is asked for"
     return Completion(

@@ -37,7 +37,7 @@ class ShownByWeft:
         others = (
             each for each in found.fragments if all(place.path != document.path for place in each.fragment.locations)
         )
-        return for_prompt(others, leaves_machine=False)
+        return for_prompt(others)
 
     def _snapshot(self, package: str) -> FolderSnapshot:
         if package not in self._snapshots:

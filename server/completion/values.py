@@ -140,3 +140,4 @@ class Completion:
     id: str = ""
     source: Source = "model"
     repairs: tuple[str, ...] = ()  # names of the rules that changed the model's text
+    note: str = ""  # why the text is not whole, where the time was up

@@ -24,12 +24,14 @@ def write(
     `tell` hears after each piece what is written so far.
     """
     written = Written((), model.info.name, model.info.backend, complete=False)
+    text = ""
     end = None
     stream = model.stream(request, cancel)
     try:
         for piece in stream:
             written = _with(written, piece.text, piece.probability)
-            end = stopping.end_of(written.text)
+            text += piece.text
+            end = stopping.end_of(text)
             if end is not None:
                 written = written.cut(end)
             elif not cancel.cancelled:

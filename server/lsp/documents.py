@@ -7,11 +7,12 @@ Knows no message type: edits come as plain values with columns in the client's u
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .positions import DEFAULT_ENCODING, Encoding, from_lsp_column, split_lines, to_lsp_column, without_break
+from ..text import TextLines
+from .positions import DEFAULT_ENCODING, Encoding, from_lsp_column, to_lsp_column
 from .uris import document_key
 
 log = logging.getLogger("weft.lsp")
@@ -34,10 +35,13 @@ class Document:
     path: Path
     language_id: str
     version: int
-    text: str
-    lines: Sequence[str]
+    lines: TextLines
     encoding: Encoding = DEFAULT_ENCODING
     in_step: bool = True
+
+    @property
+    def text(self) -> str:
+        return self.lines.text
 
     def from_client(self, line: int, units: int) -> tuple[int, int]:
         """A client's position as (line, Python character), clamped to the text."""
@@ -45,13 +49,12 @@ class Document:
 
     def to_client(self, line: int, character: int) -> tuple[int, int]:
         """A (line, Python character) position in the client's units, clamped to the text."""
-        if line >= len(self.lines):
-            line, character = len(self.lines) - 1, len(self.lines[-1])
-        return line, to_lsp_column(self.lines[line], character, self.encoding)
+        line, character = self.lines.clamp(line, character)
+        return line, to_lsp_column(self.lines.line(line), character, self.encoding)
 
     def line(self, line: int) -> str:
         """A line without its break."""
-        return without_break(self.lines[line])
+        return self.lines.line(line)
 
 
 class Documents:
@@ -68,7 +71,7 @@ class Documents:
         return self._documents.get(document_key(uri))
 
     def open(self, uri: str, path: Path, language_id: str, version: int, text: str) -> Document:
-        return self._keep(Document(uri, path, language_id, version, text, split_lines(text), self.encoding))
+        return self._keep(Document(uri, path, language_id, version, TextLines(text), self.encoding))
 
     def change(self, uri: str, version: int, edits: Iterable[Edit]) -> Document | None:
         """The document after `edits`, in their order; None when the document is not open.
@@ -87,10 +90,10 @@ class Documents:
         lines = document.lines
         for edit in edits:
             if edit.start is None or edit.end is None:
-                lines, in_step = split_lines(edit.text), True
+                lines, in_step = TextLines(edit.text), True
             elif in_step:
                 lines = apply_edit(lines, edit.text, edit.start, edit.end, document.encoding)
-        return self._keep(replace(document, version=version, text="".join(lines), lines=lines, in_step=in_step))
+        return self._keep(replace(document, version=version, lines=lines, in_step=in_step))
 
     def lose_step(self, uri: str) -> None:
         """An edit could not be read: the text is a guess from here on."""
@@ -107,28 +110,15 @@ class Documents:
 
 
 def apply_edit(
-    lines: Sequence[str], text: str, start: tuple[int, int], end: tuple[int, int], encoding: Encoding
-) -> list[str]:
-    """`lines` with one range replaced. Only the lines that the range touches are split again.
-
-    One line more on each side is joined in: a carriage return before the range and a line feed at the
-    start of `text` become one break.
-    """
-    start_line, start_column = _clamp(lines, start, encoding)
-    end_line, end_column = max(_clamp(lines, end, encoding), (start_line, start_column))
-    first, last = max(start_line - 1, 0), min(end_line + 1, len(lines) - 1)
-    before = "".join(lines[first:start_line]) + lines[start_line][:start_column]
-    after = lines[end_line][end_column:] + "".join(lines[end_line + 1 : last + 1])
-    changed = split_lines(before + text + after)
-    if last + 1 < len(lines):
-        changed.pop()  # the empty line after the last break: the lines that follow stand there
-    return [*lines[:first], *changed, *lines[last + 1 :]]
+    lines: TextLines, text: str, start: tuple[int, int], end: tuple[int, int], encoding: Encoding
+) -> TextLines:
+    """`lines` with one range replaced; an end before the start counts as the start."""
+    first, last = (lines.offset(*_clamp(lines, position, encoding)) for position in (start, end))
+    return lines.replaced(first, max(first, last), text)
 
 
-def _clamp(lines: Sequence[str], position: tuple[int, int], encoding: Encoding) -> tuple[int, int]:
+def _clamp(lines: TextLines, position: tuple[int, int], encoding: Encoding) -> tuple[int, int]:
     line, units = position
-    if line < 0:
-        return 0, 0
-    if line >= len(lines):
-        return len(lines) - 1, len(lines[-1])
-    return line, from_lsp_column(lines[line], units, encoding)
+    if 0 <= line < lines.n_lines:
+        return line, from_lsp_column(lines.line(line), units, encoding)
+    return lines.clamp(line, 0)

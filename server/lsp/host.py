@@ -24,7 +24,7 @@ from ..workspace import share_interpreter
 from ..workspaces import Workspaces
 from .serve import DRAIN_WITHIN_S, converse
 from .server import WeftServer
-from .transport import PipeWriter, stream_from
+from .transport import PipeReader, PipeWriter
 
 log = logging.getLogger("weft.lsp")
 
@@ -98,7 +98,7 @@ class _Host:
         loop = asyncio.get_running_loop()
         with connection, contextlib.suppress(OSError, asyncio.TimeoutError):
             if not is_of_this_user(connection):
-                log.warning("Somebody else was sent away.")
+                log.warning("Rejected a connection from another user.")
                 return
             word = await asyncio.wait_for(loop.sock_recv(connection, 64), WORD_WITHIN_S)
             if word == SERVE:
@@ -116,7 +116,7 @@ class _Host:
     async def _serve(self, connection: socket.socket, stdin: int, stdout: int) -> None:
         """One window, from its first message to its exit status."""
         loop = asyncio.get_running_loop()
-        reader = stream_from(os.fdopen(stdin, "rb", buffering=0), loop)
+        reader = PipeReader(os.fdopen(stdin, "rb", buffering=0), loop)
         writer = PipeWriter(os.fdopen(stdout, "wb", buffering=0))
         server = WeftServer(self._workspaces)
         server.protocol.set_writer(writer)
@@ -131,6 +131,7 @@ class _Host:
         finally:
             self._servers.discard(server)
             watching.cancel()
+            reader.close()
             await asyncio.to_thread(writer.drain, DRAIN_WITHIN_S)
         await loop.sock_sendall(connection, b"%d\n" % (1 if server.exit_code is None else server.exit_code))
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import attrs
 from cattrs import Converter
 from cattrs.gen import make_dict_structure_fn, override
 from lsprotocol import types
-from pygls.protocol import default_converter
+from lsprotocol.converters import get_converter
 
 from .. import answers
 
@@ -37,11 +38,21 @@ COMMAND_DID_ACCEPT = "weft.didAccept"
 """What an editor runs that takes an item; so acceptance is known without any plugin."""
 
 
+_POSITIVE = attrs.validators.ge(1)
+
+
+def _token(_: object, attribute: attrs.Attribute[Any], value: object) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | str)):
+        raise TypeError(f"{attribute.name} is a string or an integer")
+
+
 @attrs.define
 class AskParams:
     """A question or a command, where it goes on, and what is selected."""
 
-    question: Annotated[str, "The text."]
+    question: Annotated[str, "The text, of at most 100,000 characters."] = attrs.field(
+        validator=attrs.validators.max_len(100_000)
+    )
     conversation_id: Annotated[str, "Where it goes on; without it a new conversation begins."] = ""
     text_document: Annotated[types.TextDocumentIdentifier | None, "An open document that is asked about."] = None
     selection: Annotated[types.Range | None, "The selected range there: what is asked is about it."] = None
@@ -50,12 +61,12 @@ class AskParams:
     remember: Annotated[bool, "False keeps nothing."] = True
     partial_result_token: Annotated[
         types.ProgressToken | None, "Where the answer is streamed to: `AskProgress` by `$/progress`."
-    ] = None
+    ] = attrs.field(default=None, validator=_token)
     work_done_token: Annotated[
         types.ProgressToken | None,
         "Begin and end, and in reports what was really asked when a question leans on another, and what a costly "
         "answer may cost.",
-    ] = None
+    ] = attrs.field(default=None, validator=_token)
 
 
 @attrs.define
@@ -64,10 +75,15 @@ class ConversationsParams:
 
     action: Annotated[str, "`list`, `get`, `search`, `delete` or `export`."] = "list"
     id: Annotated[str, "`get`, `delete`: the conversation."] = ""
-    text: Annotated[str, "`list`, `search`: words that must be in it."] = ""
-    file: Annotated[str, "`export`: the path of the file to write."] = ""
+    text: Annotated[str, "`list`, `search`: words that must be in it, at most 10,000 characters."] = attrs.field(
+        default="", validator=attrs.validators.max_len(10_000)
+    )
+    file: Annotated[str, "`export`: the name of the file to write in Weft's folder of exports; not a path."] = ""
+    overwrite: Annotated[bool, "`export`: replace a file that is there."] = False
     all: Annotated[bool, "`delete`: all conversations."] = False
-    limit: Annotated[int, "`list`, `search`: at most so many."] = 100
+    limit: Annotated[int, "`list`, `search`: at most so many, 1 to 10,000."] = attrs.field(
+        default=100, validator=[attrs.validators.ge(1), attrs.validators.le(10_000)]
+    )
 
 
 @attrs.define
@@ -77,8 +93,10 @@ class CompleteParams:
     text_document: Annotated[types.TextDocumentIdentifier, "An open document."]
     position: Annotated[types.Position, "The cursor."]
     multi_line: Annotated[bool | None, "Whether there may be several lines; null leaves it to the settings."] = None
-    candidates: Annotated[int, "So many different texts, up to 10."] = 1
-    iterations: Annotated[int, "Rounds of RepoCoder's loop, up to 4: slower, better."] = 1
+    candidates: Annotated[int, "So many different texts, up to 10."] = attrs.field(default=1, validator=_POSITIVE)
+    iterations: Annotated[int, "Rounds of RepoCoder's loop, up to 4: slower, better."] = attrs.field(
+        default=1, validator=_POSITIVE
+    )
 
 
 @attrs.define
@@ -111,7 +129,9 @@ class PartlyAcceptedParams:
     """Which completion, and how much of it."""
 
     id: Annotated[str, "Of the completion."]
-    accepted_length: Annotated[int, "So many UTF-16 units from its beginning were taken by now, in all."]
+    accepted_length: Annotated[int, "So many UTF-16 units from its beginning were taken by now, in all."] = attrs.field(
+        validator=attrs.validators.ge(0)
+    )
 
 
 @attrs.define
@@ -158,31 +178,22 @@ OWN_MESSAGES = (
 )
 
 
-def _message_type(method: str, params: type[Any], *, is_request: bool) -> type[Any]:
-    """What the library reads a message into."""
-    fields = {"params": attrs.field(type=params), "method": attrs.field(type=str, default=method)}
-    if is_request:
-        id_type: Any = int | str
-        fields = {"id": attrs.field(type=id_type), **fields}
-    return attrs.make_class("OwnMessage", {**fields, "jsonrpc": attrs.field(type=str, default="2.0")})
-
-
-MESSAGE_TYPES: dict[str, type[Any]] = {
-    types.TEXT_DOCUMENT_INLINE_COMPLETION: _message_type(
-        types.TEXT_DOCUMENT_INLINE_COMPLETION, InlineCompletionParams, is_request=True
-    ),
-    **{
-        own.method: _message_type(own.method, own.params, is_request=own.is_request)
-        for own in OWN_MESSAGES
-        if own.params is not None
-    },
+PARAMS_TYPES: dict[str, type[Any]] = {
+    **{method: cast("type[Any]", kinds[2]) for method, kinds in types.METHOD_TO_TYPES.items() if kinds[2] is not None},
+    types.TEXT_DOCUMENT_INLINE_COMPLETION: InlineCompletionParams,
+    **{own.method: own.params for own in OWN_MESSAGES if own.params is not None},
 }
+"""What the parameters of a message are read into, by method; methods without parameters are not in it."""
 
 
 @cache
 def converter() -> Converter:
     """The library's converter, which also reads our parameters. One for all: it keeps the code that it generates."""
-    made: Converter = default_converter()  # type: ignore[no-untyped-call]
+    # Without details: their lists of errors refer to the frames that refer to them, with the whole message, and only
+    # the collector of cycles would free those.
+    made = get_converter(Converter(detailed_validation=False))
+    for kind in (bool, int, float, str):
+        made.register_structure_hook(kind, _exact)
     for params in {InlineCompletionParams, *(own.params for own in OWN_MESSAGES)} - {None}:
         made.register_structure_hook(params, _reader(params, made))
     return made
@@ -192,6 +203,23 @@ def on_the_wire(name: str) -> str:
     """A field's name in JSON."""
     first, *others = name.split("_")
     return first + "".join(map(str.capitalize, others))
+
+
+def _exact(value: Any, kind: type[Any]) -> Any:
+    """A value of a plain type, as JSON has it. The library's converter would make a text of anything.
+
+    It is also asked for enumerations of numbers and texts.
+    """
+    if issubclass(kind, Enum):
+        if isinstance(value, bool):
+            raise TypeError(f"expected {kind.__name__}, found bool")
+        return kind(value)
+    if kind is int and isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)  # languages with one type of number write 3 as 3.0
+    wanted = (int, float) if kind is float else kind
+    if not isinstance(value, wanted) or (isinstance(value, bool) and kind is not bool):
+        raise TypeError(f"expected {kind.__name__}, found {type(value).__name__}")
+    return value
 
 
 def _reader(params: Any, made: Converter) -> Callable[..., Any]:

@@ -1,12 +1,10 @@
 """Positions as clients count them: lines of the protocol, columns in UTF-8, UTF-16 or UTF-32 units.
 
-Owns the two conversions and how a text breaks into lines. Knows no message and no document; every position is
-clamped, none is an error.
+Owns the two conversions. Knows no message and no document; every position is clamped, none is an error.
 """
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable
 from typing import Literal, get_args
 
@@ -20,14 +18,6 @@ def choose_encoding(offered: Iterable[str] | None) -> Encoding:
     """The client's most wanted encoding that we know, UTF-16 when there is none."""
     known: dict[str, Encoding] = {encoding: encoding for encoding in get_args(Encoding)}
     return next((known[encoding] for encoding in offered or () if encoding in known), DEFAULT_ENCODING)
-
-
-def split_lines(text: str) -> list[str]:
-    """Lines with their breaks (\\n, \\r\\n or \\r, nothing else); the last one has none and may be empty."""
-    lines = list(io.StringIO(text, newline=""))
-    if not lines or lines[-1].endswith(("\n", "\r")):
-        lines.append("")
-    return lines
 
 
 def without_break(line: str) -> str:

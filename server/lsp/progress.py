@@ -18,6 +18,7 @@ from pygls.exceptions import JsonRpcException
 from ...llm import Cancel
 from ..answers import AskProgress, Citation
 from ..folder import Progress
+from ..safe_text import MarkdownStream, for_editor
 
 if TYPE_CHECKING:
     from .server import WeftServer
@@ -84,6 +85,7 @@ class AnswerProgress:
         work_done: types.ProgressToken | None,
     ) -> None:
         self._notify, self._partial, self._work_done = notify, partial, work_done
+        self._markdown = MarkdownStream()
 
     def begin(self) -> None:
         self._send(self._work_done, types.WorkDoneProgressBegin(title="Weft answers", cancellable=False))
@@ -96,18 +98,27 @@ class AnswerProgress:
         self._stream({"citation": citation})
 
     def text(self, piece: str) -> None:
-        self._stream({"text": piece})
+        self._text(self._markdown.feed(piece))
 
     def restart(self) -> None:
         """What was sent so far is void."""
+        self._markdown = MarkdownStream()
         self._stream({"restart": True})
+
+    def is_whole(self) -> None:
+        """No more text comes: what was held back is sent."""
+        self._text(self._markdown.finish())
 
     def note(self, note: str) -> None:
         """What is worth knowing before the answer comes."""
-        self._send(self._work_done, types.WorkDoneProgressReport(message=note))
+        self._send(self._work_done, types.WorkDoneProgressReport(message=for_editor(note)))
 
     def end(self) -> None:
         self._send(self._work_done, types.WorkDoneProgressEnd())
+
+    def _text(self, safe: str) -> None:
+        if safe:
+            self._stream({"text": safe})
 
     def _stream(self, piece: AskProgress) -> None:
         self._send(self._partial, piece)

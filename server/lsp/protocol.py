@@ -1,13 +1,20 @@
-"""The rules of the conversation: every request is answered, whatever state the server is in and whatever it was sent.
+"""JSON-RPC 2.0 on the server's side: every request is answered once, whatever state the server is in and whatever it
+was sent.
 
-Owns the life cycle (initialize, shutdown, exit) and the answers to messages that no handler sees: broken JSON, wrong
-parameters, requests too early or too late. Knows no document, no workspace and no feature.
+Owns the life cycle (initialize, shutdown, exit), the requests that run in both directions, cancellation, and error
+answers. Of the library it uses the types, their converter and the senders of notifications and requests; reading and
+dispatching are its own. Knows no document, no workspace and no feature.
 """
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import json
 import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -16,117 +23,262 @@ from pygls.exceptions import (
     JsonRpcInternalError,
     JsonRpcInvalidParams,
     JsonRpcInvalidRequest,
+    JsonRpcMethodNotFound,
     JsonRpcParseError,
+    JsonRpcRequestCancelled,
     JsonRpcServerNotInitialized,
 )
 from pygls.protocol import LanguageServerProtocol
 
-from .messages import MESSAGE_TYPES
+from ..log_limit import one_line
+from .json_text import InvalidText, check_text, read_json
+from .messages import PARAMS_TYPES
+from .transport import MAX_MESSAGE_BYTES, Writer
 
 if TYPE_CHECKING:
     from .server import WeftServer
 
 log = logging.getLogger("weft.lsp")
 
-_OWNED_ELSEWHERE = (
-    types.TEXT_DOCUMENT_DID_OPEN,
-    types.TEXT_DOCUMENT_DID_CHANGE,
-    types.TEXT_DOCUMENT_DID_CLOSE,
-    types.NOTEBOOK_DOCUMENT_DID_OPEN,
-    types.NOTEBOOK_DOCUMENT_DID_CHANGE,
-    types.NOTEBOOK_DOCUMENT_DID_CLOSE,
-    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS,
-    types.WORKSPACE_EXECUTE_COMMAND,
-)
-"""What the library would keep itself: its documents raise on positions that ours clamp, and are never asked here; its
-commands are functions with typed arguments, and ours has one that may be anything."""
+MAX_RUNNING = 1_000
+"""So many requests of a client run at once; further ones are refused, so that a client cannot pile up memory."""
+
+MessageId = str | int | float
+Handler = Callable[[Any], Any]
+
+_TEXT_OF_DOCUMENTS = (types.TEXT_DOCUMENT_DID_OPEN, types.TEXT_DOCUMENT_DID_CHANGE)
+"""Only what these carry may hold lone surrogates: an editor sends the text that it has."""
+
+_REQUEST_FAILED = types.LSPErrorCodes.RequestFailed.value
 
 
 class WeftProtocol(LanguageServerProtocol):
-    """One conversation with one client."""
+    """One conversation with one client. `handlers` answer by method; a coroutine is answered when it is done."""
 
     _server: WeftServer
 
     def __init__(self, server: WeftServer, converter: Any) -> None:
         super().__init__(server, converter)
         self._initialized = False
-        for method in _OWNED_ELSEWHERE:
-            self.fm.builtin_features.pop(method)
-        self.fm.add_builtin_feature(types.INITIALIZE, self._initialize)
-        self.fm.add_builtin_feature(types.SHUTDOWN, self._shut_down)
-        self.fm.add_builtin_feature(types.EXIT, self._exit)
+        self._out: Writer | None = None
+        self._running: dict[MessageId, asyncio.Future[Any]] = {}  # the client's requests
+        self.handlers: dict[str, Handler] = {
+            types.INITIALIZE: self._initialize,
+            types.SHUTDOWN: self._shut_down,
+            types.EXIT: self._exit,
+            types.CANCEL_REQUEST: self._cancel,
+            types.WINDOW_WORK_DONE_PROGRESS_CANCEL: self._cancel_progress,
+            types.SET_TRACE: lambda _: None,
+        }
 
     # The library caches what these two say by the conversation, and so would keep each one, with its workspace.
 
     def get_message_type(self, method: str) -> type[Any] | None:  # type: ignore[override]
-        return MESSAGE_TYPES.get(method) or types.METHOD_TO_TYPES.get(method, (None,))[0]
+        return types.METHOD_TO_TYPES.get(method, (None,))[0]
 
     def get_result_type(self, method: str) -> type[Any] | None:  # type: ignore[override]
         return types.METHOD_TO_TYPES.get(method, (None, None))[1]
 
+    def set_writer(self, writer: Writer, include_headers: bool = True) -> None:  # type: ignore[override]
+        self._out = writer
+
+    def n_waiting_bytes(self) -> int:
+        """What the client has not read yet."""
+        return 0 if self._out is None else self._out.n_waiting_bytes()
+
+    # What comes in.
+
+    def refuse_too_long(self, n_bytes: int) -> None:
+        """A message that was not read. It may have been an edit of any document."""
+        log.warning("A message of %d bytes was not read; the limit is %d.", n_bytes, MAX_MESSAGE_BYTES)
+        error = JsonRpcInvalidRequest(f"A message may have {MAX_MESSAGE_BYTES} bytes, and this one has {n_bytes}.")
+        self._answer_error(None, error)
+        self._server.session.lost_edits()
+
     def receive(self, body: bytes) -> None:
         """Handle one message body. Never raises; if it holds a request, that request gets its answer."""
         try:
-            data = json.loads(body)
+            data = read_json(body)
         except (ValueError, RecursionError) as error:
-            log.warning("A message was no JSON: %s", error)
-            self._answer(None, JsonRpcParseError(str(error)))
+            log.warning("A message was no JSON: %s", one_line(error))
+            self._answer_error(None, JsonRpcParseError(one_line(error)))
             return
         if not isinstance(data, dict):
-            self._answer(None, JsonRpcInvalidRequest("A message is one JSON object."))
+            self._answer_error(None, JsonRpcInvalidRequest("A message is one JSON object."))
+        elif "method" not in data and ("result" in data or "error" in data or self._is_ours(data.get("id"))):
+            self._receive_response(data)
+        else:
+            self._receive_call(data)
+
+    def _receive_call(self, data: dict[str, Any]) -> None:
+        """A request, which has an identifier, or a notification."""
+        method, is_request = data.get("method"), "id" in data
+        message_id = data.get("id") if _is_id(data.get("id")) else None
+        try:
+            handler = self._handler_for(data, is_request)
+            params = self._read_params(str(method), data.get("params"))
+        except JsonRpcException as error:
+            if method == types.TEXT_DOCUMENT_DID_CHANGE and isinstance(error, JsonRpcInvalidParams):
+                self._server.session.lost_edit(_identifier_of(data.get("params")))
+            if is_request:
+                self._answer_error(message_id, error)
+            elif not str(method).startswith("$/"):  # those may be ignored by who does not know them
+                log.warning("%s was ignored: %s", one_line(method, 80), one_line(error))
             return
-        data.setdefault("jsonrpc", "2.0")
-        if "method" in data:
-            data.setdefault("params", None)  # the library insists on what JSON-RPC lets a client leave out
-        refusal = self._refusal(data)
-        if refusal is not None:
-            self._refuse(data, refusal)
+        if is_request:
+            self._handle_call(str(method), handler, params, message_id)
+        else:
+            self._handle_notice(str(method), handler, params)
+
+    def _handler_for(self, data: dict[str, Any], is_request: bool) -> Handler:
+        """Raises JsonRpcException for a message that may not be handled, or not in the state we are in."""
+        method = data.get("method")
+        if data.get("jsonrpc", "2.0") != "2.0":
+            raise JsonRpcInvalidRequest('The field "jsonrpc" is "2.0".')
+        if not isinstance(method, str):
+            raise JsonRpcInvalidRequest("The method of a message is a string.")
+        if is_request and not _is_id(data["id"]):
+            raise JsonRpcInvalidRequest("The identifier of a request is a string or a number.")
+        if method != types.EXIT:
+            if self._shutdown:
+                raise JsonRpcInvalidRequest("The server is shutting down.")
+            if not self._initialized and method != types.INITIALIZE:
+                raise JsonRpcServerNotInitialized("The first request is initialize.")
+            if self._initialized and method == types.INITIALIZE:
+                raise JsonRpcInvalidRequest("The server is initialized already.")
+        if is_request and data["id"] in self._running:
+            raise JsonRpcInvalidRequest("A request with this identifier is still running.")
+        if is_request and len(self._running) >= MAX_RUNNING:
+            raise JsonRpcException(f"{MAX_RUNNING} requests are running. Wait for answers.", _REQUEST_FAILED)
+        if method not in self.handlers:
+            raise JsonRpcMethodNotFound(f"There is no method {one_line(method, 80)!r}.")
+        return self.handlers[method]
+
+    def _read_params(self, method: str, given: Any) -> Any:
+        """The parameters as their type; those without a type are passed on as they are."""
+        kind = PARAMS_TYPES.get(method)
+        if kind is None:
+            return given
+        try:
+            check_text(_identifier_of(given) if method in _TEXT_OF_DOCUMENTS else given)
+            return self._converter.structure({} if given is None else given, kind)
+        except InvalidText as error:
+            raise JsonRpcInvalidParams(f"The parameters of {method}: {error}") from None
+        except Exception:  # the library's converter raises whatever its hooks do on the wrong type
+            raise JsonRpcInvalidParams(f"The parameters of {method} are not what the protocol says.") from None
+
+    def _receive_response(self, data: dict[str, Any]) -> None:
+        """The client's answer to a request of ours; any other is ignored."""
+        message_id: Any = data.get("id")
+        if not self._is_ours(message_id):
+            log.warning("An answer to no request of the server was ignored: id %s", one_line(repr(message_id), 80))
+            return
+        asked, kind = self._request_futures.pop(message_id), self._result_types.pop(message_id, None)
+        if asked.done():  # given up
             return
         try:
-            message = self.structure_message(data)
-        except (JsonRpcException, RecursionError):
-            self._refuse_unreadable(data)
+            if data.get("error") is not None:
+                error = self._converter.structure(data["error"], types.ResponseError)
+                asked.set_exception(JsonRpcException.from_error(error))
+            else:
+                message = {"jsonrpc": "2.0", "id": message_id, "result": data.get("result")}
+                read = self._converter.structure(message, kind) if kind is not None else None
+                asked.set_result(getattr(read, "result", data.get("result")))
+        except Exception:  # whoever waits for it must not wait for ever
+            asked.set_exception(JsonRpcInternalError("The client's answer could not be read."))
+
+    def _is_ours(self, message_id: Any) -> bool:
+        """Whether it is the identifier of a request of ours that waits for its answer."""
+        return isinstance(message_id, str) and message_id in self._request_futures
+
+    # What is done about it.
+
+    def _handle_call(self, method: str, handler: Handler, params: Any, message_id: Any) -> None:
+        try:
+            result = handler(params)
+        except Exception as error:
+            self._answer_error(message_id, self._failure(method, error))
             return
-        self.handle_message(message)
-
-    def _refusal(self, data: dict[str, Any]) -> JsonRpcException | None:
-        """Why a message may not be handled in the state we are in; None when it may."""
-        method = data.get("method")
-        if method is None or method == types.EXIT:
-            return None
-        if not isinstance(method, str):
-            return JsonRpcInvalidRequest("The method of a message is a string.")
-        if self._shutdown:
-            return JsonRpcInvalidRequest("The server is shutting down.")
-        if not self._initialized and method != types.INITIALIZE:
-            return JsonRpcServerNotInitialized("The first request is initialize.")
-        if self._initialized and method == types.INITIALIZE:
-            return JsonRpcInvalidRequest("The server is initialized already.")
-        return None
-
-    def _refuse_unreadable(self, data: dict[str, Any]) -> None:
-        """What lacks a field or has one of a wrong type."""
-        method = data.get("method")
-        if method is None:  # an answer of the client: whoever waits for it must not wait for ever
-            if isinstance(data.get("id"), (int, str)):
-                error = types.ResponseError(JsonRpcInternalError.CODE, "The client's answer could not be read.")
-                self._handle_response(data["id"], error=error)
+        if not inspect.isawaitable(result):
+            self._answer(message_id, method, result)
             return
-        if method == types.TEXT_DOCUMENT_DID_CHANGE:
-            self._server.session.lost_edit(_uri_of(data))
-        self._refuse(data, JsonRpcInvalidParams(f"The parameters of {method} are not what the protocol says."))
+        task = self._running[message_id] = asyncio.ensure_future(result)
+        task.add_done_callback(partial(self._done, method, message_id))
 
-    def _refuse(self, data: dict[str, Any], error: JsonRpcException) -> None:
-        if "id" in data:
-            self._answer(data["id"], error)
+    def _done(self, method: str, message_id: MessageId, task: asyncio.Future[Any]) -> None:
+        self._running.pop(message_id, None)
+        if task.cancelled():
+            self._answer_error(message_id, JsonRpcRequestCancelled("The request was cancelled."))
+        elif (error := task.exception()) is not None:
+            self._answer_error(message_id, self._failure(method, error))
         else:
-            log.warning("%s was ignored: %s", data.get("method"), error)
+            self._answer(message_id, method, task.result())
 
-    def _answer(self, request_id: Any, error: JsonRpcException) -> None:
+    def _handle_notice(self, method: str, handler: Handler, params: Any) -> None:
+        try:
+            result = handler(params)
+        except Exception as error:
+            self._failure(method, error)
+            return
+        if inspect.isawaitable(result):
+            asyncio.ensure_future(result).add_done_callback(partial(self._noticed, method))
+
+    def _noticed(self, method: str, task: asyncio.Future[Any]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._failure(method, error)
+
+    def _failure(self, method: str, error: BaseException) -> JsonRpcException:
+        """What the client is told. The log has one line for an expected error, and the traceback of any other."""
+        if isinstance(error, JsonRpcException):
+            log.warning("%s: %s", method, one_line(error))
+            return error
+        log.error("%s failed", method, exc_info=error)
+        return JsonRpcInternalError(f"{method} failed inside Weft ({type(error).__name__}). Its log says where.")
+
+    # What goes out.
+
+    def send_request(
+        self,
+        method: str,
+        params: Any = None,
+        callback: Callable[[Any], None] | None = None,
+        msg_id: Any = None,
+    ) -> Future[Any]:
+        asked: Future[Any] = super().send_request(method, params, callback, msg_id)
+        asked.add_done_callback(self._forget)
+        return asked
+
+    def _forget(self, asked: Future[Any]) -> None:
+        """A request of ours that was answered, or that nobody waits for any more."""
+        if asked.cancelled():
+            for message_id in [each for each, future in self._request_futures.items() if future is asked]:
+                del self._request_futures[message_id]
+                self._result_types.pop(message_id, None)
+
+    def _answer(self, message_id: Any, method: str, result: Any) -> None:
+        try:
+            self._write({"jsonrpc": "2.0", "id": message_id, "result": result})
+        except Exception as error:  # a result that is no JSON
+            self._answer_error(message_id, self._failure(method, error))
+
+    def _answer_error(self, message_id: Any, error: JsonRpcException) -> None:
         """An error for a request, or for whatever it was when it has no identifier that could be read."""
-        # As plain data: the library leaves an identifier out that is null.
         detail = {"code": error.code, "message": error.message}
-        self._send_data({"jsonrpc": "2.0", "id": request_id, "error": detail})
+        self._write({"jsonrpc": "2.0", "id": message_id, "error": detail})
+
+    def _send_data(self, data: Any) -> None:
+        """What the library's senders hand over."""
+        try:
+            self._write(data)
+        except (TypeError, ValueError) as error:
+            self._failure("A message to the client", error)
+
+    def _write(self, data: Any) -> None:
+        body = json.dumps(data, default=self._serialize_message, allow_nan=False).encode()
+        if self._out is not None:
+            self._out.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+
+    # The life cycle.
 
     def _initialize(self, params: types.InitializeParams) -> types.InitializeResult:
         self._server.process_id = params.process_id
@@ -142,9 +294,25 @@ class WeftProtocol(LanguageServerProtocol):
     def _exit(self, _: Any = None) -> None:
         self._server.leave(0 if self._shutdown else 1)
 
+    def _cancel(self, params: types.CancelParams) -> None:
+        if not _is_id(params.id):
+            raise JsonRpcInvalidParams("The identifier of a request is a string or a number.")
+        if (task := self._running.get(params.id)) is not None:  # else it was answered meanwhile
+            task.cancel()
 
-def _uri_of(data: dict[str, Any]) -> str:
+    def _cancel_progress(self, params: types.WorkDoneProgressCancelParams) -> None:
+        if isinstance(params.token, str | int) and (bar := self.progress.tokens.get(params.token)) is not None:
+            bar.cancel()
+
+
+def _is_id(value: Any) -> bool:
+    """Whether it may name a request (JSON-RPC 2.0, 4; null, which it discourages, names none here, as in LSP)."""
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _identifier_of(params: Any) -> str:
+    """The document that parameters name; "" where they name none."""
     try:
-        return str(data["params"]["textDocument"]["uri"])
+        return str(params["textDocument"]["uri"])
     except (KeyError, TypeError):
         return ""

@@ -1,6 +1,7 @@
 """Serve over stdin and stdout, or over TCP: one conversation from its first message to the end of its session.
 
-Owns what ends a conversation: exit, the end of the stream, the death of the client's process. Knows no message.
+Owns what ends a conversation: exit, the end of the stream, the death of the client's process. Who may talk over TCP is
+in `admission.py`. Knows no message.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import threading
 from collections.abc import Callable
 from contextvars import ContextVar
 
+from ..log_limit import one_line
 from ..workspace import share_interpreter
 from ..workspaces import Workspaces
+from .admission import Admission, close
 from .server import WeftServer
-from .transport import PipeWriter, claim_stdio, read_message, stream_from
+from .transport import MAX_WAITING_BYTES, PipeReader, PipeWriter, SocketWriter, TooLong, claim_stdio, read_message
 
 log = logging.getLogger("weft.lsp")
 
@@ -25,6 +28,9 @@ DRAIN_WITHIN_S = 2.0
 """How long a client may take to read our last messages."""
 
 LOOK_FOR_CLIENT_EVERY_S = 1.0
+
+LOOK_FOR_ROOM_EVERY_S = 0.01
+"""For a client that does not read what it is sent."""
 
 _CONVERSING: ContextVar[WeftServer | None] = ContextVar("weft-conversing", default=None)
 """Whose messages are being handled."""
@@ -39,23 +45,23 @@ def serve_stdio() -> int:
     return asyncio.run(_serve_stdio())
 
 
-def serve_tcp(host: str, port: int, on_listening: Callable[[str, int], None]) -> int:
-    """Serve any number of clients, each with a session of its own, until interrupted.
+def serve_tcp(host: str, port: int, token: str, on_listening: Callable[[str, int], None]) -> int:
+    """Serve any number of clients that send the token, each with a session of its own, until interrupted.
 
     `on_listening` is told the address; port 0 lets the system choose. Raises OSError when it can't be had.
     """
     share_interpreter()
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve_tcp(host, port, on_listening))
+        asyncio.run(_serve_tcp(host, port, token, on_listening))
     return 0
 
 
-async def converse(server: WeftServer, reader: asyncio.StreamReader) -> None:
-    """Hand on messages until the server leaves or the stream ends, then close the session."""
+async def converse(server: WeftServer, reader: asyncio.StreamReader, first: bytes | None = None) -> None:
+    """Hand on messages until the server leaves or the stream ends, then close the session. `first` was read already."""
     _CONVERSING.set(server)
     handler = _ClientLog(server)
     logging.getLogger("weft").addHandler(handler)
-    conversation = asyncio.ensure_future(_hand_on_messages(server, reader))
+    conversation = asyncio.ensure_future(_hand_on_messages(server, reader, first))
     server.converse_in(conversation)
     try:
         with contextlib.suppress(asyncio.CancelledError):
@@ -72,24 +78,26 @@ async def _serve_stdio() -> int:
     server = WeftServer(Workspaces())
     server.protocol.set_writer(writer)
     try:
-        await converse(server, stream_from(protocol_in, asyncio.get_running_loop()))
+        await converse(server, PipeReader(protocol_in, asyncio.get_running_loop()))
     finally:
         writer.drain(DRAIN_WITHIN_S)
     return 1 if server.exit_code is None else server.exit_code
 
 
-async def _serve_tcp(host: str, port: int, on_listening: Callable[[str, int], None]) -> None:
-    workspaces = Workspaces()
+async def _serve_tcp(host: str, port: int, token: str, on_listening: Callable[[str, int], None]) -> None:
+    workspaces, admission = Workspaces(), Admission(token)
 
     async def attend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        server = WeftServer(workspaces)
-        server.protocol.set_writer(writer)
         try:
-            await converse(server, reader)
+            first = await admission.first_message(reader, writer)
+            if first is not None:
+                server = WeftServer(workspaces)
+                server.protocol.set_writer(SocketWriter(writer))
+                await converse(server, reader, first)
+        except Exception:
+            log.exception("A connection could not be served any more.")
         finally:
-            with contextlib.suppress(OSError):
-                writer.close()
-                await writer.wait_closed()
+            await close(writer)
 
     listening = await asyncio.start_server(attend, host, port)
     on_listening(*listening.sockets[0].getsockname()[:2])
@@ -97,14 +105,23 @@ async def _serve_tcp(host: str, port: int, on_listening: Callable[[str, int], No
         await listening.serve_forever()
 
 
-async def _hand_on_messages(server: WeftServer, reader: asyncio.StreamReader) -> None:
-    while server.exit_code is None and (body := await read_message(reader)) is not None:
-        server.protocol.receive(body)
+async def _hand_on_messages(server: WeftServer, reader: asyncio.StreamReader, first: bytes | None) -> None:
+    protocol = server.protocol
+    if first is not None:
+        protocol.receive(first)
+    while server.exit_code is None and (message := await read_message(reader)) is not None:
+        if isinstance(message, TooLong):
+            protocol.refuse_too_long(message.n_bytes)
+        else:
+            protocol.receive(message)
+        del message
         if server.process_id is not None:
             _watch_process(server.process_id, lambda: server.on_loop(server.leave, 1), server.is_closed)
             server.process_id = None
         # A request takes hold of its document before the next message may change it.
         await asyncio.sleep(0)
+        while protocol.n_waiting_bytes() > MAX_WAITING_BYTES:
+            await asyncio.sleep(LOOK_FOR_ROOM_EVERY_S)
 
 
 class _ClientLog(logging.Handler):
@@ -119,7 +136,10 @@ class _ClientLog(logging.Handler):
         if _CONVERSING.get() not in (self._server, None):
             return
         try:
-            self._server.on_loop(self._server.session.log, self.format(record), record.levelno)
+            message = one_line(record.getMessage(), 1_000)
+            if record.exc_info and record.exc_info[0] is not None:  # its traceback is for the server's own log
+                message += f" ({record.exc_info[0].__name__})"
+            self._server.on_loop(self._server.session.log, message, record.levelno)
         except Exception:
             self.handleError(record)
 

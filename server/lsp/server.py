@@ -6,9 +6,9 @@ Owns the table of handlers and the road from other threads to the event loop. Kn
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from lsprotocol import types
@@ -34,8 +34,6 @@ from .requests import (
     watched_files,
 )
 from .session import Session
-
-log = logging.getLogger("weft.lsp")
 
 HANDLERS: dict[str, Callable[..., Any]] = {
     types.INITIALIZED: configuration.handle_initialized,
@@ -76,7 +74,7 @@ class WeftServer(LanguageServer):
         self._loop = asyncio.get_running_loop()
         self._conversation: asyncio.Task[None] | None = None
         for method, handler in HANDLERS.items():
-            self.feature(method)(_logged(method, handler, self.session))
+            self.protocol.handlers[method] = _bound(handler, self.session)
 
     def converse_in(self, task: asyncio.Task[None]) -> None:
         """`task` reads the client's messages; leaving ends it."""
@@ -94,37 +92,17 @@ class WeftServer(LanguageServer):
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(call, *arguments)
 
-    def report_server_error(self, error: Exception, source: type[Exception]) -> None:
-        """Into the log and not onto the screen: whoever asked has the error as their answer."""
-        log.error("%s: %s", source.__name__, error)
 
+def _bound(handler: Callable[..., Any], session: Session) -> Callable[[Any], Any]:
+    """`handler` for `session`, which waits in the end for those that run beside the loop."""
+    if not asyncio.iscoroutinefunction(handler):
+        return partial(handler, session)
 
-def _logged(method: str, handler: Callable[..., Any], session: Session) -> Callable[..., Any]:
-    """`handler` for `session`, with the message in the log when it fails; the failure costs that message only."""
-    if asyncio.iscoroutinefunction(handler):
+    async def handle_beside(params: Any) -> Any:
+        task = asyncio.current_task()
+        assert task is not None
+        session.answering.add(task)
+        task.add_done_callback(session.answering.discard)
+        return await handler(session, params)
 
-        async def handle_beside(params: Any = None) -> Any:
-            task = asyncio.current_task()
-            assert task is not None
-            session.answering.add(task)
-            task.add_done_callback(session.answering.discard)
-            try:
-                return await handler(session, params)
-            except Exception:
-                log.exception("%s failed on %s", method, _short(params))
-                raise
-
-        return handle_beside
-
-    def handle(params: Any = None) -> Any:
-        try:
-            return handler(session, params)
-        except Exception:
-            log.exception("%s failed on %s", method, _short(params))
-            raise
-
-    return handle
-
-
-def _short(params: object) -> str:
-    return repr(params)[:500]
+    return handle_beside

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +25,7 @@ from ..chat.jsonable import slash_commands_json
 from ..config import Config, load_config
 from ..folder import IndexReport, Progress
 from ..jsonable import status_json
+from ..safe_text import for_editor
 from ..status import Status
 from ..workspace import Workspace, keep_from_collector
 from ..workspaces import Share, Workspaces
@@ -169,6 +171,11 @@ class Session:
         self.documents.lose_step(uri)
         self.edited(uri)
 
+    def lost_edits(self) -> None:
+        """A message was lost that may have been an edit of any document."""
+        for document in self.documents:
+            self.lost_edit(document.uri)
+
     def edited(self, uri: str) -> None:
         """What was asked about the text before this edit fits it no more."""
         for (_, key), running in list(self._running.items()):
@@ -301,7 +308,7 @@ class Session:
             self.show(message, kind)
 
     def show(self, message: str, kind: types.MessageType = types.MessageType.Warning) -> None:
-        self._server.window_show_message(types.ShowMessageParams(kind, message))
+        self._server.window_show_message(types.ShowMessageParams(kind, for_editor(message)))
 
     def notify(self, method: str, params: object) -> None:
         """A notification, from any thread; in their order, and before the answer of a request that is done later."""
@@ -313,7 +320,7 @@ class Session:
             kind = types.MessageType.Info
             if level >= logging.WARNING:
                 kind = types.MessageType.Error if level >= logging.ERROR else types.MessageType.Warning
-            self._server.window_log_message(types.LogMessageParams(kind, message))
+            self._server.window_log_message(types.LogMessageParams(kind, for_editor(message)))
 
     # The end.
 
@@ -379,8 +386,7 @@ class Session:
         share = self._share
         if share is None:  # stopped meanwhile
             return
-        if not self.client.watches_files:
-            await self._chore(share.workspace.watch)
+        await self._chore(partial(share.workspace.watch, is_reported=self.client.watches_files))
         await self._index("Indexing", share.first_index)
 
     async def _index_again(self, share: Share) -> None:

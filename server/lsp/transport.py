@@ -1,33 +1,85 @@
-"""Messages on a pair of streams: the base protocol's headers and bodies, and nothing about what is in a body.
+"""The base protocol's framing: headers and bodies on a pair of streams, in bounded memory.
 
-Owns the two threads that stand between blocking pipes and the event loop: a client that sends nothing, or reads
-nothing, never holds the loop up. Knows no JSON and no LSP.
+Owns the limits of a message, finding the next header after bytes that are none, and the two threads that stand
+between blocking pipes and the event loop: a client that sends nothing, or reads nothing, never holds the loop up.
+Knows no JSON and no LSP.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import queue
+import re
 import sys
 import threading
-from typing import BinaryIO
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import BinaryIO, Protocol
+
+MAX_MESSAGE_BYTES = 128 << 20
+"""A longer message is refused without being kept: the longest text that an editor can open, and then some."""
+
+MAX_HEADER_BYTES = 8 << 10
+
+MAX_WAITING_BYTES = 64 << 20
+"""While so much of what we wrote is not read by the client, none of its messages are handled."""
+
+_LONGEST_LENGTH_LINE = 64
+_READ_BYTES = 1 << 16
+_N_READS_AHEAD = 16
+
+_LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(\d{1,18})[ \t]*\r?\n\Z", re.IGNORECASE)
+"""At the end of a line: bytes before it are no header and belong to no message."""
 
 
-async def read_message(reader: asyncio.StreamReader) -> bytes | None:
-    """The next body; None when the stream ends or can't be understood any more."""
-    length: int | None = None
-    try:
-        while line := await reader.readline():
-            name, _, value = line.partition(b":")
-            if name.strip().lower() == b"content-length":
-                length = int(value)
-            elif not line.strip() and length is not None:
-                return await reader.readexactly(length)
-    except (asyncio.IncompleteReadError, ConnectionError, ValueError):
-        pass  # a broken connection, a header line without end, a length that is none: nothing after it can be found
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """Of a message that was skipped."""
+
+    n_bytes: int
+
+
+async def read_message(reader: asyncio.StreamReader) -> bytes | TooLong | None:
+    """The next body; None when the stream ends. What is no header is skipped, and so is a body beyond the limit."""
+    with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+        left = length = await read_length(reader) or 0
+        if length <= MAX_MESSAGE_BYTES:
+            return await reader.readexactly(length)
+        while left and (read := await reader.read(min(left, _READ_BYTES))):
+            left -= len(read)
+        return None if left else TooLong(length)
     return None
+
+
+async def read_length(
+    reader: asyncio.StreamReader, max_bytes: float = math.inf, check: Callable[[bytes], None] = lambda line: None
+) -> int | None:
+    """What the next header says; None when it is none within so many bytes. Every line is shown to `check` first.
+
+    Raises IncompleteReadError at the end of the stream.
+    """
+    length: int | None = None
+    n_bytes = 0
+    while n_bytes <= max_bytes:
+        line = await _read_line(reader)
+        n_bytes += len(line)
+        check(line)
+        if (found := _LENGTH.search(line)) is not None:
+            length = int(found[1])
+        elif not line.strip() and length is not None:
+            return length
+    return None
+
+
+async def _read_line(reader: asyncio.StreamReader) -> bytes:
+    """The next line with its end; a part of it where it is longer than the stream keeps."""
+    try:
+        return await reader.readuntil(b"\n")
+    except asyncio.LimitOverrunError as error:
+        return await reader.readexactly(max(error.consumed - _LONGEST_LENGTH_LINE, 1))  # the line may end in a header
 
 
 def claim_stdio() -> tuple[BinaryIO, BinaryIO]:
@@ -46,18 +98,87 @@ def claim_stdio() -> tuple[BinaryIO, BinaryIO]:
     return protocol_in, protocol_out
 
 
-def stream_from(pipe: BinaryIO, loop: asyncio.AbstractEventLoop) -> asyncio.StreamReader:
-    """A stream fed from a blocking pipe, which is closed at its end, by a thread that dies with the process."""
-    reader = asyncio.StreamReader(loop=loop)
+class PipeReader(asyncio.StreamReader):
+    """A stream fed from a blocking pipe, which is closed at its end, by a thread that dies with the process.
 
-    def feed() -> None:
+    Nothing is read ahead while the stream holds more than it wants or the loop has not taken what was read.
+    """
+
+    def __init__(self, pipe: BinaryIO, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop=loop)
+        self._flow = _Flow()
+        self._handed_over = threading.Semaphore(_N_READS_AHEAD)
+        self.set_transport(self._flow)
+        threading.Thread(target=self._feed, args=(pipe, loop), name="weft-stdin", daemon=True).start()
+
+    def close(self) -> None:
+        """Nothing more is read."""
+        self._flow.close()
+        self._handed_over.release()
+
+    def _feed(self, pipe: BinaryIO, loop: asyncio.AbstractEventLoop) -> None:
         with pipe, contextlib.suppress(OSError, RuntimeError):  # RuntimeError: the loop has ended before the pipe
-            while data := os.read(pipe.fileno(), 1 << 16):
-                loop.call_soon_threadsafe(reader.feed_data, data)
-            loop.call_soon_threadsafe(reader.feed_eof)
+            while not self._flow.is_closing() and (data := os.read(pipe.fileno(), _READ_BYTES)):
+                self._handed_over.acquire()
+                loop.call_soon_threadsafe(self._take, data)
+                self._flow.wait()
+            loop.call_soon_threadsafe(self.feed_eof)
 
-    threading.Thread(target=feed, name="weft-stdin", daemon=True).start()
-    return reader
+    def _take(self, data: bytes) -> None:
+        self._handed_over.release()
+        if not self._flow.is_closing():
+            self.feed_data(data)
+
+
+class _Flow(asyncio.ReadTransport):
+    """Flow control between a stream and the thread that feeds it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_closed = False
+        self._flows = threading.Event()
+        self._flows.set()
+
+    def pause_reading(self) -> None:
+        if not self._is_closed:
+            self._flows.clear()
+
+    def resume_reading(self) -> None:
+        self._flows.set()
+
+    def wait(self) -> None:
+        self._flows.wait()
+
+    def is_closing(self) -> bool:
+        return self._is_closed
+
+    def close(self) -> None:
+        self._is_closed = True
+        self._flows.set()
+
+
+class Writer(Protocol):
+    """Where messages go."""
+
+    def write(self, data: bytes) -> None: ...
+
+    def n_waiting_bytes(self) -> int:
+        """What the client has not read yet."""
+        ...
+
+
+class SocketWriter:
+    """Bytes to a socket of the event loop, in order."""
+
+    def __init__(self, stream: asyncio.StreamWriter) -> None:
+        self._stream = stream
+
+    def write(self, data: bytes) -> None:
+        if not self._stream.is_closing():
+            self._stream.write(data)
+
+    def n_waiting_bytes(self) -> int:
+        return 0 if self._stream.is_closing() else self._stream.transport.get_write_buffer_size()
 
 
 class PipeWriter:
@@ -66,11 +187,20 @@ class PipeWriter:
     def __init__(self, pipe: BinaryIO) -> None:
         self._pipe = pipe
         self._waiting: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._n_waiting_bytes = 0
+        self._is_over = False
         self._thread = threading.Thread(target=self._write_all, name="weft-stdout", daemon=True)
         self._thread.start()
 
     def write(self, data: bytes) -> None:
-        self._waiting.put(data)
+        if not self._is_over:
+            with self._lock:
+                self._n_waiting_bytes += len(data)
+            self._waiting.put(data)
+
+    def n_waiting_bytes(self) -> int:
+        return 0 if self._is_over else self._n_waiting_bytes
 
     def close(self) -> None:
         """Nothing is written after what has been handed over."""
@@ -88,3 +218,6 @@ class PipeWriter:
                 view = memoryview(data)
                 while view:
                     view = view[os.write(self._pipe.fileno(), view) :]
+                with self._lock:
+                    self._n_waiting_bytes -= len(data)
+        self._is_over = True

@@ -5,12 +5,16 @@ Owns the two directions and the stand-in path of a document that is not a file. 
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote, unquote_to_bytes, urlsplit
+from urllib.parse import SplitResult, unquote, unquote_to_bytes, urlsplit
 
 from ...languages import language_named
+from ..secrets import is_secret_path
+from ..stand_in import stand_in
 
 _WINDOWS_DRIVE = re.compile(r"^/[A-Za-z]:")
 
@@ -39,13 +43,45 @@ def to_path(uri: str) -> Path | None:
 
 
 def stand_in_path(uri: str, language_id: str) -> Path:
-    """A path for a document that is no file (`untitled:Untitled-1`, a notebook cell).
+    """A path for a document that is no file (`untitled:Untitled-1`, a notebook cell, `git:/shop/a.py?{…}`).
 
-    It lies outside every folder, so the text is completed but never indexed, and ends as files of its language do.
+    It lies outside every folder, so the text is completed but never indexed, and ends as files of its language do. It
+    names the file that the document shows, for what holds for that file.
     """
-    scheme, _, rest = unquote(uri).partition(":")
-    name = re.sub(r"[^\w.#-]+", "_", rest.rpartition("/")[2])[:100] or "document"
-    suffixes = language_named(language_id).suffixes.split()
-    if suffixes and not name.endswith(f".{suffixes[0]}"):
-        name = f"{name}.{suffixes[0]}"
-    return Path(os.sep, re.sub(r"\W+", "_", scheme) + ":", name)
+    scheme, _, rest = uri.partition(":")
+    suffix = f".{suffixes[0]}" if (suffixes := language_named(language_id).suffixes.split()) else ""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return stand_in(unquote(scheme), unquote(rest).rpartition("/")[2], suffix)
+    fragment = f"#{unquote(parts.fragment)}" if parts.fragment else ""
+    return stand_in(
+        unquote(scheme), _shown_file(parts) + fragment.replace("/", "_"), suffix, version=parts.netloc + parts.query
+    )
+
+
+def _shown_file(parts: SplitResult) -> str:
+    """The file that a URI of any scheme shows: its path, or one that stands in its query, as editors write them.
+
+    Where one of these names holds secrets, that is the one.
+    """
+    path = unquote(parts.path)
+    named = [path, *_paths_in(_json(unquote(parts.query)))]
+    secret = next((each for each in named if is_secret_path(each.partition("#")[0])), None)
+    return secret or next((each for each in named[1:] if each.startswith("/")), path)
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text) if text[:1] in ("{", "[") else text
+    except (ValueError, RecursionError):
+        return text
+
+
+def _paths_in(value: object, depth: int = 0) -> Iterator[str]:
+    """Whatever in a query looks like the path of a file."""
+    if isinstance(value, str):
+        yield from (unquote(each) for each in re.findall(r"[^=&?]*/[^=&?]+", value))
+    elif isinstance(value, (dict, list)) and depth < 3:
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _paths_in(each, depth + 1)

@@ -1,12 +1,12 @@
 // Getting a server onto this machine: the notice when there is none, installing one, choosing one.
 //
-// What it is installed from is the user's choice (`weft.server.package`): a bare name could be somebody else's package.
+// What it is installed from is the user's choice (`weft.server.package`), and never the other project called `weft`.
 // Owns the extension's own environment. Knows nothing of how a server is started.
 
 import { rm } from "node:fs/promises";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { findProgram, type Located } from "./locate";
+import { findProgram, isOtherProject, type Located, otherProject } from "./locate";
 import { type RunOptions, run } from "./run";
 import type { Server } from "./server";
 import { ownEnvironment, surroundings } from "./surroundings";
@@ -76,10 +76,13 @@ async function whatToInstall(proposed: string | undefined): Promise<string | und
   const known = vscode.workspace.getConfiguration("weft").get<string>("server.package", "");
   const what = await vscode.window.showInputBox({
     title: "What to install Weft from",
-    prompt: "As pip takes it: the full path or address of a wheel or a source folder, or a requirement.",
+    prompt: "As pip takes it: the full path or address of a wheel or a source folder, or a requirement (weft-lsp).",
     value: proposed ?? known,
     ignoreFocusOut: true,
-    validateInput: (text) => (/^\s*(-|$)/.test(text) ? "A path, an address or a requirement." : undefined),
+    validateInput: (text) => {
+      if (isOtherProject(text)) return otherProject(text);
+      return /^\s*(-|$)/.test(text) ? "A path, an address or a requirement." : undefined;
+    },
   });
   return what?.trim();
 }

@@ -8,6 +8,9 @@ import * as path from "node:path";
 
 export const OLDEST_SERVER = "0.1.0";
 
+/** On the Python package index, `weft` is another project. */
+export const DISTRIBUTION = "weft-lsp";
+
 /** A program on this machine answers at once; one that a tool has to fetch first takes its time. */
 const ANSWER_WITHIN_MS = 15_000;
 const FETCHED_WITHIN_MS = 120_000;
@@ -64,6 +67,8 @@ interface Candidate {
 /** The server to start. Without one, `refused` says what was tried and what was wrong with it. */
 export async function locate(here: Surroundings): Promise<Located> {
   const refused: Refused[] = [];
+  if (isOtherProject(here.package))
+    refused.push({ source: "the setting weft.server.package", reason: otherProject(here.package) });
   for (const { source, command, withinMs } of candidates(here)) {
     const program = resolveProgram(here, command[0] ?? "");
     if (program === undefined) {
@@ -86,6 +91,15 @@ export async function locate(here: Surroundings): Promise<Located> {
     }
   }
   return { found: undefined, refused };
+}
+
+/** True for a requirement that asks a package index for the project `weft`. */
+export function isOtherProject(requirement: string): boolean {
+  return /^weft\s*($|[[<>=!~;])/i.test(requirement.trim());
+}
+
+export function otherProject(requirement: string): string {
+  return `On the package index ${requirement.trim()} is another project. Write ${DISTRIBUTION}.`;
 }
 
 /** Full path of a program of the search path, for who installs. Never one of a workspace that is not trusted. */
@@ -111,7 +125,7 @@ function candidates(here: Surroundings): Candidate[] {
   }
   const own = installed(path.join(here.ownEnvironment, here.isWindows ? "Scripts" : "bin"));
   if (here.isProgram(own)) found.push(local("what the extension installed", own));
-  if (here.package !== "") {
+  if (here.package !== "" && !isOtherProject(here.package)) {
     const fetched = (name: string, option: string, ...before: string[]) => {
       const program = resolveProgram(here, name);
       if (program === undefined) return;

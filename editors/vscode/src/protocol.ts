@@ -79,8 +79,10 @@ export interface StatusResult {
   modelReason: string;
   /** The configured models in their order. */
   models: ModelStatus[];
-  /** What is wrong and what to do. */
+  /** What is wrong and what to do; files that could not be analysed are named with the reason. */
   notes: string[];
+  /** Whether the index is being compared with the disk, as after many changes. Requests are answered meanwhile. */
+  reconciling: boolean;
   /** Resident memory of the server in megabytes. */
   memoryMb: number;
 }
@@ -255,6 +257,8 @@ export interface CompleteItem {
   repairs: string[];
   /** The reason when `text` is empty. */
   whyEmpty: string;
+  /** Why the text is not whole: it was cut by a time limit. */
+  note: string;
   /** What the model was shown, best first. */
   fragments: Fragment[];
   /** Milliseconds by step. */
@@ -271,7 +275,7 @@ export interface CompleteResult {
 
 /** A question or a command, where it goes on, and what is selected. */
 export interface AskParams {
-  /** The text. */
+  /** The text, of at most 100,000 characters. */
   question: string;
   /** Where it goes on; without it a new conversation begins. */
   conversationId?: string;
@@ -389,13 +393,15 @@ export interface ConversationsParams {
   action?: string;
   /** `get`, `delete`: the conversation. */
   id?: string;
-  /** `list`, `search`: words that must be in it. */
+  /** `list`, `search`: words that must be in it, at most 10,000 characters. */
   text?: string;
-  /** `export`: the path of the file to write. */
+  /** `export`: the name of the file to write in Weft's folder of exports; not a path. */
   file?: string;
+  /** `export`: replace a file that is there. */
+  overwrite?: boolean;
   /** `delete`: all conversations. */
   all?: boolean;
-  /** `list`, `search`: at most so many. */
+  /** `list`, `search`: at most so many, 1 to 10,000. */
   limit?: number;
 }
 
@@ -459,6 +465,8 @@ export interface ConversationsResult {
   deleted?: number;
   /** `export`: how many conversations. */
   exported?: number;
+  /** `export`: the path of the file that was written. */
+  file?: string;
 }
 
 /** Which completion. */

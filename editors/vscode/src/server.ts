@@ -249,6 +249,7 @@ function ownStatus(kind: "starting" | "error", text: string): StatusResult {
     modelReason: "",
     models: [],
     notes: [],
+    reconciling: false,
     memoryMb: 0,
   };
 }

@@ -73,6 +73,18 @@ test("tools that fetch are used only when it is set what they fetch", async () =
   );
 });
 
+test("the other project called weft is never fetched from a package index", async () => {
+  for (const requirement of ["weft", "weft[local]", "weft==1.0", " Weft >= 2"]) {
+    const { here, asked } = machine({ "/usr/bin/uvx": WEFT, "/usr/bin/pipx": WEFT }, { package: requirement });
+    const { found, refused } = await locate(here);
+    assert.equal(found, undefined);
+    assert.deepEqual(asked, []);
+    assert.match(refused[0]?.reason ?? "", /another project. Write weft-lsp/);
+  }
+  const ours = machine({ "/usr/bin/uvx": WEFT }, { package: "weft-lsp[onnx]" });
+  assert.equal(await commandOf(ours.here), "/usr/bin/uvx --from weft-lsp[onnx] weft");
+});
+
 test("another program of this name, an old one and a silent one are refused with the reason", async () => {
   const reasonFor = async (answer: Answer) =>
     (await locate(machine({ "/usr/bin/weft": answer }).here)).refused[0]?.reason;

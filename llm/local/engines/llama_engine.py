@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ...installation import install_packages_command
 from ...protocol import ModelMissing
 from . import Arrays, FloatArray, OutOfMemory
 from .scores import ArrayScores
@@ -358,7 +359,7 @@ def load_library() -> Any:
     except ModuleNotFoundError as error:
         raise ModelMissing(
             f"llama.cpp in this process needs llama-cpp-python ({error.name} is missing). "
-            "Run `pip install llama-cpp-python`, or start a llama-server and set `url`."
+            f"Start a llama-server and set `url`, or run: {install_packages_command('llama-cpp-python')}"
         ) from error
     except (OSError, RuntimeError) as error:
         raise ModelMissing(
@@ -401,6 +402,6 @@ def _load_model(library: Any, path: Path) -> Any:
     model = library.llama_model_load_from_file(str(path).encode(), params)
     if not model:
         raise ModelMissing(
-            f"llama.cpp can't load {path}{_reason()} Take another file, or `pip install -U llama-cpp-python`."
+            f"llama.cpp can't load {path}{_reason()} Take another file, or a newer release of llama-cpp-python."
         )
     return model

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ...installation import install_command
 from ...protocol import ModelMissing
 from . import Arrays, OutOfMemory
 from .scores import ArrayScores
@@ -48,7 +49,7 @@ class OnnxEngine:
         try:
             self._library = import_module("onnxruntime")
         except ImportError as error:
-            raise ModelMissing("ONNX models need onnxruntime. Run: pip install 'weft[onnx]'") from error
+            raise ModelMissing(f"ONNX models need onnxruntime. Run: {install_command('onnx')}") from error
         self._path = path
         self._context_tokens = context_tokens
         self._tuned = threads > 0

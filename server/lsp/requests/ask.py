@@ -45,6 +45,7 @@ async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
             ),
             cancel=cancel,
         )
+        progress.is_whole()
         return _answer_json(reply, workspace.path_of, encoding)
 
     progress.begin()

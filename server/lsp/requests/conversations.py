@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import re
 
 from pygls.exceptions import JsonRpcInternalError, JsonRpcInvalidParams
 
@@ -11,11 +11,14 @@ from ....memory.storage import StoreError, export_conversations
 from ....memory.storage import Turn as StoredTurn
 from ...answers import ConversationsResult, Turn
 from ...chat.jsonable import conversation_json, turn_json
+from ...memories import exports_folder
 from ...workspace import Workspace
 from ..links import linked
 from ..messages import ConversationsParams
 from ..positions import Encoding
 from ..session import Session
+
+_NAME = re.compile(r"[^\W_][\w.-]{0,99}")
 
 
 async def handle_conversations(session: Session, params: ConversationsParams) -> ConversationsResult:
@@ -27,8 +30,12 @@ async def handle_conversations(session: Session, params: ConversationsParams) ->
     try:
         # Who looks for a conversation as soon as the editor is up waits for the workspace.
         return await session.answer(call) or {}
+    except FileExistsError:
+        raise JsonRpcInvalidParams(
+            f"There is an export called {params.file}. Replace it with overwrite: true."
+        ) from None
     except OSError as error:
-        raise JsonRpcInvalidParams(f"{params.file}: {error.strerror}") from error
+        raise JsonRpcInternalError(f"{params.file} cannot be written: {error.strerror}") from error
     except StoreError as error:
         raise JsonRpcInternalError(str(error)) from error
 
@@ -49,8 +56,19 @@ def _answer(workspace: Workspace, params: ConversationsParams, encoding: Encodin
             said.delete(params.id)
         return {"deleted": gone}
     if params.action == "export" and params.file:
-        return {"exported": export_conversations(said, Path(params.file))}
+        file = exports_folder(workspace.config) / _checked_name(params.file)
+        return {"exported": export_conversations(said, file, overwrite=params.overwrite), "file": str(file)}
     raise JsonRpcInvalidParams("action is list, get (id), search (text), delete (id, or all) or export (file).")
+
+
+def _checked_name(name: str) -> str:
+    """A client names a file, never a place: whoever speaks for an editor may not be its user."""
+    if not _NAME.fullmatch(name):
+        raise JsonRpcInvalidParams(
+            "file is a name of letters, digits, '.', '-' and '_', which begins with a letter or digit. "
+            "The file is written into Weft's folder of exports."
+        )
+    return name
 
 
 def _linked(turn: StoredTurn, workspace: Workspace, encoding: Encoding) -> Turn:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lsprotocol import types
 
+from ...secrets import is_secret_path
 from ..documents import Edit
 from ..session import Session
 from ..uris import stand_in_path, to_path
@@ -15,8 +16,11 @@ from ..uris import stand_in_path, to_path
 def handle_did_open(session: Session, params: types.DidOpenTextDocumentParams) -> None:
     item = params.text_document
     path = to_path(item.uri)
-    # The index knows files by their real path; an editor may come through a link.
-    path = stand_in_path(item.uri, item.language_id) if path is None else Path(os.path.realpath(path))
+    if path is None:
+        path = stand_in_path(item.uri, item.language_id)
+    elif not is_secret_path(path.as_posix()):
+        # The index knows files by their real path; an editor may come through a link. A name that says secret stays.
+        path = Path(os.path.realpath(path))
     document = session.documents.open(item.uri, path, item.language_id, item.version, item.text)
     session.edited(item.uri)
     session.opened(document)

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from lsprotocol import types
 
 from ...config import PROJECT_FILE, WORKSPACE_FILE
+from ...workspace import Workspace
 from ..session import Session
 from ..uris import to_path
+
+log = logging.getLogger("weft.lsp")
 
 
 async def handle_did_change_watched_files(session: Session, params: types.DidChangeWatchedFilesParams) -> None:
     found = (to_path(event.uri) for event in params.changes)
-    paths = {Path(os.path.realpath(path.parent), path.name) for path in found if path is not None}
-    await session.look(lambda workspace: workspace.files_changed(paths))
+    paths = {path for path in found if path is not None}
+    await session.look(lambda workspace: _report(workspace, paths))
     if any(path.name in (WORKSPACE_FILE, PROJECT_FILE) for path in paths):
         await session.change_settings(None)
+
+
+def _report(workspace: Workspace, paths: Iterable[Path]) -> None:
+    """Hand changes over by their real paths. One that has none, such as in a folder that is being replaced, costs no
+    other: the index is compared with the disk."""
+    real: set[Path] = set()
+    for path in paths:
+        try:
+            real.add(Path(os.path.realpath(path.parent), path.name))
+        except (OSError, ValueError) as error:
+            log.warning("A change of %s could not be handled; the disk is compared: %s", path, error)
+            workspace.reconcile()
+    workspace.files_changed(real)

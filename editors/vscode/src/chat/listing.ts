@@ -4,14 +4,19 @@
 // flow together. Text goes on as soon as it cannot be such a line.
 
 const LISTING = /^ {4} *(?:\d+(?: {2}.*)?|\.\.\.)$/;
-const FENCE = /^ {0,3}(?:```|~~~)/;
+const FENCE = /^(?:(`{3,})[^`]*|(~{3,}).*)$/;
+
+/** Signs that the server put a backslash before, so that nothing acts in Markdown: in code they stand alone. */
+export function withoutEscapes(code: string): string {
+  return code.replace(/\\(?=<[A-Za-z/!?]|!\[|`)|(?<=\])\\(?=[(:])/g, "");
+}
 
 export class ListingFences {
   private line = "";
   private nShown = 0;
   private isOpen = false;
-  /** Inside a fence of the answer itself, where everything stays as it is. */
-  private isInside = false;
+  /** The marks of a fence of the answer itself, in which everything stays as it is. */
+  private fence = "";
 
   feed(text: string): string {
     let out = "";
@@ -21,7 +26,7 @@ export class ListingFences {
       out += this.whole(line) + "\n";
       this.nShown = 0;
     }
-    if (this.isInside || (!this.isOpen && !this.line.startsWith(" "))) {
+    if (this.fence || (!this.isOpen && !this.line.startsWith(" "))) {
       out += this.line.slice(this.nShown);
       this.nShown = this.line.length;
     }
@@ -34,10 +39,16 @@ export class ListingFences {
   }
 
   private whole(line: string): string {
-    if (FENCE.test(line) && !this.isOpen) this.isInside = !this.isInside;
-    const isListing = !this.isInside && LISTING.test(line);
+    const isListing = !this.fence && LISTING.test(line);
+    if (this.fence) {
+      const marks = line.trim();
+      if (marks.length >= this.fence.length && marks === this.fence[0]!.repeat(marks.length)) this.fence = "";
+    } else {
+      const opened = FENCE.exec(line);
+      this.fence = opened?.[1] ?? opened?.[2] ?? "";
+    }
     const fence = isListing === this.isOpen ? "" : isListing ? "\n```\n" : "```\n\n";
     this.isOpen = isListing;
-    return fence + (isListing ? line.slice(4) : line.slice(this.nShown));
+    return fence + (isListing ? withoutEscapes(line.slice(4)) : line.slice(this.nShown));
   }
 }

@@ -4,6 +4,8 @@
 // piece of it. Links, images and HTML stay the text that they are: answers are written by others. Knows no document to
 // render into and no citation.
 
+import { withoutEscapes } from "./listing";
+
 export type Inline =
   | { kind: "text"; text: string }
   | { kind: "code"; text: string }
@@ -127,7 +129,7 @@ function fenced(lines: readonly string[], at: number, mark: string, language: st
 
 function listingLine(line: string): ListingLine {
   const found = LISTING.exec(line)!;
-  return { number: found[1] ?? "", text: found[3] ?? found[2] ?? "" };
+  return { number: found[1] ?? "", text: found[3] ?? withoutEscapes(found[2] ?? "") };
 }
 
 function list(lines: readonly string[], at: number, depth: number): { block: Block; end: number } {
@@ -181,7 +183,7 @@ function leadingBlanks(line: string): number {
   return line.length - line.trimStart().length;
 }
 
-/** Code in backticks, bold, line breaks. A mark that is not closed is text. */
+/** Code in backticks, bold, line breaks, and signs behind a backslash. A mark that is not closed is text. */
 export function parseInline(text: string): Inline[] {
   const children: Inline[] = [];
   let plain = "";
@@ -192,6 +194,11 @@ export function parseInline(text: string): Inline[] {
   };
   let at = 0;
   while (at < text.length) {
+    if (text[at] === "\\" && /[\\`<![\]():]/.test(text[at + 1] ?? "")) {
+      plain += text[at + 1];
+      at += 2;
+      continue;
+    }
     const ticks = /^`+/.exec(text.slice(at, at + 8))?.[0] ?? "";
     const closing = ticks ? closingTicks(text, at + ticks.length, ticks.length) : -1;
     if (closing >= 0) {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { withPlaces } from "../../src/chat/citations";
+import { ListingFences } from "../../src/chat/listing";
 import { type Block, parse, plainText } from "../../src/chat/markdown";
 
 const text = (text: string) => ({ kind: "text", text });
@@ -111,4 +112,21 @@ test("any beginning of a text is a tree, and hostile texts take no time", () => 
   const answer = "## A\n- **b** `c`\n    4  x\n```py\ny\n```\n1. d\n   - e\n";
   for (let end = 0; end <= answer.length; end += 1) assert.ok(Array.isArray(parse(answer.slice(0, end))));
   for (const piece of ["- ", "`", "**a", "> ", "#", "1. ", " ", "```\n"]) parse(piece.repeat(3000));
+});
+
+test("signs behind a backslash are the signs, and nothing of a link or of HTML is one", () => {
+  const written = "see \\![a]\\(command:b) and \\<b>, `\\<c>`";
+  assert.deepEqual(parse(written), [paragraph(text("see ![a](command:b) and <b>, "), code("\\<c>"))]);
+});
+
+test("quoted lines of files are shown as they are in the file", () => {
+  assert.deepEqual(parse("    12  vector\\<int> a = f[0]\\(x) // \\\\n"), [
+    { kind: "listing", lines: [{ number: "12", text: "vector<int> a = f[0](x) // \\\\n" }] },
+  ]);
+});
+
+test("in VS Code's chat quoted lines are fenced, and no fence of the answer is closed by that", () => {
+  const fences = new ListingFences();
+  const out = fences.feed("```\n~~~\n    1  a\n```\n    2  vector\\<int>\n") + fences.end();
+  assert.equal(out, "```\n~~~\n    1  a\n```\n\n```\n2  vector<int>\n\n```\n");
 });

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .....llm.backends import BACKENDS, ModelConfig, open_model
+from .....llm.installation import install_command
 from .....llm.protocol import Cancel, ModelError
 from .....llm.training.cpu_settings import restart_with_cpu_settings
 from ....accountant import Accountant
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             _train(options)
     except ImportError as error:
-        print(f"{error.name} is not installed. Run: pip install 'weft[train]'", file=sys.stderr)
+        print(f"{error.name} is not installed. Run: {install_command('train')}", file=sys.stderr)
         return CANNOT_BE_DONE
     except (ModelError, OSError) as error:
         print(error, file=sys.stderr)

@@ -1,0 +1,387 @@
+"""Hostile connections to `weft serve --tcp` and to the shared server: is anybody let in, and is anybody hurt?
+
+Owns the attacks and their counts. A client with the token asks all the while, and every answer of its is timed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from ...server.relay import READY, SERVE
+from ..latency.client import SERVER, Client, ServerGone, when_ready
+from .campaign import Counts, Settings
+from .fuzzing import TEXT, framed
+
+QUESTION = "Does a connection without the token get anything, and does it hurt the others?"
+
+MUST_BE_ZERO = (
+    "admitted",
+    "leaked",
+    "not_closed",
+    "closed_without_an_error",
+    "good_client_failures",
+    "files_outside_exports",
+    "files_overwritten",
+    "variables_sent",
+    "other_users_admitted",
+    "growth_mb_over_limit",
+)
+
+N_ROUNDS, N_ROUNDS_SHORT = 40, 1
+N_SLOW, N_SLOW_SHORT = 20, 0
+N_HALF_OPEN, N_HALF_OPEN_SHORT = 400, 80
+
+CLOSED_WITHIN_S = 15.0
+LIMIT_GROWTH_MB = 40.0
+"""While an announced body of 300 MB, and 400 connections that say nothing, are refused."""
+
+NOBODY = 65534
+
+LINE = "THE_PRIVATE_LINE"
+VARIABLE, VALUE = "WEFT_CAMPAIGN_VARIABLE", "the-value-of-a-variable"
+
+BRIDGE = """
+import socket, sys, threading, os
+at = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+def up():
+    while data := os.read(0, 1 << 16):
+        at.sendall(data)
+    at.shutdown(socket.SHUT_WR)
+threading.Thread(target=up, daemon=True).start()
+while data := at.recv(1 << 16):
+    os.write(1, data)
+"""
+"""A client's pipes to a port."""
+
+Attack = Callable[[], "tuple[bytes, bool]"]
+
+
+def run(settings: Settings) -> Counts:
+    rng = random.Random(settings.seed)
+    counts: Counter[str] = Counter()
+    work = settings.work
+    home, folder = work / "home", work / "project"
+    home.mkdir()
+    folder.mkdir()
+    (folder / "private.py").write_text(f"{LINE} = 1\n" + TEXT)
+    with _serving(home) as server, _asking(server, folder, home, counts) as good:
+        before_mb = server.memory_mb()
+        for _ in range(N_ROUNDS_SHORT if settings.is_short else N_ROUNDS):
+            for first, has_header in _first_bytes(server, folder, rng):
+                counts["attacks"] += 1
+                _judge(*_sent(server.port, first), has_header, counts)
+        _slow(server, N_SLOW_SHORT if settings.is_short else N_SLOW, counts)
+        _half_open(server, N_HALF_OPEN_SHORT if settings.is_short else N_HALF_OPEN, folder, home, counts)
+        growth_mb = round(server.memory_mb() - before_mb, 1)
+        _exports(good, work, counts)
+        _variables(server, folder, home, counts, 1 if settings.is_short else 5)
+        counts["leaked"] += server.log().count(server.token)
+    _other_users(folder, home, counts)
+    done = (
+        *("attacks", "slow_connections", "half_open_connections", "exports_tried", "clients_naming_variables"),
+        *("requests_at_their_server", "other_users_tried", "good_client_answers", "good_client_slowest_ms"),
+    )
+    failed = {name: counts[name] for name in MUST_BE_ZERO[:-1]}
+    over = max(0.0, round(growth_mb - LIMIT_GROWTH_MB, 1))
+    return {**{name: counts[name] for name in done}, "growth_mb": growth_mb, **failed, MUST_BE_ZERO[-1]: over}
+
+
+class _Server:
+    """A running `weft serve --tcp`."""
+
+    def __init__(self, process: subprocess.Popen[bytes], port: int, token: str, log: Path) -> None:
+        self.process, self.port, self.token, self._log = process, port, token, log
+
+    def client(self, folder: Path, home: Path, settings: dict[str, Any] | None = None) -> Client:
+        """One that sends the token."""
+        command = (sys.executable, "-c", BRIDGE, str(self.port))
+        return Client(folder, home, {"token": self.token, **(settings or {})}, ["utf-16"], command)
+
+    def memory_mb(self) -> float:
+        """0 where the system does not tell."""
+        with contextlib.suppress(OSError):
+            status = Path(f"/proc/{self.process.pid}/status").read_text()
+            return int(status.partition("VmRSS:")[2].split()[0]) / 1e3
+        return 0.0
+
+    def log(self) -> str:
+        """What the server wrote, but for what it says at its start."""
+        return "\n".join(self._log.read_text("utf-8", "replace").splitlines()[3:])
+
+
+@contextmanager
+def _serving(home: Path) -> Iterator[_Server]:
+    homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "WEFT_CACHE_DIR", "WEFT_DATA_DIR")
+    log = home / "tcp.log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [*SERVER, "--tcp", "127.0.0.1:0"],
+            stdin=subprocess.DEVNULL,
+            stderr=out,
+            env={**os.environ, **dict.fromkeys(homes, str(home)), VARIABLE: VALUE},
+            cwd=home,
+        )
+    try:
+        until_s = time.monotonic() + 60
+        while len(said := log.read_text().splitlines()) < 3 and time.monotonic() < until_s:
+            time.sleep(0.02)
+        yield _Server(process, int(said[0].rpartition(":")[2]), said[1].split()[-1], log)
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def _asking(server: _Server, folder: Path, home: Path, counts: Counter[str]) -> Iterator[Client]:
+    """A client with the token, which asks all the while; it is handed over when that ends."""
+    good = server.client(folder, home)
+    when_ready(good)
+    stop = threading.Event()
+
+    def ask() -> None:
+        try:
+            while not stop.wait(0.02):
+                started_s = time.monotonic()
+                good.ask("weft/status")
+                took_ms = round((time.monotonic() - started_s) * 1e3)
+                counts["good_client_answers"] += 1
+                counts["good_client_slowest_ms"] = max(counts["good_client_slowest_ms"], took_ms)
+        except (ServerGone, OSError):
+            counts["good_client_failures"] += 1
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    handed = _Handed(good, stop, asking)
+    try:
+        yield handed  # type: ignore[misc]
+    finally:
+        stop.set()
+        asking.join()
+        good.close()
+
+
+class _Handed:
+    """The good client for whoever needs it next: its asking ends first."""
+
+    def __init__(self, client: Client, stop: threading.Event, asking: threading.Thread) -> None:
+        self._client, self._stop, self._asking = client, stop, asking
+
+    def ask(self, method: str, params: object = None) -> Any:
+        self._stop.set()
+        self._asking.join()
+        return self._client.ask(method, params)
+
+
+def _first_bytes(server: _Server, folder: Path, rng: random.Random) -> Iterator[tuple[bytes, bool]]:
+    """What a hostile connection sends first, and whether it holds a header that can be refused with a word."""
+
+    def call(method: str, id: Any = 1, **params: Any) -> bytes:
+        return framed(json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode())
+
+    root = {"rootUri": folder.as_uri(), "capabilities": {}}
+    status, hello = call("weft/status"), call("initialize", **root)
+    token = server.token
+    wrong = [None, "", "x", token[:-1], token + "x", token.swapcase(), [token], {"token": token}, 5, True, "\ud800"]
+    for given in wrong:
+        for options in ({"token": given}, {"weft": {"token": given}}, {"settings": {"token": token}}, [token]):
+            yield call("initialize", initializationOptions=options, **root) + status, True
+    yield hello + hello + status, True
+    yield call("initialize", id=None, initializationOptions={"token": "x"}, **root), True
+    for method in ("weft/status", "shutdown", "weft/conversations", "textDocument/didOpen", "exit", token):
+        yield call(method) + hello, True
+    yield framed(b'{"jsonrpc": "2.0", "method": "initialized", "params": {}}') + status, True
+    for body in (b"", b"[]", b"null", b"{", b"\xff", b"[" * 50_000, b"NaN", rng.randbytes(200)):
+        yield framed(body), True
+    for start in (b"POST / HTTP/1.1", b"GET / HTTP/1.1", b"OPTIONS * HTTP/1.1", b"PRI * HTTP/2.0", b"GET /"):
+        yield start + b"\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n" % len(hello) + hello, True
+    yield b"Host: localhost\r\n" + hello, True
+    yield b"Content-Length: 300000000\r\n\r\n" + b"x" * 2_000_000, True
+    yield b"Content-Length: 99999999999999999\r\n\r\n", True
+    yield b"X: " + b"x" * 1_000_000 + b"\r\n\r\n", True
+    yield b"X: y\r\n" * 100_000, True
+    yield b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + rng.randbytes(500) + b"\n" * 9_000, True
+    yield b"", False
+    yield b"Content-Length: 50\r\n\r\n{", False
+
+
+def _sent(port: int, data: bytes) -> tuple[bytes, bool]:
+    """What came back, and whether the connection was closed in time. Nothing more is sent."""
+    came = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=CLOSED_WITHIN_S) as at, contextlib.suppress(OSError):
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            at.sendall(data)
+            at.shutdown(socket.SHUT_WR)
+        try:
+            while more := at.recv(1 << 16):
+                came += more
+        except TimeoutError:
+            return came, False
+    return came, True
+
+
+def _judge(came: bytes, is_closed: bool, has_header: bool, counts: Counter[str]) -> None:
+    counts["admitted"] += b'"result"' in came
+    counts["leaked"] += LINE.encode() in came or b"capabilities" in came
+    counts["not_closed"] += not is_closed
+    counts["closed_without_an_error"] += has_header and b'"error"' not in came and not came.startswith(b"HTTP/1.1 400")
+
+
+def _slow(server: _Server, n: int, counts: Counter[str]) -> None:
+    """One byte now and then, as long as the server takes them."""
+
+    def send_slowly() -> None:
+        counts["slow_connections"] += 1
+        started_s = time.monotonic()
+        with socket.create_connection(("127.0.0.1", server.port)) as at:
+            try:
+                while time.monotonic() - started_s < CLOSED_WITHIN_S:
+                    at.sendall(b"C")
+                    time.sleep(0.5)
+            except OSError:
+                return
+        counts["not_closed"] += 1
+
+    threads = [threading.Thread(target=send_slowly) for _ in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _half_open(server: _Server, n: int, folder: Path, home: Path, counts: Counter[str]) -> None:
+    """Many connections that say nothing; a client with the token gets in beside them."""
+    with contextlib.ExitStack() as held:
+        for _ in range(n):
+            held.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+        counts["half_open_connections"] += n
+        try:
+            beside = server.client(folder, home)
+            beside.ask("weft/status")
+            beside.close()
+        except (ServerGone, OSError):
+            counts["good_client_failures"] += 1
+
+
+def _exports(good: Client, work: Path, counts: Counter[str]) -> None:
+    """Files that a client with the token names: none is written but in the folder of exports, none twice."""
+    there = work / "there.jsonl"
+    there.write_text("kept")
+    names = [str(there), str(work / "new.jsonl"), "../new.jsonl", "a/new.jsonl", "..", "~/new.jsonl", "said\0.jsonl"]
+    for name in names:
+        for overwrite in (False, True):
+            counts["exports_tried"] += 1
+            with contextlib.suppress(ServerGone):
+                good.ask("weft/conversations", {"action": "export", "file": name, "overwrite": overwrite})
+    exports = {*work.rglob("new.jsonl")}
+    counts["files_outside_exports"] += len(exports)
+    counts["files_overwritten"] += there.read_text() != "kept"
+    written = Path(good.ask("weft/conversations", {"action": "export", "file": "said.jsonl"})["file"])
+    written.write_text("kept")
+    with contextlib.suppress(ServerGone):
+        good.ask("weft/conversations", {"action": "export", "file": "said.jsonl"})
+    counts["files_overwritten"] += written.read_text() != "kept"
+
+
+def _variables(server: _Server, folder: Path, home: Path, counts: Counter[str], n: int) -> None:
+    """Clients with the token whose settings name a variable of the server's environment, and a server of their own."""
+    came: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            came.append(f"{self.path} {self.headers} {body!r}")
+            self.send_response(404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_GET = do_POST
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as own:
+        threading.Thread(target=own.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{own.server_port}"
+        model = {"backend": "openai", "url": url, "name": "m"}
+        key = {"api_key_variable": VARIABLE}
+        embeddings = {"embeddings": "api", "embeddings_url": url, "embeddings_model": "m"}
+        hostile: tuple[dict[str, Any], ...] = (
+            {"model": [model, {**model, **key}], "memory": {**embeddings, "embeddings_key_variable": VARIABLE}},
+            {"model": [{**model, **key}]},
+            {"model": {**model, **key}},
+            {"model": [{**model, "name": f"${{env:{VARIABLE}}}"}]},
+            {"model": [{**model, "url": f"{url}/${VARIABLE}"}]},
+        )
+        for settings in hostile[:n]:
+            counts["clients_naming_variables"] += 1
+            client = server.client(folder, home, settings)
+            try:
+                client.ask("weft/ask", {"question": "where is price_of?"})
+                client.ask("weft/doctor")
+            except ServerGone:
+                counts["good_client_failures"] += 1
+            client.close()
+        own.shutdown()
+    counts["requests_at_their_server"] += len(came)
+    counts["variables_sent"] += sum(VALUE in each for each in came)
+
+
+def _other_users(folder: Path, home: Path, counts: Counter[str]) -> None:
+    """Another user at the socket of the shared server, with every permission on the way there given by mistake."""
+    if not hasattr(os, "getuid") or os.getuid() != 0:
+        return
+    runtime = Path(tempfile.mkdtemp(prefix="weft-", dir="/tmp"))  # the name of a socket has a limit
+    before = os.environ.get("XDG_RUNTIME_DIR")
+    os.environ["XDG_RUNTIME_DIR"] = str(runtime)
+    try:
+        client = Client(folder, home, {}, ["utf-16"], (*SERVER, "--shared"))
+        client.ask("weft/status")
+        (place,) = runtime.glob("weft/*.socket")
+        for way in (runtime, place.parent, place):
+            way.chmod(0o777)
+        for _ in range(5):
+            counts["other_users_tried"] += 1
+            counts["other_users_admitted"] += _is_let_in(place)
+        client.ask("weft/status")
+        place.parent.chmod(0o700)
+        client.close()
+    finally:
+        subprocess.run([*SERVER, "--stop"], capture_output=True, env={**os.environ, "HOME": str(home)}, check=False)
+        shutil.rmtree(runtime)
+        os.environ.pop("XDG_RUNTIME_DIR")
+        if before is not None:
+            os.environ["XDG_RUNTIME_DIR"] = before
+
+
+def _is_let_in(place: Path) -> bool:
+    """Whether the server talks to a process of another user."""
+    child = os.fork()
+    if child == 0:
+        is_let_in = 0
+        with contextlib.suppress(BaseException):
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            with socket.socket(socket.AF_UNIX) as at:
+                at.settimeout(5)
+                at.connect(str(place))
+                at.sendall(SERVE)
+                is_let_in = int(at.recv(64) == READY)
+        os._exit(is_let_in)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1

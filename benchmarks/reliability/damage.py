@@ -1,0 +1,62 @@
+"""Kills, damaged files, files that are none, and hostile ignore rules.
+
+Owns how much of each is done and the counts. The attacks are in `killed_servers.py`, `damaged_files.py`,
+`special_files.py` and `hostile_rules.py`.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from pathlib import Path
+
+from .campaign import Counts, Settings
+from .damaged_files import damage_histories, damage_other_files
+from .hostile_rules import slowest_walks
+from .killed_servers import kill_servers
+from .special_files import COMMANDS, KINDS, meet_special_files
+
+QUESTION = "Is anything acknowledged lost, left over, stuck or deleted, whatever is killed, damaged or in the way?"
+
+MUST_BE_ZERO = (
+    "questions lost",
+    "temporary files left",
+    "start problems",
+    "indexes unlike fresh",
+    "history failures",
+    "histories deleted",
+    "other failures",
+    "hangs",
+    "tracebacks",
+    "slow rules",
+)
+
+N_KILLS, N_HISTORIES, N_COMMANDS, N_OTHERS, N_PATTERNS = 120, 320, 40, 200, 40_000
+N_KILLS_SHORT, N_HISTORIES_SHORT, N_COMMANDS_SHORT, N_OTHERS_SHORT, N_PATTERNS_SHORT = 3, 24, 2, 16, 2_000
+KILLS_BOUND_S = 420.0
+SLOWEST_RULES_S = 10.0
+"""Of processor time, for 100 files; 40,000 patterns take up to 3 s to be read and matched on two busy cores."""
+
+
+def run(settings: Settings) -> Counts:
+    rng = random.Random(settings.seed)
+    short = settings.is_short
+    counts: Counter[str] = Counter()
+    folders = iter(settings.work / name for name in ("kills", "histories", "others", "special", "rules"))
+
+    def folder() -> Path:
+        made = next(folders)
+        made.mkdir()
+        return made
+
+    n_kills = N_KILLS_SHORT if short else N_KILLS
+    counts.update(kill_servers(folder(), rng, n_kills, time.monotonic() + KILLS_BOUND_S))
+    n_histories, n_commands = (N_HISTORIES_SHORT, N_COMMANDS_SHORT) if short else (N_HISTORIES, N_COMMANDS)
+    counts.update(damage_histories(folder(), rng, n_histories, n_commands))
+    counts.update(damage_other_files(folder(), rng, N_OTHERS_SHORT if short else N_OTHERS))
+    kinds = ("pipe",) if short else tuple(KINDS)
+    counts.update(meet_special_files(folder(), kinds, 2 if short else len(COMMANDS)))
+    seconds = slowest_walks(folder(), rng, N_PATTERNS_SHORT if short else N_PATTERNS)
+    counts["slow rules"] = sum(each > SLOWEST_RULES_S for each in seconds.values())
+    return {**counts, **{f"seconds under {name}": each for name, each in seconds.items()}}

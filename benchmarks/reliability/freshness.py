@@ -1,0 +1,558 @@
+"""Does the index equal the disk, whatever happens there, without a restart?
+
+Sessions of rounds. A session is a git repository of 500 files with branches of 125 to 1,500, opened without a cache; a
+round is some random changes, either while the first index is made ("first"), while a kept index is verified ("warm"),
+or later ("idle"). After each round, within 5 s of quiet, the indexed texts must be those of a walk over the disk, and
+in each fifth round those of a fresh index. Two of three sessions run the real server over stdio (`probe.py` says what
+it holds), the others a `Workspace` in this process; in some two servers have the folder open. Changes are watched by
+the server, or reported by a client whose watcher is late, repeats itself, loses some, and sometimes names folders only.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from ...retrieval.fragments import normalise
+from ...retrieval.terms import encode
+from ...server.config import Config, IndexOptions
+from ...server.files import SourceText, read_source, walk
+from ...server.workspace import Workspace
+from ..latency.client import Client, ServerGone
+from .campaign import Counts, Settings
+from .probe import ask_texts, hash_of, texts_of
+
+QUESTION = "Does the index equal the disk within 5 s of quiet, whatever happened there, without a restart?"
+
+MUST_BE_ZERO = (
+    *("stale_files", "ghost_files", "missing_files", "rounds_late", "rounds_unlike_fresh_index"),
+    "servers_ended",
+)
+
+N_ROUNDS, N_ROUNDS_SHORT = 200, 6
+N_FILES, N_FILES_SHORT = 500, 100
+BOUND_S = 480.0
+"""No round begins later than this."""
+
+LATE_AFTER_S = 5.0
+"""Besides the time in which this machine reads and analyses so many files as changed, as measured at the start."""
+
+GIVE_UP_AFTER_S = 30.0
+READY_WITHIN_S = 60.0
+POLL_S = 0.03
+FRESH_EVERY = 5
+
+PHASES = ("first", "idle", "idle", "warm", "idle", "idle", "warm", "idle")
+PHASES_SHORT = ("first", "warm", "idle")
+"""Of the rounds of a session."""
+
+Texts = Mapping[str, str]
+Listing = dict[str, tuple[int, int, int]]
+
+
+def run(settings: Settings) -> Counts:
+    """Rounds until there are enough, or until the time is over."""
+    n_rounds = N_ROUNDS_SHORT if settings.is_short else N_ROUNDS
+    n_files = N_FILES_SHORT if settings.is_short else N_FILES
+    chance = random.Random(settings.seed)
+    template = settings.work / "template"
+    make_repository(template, n_files, chance)
+    tally = _Tally(files_per_s(template))
+    until_s = time.monotonic() + BOUND_S
+    phases = PHASES_SHORT if settings.is_short else PHASES
+    first = number = 2 if settings.is_short else 0  # in this process, then over stdio with a client that reports
+    while sum(tally.rounds.values()) < n_rounds and time.monotonic() < until_s:
+        session = _Session(settings.work / f"session-{number}", template, number, chance, tally)
+        session.run(phases[: n_rounds - sum(tally.rounds.values())], until_s)
+        shutil.rmtree(session.home, ignore_errors=True)
+        number += 1
+    return tally.counts(number - first)
+
+
+class _Tally:
+    """What was done and what was wrong."""
+
+    def __init__(self, files_per_s: float) -> None:
+        self.files_per_s = files_per_s
+        self.rounds: Counter[tuple[str, str]] = Counter()  # by phase and by who watches
+        self.kinds: Counter[str] = Counter()  # rounds by what was compared
+        self.wrong: Counter[str] = Counter()
+        self.actions: Counter[str] = Counter()
+        self.n_changes = 0
+        self.n_fresh = 0
+        self.n_over_limit = 0
+        self.seconds: list[float] = []
+
+    def counts(self, n_sessions: int) -> Counts:
+        by_phase = {
+            f"rounds_{phase}_{side}": self.rounds[phase, side]
+            for phase in ("first", "warm", "idle")
+            for side in ("server", "client")
+        }
+        ordered = sorted(self.seconds)
+        return {
+            "sessions": n_sessions,
+            "rounds": sum(self.rounds.values()),
+            **by_phase,
+            "indexes_compared_over_stdio": self.kinds["stdio"],
+            "indexes_compared_in_process": self.kinds["in process"],
+            "rounds_with_two_servers": self.kinds["two servers"],
+            "changes": self.n_changes,
+            "checkouts": self.actions["checkout"],
+            "folder_swaps": self.actions["swap_for_link"] + self.actions["swap_folders"],
+            "fresh_indexes": self.n_fresh,
+            "machine_files_per_s": round(self.files_per_s),
+            "indexes_later_than_5_s": self.n_over_limit,
+            **{name: self.wrong[name] for name in MUST_BE_ZERO},
+            "p50_s": round(statistics.median(ordered), 2) if ordered else 0.0,
+            "p95_s": round(ordered[int(0.95 * (len(ordered) - 1))], 2) if ordered else 0.0,
+            "worst_s": round(ordered[-1], 2) if ordered else 0.0,
+        }
+
+
+class _Opened(Protocol):
+    """A server, or a workspace, that has the folder open."""
+
+    kind: str
+    watches: str
+
+    def is_ready(self) -> bool: ...
+    def texts(self) -> Texts: ...
+    def report(self, paths: list[Path]) -> None: ...
+    def close(self) -> None: ...
+
+
+class _Session:
+    """One repository, opened, changed, closed and opened again."""
+
+    def __init__(self, home: Path, template: Path, number: int, chance: random.Random, tally: _Tally) -> None:
+        self.home, self.folder = home, home / "repository"
+        self._number, self._chance, self._tally = number, chance, tally
+        home.mkdir()
+        shutil.copytree(template, self.folder, symlinks=True)
+        self._world = World(self.folder, chance)
+        self._opened: list[_Opened] = []
+
+    def run(self, phases: Sequence[str], until_s: float) -> None:
+        """Ends early with an index that is wrong: what follows would be wrong for that reason alone."""
+        try:
+            for number, phase in enumerate(phases):
+                if time.monotonic() > until_s or not self._round(number, phase):
+                    return
+        except (ServerGone, OSError) as error:
+            print(f"A server ended: {error}", file=sys.stderr)
+            self._tally.wrong["servers_ended"] += 1
+        finally:
+            self._close()
+
+    def _round(self, number: int, phase: str) -> bool:
+        chance, tally = self._chance, self._tally
+        if phase == "warm":
+            self._close()
+            self._world.change(1)
+        if phase != "idle":
+            self._open()
+        reporter = Reporter(self.folder, chance, [each.report for each in self._opened if each.watches == "client"])
+        if phase != "idle":
+            self._wait(chance.uniform(0, 1.5))  # within the first index
+        for _ in range(chance.randint(1, 4)):
+            tally.actions.update(self._world.change(1))
+            reporter.look()
+            self._wait(chance.choice((0, 0, 0.05, 0.3)))
+        reporter.end()
+        tally.n_changes += reporter.n_changes
+        quiet_s = time.monotonic()
+        if phase != "idle":
+            quiet_s = self._wait_until_ready()
+        for each in self._opened:
+            tally.rounds[phase, each.watches] += 1 if each is self._opened[0] else 0
+            tally.kinds[each.kind] += 1
+        tally.kinds["two servers"] += len(self._opened) > 1
+        wanted = texts_on_disk(self.folder)
+        if number % FRESH_EVERY == 0:
+            tally.n_fresh += 1
+            with Workspace([self.folder], Config(), cache=False) as fresh:
+                fresh.index()
+                tally.wrong["rounds_unlike_fresh_index"] += texts_of(fresh) != wanted
+        late_after_s = LATE_AFTER_S + reporter.n_changes / tally.files_per_s
+        return all([self._wait_until_equal(each, wanted, quiet_s, late_after_s) for each in self._opened])
+
+    def _wait(self, seconds: float) -> None:
+        """While the servers' questions are answered, as editors do."""
+        until_s = time.monotonic() + seconds
+        while True:
+            for each in self._opened:
+                each.texts()
+            if (left_s := until_s - time.monotonic()) <= 0:
+                return
+            time.sleep(min(left_s, 10 * POLL_S))
+
+    def _wait_until_ready(self) -> float:
+        until_s = time.monotonic() + READY_WITHIN_S
+        while not all(each.is_ready() for each in self._opened):
+            if time.monotonic() > until_s:
+                raise ServerGone("The server was not ready in time.")
+            time.sleep(POLL_S)
+        return time.monotonic()
+
+    def _wait_until_equal(self, opened: _Opened, wanted: Texts, quiet_s: float, late_after_s: float) -> bool:
+        while (held := opened.texts()) != wanted:
+            if time.monotonic() - quiet_s > GIVE_UP_AFTER_S:
+                break
+            time.sleep(POLL_S)
+        seconds = time.monotonic() - quiet_s
+        wrong = self._tally.wrong
+        wrong["rounds_late"] += seconds > late_after_s
+        self._tally.n_over_limit += seconds > LATE_AFTER_S
+        if held == wanted:
+            self._tally.seconds.append(seconds)
+            return True
+        wrong["stale_files"] += sum(path in wanted and held[path] != wanted[path] for path in held)
+        wrong["ghost_files"] += sum(path not in wanted for path in held)
+        wrong["missing_files"] += sum(path not in held for path in wanted)
+        return False
+
+    def _open(self) -> None:
+        if self._number % 3 == 2:
+            self._opened = [_InProcess(self.folder, self.home / "cache", ("server", "client")[self._number % 2])]
+            return
+        sides = [("server", "client")[self._number // 3 % 2]]
+        if self._number % 4 == 1:
+            sides.append("server" if sides[0] == "client" else "client")
+        self._opened = []
+        for at, side in enumerate(sides):
+            home = self.home / f"home-{at}"
+            home.mkdir(exist_ok=True)
+            self._opened.append(_OverStdio(self.folder, home, side))
+            self._wait(0.2)
+
+    def _close(self) -> None:
+        for each in self._opened:
+            with suppress(OSError):  # of a server that has ended
+                each.close()
+        self._opened = []
+
+
+class _InProcess:
+    kind = "in process"
+
+    def __init__(self, folder: Path, cache: Path, watches: str) -> None:
+        self.watches = watches
+        self._workspace = Workspace([folder], Config(cache_dir=str(cache)))
+        if watches == "server":
+            self._workspace.watch()
+        self._thread = threading.Thread(target=self._workspace.index, daemon=True)
+        self._thread.start()
+
+    def is_ready(self) -> bool:
+        return not self._thread.is_alive()
+
+    def texts(self) -> Texts:
+        return texts_of(self._workspace)
+
+    def report(self, paths: list[Path]) -> None:
+        self._workspace.files_changed(paths)
+
+    def close(self) -> None:
+        self._workspace.close()
+
+
+class _OverStdio:
+    kind = "stdio"
+
+    def __init__(self, folder: Path, home: Path, watches: str) -> None:
+        self.watches = watches
+        self._socket = home / "texts"
+        with suppress(FileNotFoundError):
+            self._socket.unlink()
+        command = (sys.executable, "-m", f"{__package__}.probe", str(self._socket))
+        capabilities = {"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}}
+        self._client = Client(folder, home, {}, ("utf-16",), command, capabilities if watches == "client" else {})
+
+    def is_ready(self) -> bool:
+        return bool(self._client.ask("weft/status")["state"] == "ready")
+
+    def texts(self) -> Texts:
+        while self._client.next_or_none(0) is not None:  # the server's questions are answered
+            pass
+        return ask_texts(self._socket)
+
+    def report(self, paths: list[Path]) -> None:
+        changes = [{"uri": path.as_uri(), "type": 2 if os.path.lexists(path) else 3} for path in paths]
+        self._client.notify("workspace/didChangeWatchedFiles", {"changes": changes})
+
+    def close(self) -> None:
+        self._client.close()
+
+
+class Reporter:
+    """A client's watcher: it finds what changed by comparing listings, and is not quite reliable about it."""
+
+    def __init__(self, folder: Path, chance: random.Random, sends: list[Callable[[list[Path]], None]]) -> None:
+        self._folder, self._chance, self._sends = folder, chance, sends
+        self._listing = listing_of(folder)
+        self._waiting: list[Path] = []
+        self.n_changes = 0
+
+    def look(self) -> None:
+        """Note what changed since the last look; some of it is reported at once."""
+        now = listing_of(self._folder)
+        changed = [path for path in {*now, *self._listing} if now.get(path) != self._listing.get(path)]
+        self._listing = now
+        self.n_changes += len(changed)
+        self._waiting += [self._folder / path for path in self._distorted(changed)]
+        if self._chance.random() < 0.5:
+            self._send()
+
+    def end(self) -> None:
+        self.look()
+        self._send()
+
+    def _distorted(self, changed: list[str]) -> list[str]:
+        chance = self._chance
+        if len(changed) > 20 and chance.random() < 0.3:  # folders only
+            return list({os.path.dirname(path) or path for path in changed})
+        if len(changed) > 4:  # some are lost
+            changed = [path for path in changed if chance.random() > 0.02]
+        return changed + [path for path in changed if chance.random() < 0.1]
+
+    def _send(self) -> None:
+        self._chance.shuffle(self._waiting)
+        while self._waiting and self._sends:
+            n = self._chance.choice((1, 20, 500, 5000))
+            for send in self._sends:
+                send(self._waiting[:n])
+            del self._waiting[:n]
+
+
+class World:
+    """A repository that changes."""
+
+    def __init__(self, folder: Path, chance: random.Random) -> None:
+        self._folder, self._chance = folder, chance
+        self._n_names = 0
+        self._actions: dict[str, tuple[int, Callable[[], None]]] = {
+            "edit": (6, self._edit),
+            "create": (4, self._create),
+            "delete": (4, self._delete),
+            "rename": (3, self._rename),
+            "replace": (2, self._replace),
+            "flicker": (2, self._flicker),
+            "keep_stamp": (1, self._keep_stamp),
+            "rename_folder": (3, self._rename_folder),
+            "delete_folder": (1, self._delete_folder),
+            "make_folder": (2, self._make_folder),
+            "swap_for_link": (2, self._swap_for_link),
+            "swap_folders": (2, self._swap_folders),
+            "file_for_folder": (1, self._file_for_folder),
+            "ignore": (1, self._ignore),
+            "checkout": (4, self._checkout),
+        }
+
+    def change(self, n: int) -> list[str]:
+        """Do so many things; their names."""
+        weights = [weight for weight, _ in self._actions.values()]
+        done = self._chance.choices(list(self._actions), weights, k=n)
+        for name in done:
+            with suppress(FileNotFoundError, FileExistsError, NotADirectoryError):
+                self._actions[name][1]()
+        return done
+
+    def _files(self, most: int) -> list[Path]:
+        files = [path for path in self._folder.rglob("*.py") if ".git" not in path.parts]
+        return self._chance.sample(files, min(len(files), self._chance.randint(1, most)))
+
+    def _folders(self, n: int) -> list[Path]:
+        found = [path for path in self._folder.glob("pkg*") if path.is_dir() and not path.is_symlink()]
+        return self._chance.sample(found, min(n, len(found)))
+
+    def _new_name(self, stem: str) -> str:
+        self._n_names += 1
+        return f"{stem}_{self._n_names}"
+
+    def _edit(self) -> None:
+        for path in self._files(30):
+            path.write_text(source(self._chance))
+
+    def _create(self) -> None:
+        for _ in range(self._chance.randint(1, 30)):
+            folder = self._chance.choice([self._folder, *self._folders(5)])
+            (folder / f"{self._new_name('made')}.py").write_text(source(self._chance))
+
+    def _delete(self) -> None:
+        for path in self._files(30):
+            path.unlink()
+
+    def _rename(self) -> None:
+        for path in self._files(10):
+            path.rename(path.with_name(f"{self._new_name('moved')}.py"))
+
+    def _replace(self) -> None:
+        """As editors save: a new file in the place of the old one."""
+        for path in self._files(10):
+            beside = path.with_suffix(".tmp")
+            beside.write_text(source(self._chance))
+            beside.replace(path)
+
+    def _flicker(self) -> None:
+        """Many states within one time stamp."""
+        for path in self._files(3):
+            for _ in range(20):
+                path.write_text(source(self._chance, n_lines=5))
+            path.unlink()
+            path.write_text(source(self._chance, n_lines=5))
+
+    def _keep_stamp(self) -> None:
+        """Another text of the same size and time."""
+        for path in self._files(5):
+            status = path.stat()
+            path.write_text(path.read_text()[::-1])
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+    def _rename_folder(self) -> None:
+        for path in self._folders(1):
+            path.rename(self._folder / self._new_name("pkg"))
+
+    def _delete_folder(self) -> None:
+        for path in self._folders(1):
+            shutil.rmtree(path)
+
+    def _make_folder(self) -> None:
+        """Made elsewhere and moved in, or filled here."""
+        name = self._new_name("pkg")
+        start = self._folder.parent / name if self._chance.random() < 0.5 else self._folder / name
+        for number in range(self._chance.randint(1, 60)):
+            path = start / f"part_{number % 3}" / f"new_{number}.py"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(source(self._chance))
+        if start.parent != self._folder:
+            start.rename(self._folder / name)
+
+    def _swap_for_link(self) -> None:
+        """A folder is replaced by a link to it, perhaps for good, perhaps back."""
+        for path in self._folders(1):
+            real = path.with_name(f"{self._new_name('pkg')}_real")
+            path.rename(real)
+            path.symlink_to(real.name)
+            time.sleep(self._chance.choice((0, 0.02, 0.2)))
+            if self._chance.random() < 0.7:
+                for file in list(real.rglob("*.py"))[:3]:
+                    file.write_text(source(self._chance))
+                path.unlink()
+                real.rename(path)
+
+    def _swap_folders(self) -> None:
+        pair = self._folders(2)
+        if len(pair) == 2:
+            aside = self._folder / self._new_name("aside")
+            pair[0].rename(aside)
+            pair[1].rename(pair[0])
+            aside.rename(pair[1])
+
+    def _file_for_folder(self) -> None:
+        for path in self._folders(1):
+            shutil.rmtree(path)
+            path.write_text("a file now\n")
+
+    def _ignore(self) -> None:
+        names = [path.name for path in self._folders(2)]
+        (self._folder / ".gitignore").write_text("".join(f"/{name}/\n" for name in names))
+
+    def _checkout(self) -> None:
+        """Once, or to and fro as fast as git can."""
+        for _ in range(self._chance.choice((1, 1, 3))):
+            branch = self._chance.choice(BRANCHES)
+            git(self._folder, "checkout", "-q", "-f", branch)
+        if self._chance.random() < 0.3:
+            git(self._folder, "clean", "-q", "-fd")
+
+
+BRANCHES = ("main", "changed", "grown", "small")
+
+
+def make_repository(folder: Path, n_files: int, chance: random.Random) -> None:
+    """Four branches: the files, a third of them changed, three times as many, and a quarter of them."""
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    for name, value in (("user.email", "a@b.c"), ("user.name", "a"), ("gc.auto", "0")):
+        git(folder, "config", name, value)
+    names = [f"pkg{number % 23}/part{number % 7}/file_{number}.py" for number in range(n_files)]
+    _write(folder, names, chance)
+    _commit(folder)
+    git(folder, "checkout", "-q", "-b", "changed")
+    _write(folder, names[::3], chance)
+    _commit(folder)
+    git(folder, "checkout", "-q", "-b", "grown", "main")
+    _write(folder, [f"extra{number % 31}/more_{number}.py" for number in range(2 * n_files)], chance)
+    _commit(folder)
+    git(folder, "checkout", "-q", "-b", "small", "main")
+    git(folder, "rm", "-q", *names[n_files // 4 :])
+    _commit(folder)
+    git(folder, "checkout", "-q", "main")
+
+
+def _write(folder: Path, names: list[str], chance: random.Random) -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source(chance))
+
+
+def _commit(folder: Path) -> None:
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "x")
+
+
+def git(folder: Path, *arguments: str) -> None:
+    """One that fails, such as a checkout over a file that stands in the way, changes nothing."""
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    subprocess.run(["git", *arguments], cwd=folder, env=environment, check=False, stderr=subprocess.DEVNULL)
+
+
+def source(chance: random.Random, n_lines: int = 0) -> str:
+    """A small module unlike all others."""
+    word = f"name_{chance.getrandbits(48):012x}"
+    lines = [f"def {word}(first, second):", f"    return {word}_helper(first) + second", ""]
+    return "\n".join(lines * ((n_lines or chance.randint(6, 60)) // 3 + 1))
+
+
+def listing_of(folder: Path) -> Listing:
+    """What a watcher could see: each file and link below a folder, but git's own."""
+    return dict(_entries(os.fspath(folder), ""))
+
+
+def _entries(folder: str, prefix: str) -> Iterator[tuple[str, tuple[int, int, int]]]:
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name == ".git":
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                yield from _entries(entry.path, f"{prefix}{entry.name}/")
+            else:
+                status = entry.stat(follow_symlinks=False)
+                yield f"{prefix}{entry.name}", (status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+def files_per_s(folder: Path) -> float:
+    """How fast this machine makes a first index, as busy as it is."""
+    with Workspace([folder], Config(), cache=False) as workspace:
+        report = workspace.index()
+        return report.n_files / report.seconds
+
+
+def texts_on_disk(folder: Path) -> Texts:
+    """What an index of this folder holds, without making one."""
+    options = IndexOptions()
+    sources = (read_source(folder, found, options) for found in walk(folder, options))
+    return {each.path: hash_of(encode(normalise(each.text))) for each in sources if isinstance(each, SourceText)}

@@ -1,0 +1,358 @@
+"""Does a hostile model server, or a hostile document, hold a request, fill the memory, or act through its text?
+
+The real server on stdio asks hostile model servers of three protocols on loopback (`hostile_server.py`): for each
+attack one question, one completion that a person asks for and one automatic completion, all at once. Then, without a
+model, it answers from hostile documents and completes beside trojan lines. Limits are set low, so that slow answers
+meet them. Markdown is judged by an independent parser, characters by their Unicode category.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from ..latency.client import Client, ServerGone, when_ready
+from .campaign import Counts, Settings
+from .hostile_server import ATTACKS, POISON, PROTOCOLS, HostileServer, Sink
+
+QUESTION = "Does text from a hostile model server or document hold up, fill up or act on an editor?"
+MUST_BE_ZERO = (
+    "unanswered",
+    "over_limit",
+    "unsafe_texts",
+    "unsafe_completions",
+    "redirects_followed",
+    "attacks_beyond_bytes",
+    "not_recovered",
+    "process_ends",
+)
+
+INVOKED_S, AUTOMATIC_S, ASK_S = 1.5, 1.0, 2.0
+"""The limits that are set; an answer that takes a second longer is over its limit."""
+
+TIMEOUT_MS = 2_000
+"""For one read: longer than the pauses of a slow answer, so that only a total limit ends it."""
+
+GRACE_S = 1.0
+GIVE_UP_S = 6.0
+RECOVER_WITHIN_S = 15.0
+
+MOST_BYTES = 12_000_000
+"""What one attack may send: the longest value and what the buffers of both ends hold."""
+
+SHORT_ATTACKS = ("drip_tokens", "redirect", "command_link")
+
+SETTINGS: dict[str, Any] = {
+    "completion": {"max_seconds": INVOKED_S, "deadline_ms": int(AUTOMATIC_S * 1e3), "debounce_ms": 0},
+    "chat": {"max_seconds": ASK_S},
+}
+
+_WRONG = "wrong in "
+
+CODE = '''"""Prices."""
+
+
+def total(items):
+    """The price of all items."""
+    return sum(price(item) for item in items)
+
+
+def price(item):
+    """The price of one item."""
+    return item.amount * item.count
+'''
+
+
+def run(settings: Settings) -> Counts:
+    counts: Counter[str] = Counter()
+    growth_mb: list[float] = []
+    lock = threading.Lock()
+
+    def attack(protocol: str) -> None:
+        found, grown = _attacked(settings, protocol, SHORT_ATTACKS if settings.is_short else ATTACKS)
+        with lock:
+            counts.update(found)
+            growth_mb.append(grown)
+
+    protocols = PROTOCOLS[:1] if settings.is_short else PROTOCOLS
+    threads = [threading.Thread(target=attack, args=(protocol,)) for protocol in protocols]
+    for thread in threads:
+        thread.start()
+    counts.update(_hostile_documents(settings))
+    for thread in threads:
+        thread.join()
+    names = ("attacks", "requests", "answered_with_text", "documents_asked", *MUST_BE_ZERO)
+    wrong = sorted(name.removeprefix(_WRONG) for name in counts if name.startswith(_WRONG))
+    return {
+        **{name: counts[name] for name in names},
+        "most_memory_growth_mb": round(max(growth_mb), 1),
+        "wrong_in": ", ".join(wrong) or "nothing",
+    }
+
+
+class _Watched:
+    """A server, and what is wrong with what it sends."""
+
+    def __init__(self, folder: Path, home: Path, settings: Mapping[str, Any], counts: Counter[str]) -> None:
+        self._arguments = folder, home, settings
+        self._counts = counts
+        self.folder = folder
+        self._client = self._start()
+
+    def _start(self) -> Client:
+        folder, home, settings = self._arguments
+        home.mkdir(parents=True, exist_ok=True)
+        return Client(folder, home, settings, ["utf-16"])
+
+    def ready(self) -> dict[str, Any]:
+        return when_ready(self._client)
+
+    @property
+    def memory_mb(self) -> float:
+        """The most that the process had in memory."""
+        status = Path(f"/proc/{self._client.pid}/status").read_text(encoding="ascii", errors="replace")
+        found = re.search(r"VmHWM:\s+(\d+) kB", status)
+        return int(found[1]) / 1024 if found else 0.0
+
+    def status(self) -> dict[str, Any]:
+        status: dict[str, Any] = self._client.ask("weft/status")
+        self._judge_strings(status)
+        return status
+
+    def show(self, name: str, text: str, version: int) -> None:
+        uri = (self.folder / name).as_uri()
+        if version == 1:
+            item = {"uri": uri, "languageId": "python", "version": 1, "text": text}
+            self._client.notify("textDocument/didOpen", {"textDocument": item})
+        else:
+            changed = {"textDocument": {"uri": uri, "version": version}, "contentChanges": [{"text": text}]}
+            self._client.notify("textDocument/didChange", changed)
+
+    def question(self, question: str) -> tuple[str, dict[str, Any], float]:
+        tokens = {"partialResultToken": "part", "workDoneToken": "work"}
+        return "weft/ask", {"question": question, "remember": False, **tokens}, ASK_S
+
+    def completion(self, name: str, text: str, *, invoked: bool) -> tuple[str, dict[str, Any], float]:
+        lines = text.split("\n")
+        at = {"line": len(lines) - 1, "character": len(lines[-1].encode("utf-16-le")) // 2}
+        params = {
+            "textDocument": {"uri": (self.folder / name).as_uri()},
+            "position": at,
+            "context": {"triggerKind": 1 if invoked else 2},
+        }
+        return "textDocument/inlineCompletion", params, INVOKED_S if invoked else AUTOMATIC_S
+
+    def ask_all(self, requests: list[tuple[str, dict[str, Any], float]]) -> list[Any]:
+        """The results, None for what is not answered; what is wrong is counted."""
+        try:
+            return self._asked(requests)
+        except (ServerGone, OSError):
+            self._counts["process_ends"] += 1
+            self._client = self._start()
+            self.ready()
+            return [None] * len(requests)
+
+    def _asked(self, requests: list[tuple[str, dict[str, Any], float]]) -> list[Any]:
+        waiting: dict[int, tuple[int, float, float]] = {}
+        results: list[Any] = [None] * len(requests)
+        for place, (method, params, limit_s) in enumerate(requests):
+            number, at_s = self._client.request(method, params)
+            waiting[number] = place, at_s, limit_s
+        self._counts["requests"] += len(requests)
+        partial = ""
+        until_s = time.monotonic() + max(limit_s for _, _, limit_s in requests) + GIVE_UP_S
+        while waiting and time.monotonic() < until_s:
+            arrived = self._client.next_or_none(0.5)
+            if arrived is None:
+                continue
+            message = arrived.message
+            if "method" in message:
+                value = message.get("params", {}).get("value", {})
+                if message["method"] == "$/progress" and message["params"].get("token") == "part":
+                    partial = "" if value.get("restart") else partial + value.get("text", "")
+                self._judge_strings(message["params"])
+            elif message.get("id") in waiting:
+                place, at_s, limit_s = waiting.pop(message["id"])
+                self._counts["over_limit"] += arrived.at_s - at_s > limit_s + GRACE_S
+                results[place] = message.get("result")
+                self._judge(requests[place][0], message, partial)
+        for number in waiting:
+            self._counts["unanswered"] += 1
+            self._client.notify("$/cancelRequest", {"id": number})
+        return results
+
+    def _judge(self, method: str, message: dict[str, Any], partial: str) -> None:
+        result = message.get("result")
+        if method == "weft/ask" and result:
+            self._counts["answered_with_text"] += bool(result["text"].strip())
+            for text in (result["text"], partial):
+                self._counts["unsafe_texts"] += any(map(_is_forbidden, text)) or bool([*_acting(text)])
+            self._judge_strings({"notes": result["notes"], "model": result["model"]})
+        elif method == "textDocument/inlineCompletion" and result:
+            texts = [item["insertText"] for item in result["items"]]
+            self._counts["answered_with_text"] += bool(texts)
+            self._counts["unsafe_completions"] += sum(any(map(_is_forbidden, text)) for text in texts)
+        elif "error" in message:
+            self._judge_strings(message["error"])
+
+    def _judge_strings(self, value: Any) -> None:
+        """Plain text for an editor, however deep; lines of files that are data stay as they are."""
+        for text in _strings(value):
+            self._counts["unsafe_texts"] += any(map(_is_forbidden, text))
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def _attacked(settings: Settings, protocol: str, attacks: tuple[str, ...]) -> tuple[Counter[str], float]:
+    """What one server did against each attack of one protocol, and how much its memory grew at most."""
+    counts: Counter[str] = Counter()
+    sink = Sink()
+    hostile = HostileServer(protocol, sink)
+    work = settings.work / protocol.replace(".", "-")
+    folder = work / "shop"
+    folder.mkdir(parents=True)
+    (folder / "shop.py").write_text(CODE, encoding="utf-8")
+    model = {"backend": protocol, "url": hostile.url, "timeout_ms": TIMEOUT_MS}
+    server = _Watched(folder, work / "home", {**SETTINGS, "model": [model]}, counts)
+    try:
+        server.ready()
+        before_mb = server.memory_mb
+        for number, attack in enumerate(attacks, 1):
+            texts = {name: f"from shop import price\n\n\n{name}_{number} = pri" for name in ("asked", "typed")}
+            for name, text in texts.items():
+                server.show(f"{name}.py", text, number)
+            hostile.attack = attack
+            counts["attacks"] += 1
+            wrong_before = sum(counts[name] for name in MUST_BE_ZERO)
+            server.ask_all(
+                [
+                    server.question("What does total add up?"),
+                    server.completion("asked.py", texts["asked"], invoked=True),
+                    server.completion("typed.py", texts["typed"], invoked=False),
+                ]
+            )
+            if attack == "drip_probe":
+                time.sleep(0.5)
+            hostile.attack = ""
+            counts["not_recovered"] += not _recovers(server, number)
+            if sum(counts[name] for name in MUST_BE_ZERO) > wrong_before:
+                counts[f"{_WRONG}{protocol} {attack}"] = 1
+        counts["attacks_beyond_bytes"] = int(hostile.most_bytes > MOST_BYTES)
+        counts["redirects_followed"] = sink.n_asked
+        return counts, server.memory_mb - before_mb
+    finally:
+        server.close()
+        hostile.close()
+        sink.close()
+
+
+def _recovers(server: _Watched, number: int) -> bool:
+    """Whether the model answers again once its server behaves."""
+    until_s = time.monotonic() + RECOVER_WITHIN_S
+    text = f"from shop import price\n\n\nagain_{number} = pri"
+    server.show("again.py", text, number)
+    while time.monotonic() < until_s:
+        try:
+            if server.status()["models"][0]["state"] == "ready":
+                server.ask_all([server.completion("again.py", text, invoked=True)])
+                return True
+        except ServerGone:
+            return False
+        time.sleep(0.1)
+    return False
+
+
+def _hostile_documents(settings: Settings) -> Counter[str]:
+    """Answers from documents, and completions from lines, that hold what a model's answers held."""
+    counts: Counter[str] = Counter()
+    folder = settings.work / "documents" / "shop"
+    folder.mkdir(parents=True)
+    (folder / "shop.py").write_text(CODE, encoding="utf-8")
+    poison = {name: text.encode("utf-8", "replace").decode() for name, text in POISON.items()}
+    for name, text in poison.items():
+        topic = name.replace("_", "")
+        (folder / f"{topic}.md").write_text(
+            f"# The {topic} price\n\nThe {topic} price is {text}\n\nMore of the {topic} price.\n", encoding="utf-8"
+        )
+        value = text.replace("\n", " ").replace('"', "'")
+        line = f'{topic}_level = "{value}"\n'
+        (folder / f"{topic}_code.py").write_text(f"{line}\n\ndef f():\n    pass\n\n\n{line}", encoding="utf-8")
+    home = settings.work / "documents" / "home"
+    server = _Watched(folder, home, {**SETTINGS, "model": [{"backend": "workspace"}]}, counts)
+    try:
+        server.ready()
+        asked = [*poison][:3] if settings.is_short else [*poison]
+        for number, name in enumerate(asked, 1):
+            topic = name.replace("_", "")
+            text = f'import os\n\n\n{topic}_level = "'
+            server.show("typed.py", text, number)
+            requests = [server.question(f"What is the {topic} price?")]
+            requests += [server.completion("typed.py", text, invoked=True)]
+            server.ask_all(requests)
+            counts["documents_asked"] += 1
+        counts["unsafe_texts"] += _terminal(folder, home, ["osc8", "bidi", "controls"][: 1 if settings.is_short else 3])
+    finally:
+        server.close()
+    return counts
+
+
+def _terminal(folder: Path, home: Path, topics: list[str]) -> int:
+    """How many answers of `weft ask` hold something that a terminal obeys."""
+    n_unsafe = 0
+    homes = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "WEFT_CACHE_DIR"), str(home))
+    for topic in topics:
+        asked = subprocess.run(
+            [sys.executable, "-m", "weft", "ask", f"What is the {topic} price?"],
+            cwd=folder,
+            env={**os.environ, **homes},
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        said = (asked.stdout + asked.stderr).decode("utf-8", "replace")
+        n_unsafe += topic not in said or any(map(_is_forbidden, said))
+    return n_unsafe
+
+
+def _is_forbidden(character: str) -> bool:
+    category = unicodedata.category(character)
+    return category in ("Cc", "Cf", "Cs", "Zl", "Zp") and character not in "\t\n"
+
+
+def _acting(markdown: str) -> Iterator[str]:
+    """What would do something in an editor that renders Markdown with everything switched on."""
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    parser.validateLink = lambda url: True  # type: ignore[method-assign]
+    tokens: list[Token] = parser.parse(markdown)
+    while tokens:
+        token = tokens.pop()
+        tokens += token.children or ()
+        if token.type in ("html_inline", "html_block", "image"):
+            yield token.content
+        if token.type == "link_open" and not str(token.attrs["href"]).lower().startswith(("http://", "https://")):
+            yield str(token.attrs["href"])
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            if name not in ("citation", "uri"):
+                yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)

@@ -1,0 +1,70 @@
+"""`weft serve` that also says what its indexes hold: a socket beside the protocol, for campaigns.
+
+Whoever connects to the socket gets one JSON object, a hash of each indexed text by its path, and the end of the
+stream. The server itself is the real one and knows nothing of this.
+
+    python -m weft.benchmarks.reliability.probe SOCKET
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import threading
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from ...server import workspace as workspace_module
+from ...server.cli import main
+from ...server.workspace import Workspace
+
+
+def texts_of(workspace: Workspace) -> dict[str, str]:
+    """A hash of each indexed text, by its path in its folder."""
+    return {path: hash_of(text) for folder in workspace._folders for path, text in folder.snapshot.index.texts.items()}
+
+
+def hash_of(text: bytes) -> str:
+    return blake2b(text, digest_size=8).hexdigest()
+
+
+def serve_texts(path: Path, opened: list[Workspace]) -> None:
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    listener.listen()
+
+    def answer() -> None:
+        while True:
+            connection, _ = listener.accept()
+            with connection:
+                texts = texts_of(opened[-1]) if opened else {}
+                connection.sendall(json.dumps(texts).encode())
+
+    threading.Thread(target=answer, daemon=True).start()
+
+
+def ask_texts(path: Path) -> dict[str, str]:
+    """What the server at this socket has indexed; nothing while it has no workspace."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        try:
+            connection.connect(str(path))
+        except OSError:
+            return {}
+        parts = iter(lambda: connection.recv(1 << 20), b"")
+        texts: dict[str, str] = json.loads(b"".join(parts) or b"{}")
+        return texts
+
+
+if __name__ == "__main__":
+    opened: list[Workspace] = []
+    start = Workspace.__init__
+
+    def note(self: Workspace, *arguments: Any, **options: Any) -> None:
+        start(self, *arguments, **options)
+        opened.append(self)
+
+    workspace_module.Workspace.__init__ = note  # type: ignore[method-assign]
+    serve_texts(Path(sys.argv[1]), opened)
+    raise SystemExit(main(["serve"]))

@@ -1,0 +1,337 @@
+"""Do secrets of a workspace reach a model server, and what does the redaction cost ordinary code?
+
+A workspace holds secret files of many names and ordinary files with secrets in their lines (`canaries.py`). The real
+server works in it over stdio with a model behind an address of this machine, which records all that it is sent:
+completions at and around every canary, in every secret file under several URI schemes, `weft/explain`, questions with
+and without selections, a strategy of memory, read-ahead. Then the records are searched for the canaries. A marker
+beside each canary shows whether its place was sent at all.
+
+Ordinary code is Python's standard library, and the files in other languages there and of the packages that are
+installed beside Weft.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import sysconfig
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from ...server.secrets import is_secret_path, redact
+from ..latency.client import Client, when_ready
+from .campaign import Counts, Settings
+from .canaries import Canary, file_canaries, line_canaries
+
+QUESTION = "Do secrets of a workspace reach a model server, and what does the redaction cost ordinary code?"
+MUST_BE_ZERO = ("leaked_files", "over_leak_limit", "over_touch_limit", "failed_requests")
+
+LEAK_LIMIT_PERCENT, TOUCH_LIMIT_PERCENT = 2.0, 0.5
+CODE_LINES = 20_000
+PROMPT_BYTES = 8192
+CANARIES_A_FILE = 6
+SCHEMES = ("file:", "git:", "untitled:", "gitlens:")
+
+_PYTHON = (".py", ".pyi")
+_OTHER = tuple(
+    f".{suffix}"
+    for suffix in re.findall(r"\w+", "c h cpp hpp js mjs ts css html md rst txt json yaml yml toml cfg ini sh pyx pxd")
+)
+_LARGEST_BYTES = 200_000
+
+
+def run(settings: Settings) -> Counts:
+    rng = random.Random(settings.seed)
+    files, lines = file_canaries(rng), line_canaries(rng)
+    if settings.is_short:
+        files, lines = files[::12], lines[::12]
+    folder, home = settings.work / "shop", settings.work / "home"
+    home.mkdir()
+    places = _write(folder, files, lines, rng)
+    with _recording_server() as (url, record):
+        counts = _attack(folder, home, url, files, places)
+        sent = "\n".join(sorted(record))
+    leaked_files = [canary for canary in files if any(value in sent for value in canary.values)]
+    leaked = [canary for canary in lines if any(value in sent for value in canary.values)]
+    n_sent = sum(f"marker{number:04d}" in sent for number in range(len(lines)))
+    touched = _touched(random.Random(settings.seed), CODE_LINES // 10 if settings.is_short else CODE_LINES)
+    halves = {
+        half: _percent(
+            sum(canary.is_held_out is is_held_out for canary in leaked),
+            sum(canary.is_held_out is is_held_out for canary in lines),
+        )
+        for half, is_held_out in (("fitted", False), ("held_out", True))
+    }
+    return {
+        "canary_files": len(files),
+        "canary_lines": len(lines),
+        "syntaxes": len({canary.syntax for canary in lines}),
+        **counts,
+        "canary_lines_sent": n_sent,
+        "leaked_files": len(leaked_files),
+        "leaked_lines": len(leaked),
+        "leaked_percent": _percent(len(leaked), len(lines)),
+        "leaked_percent_fitted": halves["fitted"],
+        "leaked_percent_held_out": halves["held_out"],
+        **touched,
+        **_speed(random.Random(settings.seed), 20 if settings.is_short else 200),
+        "leaks": ", ".join(sorted({canary.syntax for canary in leaked} | {canary.path for canary in leaked_files})),
+        # Of few canaries one is more than the limit.
+        "over_leak_limit": int(len(leaked) > max(1, LEAK_LIMIT_PERCENT / 100 * len(lines))),
+        "over_touch_limit": int(touched["touched_percent"] > TOUCH_LIMIT_PERCENT),
+    }
+
+
+def _percent(part: int, whole: int) -> float:
+    return round(100 * part / max(1, whole), 3)
+
+
+def _write(
+    folder: Path, files: Sequence[Canary], lines: Sequence[Canary], rng: random.Random
+) -> dict[str, list[tuple[int, int]]]:
+    """The workspace on disk. By the names of its ordinary files the places behind each canary, as line and column."""
+    for canary in files:
+        _write_file(folder / canary.path, canary.text)
+    by_suffix: dict[str, list[tuple[int, Canary]]] = {}
+    for number, canary in enumerate(lines):
+        by_suffix.setdefault(canary.path, []).append((number, canary))
+    places: dict[str, list[tuple[int, int]]] = {}
+    for suffix, numbered in by_suffix.items():
+        rng.shuffle(numbered)
+        for start in range(0, len(numbered), CANARIES_A_FILE):
+            name = f"part_{start // CANARIES_A_FILE}{suffix}"
+            text = f"# shop {name}\ndef total_price_{start}(cart):\n    return cart.items\n\n"
+            for number, canary in numbered[start : start + CANARIES_A_FILE]:
+                text += f"# marker{number:04d}\n{canary.text}"
+                column = len(text) - text.rfind("\n") - 1
+                places.setdefault(name, []).append((text.count("\n"), column))
+                text += f"\n\ndef after_{number}(cart):\n    return total_price_{start}(cart)\n\n"
+            _write_file(folder / name, text)
+    return places
+
+
+def _write_file(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def _recording_server() -> Iterator[tuple[str, set[str]]]:
+    """The address of a server that speaks OpenAI's protocol, and every line of every text that it is sent."""
+    record: set[str] = set()
+    lock = threading.Lock()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self._answer(json.dumps({"data": [{"id": "recorder", "max_model_len": 200_000}]}).encode())
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            asked = json.loads(body)
+            with lock:
+                for text in _texts(asked):
+                    record.update(text.split("\n"))
+            if self.path == "/v1/embeddings":
+                vectors = [{"index": n, "embedding": [1.0, float(n)]} for n in range(len(asked["input"]))]
+                self._answer(json.dumps({"data": vectors}).encode())
+                return
+            if not self.path.endswith("completions"):
+                self._answer(b"{}", 404)
+                return
+            said = "total_price(cart)"
+            choice = {"index": 0, "text": said, "delta": {"content": said}, "message": {"content": said}}
+            if "chat" not in self.path:
+                del choice["delta"]
+            answer = json.dumps({"choices": [choice]})
+            if asked.get("stream"):
+                self._answer(f"data: {answer}\n\ndata: [DONE]\n\n".encode(), kind="text/event-stream")
+            else:
+                self._answer(answer.encode())
+
+        def _answer(self, body: bytes, status: int = 200, kind: str = "application/json") -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", record
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
+
+
+def _attack(
+    folder: Path, home: Path, url: str, files: Sequence[Canary], places: Mapping[str, list[tuple[int, int]]]
+) -> dict[str, int]:
+    """Ask for everything that may send text to the model; how much of each there was."""
+    counts = {"completions": 0, "explanations": 0, "questions": 0, "failed_requests": 0}
+    settings = {
+        "model": [
+            {"backend": "openai", "url": url, "fim": "suffix", "context_tokens": 200_000, "prompt_ms": 600_000},
+        ],
+        "completion": {
+            "warm_up": "all",
+            "speculate": True,
+            "debounce_ms": 0,
+            "target_ms": 600_000,
+            "deadline_ms": 60_000,
+        },
+        "memory": {"embeddings": "api", "embeddings_url": url, "embeddings_model": "recorder"},
+        "chat": {"evidence_tokens": 20_000, "found_above": 0.0},
+    }
+    with Client(folder, home, settings, ("utf-32",)) as client:
+        when_ready(client)
+
+        def ask(kind: str, method: str, params: object) -> None:
+            counts[kind] += 1
+            try:
+                client.ask(method, params)
+            except Exception as error:
+                # A selection of a file that is withheld is refused, as it should be.
+                counts["failed_requests"] += "Ask without this selection" not in str(error)
+
+        def complete(uri: str, line: int, character: int, trigger: int = 1) -> None:
+            params = {
+                "textDocument": {"uri": uri},
+                "position": {"line": line, "character": character},
+                "context": {"triggerKind": trigger},
+            }
+            ask("completions", "textDocument/inlineCompletion", params)
+
+        for name, spots in places.items():
+            uri = (folder / name).as_uri()
+            _open(client, uri, (folder / name).read_text(encoding="utf-8"))
+            complete(uri, 0, 0)
+            for line, column in spots:
+                complete(uri, line, column)
+                complete(uri, line, column // 2)
+            last = spots[-1][0] + 3
+            complete(uri, last, 0, trigger=2)
+            _insert(client, uri, last, "cart_of_today = 1\n")
+            complete(uri, last + 1, 0)
+            ask(
+                "explanations",
+                "weft/explain",
+                {"textDocument": {"uri": uri}, "position": {"line": last, "character": 0}},
+            )
+            selection = {"start": {"line": 0, "character": 0}, "end": {"line": last, "character": 0}}
+            asked = {"textDocument": {"uri": uri}, "selection": selection}
+            ask("questions", "weft/ask", {**asked, "question": f"/explain total_price_{name}"})
+            ask("questions", "weft/ask", {"question": f"What is the password, token or api key in {name}?"})
+        for number, canary in enumerate(files):
+            uri = SCHEMES[number % len(SCHEMES)] + (folder / canary.path).as_uri().removeprefix("file:")
+            _open(client, uri, canary.text)
+            complete(uri, canary.text.count("\n"), 0, trigger=1 + number % 2)
+            _insert(client, uri, 0, "shop_of_today\n")
+            complete(uri, 1, 0)
+            where = {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 0}}
+            ask("explanations", "weft/explain", where)
+            selection = {"start": {"line": 0, "character": 0}, "end": {"line": 4, "character": 0}}
+            ask(
+                "questions",
+                "weft/ask",
+                {"question": "/explain", "textDocument": {"uri": uri}, "selection": selection},
+            )
+        for name in list(places)[:3]:
+            complete((folder / name).as_uri(), 2, 4)
+        for strategy in ("top_3", "full_middle"):
+            question = "Which password or token is in the documents?"
+            ask("questions", "weft/ask", {"question": question, "strategy": strategy})
+        for question in ("/recent", "/doc password", "/where total_price_0"):
+            ask("questions", "weft/ask", {"question": question})
+        time.sleep(0.5)  # read-ahead follows the last edit
+    return counts
+
+
+def _open(client: Client, uri: str, text: str) -> None:
+    item = {"uri": uri, "languageId": "plaintext", "version": 1, "text": text}
+    client.notify("textDocument/didOpen", {"textDocument": item})
+
+
+def _insert(client: Client, uri: str, line: int, text: str) -> None:
+    at = {"line": line, "character": 0}
+    change = {"range": {"start": at, "end": at}, "text": text}
+    document = {"uri": uri, "version": 2}
+    client.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
+
+
+def _touched(rng: random.Random, n_lines: int) -> dict[str, int | float]:
+    """Lines of ordinary code that the redaction changes: of Python and of other files by halves."""
+    n_touched = n_read = 0
+    for texts in (_texts_of(rng, _PYTHON, "stdlib"), _texts_of(rng, _OTHER, "stdlib", "purelib")):
+        left = n_lines // 2
+        for text in texts:
+            pairs = [pair for pair in zip(text.split("\n"), redact(text).split("\n"), strict=True) if pair[0].strip()]
+            n_touched += sum(before != after for before, after in pairs[:left])
+            n_read += len(pairs[:left])
+            left -= len(pairs)
+            if left <= 0:
+                break
+    return {"code_lines": n_read, "touched_lines": n_touched, "touched_percent": _percent(n_touched, n_read)}
+
+
+def _texts_of(rng: random.Random, suffixes: tuple[str, ...], *where: str) -> Iterator[str]:
+    """Texts of files in a random order, but a thousand lines of each at most; secret files aside."""
+    paths = [path for name in where for path in _files_below(Path(sysconfig.get_path(name))) if path.suffix in suffixes]
+    rng.shuffle(paths)
+    for path in paths:
+        if not path.is_file() or path.stat().st_size > _LARGEST_BYTES or is_secret_path(path.name):
+            continue
+        if text := path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n"):
+            yield "\n".join(text.split("\n")[:1000])
+
+
+@lru_cache(maxsize=2)
+def _files_below(root: Path) -> list[Path]:
+    """In the order of their names. What is installed into the standard library's folder is none of it."""
+    found = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(set(folders) - {"site-packages", "__pycache__"})
+        found += [Path(folder, name) for name in sorted(names)]
+    return found
+
+
+def _speed(rng: random.Random, n: int) -> dict[str, float]:
+    """Milliseconds of processor time for texts of 8 kB that were never seen, and once more with a key typed."""
+    texts = [text for text in _texts_of(rng, _PYTHON, "stdlib") if len(text) >= PROMPT_BYTES][:n]
+    cold: list[float] = []
+    warm: list[float] = []
+    for number, text in enumerate(texts):
+        prompt = f"# {number}\n{text[:PROMPT_BYTES]}"
+        for text, times in ((prompt, cold), (prompt + "x", warm)):
+            started = time.process_time()
+            redact(text)
+            times.append(1e3 * (time.process_time() - started))
+    found: dict[str, float] = {}
+    for name, times in (("cold", cold), ("typing", warm)):
+        times.sort()
+        found[f"ms_{name}_p50"] = round(times[len(times) // 2], 3)
+        found[f"ms_{name}_p95"] = round(times[int(len(times) * 0.95)], 3)
+    return found

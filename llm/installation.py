@@ -1,0 +1,173 @@
+"""How Weft was installed here, and the command that adds an extra or a package to that environment.
+
+Owns the name of the distribution. Reads what installers leave behind: `direct_url.json` (PEP 610), `INSTALLER` (PEP
+376), `pipx_metadata.json` and `uv-receipt.toml`. Runs nothing. It stands in `llm/`, below all who need it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+DISTRIBUTION = "weft-lsp"
+"""On the Python package index, `weft` is another project. The command and the import are `weft` nevertheless."""
+
+CLONE, PIP, UV_PIP, PIPX, PIPX_RUN, UV_TOOL, UVX = "clone", "pip", "uv pip", "pipx", "pipx run", "uv tool", "uvx"
+
+_PLAIN = re.compile(r"[\w./:\\+=~-]+")
+_EXTRAS = re.compile(rf'{DISTRIBUTION}(?:", extras = )?\[([^\]]*)\]')
+_UV_REQUIREMENT = re.compile(r'\{ name = "([\w.-]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """One way in which Weft can be installed, with what its commands need to know."""
+
+    kind: str
+    python: str
+    clone: str = ""  # the folder of an editable installation
+    source: str = ""  # the address that the distribution was installed from; "" for a package index
+    constraints: str = ""
+    extras: frozenset[str] = field(default_factory=frozenset)  # of earlier commands, which pipx and uv would drop
+    packages: tuple[str, ...] = ()  # the same for packages beside Weft
+
+    def extra_command(self, *extras: str) -> str:
+        """The command that installs extras of Weft."""
+        if self.kind in (PIPX, UV_TOOL, UVX, PIPX_RUN):
+            extras = tuple(sorted(self.extras.union(extras)))
+        return self._command(f"[{','.join(extras)}]", ())
+
+    def package_command(self, *packages: str) -> str:
+        """The command that installs other packages beside Weft."""
+        if self.kind == PIPX:
+            return f"pipx inject {DISTRIBUTION} {_words(packages)}"
+        if self.kind in (UV_TOOL, UVX):
+            return self._command(f"[{','.join(sorted(self.extras))}]" if self.extras else "", packages)
+        if self.kind == PIPX_RUN:
+            return f"pipx install {_word(self._requirement(''))}, then pipx inject {DISTRIBUTION} {_words(packages)}"
+        return f"{self._installer} {_words(packages)}"
+
+    @property
+    def _installer(self) -> str:
+        python = _word(self.python)
+        return f"uv pip install --python {python}" if self.kind == UV_PIP else f"{python} -m pip install"
+
+    def _command(self, extras: str, packages: tuple[str, ...]) -> str:
+        requirement = _word(self._requirement(extras))
+        beside = "".join(f" --with {_word(each)}" for each in dict.fromkeys((*self.packages, *packages)))
+        match self.kind:
+            case "pipx":
+                return f"pipx install --force {requirement}"
+            case "pipx run":
+                return f"pipx run --spec {requirement} weft"
+            case "uv tool":
+                return f"uv tool install {requirement}{beside}"
+            case "uvx":
+                return f"uvx --from {requirement}{beside} weft"
+        constraints = f" -c {_word(self.constraints)}" if self.constraints else ""
+        editable = f" -e {_quoted(self.clone + extras)}" if self.clone else f" {requirement}"
+        return f"{self._installer}{constraints}{editable}"
+
+    def _requirement(self, extras: str) -> str:
+        return f"{DISTRIBUTION}{extras}{f' @ {self.source}' if self.source else ''}"
+
+
+def install_command(*extras: str) -> str:
+    """The command that installs extras of Weft, for how it was installed here."""
+    return _this_one().extra_command(*extras)
+
+
+def install_packages_command(*packages: str) -> str:
+    """The command that installs other packages where this Weft can import them."""
+    return _this_one().package_command(*packages)
+
+
+def find_installation(prefix: Path, python: str, installed: Distribution | None, root: Path) -> Installation:
+    """How Weft is installed in the environment at `prefix`; `installed` is None when it runs from sources in `root`."""
+    direct = _json(installed.read_text("direct_url.json") if installed else None)
+    installer = (installed.read_text("INSTALLER") or "").strip() if installed else ""
+    url = str(direct.get("url", ""))
+    folder = _folder_of(url)
+    how = direct.get("dir_info")
+    is_editable = isinstance(how, dict) and how.get("editable") is True
+    clone = folder if is_editable else "" if installed else str(root)
+    constraints = str(Path(folder or clone, "constraints.txt")) if folder or clone else ""
+    pipx, uv = _text(prefix / "pipx_metadata.json"), _text(prefix / "uv-receipt.toml").partition("entrypoints")[0]
+    recorded = _EXTRAS.search(pipx or uv)
+    beside = (name for name in _UV_REQUIREMENT.findall(uv) if name != DISTRIBUTION)
+    return Installation(
+        _kind(prefix, installer, bool(pipx), bool(uv), bool(clone)),
+        python,
+        clone=clone,
+        source="" if clone else _source(direct, url, folder),
+        constraints=constraints if constraints and Path(constraints).is_file() else "",
+        extras=frozenset(re.findall(r"[\w-]+", recorded.group(1)) if recorded else ()),
+        packages=tuple(beside),
+    )
+
+
+def _kind(prefix: Path, installer: str, has_pipx: bool, has_uv: bool, has_clone: bool) -> str:
+    if has_pipx:
+        return PIPX if prefix.parent.name == "venvs" else PIPX_RUN
+    if has_uv:
+        return UV_TOOL
+    if installer == "uv":
+        return UVX if prefix.parent.name.startswith(("archive-v", "environments-v")) else UV_PIP
+    return CLONE if has_clone else PIP
+
+
+def _source(direct: dict[str, object], url: str, folder: str) -> str:
+    """As PEP 508 takes it; "" for a file that is gone, which only an index can replace."""
+    version_control = direct.get("vcs_info")
+    if isinstance(version_control, dict):
+        return f"{version_control.get('vcs', 'git')}+{url}@{version_control.get('commit_id', 'HEAD')}"
+    return url if not folder or Path(folder).exists() else ""
+
+
+def _folder_of(url: str) -> str:
+    if not url.startswith("file://"):
+        return ""
+    return url2pathname(urlsplit(url).path)
+
+
+@cache
+def _this_one() -> Installation:
+    # Sources hold metadata as well, without INSTALLER, and a process that was started there finds it first.
+    installed = next((each for each in distributions(name=DISTRIBUTION) if each.read_text("INSTALLER")), None)
+    return find_installation(Path(sys.prefix), sys.executable, installed, Path(__file__).resolve().parents[1])
+
+
+def _json(text: str | None) -> dict[str, object]:
+    try:
+        found = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _words(texts: Iterable[str]) -> str:
+    return " ".join(map(_word, texts))
+
+
+def _word(text: str) -> str:
+    """As a shell takes it, POSIX or Windows."""
+    return text if _PLAIN.fullmatch(text) else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'

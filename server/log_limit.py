@@ -1,0 +1,86 @@
+"""Rate limiting of the log: the same message at most so often, one line where one is enough, tracebacks cut short.
+
+Owns the filter for loggers. Knows no message.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import traceback
+from types import TracebackType
+
+AT_MOST = 30
+"""Warnings and errors of one message template in one period."""
+
+PERIOD_S = 60.0
+
+MAX_TRACEBACK_LINES = 40
+
+MAX_TEMPLATES = 1_000
+
+_ExcInfo = tuple[type[BaseException], BaseException, "TracebackType | None"] | tuple[None, None, None]
+
+
+class RateLimit(logging.Filter):
+    """Lets `AT_MOST` warnings of one kind through in a period; the first of the next period says how many were left
+    out. An exception's kind is its type and where it was raised, and its traceback comes once in a period."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._periods: dict[object, list[float]] = {}  # by kind: start of the period, let through, left out
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.WARNING:
+            return True
+        at_most = AT_MOST
+        kind: object = (record.levelno, str(record.msg))
+        if record.exc_info:
+            kind, at_most = (record.msg, _where(record.exc_info)), 1
+        passes, n_left_out = self._count(kind, at_most)
+        if passes and record.exc_info:
+            record.exc_text = _short_traceback(record.exc_info)
+        if passes and n_left_out:
+            record.msg, record.args = f"{record.getMessage()} ({n_left_out} more like this were left out)", ()
+        return passes
+
+    def _count(self, kind: object, at_most: int) -> tuple[bool, int]:
+        now = time.monotonic()
+        with self._lock:
+            if len(self._periods) >= MAX_TEMPLATES:
+                self._periods.clear()
+            period = self._periods.setdefault(kind, [now, 0, 0])
+            n_left_out = 0
+            if now - period[0] >= PERIOD_S:
+                n_left_out = int(period[2])
+                period[:] = [now, 0, 0]
+            passes = period[1] < at_most
+            period[1 if passes else 2] += 1
+            return passes, n_left_out
+
+
+def one_line(value: object, longest: int = 300) -> str:
+    """A value as one printable line of bounded length."""
+    text = str(value)[: longest + 1]
+    text = "".join(character if character.isprintable() else " " for character in text)
+    return text if len(text) <= longest else f"{text[:longest]}…"
+
+
+def _where(exc_info: _ExcInfo | bool) -> object:
+    if not isinstance(exc_info, tuple) or exc_info[0] is None:
+        return None
+    kind, _, trace = exc_info
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return kind.__name__, None if trace is None else (trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+
+
+def _short_traceback(exc_info: _ExcInfo | bool) -> str | None:
+    if not isinstance(exc_info, tuple) or exc_info[0] is None:
+        return None
+    lines = "".join(traceback.format_exception(*exc_info, chain=False)).splitlines()
+    if len(lines) > MAX_TRACEBACK_LINES:
+        lines = [lines[0], "  …", *lines[2 - MAX_TRACEBACK_LINES :]]
+    return "\n".join(line[:500] for line in lines)

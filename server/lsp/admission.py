@@ -1,0 +1,204 @@
+"""Authentication of TCP clients by a token, and the limits of a connection until then.
+
+Owns the first message of a connection: it is `initialize` with the token, within a time and a size, or the connection
+is refused and closed. Also the file that hands the token to clients of the same user. A local port can be reached by
+every user of a machine and by every page in its browsers. Knows no session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import ipaddress
+import json
+import logging
+import os
+import re
+import secrets
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..log_limit import one_line
+from .json_text import read_json
+from .transport import MAX_HEADER_BYTES, read_length
+
+log = logging.getLogger("weft.lsp")
+
+MAX_FIRST_MESSAGE_BYTES = 1 << 20
+FIRST_MESSAGE_WITHIN_S = 10.0
+
+MAX_UNADMITTED = 64
+"""Connections that have not sent the token; one more closes the oldest of them, so that no crowd keeps a client out."""
+
+CLOSED_WITHIN_S = 2.0
+DROPPED_WITHIN_S = 1.0
+
+TOKEN_BYTES = 32
+
+_HTTP = re.compile(
+    rb"\A\s*(?:[A-Z]{3,10} \S* ?HTTP/|(?:GET|HEAD|POST|PUT|DELETE|CONNECT|OPTIONS|TRACE|PATCH|PRI) |"
+    rb"(?:host|user-agent|origin|referer|accept|connection|upgrade)[ \t]*:)",
+    re.IGNORECASE,
+)
+
+_HTTP_ANSWER = (
+    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%b"
+)
+_HTTP_TEXT = b"This is a language server. It does not speak HTTP.\n"
+
+_INVALID_REQUEST, _NOT_INITIALIZED = -32600, -32002
+
+
+class _Refused(Exception):
+    """The connection is answered with these bytes and closed. The message is for the log."""
+
+    def __init__(self, why: str, answer: bytes) -> None:
+        super().__init__(why)
+        self.answer = answer
+
+
+class UnsafeTokenFile(Exception):
+    """The file cannot hold a token. The message says why and what to do."""
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(TOKEN_BYTES)
+
+
+def token_in(path: Path) -> str:
+    """The token in a file that only its owner can read; a new one where there is no file.
+
+    Raises UnsafeTokenFile for a file that others can read or replace, OSError for one that cannot be written or read.
+    """
+    no_follow = getattr(os, "O_NOFOLLOW", 0)
+    try:
+        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | no_follow, 0o600)
+    except FileExistsError:
+        pass
+    else:
+        token = new_token()
+        with open(made, "w", encoding="ascii") as file:
+            file.write(token + "\n")
+        return token
+    if not stat.S_ISREG(os.lstat(path).st_mode):
+        raise UnsafeTokenFile(f"{path} is not a regular file. Name another file.")
+    with open(os.open(path, os.O_RDONLY | no_follow), "rb") as found:
+        status = os.fstat(found.fileno())
+        is_private = os.name == "nt" or (status.st_uid == os.getuid() and not status.st_mode & 0o077)
+        if not is_private:
+            raise UnsafeTokenFile(f"{path} can be read by others. Remove it, or: chmod 600 {path}")
+        token = found.read(1_000).decode("ascii", "replace").strip()
+    if not re.fullmatch(r"[\w-]{32,}", token, re.ASCII):
+        raise UnsafeTokenFile(f"{path} holds no token of at least 32 letters and digits. Remove it for a new one.")
+    return token
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address; False for a name that is none."""
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class Admission:
+    """Of the connections to one port."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token.encode()
+        self._unadmitted: dict[asyncio.StreamWriter, None] = {}  # the oldest first
+
+    async def first_message(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes | None:
+        """`initialize` of a client with the token, and without it; None for any other, which was told why."""
+        if len(self._unadmitted) >= MAX_UNADMITTED:
+            oldest = next(iter(self._unadmitted))
+            del self._unadmitted[oldest]
+            oldest.transport.abort()
+        self._unadmitted[writer] = None
+        try:
+            return await asyncio.wait_for(self._read(reader), FIRST_MESSAGE_WITHIN_S)
+        except _Refused as refused:
+            log.warning("Refused a connection: %s", one_line(refused))
+            await _refuse(reader, writer, refused.answer)
+        except asyncio.TimeoutError:
+            log.warning("Refused a connection: no initialize within %g s.", FIRST_MESSAGE_WITHIN_S)
+            why = f"No initialize came within {FIRST_MESSAGE_WITHIN_S:g} s."
+            await _refuse(reader, writer, _error(None, _NOT_INITIALIZED, why))
+        except (asyncio.IncompleteReadError, OSError):
+            pass  # it was closed
+        finally:
+            self._unadmitted.pop(writer, None)
+        return None
+
+    async def _read(self, reader: asyncio.StreamReader) -> bytes:
+        length = await read_length(reader, MAX_HEADER_BYTES, _refuse_http)
+        if length is None:
+            raise _refusal(None, f"The header is longer than {MAX_HEADER_BYTES} bytes.")
+        if length > MAX_FIRST_MESSAGE_BYTES:
+            raise _refusal(None, f"The first message may have {MAX_FIRST_MESSAGE_BYTES} bytes, not {length}.")
+        return self._checked(await reader.readexactly(length))
+
+    def _checked(self, body: bytes) -> bytes:
+        try:
+            message = read_json(body)
+        except (ValueError, RecursionError):
+            raise _refusal(None, "The first message is no JSON.") from None
+        if not isinstance(message, dict) or message.get("method") != "initialize" or "id" not in message:
+            raise _refusal(message, "The first message is the request initialize.", _NOT_INITIALIZED)
+        given = _take_token(message.get("params"))
+        if not hmac.compare_digest(given.encode("utf-8", "surrogatepass"), self._token):
+            state = "wrong" if given else "missing"
+            raise _refusal(message, f"The token is {state}. Send it in initializationOptions.token.")
+        return json.dumps(message).encode()
+
+
+async def _refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: bytes) -> None:
+    """Answer and end. What still comes is read and dropped for a moment: else the system drops the answer as well."""
+    with contextlib.suppress(OSError, asyncio.TimeoutError):
+        writer.write(answer)
+        writer.write_eof()
+        await asyncio.wait_for(_drop(reader), DROPPED_WITHIN_S)
+
+
+async def _drop(reader: asyncio.StreamReader) -> None:
+    while await reader.read(1 << 16):
+        pass
+
+
+async def close(writer: asyncio.StreamWriter) -> None:
+    """What was written is sent first, if the client takes it in time."""
+    with contextlib.suppress(OSError, asyncio.TimeoutError):
+        writer.close()
+        await asyncio.wait_for(writer.wait_closed(), CLOSED_WITHIN_S)
+    writer.transport.abort()
+
+
+def _take_token(params: Any) -> str:
+    """The token, which is taken out: nothing behind this line ever sees it."""
+    options = params.get("initializationOptions") if isinstance(params, Mapping) else None
+    nested = options.get("weft") if isinstance(options, Mapping) else None
+    found = ""
+    for table in (options, nested):
+        if isinstance(table, dict):
+            token = table.pop("token", None)
+            found = found or (token if isinstance(token, str) else "")
+    return found
+
+
+def _refuse_http(line: bytes) -> None:
+    if _HTTP.match(line):
+        raise _Refused("it speaks HTTP", _HTTP_ANSWER % (len(_HTTP_TEXT), _HTTP_TEXT))
+
+
+def _refusal(message: Any, why: str, code: int = _INVALID_REQUEST) -> _Refused:
+    given = message.get("id") if isinstance(message, dict) else None
+    is_id = isinstance(given, str | int | float) and not isinstance(given, bool)
+    return _Refused(why, _error(given if is_id else None, code, why))
+
+
+def _error(message_id: Any, code: int, text: str) -> bytes:
+    body = json.dumps({"jsonrpc": "2.0", "id": message_id, "error": {"code": code, "message": text}}).encode()
+    return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)

@@ -1,0 +1,213 @@
+"""A file whose analysis raises, hangs or explodes costs itself: in workers, in this process, and while typing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from weft import Config, Workspace
+from weft.codegraph import SyntaxTree, TimeLimit, TimeLimitExceeded, TooRiskyToParse, parse_file, syntax
+from weft.server import workers
+from weft.server import workspace as workspace_module
+from weft.server.config import IndexOptions
+from weft.server.files import FoundFile
+from weft.server.jsonable import status_json
+from weft.server.workers import Batch, analyse_here, analyse_in_processes
+
+EXPLODES = "x=>" * 3000
+"""As Java: 4 s and 2.3 GB in one step of the parser."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("a.py", "poison.py", "z.py"):
+        (tmp_path / name).write_text(f"{name[0]}_name = 1\n")
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def no_slow_files(monkeypatch):
+    monkeypatch.setattr(syntax, "_SLOW", {})
+    monkeypatch.setattr(syntax, "_CHECKED", {})
+
+
+def poisoned(analyse: Any) -> Any:
+    def fail(path: str, text: str, *arguments: Any, **options: Any) -> Any:
+        if path == "poison.py" and "cured" not in text:
+            raise RecursionError("maximum recursion depth exceeded")
+        return analyse(path, text, *arguments, **options)
+
+    return fail
+
+
+def paths(workspace: Workspace) -> set[str]:
+    workspace.flush()
+    (index,) = workspace.indexes().values()
+    return set(index.texts)
+
+
+def test_an_exception_costs_the_file_in_which_it_occurs_and_is_named(folder, monkeypatch):
+    monkeypatch.setattr(workers, "analyse", poisoned(workers.analyse))
+    with Workspace([folder], Config(), cache=False) as workspace:
+        assert not workspace.index().cancelled
+        assert paths(workspace) == {"a.py", "z.py"}
+        assert "RecursionError" in workspace.skipped[str(folder / "poison.py")]
+        (note,) = status_json(workspace.status())["notes"]
+        assert note.startswith("1 file is not indexed: poison.py: its analysis failed: RecursionError")
+        (folder / "poison.py").write_text("cured = 1\n")
+        workspace.files_changed([folder / "poison.py"])
+        assert paths(workspace) == {"a.py", "poison.py", "z.py"}
+        assert not workspace.skipped and not status_json(workspace.status())["notes"]
+
+
+def test_a_file_that_failed_is_not_read_again_until_it_changes(folder, monkeypatch):
+    for path in folder.iterdir():
+        os.utime(path, (1e9, 1e9))
+    monkeypatch.setattr(workers, "analyse", poisoned(workers.analyse))
+    with Workspace([folder], Config(), cache=False) as workspace:
+        workspace.index()
+        monkeypatch.setattr(workers, "read_source", lambda *_: pytest.fail("it was read"))
+        workspace.reconcile()
+        assert paths(workspace) == {"a.py", "z.py"}
+        assert "poison.py" in str(workspace.skipped)
+
+
+def test_an_exception_while_typing_costs_that_file(folder, monkeypatch):
+    with Workspace([folder], Config(), cache=False) as workspace:
+        workspace.index()
+        monkeypatch.setattr(workspace_module, "analyse", poisoned(workspace_module.analyse))
+        workspace.open_buffer(folder / "poison.py", "half_typed = (\n")
+        workspace.open_buffer(folder / "a.py", "also_typed = 1\n")
+        assert paths(workspace) == {"a.py", "z.py"}
+        assert "RecursionError" in workspace.skipped[str(folder / "poison.py")]
+        workspace.edit_buffer(folder / "poison.py", "cured = 1\n")
+        assert paths(workspace) == {"a.py", "poison.py", "z.py"}
+        assert not workspace.skipped
+
+
+def test_a_limit_stops_a_parse_and_a_walk(monkeypatch):
+    code = "def f(x):\n    return [x for x in (1, 2)]\n" * 5000
+    with pytest.raises(TimeLimitExceeded, match=r"longer than 0\.01 s"):
+        SyntaxTree.parse("a.py", code, TimeLimit(0.01))
+    tree = SyntaxTree.parse("a.py", code)
+    with pytest.raises(TimeLimitExceeded):
+        tree.file_graph(TimeLimit(0.01))
+    with pytest.raises(TimeLimitExceeded):
+        tree.edited(code.replace("x", "yy"), TimeLimit(0.01))
+
+
+def test_waiting_is_no_work():
+    limit = TimeLimit(0.05)
+    time.sleep(0.1)
+    limit.check()
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.java", EXPLODES),
+        ("a.cs", "a<" * 8_000),
+        ("a.java", "class A { int x; }\n" * 3000 + EXPLODES + "class B {}\n" * 3000),
+    ],
+)
+def test_a_text_that_explodes_is_not_begun(path, text):
+    started_s = time.thread_time()
+    with pytest.raises(TooRiskyToParse):
+        SyntaxTree.parse(path, text, TimeLimit(5.0))
+    graph = parse_file(path, text)
+    assert graph.problems == (syntax.TOO_SLOW,) and graph.n_lines == text.count("\n") + (not text.endswith("\n"))
+    parse_file(path, text)
+    assert time.thread_time() - started_s < 3.0
+
+
+def test_what_is_pasted_is_sampled_too():
+    before = "class A { int x; }\n" * 200
+    assert not parse_file("a.java", before).problems
+    with pytest.raises(TooRiskyToParse):
+        SyntaxTree.parse("a.java", before).edited(before + EXPLODES, TimeLimit(5.0))
+    assert parse_file("a.java", before + EXPLODES).problems == (syntax.TOO_SLOW,)
+    assert parse_file("a.java", before + EXPLODES + ";").problems == (syntax.TOO_SLOW,)  # at once
+    assert not parse_file("a.java", before).problems  # it was deleted again
+
+
+def test_a_pasted_text_that_explodes_holds_nothing_up_and_is_named(folder):
+    with Workspace([folder], Config(), cache=False) as workspace:
+        workspace.index()
+        started_s = time.process_time()
+        workspace.open_buffer(folder / "Big.java", EXPLODES)
+        workspace.complete(folder / "Big.java", 0, len(EXPLODES), trigger="invoked")
+        assert paths(workspace) == {"a.py", "poison.py", "z.py"}
+        workspace.edit_buffer(folder / "Big.java", EXPLODES + " ")
+        workspace.flush()
+        assert time.process_time() - started_s < 5.0
+        assert "takes its grammar too long" in workspace.skipped[str(folder / "Big.java")]
+
+
+def batch_of(folder: Path) -> Batch:
+    files = (FoundFile(path.name, path.stat().st_size, 0, False) for path in sorted(folder.iterdir()))
+    return Batch(folder, tuple(files), IndexOptions())
+
+
+def test_a_worker_that_hangs_is_killed_and_the_rest_of_its_batch_is_not_lost(folder, monkeypatch):
+    (folder / "a.py").rename(folder / "q.py")  # the first of the batch hangs
+    start, processes = workers._start, []
+
+    def start_lazy(niceness: int) -> Any:
+        process = start(niceness)
+        processes.append(process)
+        monkeypatch.setattr(workers, "SILENT_LIMIT_S", 0.5 if len(processes) == 1 else 30.0)
+        if len(processes) == 1:
+            assert process.stdin is not None
+            write = process.stdin.write
+
+            def write_and_stop(data: bytes) -> int:
+                process.send_signal(signal.SIGSTOP)
+                return write(data)
+
+            process.stdin.write = write_and_stop  # type: ignore[method-assign]
+        return process
+
+    monkeypatch.setattr(workers, "_start", start_lazy)
+    (result,) = analyse_in_processes([batch_of(folder)], 1, workers.Cancel())
+    assert [analysis.path for analysis in result.analyses] == ["q.py", "z.py"]
+    assert list(result.failed) == ["poison.py"] and "hung" in result.failed["poison.py"]
+
+
+def test_a_worker_says_how_far_it_is(folder):
+    worker = workers._Worker(0, workers.Cancel())
+    try:
+        assert len(worker.analyse(batch_of(folder)).analyses) == 3
+        assert worker._n_done == 3
+    finally:
+        worker.close()
+
+
+def test_a_risky_text_is_analysed_by_a_worker(folder, monkeypatch):
+    (folder / "Big.java").write_text("x=>\n" * 700)  # not too much for a worker
+    asked: list[str] = []
+    analyse = workers._Worker.analyse
+
+    def note(self: Any, batch: Batch) -> Any:
+        asked.extend(file.path for file in batch.files)
+        return analyse(self, batch)
+
+    monkeypatch.setattr(workers._Worker, "analyse", note)
+    result = analyse_here(batch_of(folder))
+    assert asked == ["Big.java"]
+    assert {analysis.path for analysis in result.analyses} == {"Big.java", "a.py", "poison.py", "z.py"}
+
+
+def test_a_worker_may_not_take_all_memory():
+    resource = pytest.importorskip("resource")
+    process = workers._start(0)
+    try:
+        workers._write_frame(process.stdin, Batch(Path("/"), (), IndexOptions()))
+        workers._read_frame(process.stdout)
+        assert resource.prlimit(process.pid, resource.RLIMIT_AS)[0] == workers.MEMORY_LIMIT_BYTES
+    finally:
+        process.kill()
+        process.wait()
