@@ -20,6 +20,7 @@ from typing import Any
 
 from .. import __version__
 from ..llm import ModelError
+from ..llm.installation import install_command
 from ..memory.embedding import KINDS
 from ..server.outcome import CANNOT_BE_DONE, INTERRUPTED, UserError
 from .models import model_option
@@ -80,7 +81,7 @@ def run_command(
         print(error, file=sys.stderr)
         return CANNOT_BE_DONE
     except ImportError as error:
-        print(f"{error.name} is not installed. Run: pip install 'weft[bench]' or 'weft[train]'", file=sys.stderr)
+        print(f"{error.name} is not installed. Run: {install_command('bench', 'train')}", file=sys.stderr)
         return CANNOT_BE_DONE
     except KeyboardInterrupt:
         print("Interrupted. Run the same command to continue from the rows that are kept.", file=sys.stderr)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 
+from ..llm.installation import install_command
+
 try:
     from rapidfuzz.distance import LCSseq, Levenshtein
     from rapidfuzz.process import extractOne
 except ImportError:
-    raise SystemExit("rapidfuzz is not installed; this benchmark needs it. Run: pip install 'weft[bench]'") from None
+    raise SystemExit(f"rapidfuzz is not installed; this benchmark needs it. Run: {install_command('bench')}") from None
 
 
 def edit_similarity(first: str, second: str) -> float:
