@@ -284,9 +284,10 @@ class Folder:
         """From now on a file is what the editor says, whatever the disk says. On the writer."""
         self._open.add(key)
 
-    def has_indexed(self, key: str, text: str) -> bool:
-        """Whether the index holds just this text for a file."""
-        return self._snapshot.index.texts.get(key) == encode(normalise(text))
+    def has_indexed(self, key: str, text: str, language: str) -> bool:
+        """Whether the index holds just this text for a file, read as this language."""
+        index = self._snapshot.index
+        return index.texts.get(key) == encode(normalise(text)) and index.graph.files[key].language == language
 
     def overlay(self, analysis: Analysis) -> None:
         """Put an unsaved text in the place of the file on disk. On the writer."""

@@ -15,7 +15,7 @@ from typing import Protocol
 class Buffers(Protocol):
     """What a workspace offers for texts that an editor holds open."""
 
-    def open_buffer(self, path: Path, text: str, version: int = 0) -> None: ...
+    def open_buffer(self, path: Path, text: str, version: int = 0, language_id: str | None = None) -> None: ...
     def edit_buffer(self, path: Path, text: str, version: int = 0) -> None: ...
     def close_buffer(self, path: Path) -> None: ...
 
@@ -28,7 +28,7 @@ class SharedTexts:
         self._lock = threading.Lock()
         self._held: dict[Path, dict[object, tuple[str, int]]] = {}  # who wrote last comes last
 
-    def open(self, window: object, path: Path, text: str, version: int) -> None:
+    def open(self, window: object, path: Path, text: str, version: int, language_id: str = "") -> None:
         """A window shows a file. Reading it is not writing: the text of a window that has it open already stays."""
         with self._lock:
             held = self._held.setdefault(path, {})
@@ -37,7 +37,7 @@ class SharedTexts:
             else:
                 self._held[path] = held = {window: (text, version), **held}
             if next(reversed(held)) is window:
-                self._buffers.open_buffer(path, text, version)
+                self._buffers.open_buffer(path, text, version, language_id)
 
     def edit(self, window: object, path: Path, text: str, version: int) -> None:
         """A window's whole new text: it counts from now on."""

@@ -27,7 +27,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ..codegraph import SyntaxTree, TimeLimit, TimeLimitExceeded
-from ..languages import language_of
+from ..languages import Language, language_of
 from ..llm import Cancel, CodeModel
 from ..llm.disk import read_regular
 from ..memory import Segment
@@ -130,6 +130,7 @@ class _Buffer:
     version: int
     tree: SyntaxTree | None = None  # of an earlier text; the next parse starts from it. Touched on the writer only.
     too_slow_until_s: float = 0.0  # on the monotonic clock: its syntax took too long
+    language_id: str = ""  # what the editor calls its language
 
 
 class Workspace:
@@ -356,15 +357,20 @@ class Workspace:
             self.index()
         self._status_changed()
 
-    def open_buffer(self, path: Path, text: str, version: int = 0) -> None:
-        """From now on this text counts, not what is on disk."""
+    def open_buffer(self, path: Path, text: str, version: int = 0, language_id: str | None = None) -> None:
+        """From now on this text counts, not what is on disk.
+
+        `language_id` is what the editor calls the language of the text; None keeps what it said before.
+        """
         path = Path(path)
         if self._set_aside(path, text):
             return
         lines = TextLines(text)
         root, key = self._file(path)
         with self._lock:
-            self._buffers[path] = _Buffer(lines, version)
+            if language_id is None:
+                language_id = self._language_id(path)
+            self._buffers[path] = _Buffer(lines, version, language_id=language_id)
             self._recent[root] = self._recent.get(root, RecentEdits()).with_text(key, text)
             # Nobody says where the cursor is. Where it was, else at the end, where files grow.
             self._touched = (path, *self._places.get(path, lines.position(len(text))))
@@ -493,7 +499,7 @@ class Workspace:
 
         first = self._complete(path, line, character, cancel or Cancel(), "invoked", multi_line, how, text=text)
         for other in several[1:]:
-            self.stats.offered_beside(other, language_of(path.name).name)
+            self.stats.offered_beside(other, self._language(path).name)
         return several or [first]
 
     def shown(self, item_id: str) -> None:
@@ -820,7 +826,17 @@ class Workspace:
         line, character = lines.clamp(line, character)
         root, key = self._file(path)
         recent = self._recent.get(root) if self.config.completion.recent_edits else None
-        return self._snapshot_of(root), Cursor(key, lines, line, character, root, recent or RecentEdits())
+        return self._snapshot_of(root), Cursor(
+            key, lines, line, character, root, recent or RecentEdits(), self._language_id(path)
+        )
+
+    def _language_id(self, path: Path) -> str:
+        """What the editor calls the language of a file; "" for one that is not open."""
+        buffer = self._buffers.get(path)
+        return "" if buffer is None else buffer.language_id
+
+    def _language(self, path: Path) -> Language:
+        return language_of(path.name, self._language_id(path))
 
     def _wait_for(self, edits: Future[None] | None) -> None:
         if edits is not None:
@@ -867,7 +883,7 @@ class Workspace:
                 forget()
             if completion.model not in ("", request.snapshot.model.info.name) and completion.source in _FRESH:
                 self._answered = request.cursor.lines
-        self.stats.answered(completion, trigger, language_of(path.name).name)
+        self.stats.answered(completion, trigger, self._language(path).name)
         return completion
 
     def _request(
@@ -906,9 +922,10 @@ class Workspace:
         options = self.config.completion
         if not options.enabled:
             return "completion is switched off (completion.enabled)"
-        language = language_of(path.name).name or "text"
-        if "*" not in options.languages and language not in options.languages:
-            return f"completion is off for {language} (completion.languages)"
+        language = self._language(path)
+        names = {language.name} if language.grammar else {language.name or "text", "text"}
+        if names.isdisjoint(options.languages) and "*" not in options.languages:
+            return f"completion is off for {language.name or 'text'} (completion.languages)"
         if any(matches(options.exclude, self._locate(name)[1]) for name in self._names_of(path)):
             return "completion is off for this file (completion.exclude)"
         return ""
@@ -1023,13 +1040,17 @@ class Workspace:
         if not folder.includes(key) or len(text) > self.config.index.max_file_bytes or is_secret_text(text):
             return
         folder.hold_open(key)
-        if folder.has_indexed(key, text):
+        language = language_of(key, buffer.language_id)
+        if folder.has_indexed(key, text, language.name):
             return
         if buffer.too_slow_until_s > time.monotonic():
             return
         limit = TimeLimit(FILE_LIMIT_S)
         try:
-            tree = SyntaxTree.parse(key, text, limit) if buffer.tree is None else buffer.tree.edited(text, limit)
+            if buffer.tree is None:
+                tree = SyntaxTree.parse(key, text, limit, language=language)
+            else:
+                tree = buffer.tree.edited(text, limit)
             buffer.tree = tree
             folder.overlay(analyse(key, text, graph=tree.file_graph(limit)))
         except Exception as error:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft import Config, Workspace
+from weft.languages import LANGUAGES
 from weft.llm import Cancel, CompletionRequest, ModelInfo, Piece
 from weft.llm.prompting.formats import FIM_FORMATS
 from weft.llm.prompting.prompts import build_prompt
@@ -373,7 +374,7 @@ def test_a_beginning_and_its_rest_are_the_whole(texts, n):
 def test_of_a_long_file_the_imports_the_lines_near_the_cursor_and_their_headers_are_read():
     body = "".join(f"    def step_{n}(self):\n        return {n}\n" for n in range(5000))
     text = f"from price import total\n\n\nclass Shop:\n{body}"
-    graph = graph_above("shop.py", text)
+    graph = graph_above("shop.py", text, LANGUAGES["python"])
     names = {definition.name for definition in graph.definitions}
     assert graph.n_lines == text.count("\n")
     assert {"Shop", "step_0", "step_4999"} <= names and "step_2000" not in names
@@ -384,4 +385,4 @@ def test_of_a_long_file_the_imports_the_lines_near_the_cursor_and_their_headers_
 
 def test_a_file_that_is_not_long_is_read_whole():
     text = "".join(f"def step_{n}():\n    return {n}\n" for n in range(900))
-    assert len(graph_above("shop.py", text).definitions) == 900
+    assert len(graph_above("shop.py", text, LANGUAGES["python"]).definitions) == 900

@@ -487,3 +487,32 @@ def test_a_text_that_is_too_large_is_followed_and_not_analysed(folder, monkeypat
         assert not holds(workspace, folder, "zebra")
         workspace.close_buffer(path)
         assert workspace.status().withheld == ()
+
+
+def test_an_editors_language_counts_for_a_file_without_a_suffix(tmp_path):
+    (tmp_path / "build").write_text("def total(items):\n    return sum(items)\n")
+    with Workspace([tmp_path], Config(model=()), cache=False) as workspace:
+        workspace.index()
+        assert not definitions_in(workspace, tmp_path, "build")
+        workspace.open_buffer(tmp_path / "build", "def total(items):\n    return sum(items)\n", 1, "python")
+        workspace.flush()
+        assert definitions_in(workspace, tmp_path, "build") == ["total"]
+        workspace.edit_buffer(tmp_path / "build", "def price(item):\n    return 1\n", 2)
+        workspace.flush()
+        assert definitions_in(workspace, tmp_path, "build") == ["price"]
+        workspace.close_buffer(tmp_path / "build")
+        workspace.flush()
+        assert not definitions_in(workspace, tmp_path, "build")
+
+
+def definitions_in(workspace, folder, path):
+    return [each.name for each in workspace.indexes(folder)[str(folder)].graph.files[path].definitions]
+
+
+def test_text_stands_for_every_language_that_no_grammar_reads(tmp_path):
+    for name in ("a.lua", "a.py"):
+        (tmp_path / name).write_text("x\n")
+    config = Config(model=(), completion=CompletionOptions(languages=("text",)))
+    with Workspace([tmp_path], config, cache=False) as workspace:
+        assert "completion is off for python" in workspace.complete(tmp_path / "a.py", 0, 1).why_empty
+        assert "completion is off" not in workspace.complete(tmp_path / "a.lua", 0, 1).why_empty

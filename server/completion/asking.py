@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 
 from ...codegraph import FileGraph, parse_file
+from ...languages import Language
 from ...llm import Cancel, CodeModel, CompletionRequest, PromptFragment, WorkspaceModel
 from ...retrieval import (
     Location,
@@ -44,16 +45,19 @@ def retrieve_at(
     # once a key. FragRel's formulas get the very prefix.
     file_graph = None
     if options.strategy == "weft":
-        file_graph = graph_above(cursor.path, cursor.lines.text[: cursor.lines.offset(cursor.line, 0)])
+        above = cursor.lines.text[: cursor.lines.offset(cursor.line, 0)]
+        file_graph = graph_above(cursor.path, above, cursor.language)
+    elif cursor.language_id:
+        file_graph = parse_file(cursor.path, cursor.prefix, cursor.language)
     edited = tuple(_edited_places(snapshot.index, cursor))
     query = Query(cursor.path, cursor.prefix, cursor.shown_from_line, file_graph, lines, edited)
     return retrieve(snapshot.index, query, options)
 
 
 @lru_cache(maxsize=16)
-def graph_above(path: str, text: str) -> FileGraph:
+def graph_above(path: str, text: str, language: Language) -> FileGraph:
     """The graph of a file's lines above the cursor's; of many lines the first and the last, and what encloses those."""
-    return parse_file(path, _without_the_middle(text))
+    return parse_file(path, _without_the_middle(text), language)
 
 
 def _without_the_middle(text: str) -> str:

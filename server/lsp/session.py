@@ -145,7 +145,7 @@ class Session:
     def opened(self, document: Document) -> None:
         """The client shows a document."""
         if self._share is not None:
-            self._share.texts.open(self._share, document.path, document.text, document.version)
+            self._share.texts.open(self._share, document.path, document.text, document.version, document.language_id)
 
     def changed(self, document: Document) -> None:
         """In order with the requests: what is asked after this sees it. A workspace that opens later gets it then."""
