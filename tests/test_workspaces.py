@@ -179,7 +179,7 @@ class OneText:
         self.texts = {}
         self.typed = []
 
-    def open_buffer(self, path, text, version=0):
+    def open_buffer(self, path, text, version=0, language_id=None):
         self.texts[path] = text
 
     def edit_buffer(self, path, text, version=0):
