@@ -110,3 +110,10 @@ def test_nothing_in_the_project_names_a_machine_path():
     pattern = re.compile(r"(?<![\w.])/(?:root|home/\w+|work/main|work/shared)\b")
     texts = [*SOURCES, *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")]
     assert not [path for path in texts if ".work" not in path.parts and pattern.search(path.read_text("utf-8"))]
+
+
+def test_the_architecture_names_files_and_tests_that_exist():
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    files = set(re.findall(r"`((?:[a-z_]+/)+[\w.]*)`", text))
+    tests = {f"tests/{name}" for name in re.findall(r"test_\w+\.py", text)}
+    assert not [name for name in files | tests if not (ROOT / name).exists()]
