@@ -213,6 +213,12 @@ class _Session:
             time.sleep(POLL_S)
         seconds = time.monotonic() - quiet_s
         wrong = self._tally.wrong
+        if seconds > LATE_AFTER_S:
+            print(
+                f"{self.folder.parent.name}, {opened.kind}, watched by the {opened.watches}: {seconds:.1f} s "
+                f"of {late_after_s:.1f} s",
+                file=sys.stderr,
+            )
         wrong["rounds_late"] += seconds > late_after_s
         self._tally.n_over_limit += seconds > LATE_AFTER_S
         if held == wanted:
