@@ -10,6 +10,7 @@ import logging
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,9 @@ from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
 log = logging.getLogger("weft")
+
+# watchdog 7 warns when a folder is moved while it is being watched, with every path that it watches: 60 KB.
+warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
 
 GATHER_S = 0.1
 """A batch is handed over this long after its first event."""
