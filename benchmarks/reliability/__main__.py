@@ -27,7 +27,9 @@ def load_campaign(name: str) -> Campaign:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = command_parser("weft bench reliability", __doc__, "seed", "machine", seed={"default": SEED})
+    parser = command_parser(
+        "weft bench reliability", __doc__, "seed", "machine", "write-results", seed={"default": SEED}
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(CAMPAIGNS))
     parser.add_argument("--short", action="store_true", help="a few seconds each, as the tests run them")
     return run_command(parser, _measure, arguments)
@@ -37,12 +39,9 @@ def _measure(options: argparse.Namespace) -> Report:
     if unknown := [name for name in options.names if name not in CAMPAIGNS]:
         raise UserError(f"no campaign is called {unknown[0]}; there are {', '.join(CAMPAIGNS)}")
     rows = [_run(name, options) for name in options.names or CAMPAIGNS]
-    cells = [
-        [row["campaign"], str(row["seconds"]), _counts(row), ", ".join(row["failed"]) or "nothing"] for row in rows
-    ]
-    text = markdown(("campaign", "seconds", "counts", "failed"), cells)
     status = 1 if any(row["failed"] for row in rows) else 0
-    return Report("reliability", text, {"short": options.short, "rows": rows}, status=status)
+    text = "\n\n".join(map(_table, rows))
+    return Report("reliability", text, {"short": options.short, "rows": rows}, "Reliability campaigns", status=status)
 
 
 def _run(name: str, options: argparse.Namespace) -> dict[str, Any]:
@@ -54,10 +53,11 @@ def _run(name: str, options: argparse.Namespace) -> dict[str, Any]:
     return {"campaign": name, "seconds": seconds, "counts": dict(counts), "failed": failures(campaign, counts)}
 
 
-def _counts(row: dict[str, Any]) -> str:
-    return ", ".join(
-        f"{name}: {value:,}" if isinstance(value, int) else f"{name}: {value}" for name, value in row["counts"].items()
-    )
+def _table(row: dict[str, Any]) -> str:
+    name, failed = row["campaign"], ", ".join(row["failed"]) or "nothing"
+    cells = [[each, f"{n:,}" if isinstance(n, int) else str(n)] for each, n in row["counts"].items()]
+    head = f"## {name}\n\n{load_campaign(name).QUESTION} {row['seconds']} s; failed: {failed}."
+    return f"{head}\n\n{markdown(('count', 'value'), cells)}"
 
 
 if __name__ == "__main__":
