@@ -25,7 +25,7 @@ from .damaged_files import user_at, write_project
 from .probe import texts_of
 
 MOMENTS = ("first index", "warm start", "questions", "questions", "edits", "end")
-N_FILES = 120
+N_FILES = 80
 LATEST_S = {"first index": 2.0, "warm start": 1.0, "questions": 2.0, "edits": 1.5, "end": 0.3}
 
 
