@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from weft.llm.discover import describe_directory, describe_gguf
 from weft.llm.disk import (
     NEW_SUFFIX,
     NotRegular,
@@ -22,8 +21,9 @@ from weft.llm.disk import (
     replace_file,
     replacing,
 )
-from weft.llm.release_file import BadRelease, _end_abandoned, install_release
-from weft.llm.tokenizer import HfTokenizer
+from weft.llm.library.discover import describe_directory, describe_gguf
+from weft.llm.library.release_file import BadRelease, _end_abandoned, install_release
+from weft.llm.local.tokenizer import HfTokenizer
 from weft.memory.storage import MemoryStore, import_conversations
 from weft.memory.storage.exchange import export_conversations
 from weft.memory.vectors import VectorIndex

@@ -6,6 +6,7 @@ import gzip
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -235,9 +236,9 @@ def workspace(folder: Path, server: Any, *, fim: str = "", **settings: dict[str,
     (folder / "shop").mkdir()
     (folder / "shop" / "shop.py").write_text(CODE, encoding="utf-8")
     model = {"backend": "openai", "url": server.url, "fim": fim}
-    places = {"cache_dir": str(folder / "cache"), "data_dir": str(folder / "data")}
-    config, problems = load_config(None, {"model": [model], **places, **settings}, user_file=folder / "none.toml")
+    config, problems = load_config(None, {"model": [model], **settings}, user_file=folder / "none.toml")
     assert not problems
+    config = replace(config, cache_dir=str(folder / "cache"), data_dir=str(folder / "data"))
     opened = Workspace([folder / "shop"], config)
     opened.index()
     return opened

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from weft.llm.hole import without_thoughts
+from weft.llm.prompting.infilling_chat import without_reasoning
 from weft.llm.protocol import Piece
 from weft.server import safe_text
 from weft.server.chat import citations, places, units
@@ -93,4 +93,4 @@ def test_a_checked_answer_costs_its_length(kind: str, tally: list[int]):
 
 def test_thoughts_are_not_kept():
     pieces = [Piece("<think>"), *(Piece("hm ") for _ in range(10_000)), Piece("</thi"), Piece("nk>x")]
-    assert "".join(piece.text for piece in without_thoughts(pieces)) == "x"
+    assert "".join(piece.text for piece in without_reasoning(pieces)) == "x"

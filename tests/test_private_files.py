@@ -63,7 +63,7 @@ def test_files_of_an_earlier_version_are_closed_to_others(tmp_path: Path) -> Non
     export = tmp_path / "export.jsonl"
     export.write_text("old")
     export.chmod(0o666)
-    export_conversations(store.conversations, export)
+    export_conversations(store.conversations, export, overwrite=True)
     store.close()
     assert open_to_others(export) == [] and "old" not in export.read_text()
 
