@@ -9,9 +9,11 @@ from __future__ import annotations
 import importlib.util
 import os
 import platform
+import stat
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -131,17 +133,22 @@ def _existing(path: Path) -> str:
 def _cache(folder: Path, config: Config) -> Finding:
     location = kept_indexes(config).location(folder)
     directory = location.parent
-    files = list(_files_in(directory))
-    size_mb = sum(path.stat().st_size for path in files) / 1e6
+    sizes = list(_sizes_in(directory))
+    size_mb = sum(sizes) / 1e6
     here = "this workspace is kept" if location.is_file() else "this workspace is not kept yet"
     nearest = next(path for path in (directory, *directory.parents) if path.exists())
     step = "" if os.access(nearest, os.W_OK) else f"Make {nearest} writable, or set cache_dir in {user_config_file()}."
-    return Finding("kept indexes", f"{len(files)} with {size_mb:.1f} MB in {directory}; {here}", step)
+    return Finding("kept indexes", f"{len(sizes)} with {size_mb:.1f} MB in {directory}; {here}", step)
 
 
-def _files_in(directory: Path) -> Iterator[Path]:
+def _sizes_in(directory: Path) -> Iterator[int]:
+    """Of the files; what another process replaces or removes meanwhile is passed over."""
     if directory.is_dir():
-        yield from (path for path in directory.iterdir() if path.is_file())
+        for path in directory.iterdir():
+            with suppress(FileNotFoundError):
+                found = path.stat()
+                if stat.S_ISREG(found.st_mode):
+                    yield found.st_size
 
 
 def _watches(folder: Path) -> Finding:

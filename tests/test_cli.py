@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from weft.server.cli import _model_settings, main, project_folder
+from weft.server.doctor import _sizes_in
 from weft.server.model_spelling import spelled_model
 from weft.server.safe_text import for_terminal_line
 
@@ -182,3 +183,10 @@ def test_the_version_is_printed_without_loading_the_engine():
 )
 def test_a_model_is_spelled_out_in_one_word(text: str, settings: dict[str, str] | None):
     assert spelled_model(text) == settings
+
+
+def test_doctor_passes_over_an_index_that_is_replaced_meanwhile(tmp_path, monkeypatch):
+    (tmp_path / "kept.weft").write_bytes(b"12345")
+    gone = tmp_path / ".kept.weft-new"
+    monkeypatch.setattr(Path, "iterdir", lambda self: iter([gone, tmp_path / "kept.weft"]))
+    assert list(_sizes_in(tmp_path)) == [5]
