@@ -9,6 +9,7 @@ Every text gives a graph: a part that the grammar cannot parse becomes an ERROR 
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Mapping
 from functools import cache
@@ -56,9 +57,7 @@ def parse_file(path: str, text: str, language: Language | None = None) -> FileGr
     source = _encode(text)
     try:
         _check_samples(language, _unchecked_part(path, source))
-        _CHECKED[path] = source
-        if len(_CHECKED) > MAX_CHECKED_TEXTS:
-            _CHECKED.pop(next(iter(_CHECKED)), None)
+        _note_checked(path, source)
         return SyntaxTree.parse(path, text, limit, language=language).file_graph(limit)
     except TimeLimitExceeded:
         _SLOW[path] = time.monotonic() + RETRY_SLOW_AFTER_S, len(text)
@@ -158,6 +157,7 @@ class SyntaxTree:
 
 TOO_SLOW = "the grammar took too long and was stopped"
 
+_CHECKED_LOCK = threading.Lock()
 _CHECKED: dict[str, bytes] = {}
 """By path, the last source that `parse_file` found harmless: of the next one only what changed is sampled."""
 
@@ -225,6 +225,13 @@ def _unchecked_part(path: str, source: bytes) -> bytes:
         return source
     start, _, end = _differing_range(checked, source)
     return source[max(0, start - SMALL_SAMPLE_BYTES // 2) : end]
+
+
+def _note_checked(path: str, source: bytes) -> None:
+    with _CHECKED_LOCK:
+        _CHECKED[path] = source
+        if len(_CHECKED) > MAX_CHECKED_TEXTS:
+            del _CHECKED[next(iter(_CHECKED))]
 
 
 def _is_slow(parser: Parser, source: bytes, slow_s: float) -> bool:

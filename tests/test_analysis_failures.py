@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -211,3 +213,21 @@ def test_a_worker_may_not_take_all_memory():
     finally:
         process.kill()
         process.wait()
+
+
+def test_many_threads_note_checked_texts_at_once():
+    """One of them changed the table while another looked for its oldest entry."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for done in [pool.submit(note_many, first) for first in range(4)]:
+                done.result()
+    finally:
+        sys.setswitchinterval(before)
+    assert len(syntax._CHECKED) == syntax.MAX_CHECKED_TEXTS
+
+
+def note_many(first: int) -> None:
+    for number in range(first, 20_000, 4):
+        syntax._note_checked(f"{number}.py", b"")
