@@ -449,7 +449,7 @@ def test_keys_and_values_of_torch_come_back_and_lean_ones_never_move(kind: str):
     pool, prefix = KVCachePool(engine, 10_000_000), list(range(100))
     with pool.acquire(prefix, 50, Cancel()) as lease:
         lease.append(prefix)
-        prefix = lease.pin()
+        pinned = lease.pin()
     held = caches[0]
     before = {name: array.copy() for name, array in engine.export_cache(held).items()}
     places = [tensor.data_ptr() for pair in getattr(held, "layers", ()) for tensor in pair]
@@ -463,7 +463,7 @@ def test_keys_and_values_of_torch_come_back_and_lean_ones_never_move(kind: str):
         name: array.tolist() for name, array in before.items()
     }
     assert [tensor.data_ptr() for pair in getattr(held, "layers", ()) for tensor in pair] == places
-    assert prefix.is_cached
+    assert pinned.is_cached
     again = engine.import_cache(before, 100)
     scores = [engine.forward(cache, [7, 8, 9]).logits().tolist() for cache in (held, again)]
     assert scores[0] == scores[1]

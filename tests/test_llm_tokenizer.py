@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weft.llm.installation import install_command
 from weft.llm.local.tokenizer import HfTokenizer
 from weft.llm.protocol import ModelMissing
 
@@ -262,7 +264,7 @@ def test_a_damaged_file_opens_or_is_refused(
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(ModelMissing, match=r"weft\[local\]"):
+    with pytest.raises(ModelMissing, match=re.escape(install_command("local"))):
         HfTokenizer(byte_level())
 
 

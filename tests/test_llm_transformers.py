@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import sys
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from weft.llm.installation import install_command
 from weft.llm.local import transformers_model
 from weft.llm.local.model import LocalModel, LocalSettings
 from weft.llm.local.transformers_model import find_directory, open_transformers
@@ -360,7 +362,7 @@ def test_a_device_that_is_not_here_is_named(shared_directory: Path, monkeypatch:
 @pytest.mark.parametrize("package", ["torch", "transformers"])
 def test_a_missing_extra_is_named(shared_directory: Path, package: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ModelMissing, match=rf"{package} is not installed.*weft\[local\]"):
+    with pytest.raises(ModelMissing, match=f"{package} is not installed.*{re.escape(install_command('local'))}"):
         open_model(shared_directory)
 
 
