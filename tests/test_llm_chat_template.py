@@ -90,7 +90,7 @@ def test_without_a_template_there_are_no_conversations():
 def test_a_broken_template_is_a_note_and_no_conversations():
     tokens, notes = load_chat_template("{% for %}", BracketTokenizer())
     assert tokens is None
-    assert "can't be read" in notes[0]
+    assert "is invalid" in notes[0]
 
 
 def test_a_template_that_refuses_says_so():
