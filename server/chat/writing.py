@@ -174,7 +174,7 @@ class AnswerWriter:
         return Call("answer", messages, n_new, may_be_cut=True) if n_shown else None
 
     def _pieces(self, accountant: Accountant, call: Call, cancel: Cancel) -> Generator[str, None, None]:
-        with closing(_without_thoughts(accountant.stream(call, cancel))) as pieces:
+        with closing(_from_first_word(accountant.stream(call, cancel))) as pieces:
             for piece in pieces:
                 yield piece
                 if accountant.model.info.local:
@@ -207,31 +207,10 @@ def _is_beside_the_point(text: str, case: Case) -> bool:
     return len(words) >= FEWEST_JUDGED and len(words & known) < LEAST_SHARED * len(words)
 
 
-def _without_thoughts(pieces: Iterator[Piece]) -> Generator[str, None, None]:
-    """The answer without what some models write first, between <think> and </think>: that is no answer."""
-    held, is_thinking, has_thought, has_begun = "", False, False, False
+def _from_first_word(pieces: Iterator[Piece]) -> Generator[str, None, None]:
+    """The text of an answer without the blanks that it begins with."""
+    has_begun = False
     for piece in pieces:
-        if has_begun:
-            yield piece.text
-            continue
-        held += piece.text
-        if has_thought:
-            held = held.lstrip()
-            if held:
-                has_begun = True
-                yield held
-            continue
-        begun = held.lstrip()
-        is_thinking = is_thinking or begun.startswith("<think>")
-        if is_thinking:
-            _, mark, rest = held.partition("</think>")
-            # Of thoughts only what may be the beginning of their end is kept.
-            has_thought, held = bool(mark), rest.lstrip() if mark else held[1 - len("</think>") :]
-            if has_thought and held:
-                has_begun = True
-                yield held
-        elif begun and not "<think>".startswith(begun):
-            has_begun = True
-            yield begun
-    if not has_begun and not is_thinking and held.strip():
-        yield held.lstrip()
+        text = piece.text if has_begun else piece.text.lstrip()
+        if has_begun := has_begun or bool(text):
+            yield text
