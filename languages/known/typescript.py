@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..declarations import SyntaxTable, readers_of
 from ..language import Language
 from ..lexical_rules import SLASHES
@@ -40,38 +42,31 @@ _TYPESCRIPT = SyntaxTable(
     others={kind: reader for kind, reader in _TSX.others.items() if kind not in ELEMENTS},
 )
 
+_RECORD = Language(
+    "typescript",
+    suffixes="ts mts cts",
+    lexer=LEXER,
+    comment=SLASHES,
+    decorator=DECORATOR,
+    blocks="braces",
+    indent="  ",
+    grammar=("tree_sitter_typescript", "language_typescript"),
+    readers=readers_of(_TYPESCRIPT),
+    family="web",
+    module_style="web",
+    import_suffixes=IMPORT_SUFFIXES,
+    reexports=True,
+    constructor="constructor",
+)
+
 LANGUAGES = (
-    Language(
-        "typescript",
-        suffixes="ts mts cts",
-        lexer=LEXER,
-        comment=SLASHES,
-        decorator=DECORATOR,
-        blocks="braces",
-        indent="  ",
-        grammar=("tree_sitter_typescript", "language_typescript"),
-        readers=readers_of(_TYPESCRIPT),
-        family="web",
-        module_style="web",
-        import_suffixes=IMPORT_SUFFIXES,
-        reexports=True,
-        constructor="constructor",
-    ),
-    Language(
-        "tsx",
+    _RECORD,
+    replace(
+        _RECORD,
+        name="tsx",
         suffixes="tsx",
         lsp_ids="typescriptreact",
-        lexer=LEXER,
-        comment=SLASHES,
-        decorator=DECORATOR,
-        blocks="braces",
-        indent="  ",
         grammar=("tree_sitter_typescript", "language_tsx"),
         readers=readers_of(_TSX),
-        family="web",
-        module_style="web",
-        import_suffixes=IMPORT_SUFFIXES,
-        reexports=True,
-        constructor="constructor",
     ),
 )

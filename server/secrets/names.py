@@ -31,10 +31,10 @@ _NAMES = word_set(
     signing.properties local.properties sentry.properties connectionstrings.config filezilla.xml sitemanager.xml
     recentservers.xml configuration.php settings.local.php rootkey.csv ngrok.yml ngrok.yaml wp-config.php
     .dev.vars .flaskenv .pass .lesshst .viminfo .dbshell .gitconfig.local .bashrc.local .zshrc.local .msmtprc
-    .fetchmailrc .mbsyncrc .offlineimaprc .smbcredentials smbcredentials .cifs vault-pass.txt hub .hubspot.config.yml
+    .fetchmailrc .mbsyncrc .offlineimaprc .smbcredentials smbcredentials .cifs vault-pass.txt .hubspot.config.yml
     parameters.yml parameters.yaml .clasprc.json .pulumi-credentials .databrickscfg .snowsql .odbc.ini .kaggle.json
     kaggle.json .huggingface-token .openai .anthropic tokens.yml gha-creds.json proxies.txt"""
-) - {"hub"}
+)
 
 _PATHS = re.compile(
     r"""(?:^|/)(?:
