@@ -12,7 +12,7 @@ from .resolve import HOW, resolve
 from .resolver import Resolution
 from .segmented_graph import GraphSegment, SegmentedGraph
 from .syntax import SyntaxTree, parse_file
-from .time_limit import TimeLimit, TimeLimitExceeded, TooRiskyToParse
+from .time_limit import CpuTimeLimit, TimeLimitExceeded, TooRiskyToParse
 from .weights import Weights
 
 STORED_CLASSES: tuple[type, ...] = (
@@ -29,6 +29,7 @@ __all__ = [
     "CallEdge",
     "Caller",
     "CodeGraph",
+    "CpuTimeLimit",
     "Definition",
     "FileGraph",
     "Import",
@@ -37,7 +38,6 @@ __all__ = [
     "Resolution",
     "Spans",
     "SyntaxTree",
-    "TimeLimit",
     "TimeLimitExceeded",
     "TooRiskyToParse",
     "Weights",

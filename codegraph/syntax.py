@@ -20,7 +20,7 @@ from tree_sitter import Parser, Point, Tree
 from ..languages import LANGUAGES, Language, grammar, language_of
 from ..languages.syntax import NodeReader
 from .file_graph import FileGraph
-from .time_limit import TimeLimit, TimeLimitExceeded, TooRiskyToParse
+from .time_limit import CpuTimeLimit, TimeLimitExceeded, TooRiskyToParse
 from .walk import Walk, readers_by_kind
 
 SLICE_BYTES = 16384
@@ -53,7 +53,7 @@ def parse_file(path: str, text: str, language: Language | None = None) -> FileGr
     slow_until_s, slow_length = _SLOW.get(path, (0.0, 0))
     if slow_until_s > time.monotonic() and len(text) > slow_length / 2:
         return _graph_without_syntax(path, language, _encode(text), (TOO_SLOW,))
-    limit = TimeLimit(REQUEST_LIMIT_S, samples=False)
+    limit = CpuTimeLimit(REQUEST_LIMIT_S, samples=False)
     source = _encode(text)
     try:
         _check_samples(language, _unchecked_part(path, source))
@@ -61,7 +61,7 @@ def parse_file(path: str, text: str, language: Language | None = None) -> FileGr
         return SyntaxTree.parse(path, text, limit, language=language).file_graph(limit)
     except TimeLimitExceeded:
         _SLOW[path] = time.monotonic() + RETRY_SLOW_AFTER_S, len(text)
-        return _graph_without_syntax(path, language, _encode(text), (TOO_SLOW,))
+        return _graph_without_syntax(path, language, source, (TOO_SLOW,))
 
 
 class SyntaxTree:
@@ -78,7 +78,7 @@ class SyntaxTree:
 
     @classmethod
     def parse(
-        cls, path: str, text: str, limit: TimeLimit | None = None, *, language: Language | None = None
+        cls, path: str, text: str, limit: CpuTimeLimit | None = None, *, language: Language | None = None
     ) -> SyntaxTree:
         """Parse from scratch. `language` None: the language of the path. Raises TimeLimitExceeded."""
         source = _encode(text)
@@ -87,7 +87,7 @@ class SyntaxTree:
             _check_samples(language, source)
         return cls(path, text, language, source, None if language.grammar is None else _parse(language, source, limit))
 
-    def edited(self, new_text: str, limit: TimeLimit | None = None) -> SyntaxTree:
+    def edited(self, new_text: str, limit: CpuTimeLimit | None = None) -> SyntaxTree:
         """The tree of the same file with another text, equal to a parse from scratch.
 
         Unchanged parts are not parsed again, unless there are errors: the error recovery of an incremental parse
@@ -98,7 +98,7 @@ class SyntaxTree:
             return SyntaxTree.parse(self.path, new_text, limit, language=self.language)
         return tree
 
-    def file_graph(self, limit: TimeLimit | None = None) -> FileGraph:
+    def file_graph(self, limit: CpuTimeLimit | None = None) -> FileGraph:
         """The facts of the file. Raises TimeLimitExceeded."""
         source = self._source
         if self._tree is None:
@@ -135,7 +135,7 @@ class SyntaxTree:
             kinds.append(node.type)
         return tuple(reversed(kinds))
 
-    def _reparsed(self, new_text: str, limit: TimeLimit | None = None) -> SyntaxTree:
+    def _reparsed(self, new_text: str, limit: CpuTimeLimit | None = None) -> SyntaxTree:
         """The tree of another text, by an incremental parse with the differing part as the only edit."""
         old, new = self._source, _encode(new_text)
         if self._tree is None:
@@ -183,7 +183,7 @@ def _encode(text: str) -> bytes:
     return re.sub(rb"\r(?!\n)", b"\n", source) if b"\r" in source else source
 
 
-def _parse(language: Language, source: bytes, limit: TimeLimit | None = None, old_tree: Tree | None = None) -> Tree:
+def _parse(language: Language, source: bytes, limit: CpuTimeLimit | None = None, old_tree: Tree | None = None) -> Tree:
     # A parse of all bytes at once holds the interpreter lock until its end, 50 ms for 20,000 lines. Reading slices
     # lets other threads run, at no measurable cost.
     def read(at: int, point: Point) -> bytes:

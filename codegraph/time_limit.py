@@ -17,7 +17,7 @@ class TooRiskyToParse(TimeLimitExceeded):
     """A sample of the text took so long that the whole is not begun: a parser may not come to its next check."""
 
 
-class TimeLimit:
+class CpuTimeLimit:
     """So much processor time of this thread, from now on.
 
     `samples` False parses without a look at samples first, for processes that may hang: somebody ends them.

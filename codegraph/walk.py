@@ -29,7 +29,7 @@ from .file_graph import (
     Definition,
     Import,
 )
-from .time_limit import TimeLimit
+from .time_limit import CpuTimeLimit
 
 CLASS_KINDS = frozenset({"class", "interface", "struct", "enum", "trait", "impl", "record", "union"})
 """Kinds of definitions whose functions are methods."""
@@ -59,7 +59,7 @@ def readers_by_kind(grammar: Language, readers: Mapping[str, NodeReader]) -> dic
 class Walk:
     """The facts found so far and the current position; readers append to the lists."""
 
-    def __init__(self, source: bytes, readers: Mapping[int, NodeReader], limit: TimeLimit | None = None) -> None:
+    def __init__(self, source: bytes, readers: Mapping[int, NodeReader], limit: CpuTimeLimit | None = None) -> None:
         self.source = source
         self.definitions: list[Definition] = []
         self.calls: list[Call] = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..codegraph import FileGraph, SyntaxTree, TimeLimit
+from ..codegraph import CpuTimeLimit, FileGraph, SyntaxTree
 from ..llm.workspace_model import DocumentTokens, tokenise_document
 from ..retrieval import FileFragments, slice_file
 from .store import FileRecord
@@ -44,14 +44,14 @@ def analyse(
     text: str,
     record: FileRecord | None = None,
     graph: FileGraph | None = None,
-    limit: TimeLimit | None = None,
+    limit: CpuTimeLimit | None = None,
 ) -> Analysis:
     """The parts of `text`; `graph` spares the parse where an open buffer has parsed incrementally already.
 
     Raises TimeLimitExceeded for a text whose syntax takes longer than `limit`, which is FILE_LIMIT_S when None.
     """
     if graph is None:
-        limit = limit or TimeLimit(FILE_LIMIT_S)
+        limit = limit or CpuTimeLimit(FILE_LIMIT_S)
         graph = SyntaxTree.parse(path, text, limit).file_graph(limit)
     return Analysis(
         record,

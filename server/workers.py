@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
-from ..codegraph import TimeLimit, TimeLimitExceeded, TooRiskyToParse
+from ..codegraph import CpuTimeLimit, TimeLimitExceeded, TooRiskyToParse
 from ..llm.protocol import Cancel
 from .analysis import FILE_LIMIT_S, Analysis, analyse
 from .config import IndexOptions
@@ -129,7 +129,7 @@ def _analyse_file(batch: Batch, *, samples: bool) -> BatchResult:
             return BatchResult(skipped={found.path: source.reason})
         if batch.known.get(found.path) == source.hash:
             return BatchResult(unchanged=(_record(source),))
-        limit = TimeLimit(FILE_LIMIT_S, samples=samples)
+        limit = CpuTimeLimit(FILE_LIMIT_S, samples=samples)
         return BatchResult((analyse(found.path, source.text, _record(source), limit=limit),))
     except TooRiskyToParse:
         raise

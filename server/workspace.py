@@ -26,7 +26,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ..codegraph import SyntaxTree, TimeLimit, TimeLimitExceeded
+from ..codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded
 from ..languages import Language, language_of
 from ..llm import Cancel, CodeModel
 from ..llm.disk import read_regular
@@ -1045,7 +1045,7 @@ class Workspace:
             return
         if buffer.too_slow_until_s > time.monotonic():
             return
-        limit = TimeLimit(FILE_LIMIT_S)
+        limit = CpuTimeLimit(FILE_LIMIT_S)
         try:
             if buffer.tree is None:
                 tree = SyntaxTree.parse(key, text, limit, language=language)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from weft import Config, Workspace
-from weft.codegraph import SyntaxTree, TimeLimit, TimeLimitExceeded, TooRiskyToParse, parse_file, syntax
+from weft.codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded, TooRiskyToParse, parse_file, syntax
 from weft.server import workers
 from weft.server import workspace as workspace_module
 from weft.server.config import IndexOptions
@@ -94,16 +94,16 @@ def test_an_exception_while_typing_costs_that_file(folder, monkeypatch):
 def test_a_limit_stops_a_parse_and_a_walk(monkeypatch):
     code = "def f(x):\n    return [x for x in (1, 2)]\n" * 5000
     with pytest.raises(TimeLimitExceeded, match=r"longer than 0\.01 s"):
-        SyntaxTree.parse("a.py", code, TimeLimit(0.01))
+        SyntaxTree.parse("a.py", code, CpuTimeLimit(0.01))
     tree = SyntaxTree.parse("a.py", code)
     with pytest.raises(TimeLimitExceeded):
-        tree.file_graph(TimeLimit(0.01))
+        tree.file_graph(CpuTimeLimit(0.01))
     with pytest.raises(TimeLimitExceeded):
-        tree.edited(code.replace("x", "yy"), TimeLimit(0.01))
+        tree.edited(code.replace("x", "yy"), CpuTimeLimit(0.01))
 
 
 def test_waiting_is_no_work():
-    limit = TimeLimit(0.05)
+    limit = CpuTimeLimit(0.05)
     time.sleep(0.1)
     limit.check()
 
@@ -119,7 +119,7 @@ def test_waiting_is_no_work():
 def test_a_text_that_explodes_is_not_begun(path, text):
     started_s = time.thread_time()
     with pytest.raises(TooRiskyToParse):
-        SyntaxTree.parse(path, text, TimeLimit(5.0))
+        SyntaxTree.parse(path, text, CpuTimeLimit(5.0))
     graph = parse_file(path, text)
     assert graph.problems == (syntax.TOO_SLOW,) and graph.n_lines == text.count("\n") + (not text.endswith("\n"))
     parse_file(path, text)
@@ -130,7 +130,7 @@ def test_what_is_pasted_is_sampled_too():
     before = "class A { int x; }\n" * 200
     assert not parse_file("a.java", before).problems
     with pytest.raises(TooRiskyToParse):
-        SyntaxTree.parse("a.java", before).edited(before + EXPLODES, TimeLimit(5.0))
+        SyntaxTree.parse("a.java", before).edited(before + EXPLODES, CpuTimeLimit(5.0))
     assert parse_file("a.java", before + EXPLODES).problems == (syntax.TOO_SLOW,)
     assert parse_file("a.java", before + EXPLODES + ";").problems == (syntax.TOO_SLOW,)  # at once
     assert not parse_file("a.java", before).problems  # it was deleted again

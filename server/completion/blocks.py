@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 
-from ...codegraph import SyntaxTree, TimeLimit, TimeLimitExceeded
+from ...codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded
 from ...languages import Language, Open, OpenStack
 from ...languages.lexer import CLOSING_BRACKETS
 from ..text import TextLines
@@ -162,7 +162,7 @@ def _is_statements(language: Language, header: str, enclosing: Sequence[str]) ->
     opened, _ = language.lexer.read(text, (), 0, len(text))
     ends = [CLOSING_BRACKETS[found.text[-1]] for found in reversed(opened) if found.is_code]
     try:
-        tree = SyntaxTree.parse("", f"{text}\n{''.join(ends)}", TimeLimit(HEADER_LIMIT_S), language=language)
+        tree = SyntaxTree.parse("", f"{text}\n{''.join(ends)}", CpuTimeLimit(HEADER_LIMIT_S), language=language)
     except TimeLimitExceeded:
         return _EXPRESSION_BEFORE.search(header) is None
     kinds = tree.kinds_at(len(text) - 1)
@@ -177,7 +177,7 @@ def _is_whole(language: Language, header: str, filler: str) -> bool:
     word = "".join(takewhile(str.isalpha, header))
     before = language.clauses.get(word, "")
     try:
-        tree = SyntaxTree.parse("", before + header + filler, TimeLimit(HEADER_LIMIT_S), language=language)
+        tree = SyntaxTree.parse("", before + header + filler, CpuTimeLimit(HEADER_LIMIT_S), language=language)
     except TimeLimitExceeded:
         return False
     kinds = tree.kinds_at(len(before + header) + filler.index(filler.split()[0]))
