@@ -133,18 +133,20 @@ class Window:
 
     def command(self, title: str) -> None:
         """Run a command from the palette by its title; `Weft: Pause`."""
-        self.press("F1")
-        self._pick(">" + title, title)
+        self._quick_input("F1", ">" + title)
+        self.click(".quick-input-widget .monaco-list-row", title)
 
-    def _pick(self, typed: str, row: str) -> None:
+    def _quick_input(self, key: str, typed: str) -> None:
+        """Open the box in the middle of the top by its key, and write into it."""
+        # It fades out after use. A key pressed until then is lost: it goes to the box that is closing.
+        self.gone(".quick-input-widget")
+        self.press(key)
         self.fill(".quick-input-widget input.input", typed)
-        self.click(".quick-input-widget .monaco-list-row", row)
 
     def open(self, name: str | Path) -> None:
         """Open a file of the workspace and stand in it."""
-        self.press("Control+p")
         # By its whole path: what the list of files knows may be older than the file.
-        self.fill(".quick-input-widget input.input", str((self.folder / name).resolve()))
+        self._quick_input("Control+p", str((self.folder / name).resolve()))
         self.click(".quick-input-widget .monaco-list-row", Path(name).name)
         self.wait(".tab.active", Path(name).name)
         self.wait(".monaco-editor.focused .view-lines")
@@ -163,8 +165,7 @@ class Window:
 
     def go(self, line: int, column: int) -> None:
         """Put the cursor there; both from 1."""
-        self.press("Control+g")
-        self.fill(".quick-input-widget input.input", f":{line}:{column}")
+        self._quick_input("Control+g", f":{line}:{column}")
         self.press("Enter")
         self.wait("#status\\.editor\\.selection", f"Ln {line}, Col {column}")
         self.wait(".monaco-editor.focused")
