@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from .retrieval import Fragment, Location, RankedFragment, RetrievalOptions, Retrieved, ScorePart
     from .server.completion import Completion
     from .server.config import Config, load_config
-    from .server.folder import IndexReport, Progress
-    from .server.status import Status
-    from .server.workspace import Explanation, Workspace
+    from .server.workspace.folder import IndexReport, Progress
+    from .server.workspace.status import Status
+    from .server.workspace.workspace import Explanation, Workspace
 
 _HOMES = {
     "llm": ("Cancel", "CodeModel", "CompletionRequest", "ModelError", "ModelInfo", "Piece", "PromptFragment"),
     "retrieval": ("Fragment", "Location", "RankedFragment", "RetrievalOptions", "Retrieved", "ScorePart"),
     "server.completion": ("Completion",),
     "server.config": ("Config", "load_config"),
-    "server.folder": ("IndexReport", "Progress"),
-    "server.status": ("Status",),
-    "server.workspace": ("Explanation", "Workspace"),
+    "server.workspace.folder": ("IndexReport", "Progress"),
+    "server.workspace.status": ("Status",),
+    "server.workspace.workspace": ("Explanation", "Workspace"),
 }
 
 __all__ = [

@@ -22,7 +22,7 @@ from .. import __version__
 from ..llm import ModelError
 from ..llm.installation import install_command
 from ..memory.embedding import KINDS
-from ..server.outcome import CANNOT_BE_DONE, INTERRUPTED, UserError
+from ..server.cli.exit_status import CANNOT_BE_DONE, INTERRUPTED, UserError
 from .models import model_option
 from .plots import document
 from .tables import aligned

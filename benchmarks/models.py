@@ -13,8 +13,8 @@ from pathlib import PurePath
 
 from ..llm import CodeModel, ModelError, open_model
 from ..server.config import Config, ModelOptions
-from ..server.model_spelling import SPELLINGS, spelled_model
-from ..server.settings import model_configs
+from ..server.config.options import model_configs
+from ..server.models.named import SPELLINGS, spelled_model
 
 NEVER_MS = 600_000
 """A prompt may take this long: in a benchmark of quality all machines read the same prompts."""

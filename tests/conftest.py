@@ -38,7 +38,7 @@ from weft.llm.protocol import (
     Piece,
     Speed,
 )
-from weft.server.shared_control import SharedServer, running_server, stop_server
+from weft.server.shared.control import SharedServer, running_server, stop_server
 
 # The same cases every time: a test that passed passes again. `WEFT_FUZZ=1` looks for new ones.
 settings.register_profile("pinned", derandomize=True, deadline=None)

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from weft import Config, Workspace
 from weft.codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded, TooRiskyToParse, parse_file, syntax
-from weft.server import workers
-from weft.server import workspace as workspace_module
 from weft.server.config import IndexOptions
-from weft.server.files import FoundFile
-from weft.server.jsonable import status_json
-from weft.server.workers import Batch, analyse_here, analyse_in_processes
+from weft.server.output.as_json import status_json
+from weft.server.workspace import workers
+from weft.server.workspace import workspace as workspace_module
+from weft.server.workspace.files import FoundFile
+from weft.server.workspace.workers import Batch, analyse_here, analyse_in_processes
 
 EXPLODES = "x=>" * 3000
 """As Java: 4 s and 2.3 GB in one step of the parser."""

@@ -9,10 +9,10 @@ import threading
 from typing import Any
 
 import pytest
-from weft.server.ask_commands import _Asking
 from weft.server.cli import main
-from weft.server.terminal import Terminal
-from weft.server.workspace import Workspace
+from weft.server.cli.ask import _Asking
+from weft.server.cli.terminal import Terminal
+from weft.server.workspace.workspace import Workspace
 
 FILES = """
 #- price.py
@@ -187,7 +187,7 @@ def test_an_interrupt_stops_the_answer_and_keeps_it(project, scripted_chat, tmp_
 
         from concurrent.futures import Future
 
-        monkeypatch.setattr("weft.server.ask_commands.Future", lambda: Interrupted(Future()))
+        monkeypatch.setattr("weft.server.cli.ask.Future", lambda: Interrupted(Future()))
         assert asking.one("What does total_price multiply?") == 130
         (conversation,) = workspace.memory.conversations.list()
         (turn,) = workspace.memory.conversations.turns(conversation.id)

@@ -13,7 +13,7 @@ from weft.benchmarks.memory.generators.stories import LENGTHS, stories
 from weft.benchmarks.memory.generators.story_tasks import TASKS
 from weft.benchmarks.memory.metrics import score
 from weft.memory.strategy import estimate_tokens
-from weft.server.outcome import CANNOT_BE_DONE
+from weft.server.cli.exit_status import CANNOT_BE_DONE
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from weft.benchmarks.plots import curves_plot, ranges_plot
 from weft.benchmarks.rows import add_rows, read_rows
 from weft.llm.protocol import ModelUnreachable
 from weft.memory import Accountant, HashingEmbedder, Item, Kit, Question, Segment, Strategy
-from weft.server.outcome import CANNOT_BE_DONE
+from weft.server.cli.exit_status import CANNOT_BE_DONE
 
 SUBSET = Path(__file__).parent / "golden" / "memory"
 

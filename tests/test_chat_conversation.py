@@ -24,9 +24,9 @@ from weft.server.chat.prompts import NOT_FOUND, defused, question_messages
 from weft.server.chat.sources import Sources
 from weft.server.chat.values import Case, Exhibit
 from weft.server.chat.writing import Listener
+from weft.server.completion.idle import Idle
 from weft.server.config import ChatOptions, Config, ModelOptions
-from weft.server.idle import Idle
-from weft.server.workspace import Workspace
+from weft.server.workspace.workspace import Workspace
 
 FILES = """
 #- shop/price.py
@@ -136,7 +136,7 @@ def test_a_question_waits_for_files_that_are_being_read(project, tmp_path, monke
 
 def test_files_that_are_never_read_hold_up_no_question(project, tmp_path, monkeypatch):
     monkeypatch.setenv("WEFT_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr("weft.server.workspace.LONGEST_WAIT_FOR_INDEX_S", 0.0)
+    monkeypatch.setattr("weft.server.workspace.workspace.LONGEST_WAIT_FOR_INDEX_S", 0.0)
     with Workspace([project(FILES)], Config(), cache=False) as workspace:
         workspace.expect_index()
         assert workspace.ask(QUESTION).notes[0] == "Files are still being read: not everything was searched."

@@ -14,7 +14,7 @@ from weft.server.chat.evidence import GatherOptions, gather
 from weft.server.chat.symbols import call_way, callees, callers, callers_by_name, subclasses, way_here
 from weft.server.chat.values import Exhibit
 from weft.server.config import Config
-from weft.server.workspace import Workspace
+from weft.server.workspace.workspace import Workspace
 
 
 def index_of(text):

@@ -6,10 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from weft.server.cli import _model_settings, main, project_folder
-from weft.server.doctor import _sizes_in
-from weft.server.model_spelling import spelled_model
-from weft.server.safe_text import for_terminal_line
+from weft.server.cli import main
+from weft.server.cli.commands import _model_settings, project_folder
+from weft.server.models.named import spelled_model
+from weft.server.output.doctor import _sizes_in
+from weft.server.output.safe_text import for_terminal_line
 
 FILES = (
     (Path(__file__).parent / "data" / "shop.txt").read_text(encoding="utf-8")

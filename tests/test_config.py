@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.llm.backends import ModelConfig
 from weft.server.config import Config, ModelOptions, describe, load_config, user_config_file
-from weft.server.settings import model_configs
+from weft.server.config.options import model_configs
 
 
 def test_nothing_set_is_the_default_without_a_word(tmp_path: Path) -> None:

@@ -27,11 +27,11 @@ from weft.llm.local.tokenizer import HfTokenizer
 from weft.memory.storage import MemoryStore, import_conversations
 from weft.memory.storage.exchange import export_conversations
 from weft.memory.vectors import VectorIndex
+from weft.server.completion.stats import Stats, read_stats
 from weft.server.config import load_config
-from weft.server.config_file import CannotEdit, prefer_model
-from weft.server.editorconfig import _read_file
-from weft.server.stats import Stats, read_stats
-from weft.server.store import Store
+from weft.server.config.rewrite import CannotEdit, prefer_model
+from weft.server.workspace.editorconfig import _read_file
+from weft.server.workspace.store import Store
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.server.completion.repair import IndentStyle, style_of_properties
-from weft.server.editorconfig import EditorConfigs, parse
+from weft.server.workspace.editorconfig import EditorConfigs, parse
 
 
 def properties(folder: Path, path: str, **files: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ import numpy as np
 from weft.memory import HashingEmbedder
 from weft.memory.storage import MemoryStore
 from weft.server.config import MemoryOptions
-from weft.server.embeddings import embedder_of
+from weft.server.models.embeddings import embedder_of
 
 
 def test_hashing_keeps_nothing():

@@ -16,9 +16,9 @@ from weft.llm.protocol import Speed
 from weft.retrieval import RetrievalSettings
 from weft.server.completion import Completion, Cursor, Engine, Request
 from weft.server.config import CompletionOptions, ModelOptions
-from weft.server.models import ModelChain
-from weft.server.snapshot import FolderSnapshot
-from weft.server.text import TextLines
+from weft.server.models.chain import ModelChain
+from weft.server.workspace.snapshot import FolderSnapshot
+from weft.server.workspace.text import TextLines
 
 WAIT_S = 30
 """Only a test that fails waits this long."""

@@ -20,15 +20,15 @@ from weft.llm.prompting.formats import FIM_FORMATS
 from weft.llm.prompting.prompts import build_prompt
 from weft.llm.protocol import Speed
 from weft.llm.streaming import LastPrompts
-from weft.server.budget import FEWEST_NEW_TOKENS, new_tokens, prompt_ms
 from weft.server.completion import Cursor, asking
 from weft.server.completion.asking import graph_above
 from weft.server.completion.debounce import LONGEST_PAUSE_S, Pace, is_promising, wait_for
 from weft.server.completion.speculation import cursor_after
 from weft.server.completion.values import Completion, Written
 from weft.server.config import CompletionOptions, ModelOptions
-from weft.server.settings import model_configs
-from weft.server.text import TextLines
+from weft.server.config.options import model_configs
+from weft.server.models.budget import FEWEST_NEW_TOKENS, new_tokens, prompt_ms
+from weft.server.workspace.text import TextLines
 
 WAIT_S = 30
 """Only a test that fails waits this long."""

@@ -19,9 +19,9 @@ from weft.server.completion import Completion, Cursor, Engine, Request
 from weft.server.completion.reuse import MOST_ANSWERS, Answer, Basis, Changes, Reuse, Spot
 from weft.server.completion.values import Trigger, Written
 from weft.server.config import CompletionOptions, ModelOptions
-from weft.server.models import ModelChain
-from weft.server.snapshot import FolderSnapshot
-from weft.server.text import TextLines
+from weft.server.models.chain import ModelChain
+from weft.server.workspace.snapshot import FolderSnapshot
+from weft.server.workspace.text import TextLines
 
 FILE = """\
 from price import total_price, discount_of

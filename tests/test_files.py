@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.llm.protocol import Cancel
 from weft.server.config import IndexOptions
-from weft.server.files import (
+from weft.server.workspace.files import (
     FoundFile,
     Membership,
     Skipped,

@@ -14,14 +14,14 @@ from weft import Config, Workspace
 from weft.llm import Cancel
 from weft.retrieval.fragments import normalise
 from weft.retrieval.terms import encode
-from weft.server import watch as watch_module
 from weft.server.config import IndexOptions
-from weft.server.files import Membership, SourceText, read_source, walk
-from weft.server.folder import MOST_REPORTED, Folder
-from weft.server.jsonable import status_json
 from weft.server.lsp.requests import watched_files
-from weft.server.reconcile import Outcome, Reconciler
-from weft.server.watch import Watcher
+from weft.server.output.as_json import status_json
+from weft.server.workspace import watch as watch_module
+from weft.server.workspace.files import Membership, SourceText, read_source, walk
+from weft.server.workspace.folder import MOST_REPORTED, Folder
+from weft.server.workspace.reconcile import Outcome, Reconciler
+from weft.server.workspace.watch import Watcher
 
 PATIENCE_S = 30
 
@@ -342,7 +342,7 @@ def test_a_folder_that_cannot_be_watched_is_named_once(tmp_path, caplog):
 
 def test_a_folder_that_cannot_be_watched_is_compared_again_and_again(folder, monkeypatch):
     monkeypatch.setattr(Watcher, "renew", lambda self, path: False)
-    monkeypatch.setattr("weft.server.reconcile.POLL_S", 0.05)
+    monkeypatch.setattr("weft.server.workspace.reconcile.POLL_S", 0.05)
     with opened(folder) as workspace:
         workspace.watch()
         for number in range(2):
@@ -373,7 +373,7 @@ class Comparisons:
 
 @pytest.fixture(autouse=True)
 def brief_failures(monkeypatch):
-    monkeypatch.setattr("weft.server.reconcile.AGAIN_AFTER_FAILURE_S", 0.05)
+    monkeypatch.setattr("weft.server.workspace.reconcile.AGAIN_AFTER_FAILURE_S", 0.05)
 
 
 def test_a_comparison_is_repeated_until_it_finds_nothing():
@@ -386,7 +386,7 @@ def test_a_comparison_is_repeated_until_it_finds_nothing():
 
 
 def test_requests_are_gathered_until_they_cease(monkeypatch):
-    monkeypatch.setattr("weft.server.reconcile.MOST_WAIT_S", 1000.0)
+    monkeypatch.setattr("weft.server.workspace.reconcile.MOST_WAIT_S", 1000.0)
     compared = Comparisons()
     for _ in range(5):
         compared.reconciler.request("a", 0.2)
@@ -397,7 +397,7 @@ def test_requests_are_gathered_until_they_cease(monkeypatch):
 
 
 def test_a_disk_that_is_never_quiet_is_compared_nevertheless(monkeypatch):
-    monkeypatch.setattr("weft.server.reconcile.MOST_WAIT_S", 0.2)
+    monkeypatch.setattr("weft.server.workspace.reconcile.MOST_WAIT_S", 0.2)
     compared = Comparisons()
     for _ in range(PATIENCE_S * 50):
         compared.reconciler.request("a", 0.1)
@@ -408,7 +408,7 @@ def test_a_disk_that_is_never_quiet_is_compared_nevertheless(monkeypatch):
 
 
 def test_a_precaution_waits_for_a_share_of_the_comparison_and_not_of_the_reading(monkeypatch):
-    monkeypatch.setattr("weft.server.reconcile.CALM_S", 0.01)
+    monkeypatch.setattr("weft.server.workspace.reconcile.CALM_S", 0.01)
     compared = Comparisons(Outcome(compare_s=0.001), Outcome(compare_s=1000.0))
     compared.reconciler.request_calm("a")
     assert compared.done.acquire(timeout=PATIENCE_S)

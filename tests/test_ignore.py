@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from weft.server.config import IndexOptions
-from weft.server.files import Membership, walk
-from weft.server.ignore import Folder, RuleFile, open_root, rule_names
+from weft.server.workspace.files import Membership, walk
+from weft.server.workspace.ignore import Folder, RuleFile, open_root, rule_names
 
 PATHS = """
     a b ab a.c x/a x/b x/y/a x/y/z/a.c x/a.log keep/a.log keep/b.py build/a build/x/b docs/build/a docs/x/build/b

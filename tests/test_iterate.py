@@ -16,13 +16,13 @@ from weft.llm import Cancel, ModelInfo, ModelUnreachable, Piece
 from weft.llm.prompting.prompts import build_prompt
 from weft.llm.protocol import CompletionRequest, PromptFragment, Speed
 from weft.retrieval import REPOCODER, RetrievalOptions, RetrievalSettings
-from weft.server.analysis import analyse
 from weft.server.cli import main
 from weft.server.completion import Cursor, Request
 from weft.server.completion.iterate import Loop, best_of, complete_in_rounds, in_file, oracle, rounds
 from weft.server.config import ModelOptions
-from weft.server.snapshot import FolderSnapshot
-from weft.server.text import TextLines
+from weft.server.workspace.analysis import analyse
+from weft.server.workspace.snapshot import FolderSnapshot
+from weft.server.workspace.text import TextLines
 
 FILES = {
     "shop.py": "def checkout(basket):\n    total = planted_answer(basket)\n    return total\n",

@@ -11,7 +11,7 @@ from weft.languages.__main__ import PAGE, page
 from weft.server.completion import Cursor
 from weft.server.completion.repair import Draft, repair
 from weft.server.completion.surroundings import look_around, opened_at
-from weft.server.text import TextLines
+from weft.server.workspace.text import TextLines
 
 RECORDS = list(LANGUAGES.values())
 each_record = pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)

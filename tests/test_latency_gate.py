@@ -35,7 +35,7 @@ SERVER = """
 import sys, time
 from weft.server.cli import main
 from weft.server.lsp.server import HANDLERS
-from weft.server.workspace import Workspace
+from weft.server.workspace.workspace import Workspace
 
 HANDLERS["test/processorTime"] = lambda session, params: time.process_time()
 complete = Workspace.complete
@@ -53,7 +53,7 @@ sys.exit(main(["serve"]))
 """
 
 PACKAGE = Path(weft.__file__).resolve().parent
-SAMPLE_TEXT = (PACKAGE / "server" / "text.py").read_text(encoding="utf-8")
+SAMPLE_TEXT = (PACKAGE / "server" / "workspace" / "text.py").read_text(encoding="utf-8")
 PARSER = tree_sitter.Parser(tree_sitter.Language(tree_sitter_python.language()))
 
 

@@ -19,7 +19,7 @@ from weft.llm.http.openai import OpenAIModel
 from weft.llm.protocol import ChatRequest, CompletionRequest, Message, Piece
 from weft.memory.accountant import Accountant, Call, TimeUp
 from weft.server.config import load_config
-from weft.server.workspace import Workspace
+from weft.server.workspace.workspace import Workspace
 
 SHORT_S = 0.2
 PATIENCE_S = 10.0

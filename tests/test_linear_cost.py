@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from weft.llm.prompting.infilling_chat import without_reasoning
 from weft.llm.protocol import Piece
-from weft.server import safe_text
 from weft.server.chat import citations, places, units
 from weft.server.chat.citations import CheckedStream
 from weft.server.chat.sources import Sources
 from weft.server.chat.values import Case
-from weft.server.safe_text import MarkdownStream
+from weft.server.output import safe_text
+from weft.server.output.safe_text import MarkdownStream
 
 LENGTH, TIMES, MOST_RATIO = 3_000, 4, 6.0
 

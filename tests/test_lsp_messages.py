@@ -6,11 +6,11 @@ import logging
 
 import pytest
 from lsprotocol import types
-from weft.server.log_limit import AT_MOST, RateLimit, one_line
 from weft.server.lsp import protocol, transport
+from weft.server.lsp.log_limit import AT_MOST, RateLimit, one_line
 from weft.server.lsp.serve import converse
 from weft.server.lsp.server import WeftServer
-from weft.server.workspaces import Workspaces
+from weft.server.shared.workspaces import Workspaces
 
 PARSE, REQUEST, METHOD, PARAMS, INTERNAL, CANCELLED = -32700, -32600, -32601, -32602, -32603, -32800
 

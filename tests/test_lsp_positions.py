@@ -4,14 +4,14 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-import weft.server.text
+import weft.server.workspace.text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.server.lsp.documents import Documents, Edit, apply_edit
 from weft.server.lsp.positions import choose_encoding, from_lsp_column, to_lsp_column
 from weft.server.lsp.uris import stand_in_path, to_path
 from weft.server.secrets import is_secret_path
-from weft.server.text import TextLines
+from weft.server.workspace.text import TextLines
 
 ENCODINGS = ("utf-8", "utf-16", "utf-32")
 
@@ -97,7 +97,7 @@ def test_line_starts_after_any_edits_are_those_of_the_text(text, edits):
 def test_a_break_across_two_blocks_is_one(monkeypatch, text):
     whole = TextLines(text * 5)._starts
     for size in range(1, 5):
-        monkeypatch.setattr(weft.server.text, "_BLOCK_OF_BREAKS", size)
+        monkeypatch.setattr(weft.server.workspace.text, "_BLOCK_OF_BREAKS", size)
         assert TextLines(text * 5)._starts == whole
 
 

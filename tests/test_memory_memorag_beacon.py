@@ -38,8 +38,8 @@ from weft.memory.memorag.beacon.model import BeaconModel  # noqa: E402
 from weft.memory.memorag.beacon.reader import BeaconReader  # noqa: E402
 from weft.server.chat.writing import Listener  # noqa: E402
 from weft.server.config import Config, MemoryOptions  # noqa: E402
-from weft.server.readers import _opened, reader_of  # noqa: E402
-from weft.server.workspace import Workspace  # noqa: E402
+from weft.server.models.beacon_reader import _opened, reader_of  # noqa: E402
+from weft.server.workspace.workspace import Workspace  # noqa: E402
 
 pytestmark = pytest.mark.local
 

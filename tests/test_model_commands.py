@@ -12,9 +12,9 @@ from weft.llm import ModelConfig
 from weft.llm.installation import install_command
 from weft.llm.library.discover import FoundModel
 from weft.llm.library.fetch import FetchFailed, Progress
-from weft.server import model_commands
 from weft.server.cli import main
-from weft.server.config_file import tomllib
+from weft.server.cli import models as model_commands
+from weft.server.config.rewrite import tomllib
 
 Run = Callable[[str], tuple[int, str, str]]
 
@@ -204,7 +204,7 @@ def test_doctor_explains_a_server_that_can_not_be_asked(weft: Run, tmp_path: Pat
 
 @pytest.mark.parametrize(("backend", "package"), [("transformers", "torch"), ("onnx", "onnxruntime")])
 def test_doctor_names_a_package_that_is_missing(weft: Run, tmp_path: Path, monkeypatch, backend: str, package: str):
-    from weft.server import doctor as module
+    from weft.server.output import doctor as module
 
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
     steps = doctor(weft, tmp_path, f'model = [{{backend = "{backend}", path = "nowhere"}}]')
@@ -213,7 +213,7 @@ def test_doctor_names_a_package_that_is_missing(weft: Run, tmp_path: Path, monke
 
 
 def test_doctor_names_a_model_that_is_not_there(weft: Run, tmp_path: Path, monkeypatch):
-    from weft.server import doctor as module
+    from weft.server.output import doctor as module
 
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: name)
     steps = doctor(weft, tmp_path, 'model = [{backend = "transformers", path = "no/where"}]')

@@ -11,10 +11,10 @@ import pytest
 from weft.llm import Cancel, CompletionRequest, ModelConfig, ModelError, ModelInfo, ModelUnreachable, Piece
 from weft.llm.protocol import Speed
 from weft.llm.self_test import SelfTestResult
-from weft.server import models
-from weft.server.idle import Idle
-from weft.server.models import ModelChain
-from weft.server.text import changed_range
+from weft.server.completion.idle import Idle
+from weft.server.models import chain as models
+from weft.server.models.chain import ModelChain
+from weft.server.workspace.text import changed_range
 
 WAIT_S = 30
 """Only a test that fails waits this long."""

@@ -3,7 +3,7 @@
 import threading
 import time
 
-from weft.server.pauses import Pauses
+from weft.server.workspace.pauses import Pauses
 
 LONG_S = 30.0
 

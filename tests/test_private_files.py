@@ -13,9 +13,9 @@ from weft.llm.private_files import private_file, private_folder
 from weft.memory.storage import MemoryStore
 from weft.memory.storage.exchange import export_conversations
 from weft.memory.vectors import VectorIndex
+from weft.server.completion.stats import Stats, stats_folder
 from weft.server.config import Config
-from weft.server.stats import Stats, stats_folder
-from weft.server.workspace import Workspace
+from weft.server.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes of files")
 

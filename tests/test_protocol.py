@@ -15,10 +15,10 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import pytest
 import weft
-from weft.server import answers
 from weft.server.config import Config, schema
 from weft.server.lsp import describe
 from weft.server.lsp.messages import OWN_MESSAGES
+from weft.server.output import types as answers
 
 PAGE = (Path(weft.__file__).resolve().parent / "docs" / "protocol.md").read_text("utf-8")
 WAIT_S = 30

@@ -14,8 +14,8 @@ from weft.memory.memorag.beacon.backend import DEFAULT_RATIO
 from weft.memory.memorag.beacon.held import Reach
 from weft.memory.memorag.beacon.ratios import Fixed
 from weft.server.config import Config, MemoryOptions
-from weft.server.readers import reader_of
-from weft.server.workspace import Workspace
+from weft.server.models.beacon_reader import reader_of
+from weft.server.workspace.workspace import Workspace
 
 FILES = """
 #- docs/guide.md

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft import Config, Workspace
 from weft.server.config import CompletionOptions
-from weft.server.recent_edits import (
+from weft.server.workspace.recent_edits import (
     MAX_AGE_S,
     MAX_HUNK_CHARACTERS,
     MAX_HUNK_LINES,
@@ -20,7 +20,7 @@ from weft.server.recent_edits import (
     RecentEdits,
     stands_in,
 )
-from weft.server.text import changed_range
+from weft.server.workspace.text import changed_range
 
 CURSOR = "<CURSOR>"
 

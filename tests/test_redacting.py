@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from weft.llm import Cancel, CompletionRequest, ModelConfig, ModelInfo, Piece, PromptFragment, open_model
 from weft.llm.protocol import ChatRequest, Message, Speed
 from weft.server.config import MemoryOptions
-from weft.server.embeddings import embedder_of
-from weft.server.redacting import RedactingEmbedder, RedactingModel, redact_around, without_secrets
+from weft.server.models.embeddings import embedder_of
+from weft.server.models.redacting import RedactingEmbedder, RedactingModel, redact_around, without_secrets
 from weft.server.secrets import REDACTED, redact
 
 SECRET = "Zk3vQ8nB1mX7pL0s"

@@ -23,8 +23,8 @@ from weft.llm.library.release_file import MANIFEST, BadRelease, install_release,
 from weft.llm.training.__main__ import main as training
 from weft.llm.training.release import CHECKS, FILES, RELEASED_EXPORT, keep_checks, make_release
 from weft.llm.training.same_text import PROMPTS, fixed_requests, repeat_texts
-from weft.server import model_commands
 from weft.server.cli import main
+from weft.server.cli import models as model_commands
 
 NAME = "weft-code-9m-2026.11"
 

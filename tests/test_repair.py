@@ -27,7 +27,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.server.completion import Cursor
 from weft.server.completion.repair import Draft, IndentStyle, repair
-from weft.server.text import TextLines
+from weft.server.workspace.text import TextLines
 
 ROOT = Path(weft.__file__).resolve().parent
 GOLDEN = Path(__file__).parent / "golden" / "repair"

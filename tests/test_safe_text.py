@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from weft.server.completion.showing import show
 from weft.server.completion.values import Completion, Cursor, Written
-from weft.server.safe_text import (
+from weft.server.output.safe_text import (
     MarkdownStream,
     for_editor,
     for_markdown,
@@ -20,7 +20,7 @@ from weft.server.safe_text import (
     for_terminal_line,
     hidden_character,
 )
-from weft.server.text import TextLines
+from weft.server.workspace.text import TextLines
 
 EXAMPLES = 20_000 if os.environ.get("WEFT_FUZZ") else 400
 

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 from lsprotocol import types
-from weft.server import relay as relaying
-from weft.server import shared_place as placing
 from weft.server.lsp.serve import converse
 from weft.server.lsp.server import WeftServer
-from weft.server.shared_control import log_file
-from weft.server.shared_place import NotShared, SharedPlace, connect, shared_place
-from weft.server.workspaces import Workspaces
+from weft.server.shared import endpoint as placing
+from weft.server.shared import relay as relaying
+from weft.server.shared.control import log_file
+from weft.server.shared.endpoint import NotShared, SharedPlace, connect, shared_place
+from weft.server.shared.workspaces import Workspaces
 
 FILES = (Path(__file__).parent / "data" / "shop.txt").read_text(encoding="utf-8")
 NEW = """\
@@ -410,9 +410,9 @@ def test_the_log_has_a_bound_and_everything_that_is_printed(tmp_path):
     script = f"""
 import logging, os
 from pathlib import Path
-from weft.server import shared_log
-shared_log.LIMIT_BYTES = 1000
-shared_log.log_to(Path({str(log)!r}))
+from weft.server.shared import log_file
+log_file.LIMIT_BYTES = 1000
+log_file.log_to(Path({str(log)!r}))
 for n in range(100):
     logging.getLogger("weft").warning("line %d of many", n)
 print("printed", flush=True)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 from weft.server.completion import Completion
-from weft.server.stats import Stats, forget_stats, read_stats, reason_kind, summarise, summary_json
+from weft.server.completion.stats import Stats, forget_stats, read_stats, reason_kind, summarise, summary_json
 
 
 def answer(text="total(items)", item_id="a1", source="model", total_ms=12.0, why_empty="", model="coder"):

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from weft import Config, Workspace
 from weft.llm.protocol import Cancel, Speed
-from weft.server.doctor import Finding
-from weft.server.folder import Progress
 from weft.server.lsp.status_push import StatusPush
-from weft.server.models import ModelState
-from weft.server.pages import findings_page, status_page
-from weft.server.slowness import HEALTHY_AFTER, WINDOW, Slowness
-from weft.server.status import Status, said
-from weft.server.workspaces import Workspaces
+from weft.server.models.chain import ModelState
+from weft.server.models.slowness import HEALTHY_AFTER, WINDOW, Slowness
+from weft.server.output.doctor import Finding
+from weft.server.output.pages import findings_page, status_page
+from weft.server.shared.workspaces import Workspaces
+from weft.server.workspace.folder import Progress
+from weft.server.workspace.status import Status, said
 
 
 def model(state: Any = "ready", note: str = "", slow: str = "") -> ModelState:
@@ -157,7 +157,7 @@ N_FILES = 60
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Many batches of files, so that there is something to stop."""
     monkeypatch.setenv("WEFT_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr("weft.server.workers.BATCH_BYTES", 200)
+    monkeypatch.setattr("weft.server.workspace.workers.BATCH_BYTES", 200)
     root = tmp_path / "project"
     root.mkdir()
     for number in range(N_FILES):
@@ -301,7 +301,7 @@ def test_an_index_that_fails_says_why_until_one_succeeds(folder: Path, monkeypat
             raise OSError("The disk is gone.")
 
         with monkeypatch.context() as broken:
-            broken.setattr("weft.server.folder.Membership.walk", fail)
+            broken.setattr("weft.server.workspace.folder.Membership.walk", fail)
             with pytest.raises(OSError, match="gone"):
                 workspace.index()
         words = said(workspace.status())

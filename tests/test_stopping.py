@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from weft.server.completion import Cursor
 from weft.server.completion.stopping import MOST_LINES, Stopping
 from weft.server.completion.surroundings import look_around
-from weft.server.text import TextLines
+from weft.server.workspace.text import TextLines
 
 CURSOR = "<CURSOR>"
 END = "<END>"

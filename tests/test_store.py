@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from weft.server.store import CACHE_VARIABLE, FileRecord, NotStorable, Store, Stored, cache_folder
+from weft.server.workspace.store import CACHE_VARIABLE, FileRecord, NotStorable, Store, Stored, cache_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ def test_an_index_of_another_analysis_or_store_version_is_not_used(
     old = Store(CLASSES, "1", directory=tmp_path)
     old.save(tmp_path, make_state(1), RECORDS)
     assert Store(CLASSES, "2", directory=tmp_path).load(tmp_path) is None
-    monkeypatch.setattr("weft.server.store.STORE_VERSION", 99)
+    monkeypatch.setattr("weft.server.workspace.store.STORE_VERSION", 99)
     assert old.load(tmp_path) is None
     assert [record.levelname for record in caplog.records] == ["INFO", "INFO"]
     assert "99" in caplog.records[1].getMessage()

@@ -11,7 +11,7 @@ from weft.languages.lexer import CHECKPOINT_CHARACTERS, MAX_CHARACTERS, Lexer
 from weft.server.completion import Cursor
 from weft.server.completion.blocks import Block
 from weft.server.completion.surroundings import MOST_OF_LINE, Surroundings, look_around, only_closes
-from weft.server.text import TextLines
+from weft.server.workspace.text import TextLines
 
 CURSOR = "<CURSOR>"
 

@@ -9,7 +9,7 @@ from weft.server.completion import Cursor
 from weft.server.completion.surroundings import Surroundings, look_around
 from weft.server.completion.trigger import REFUSALS, wants_several_lines, why_not
 from weft.server.config import CompletionOptions
-from weft.server.text import TextLines
+from weft.server.workspace.text import TextLines
 
 CURSOR = "<CURSOR>"
 

@@ -12,11 +12,11 @@ import pytest
 from weft.llm import Cancel, CompletionRequest, ModelInfo, Piece
 from weft.llm.protocol import Speed
 from weft.server.config import CompletionOptions, Config, IndexOptions
-from weft.server.jsonable import status_json
 from weft.server.lsp.uris import stand_in_path
+from weft.server.output.as_json import status_json
 from weft.server.secrets import is_secret_path
-from weft.server.stand_in import shown_file
-from weft.server.workspace import Workspace
+from weft.server.workspace.virtual_path import shown_file
+from weft.server.workspace.workspace import Workspace
 
 
 class Model:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from weft import Config, RetrievalOptions, Workspace
 from weft.llm import Cancel
-from weft.server import workers
 from weft.server.config import CompletionOptions, IndexOptions
-from weft.server.folder import Folder
+from weft.server.workspace import workers
+from weft.server.workspace.folder import Folder
 
 PRICE = "def total_price(items, discount):\n    return sum(item.price for item in items) * (1 - discount)\n"
 SHOP = "from price import total_price\n\n\ndef pay(cart):\n    return total_price(cart.items, cart.discount)\n"
@@ -26,7 +26,7 @@ def cache_folder(tmp_path_factory, monkeypatch):
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
     """A slow machine makes no edit unseen."""
-    monkeypatch.setattr("weft.server.workspace.LONGEST_WAIT_S", 30)
+    monkeypatch.setattr("weft.server.workspace.workspace.LONGEST_WAIT_S", 30)
 
 
 @pytest.fixture
@@ -414,8 +414,8 @@ def test_worker_processes_find_the_same(folder, monkeypatch):
     write(folder, {f"many/file_{i}.py": f"def name_{i}():\n    return {i}\n" for i in range(40)})
     with opened(folder) as workspace:
         inline = snapshot_of(workspace)
-    monkeypatch.setattr("weft.server.folder.INLINE_BYTES", 0)
-    monkeypatch.setattr("weft.server.workers.BATCH_BYTES", 500)
+    monkeypatch.setattr("weft.server.workspace.folder.INLINE_BYTES", 0)
+    monkeypatch.setattr("weft.server.workspace.workers.BATCH_BYTES", 500)
     with opened(folder) as workspace:
         assert snapshot_of(workspace) == inline
 
@@ -429,7 +429,7 @@ def snapshot_of(workspace: Workspace) -> dict[str, object]:
 
 def test_a_file_that_kills_its_worker_is_quarantined(folder, monkeypatch):
     write(folder, {"poison.py": "kills = 1\n"})
-    monkeypatch.setattr("weft.server.folder.INLINE_BYTES", 0)
+    monkeypatch.setattr("weft.server.workspace.folder.INLINE_BYTES", 0)
     start = workers._start
 
     def start_mortal(niceness: int):
@@ -454,7 +454,7 @@ def test_a_file_that_kills_its_worker_is_quarantined(folder, monkeypatch):
 
 def test_a_module_of_the_workspace_is_never_imported(folder, monkeypatch):
     write(folder, {name: "open('executed', 'w')\n" for name in ("numpy.py", "tree_sitter.py", "sitecustomize.py")})
-    monkeypatch.setattr("weft.server.folder.INLINE_BYTES", 0)
+    monkeypatch.setattr("weft.server.workspace.folder.INLINE_BYTES", 0)
     monkeypatch.chdir(folder)
     with opened(folder) as workspace:
         assert workspace.status().n_files == 5
@@ -468,7 +468,7 @@ def test_a_file_larger_than_the_limit_is_left_out(folder):
 
 
 def test_a_text_that_is_too_large_is_followed_and_not_analysed(folder, monkeypatch):
-    monkeypatch.setattr("weft.server.workspace.MAX_OPEN_CHARACTERS", 200)
+    monkeypatch.setattr("weft.server.workspace.workspace.MAX_OPEN_CHARACTERS", 200)
     config = Config(index=IndexOptions(max_file_bytes=300))
     with opened(folder, config=config) as workspace:
         path = folder / "shop.py"

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from weft.llm import Cancel
-from weft.server import workspaces
 from weft.server.config import load_config
-from weft.server.shared_texts import SharedTexts
-from weft.server.workspaces import Workspaces
+from weft.server.shared import workspaces
+from weft.server.shared.texts import SharedTexts
+from weft.server.shared.workspaces import Workspaces
 
 FILES = """
 #- a.py

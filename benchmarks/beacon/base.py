@@ -20,7 +20,7 @@ from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from ...llm.training.loop import Every, Figures, Run, make_optimisers, train_until
-from ...server.outcome import UserError
+from ...server.cli.exit_status import UserError
 from .texts import END, FIRST_NAMES, START, VOCABULARY, make_text, to_tokens
 
 _ANSWER_WEIGHT = 100.0

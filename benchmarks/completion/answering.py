@@ -17,7 +17,6 @@ from functools import partial
 
 from ...llm import CodeModel
 from ...retrieval import RetrievalOptions
-from ...server.analysis import analyse
 from ...server.completion import Cursor
 from ...server.completion.asking import request_for, retrieve_at
 from ...server.completion.confidence import joint_probability
@@ -27,9 +26,10 @@ from ...server.completion.stopping import Stopping
 from ...server.completion.surroundings import look_around
 from ...server.completion.writing import write
 from ...server.config import Config
-from ...server.settings import index_settings
-from ...server.snapshot import FolderSnapshot
-from ...server.text import TextLines
+from ...server.config.options import index_settings
+from ...server.workspace.analysis import analyse
+from ...server.workspace.snapshot import FolderSnapshot
+from ...server.workspace.text import TextLines
 from ..repoeval.metrics import score_completion
 from ..repoeval.sources import SourceFile
 from ..repoeval.tasks import Task

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...retrieval.fragments import normalise
-from ...server.recent_edits import RecentEdits
+from ...server.workspace.recent_edits import RecentEdits
 from ..histories import FileEdit, commits_between, edits_of, files_at, hunks_between
 from ..repoeval.sources import SKIPPED_FILES, SKIPPED_FOLDERS, parse_source
 from ..repoeval.tasks import SEED, Task, make_task, target_lines

@@ -18,15 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...llm import CodeModel
-from ...server.analysis import analyse
 from ...server.completion import Cursor
 from ...server.completion.showing import show
 from ...server.config import Config
-from ...server.model_spelling import SPELLINGS
-from ...server.recent_edits import RecentEdits
-from ...server.settings import index_settings, retrieval_options
-from ...server.snapshot import FolderSnapshot
-from ...server.text import TextLines
+from ...server.config.options import index_settings, retrieval_options
+from ...server.models.named import SPELLINGS
+from ...server.workspace.analysis import analyse
+from ...server.workspace.recent_edits import RecentEdits
+from ...server.workspace.snapshot import FolderSnapshot
+from ...server.workspace.text import TextLines
 from ..bootstrap import bootstrap_interval, differences, mean
 from ..command import Report, command_parser, run_command, say
 from ..histories import OWN_REPOSITORY, NoHistory, commits_between

@@ -18,8 +18,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...server.model_spelling import SPELLINGS
-from ...server.outcome import UserError
+from ...server.cli.exit_status import UserError
+from ...server.models.named import SPELLINGS
 from ..command import Report, command_parser, run_command, say
 from ..models import ModelSpec, model_option, shown_name
 from ..repoeval.run import limited, trees

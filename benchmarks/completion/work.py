@@ -15,7 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from ...llm.installation import install_command
-from ...server.outcome import UserError
+from ...server.cli.exit_status import UserError
 from ..models import ModelSpec, open_spec
 from ..repoeval.sources import read_sources
 from ..repoeval.tasks import Task

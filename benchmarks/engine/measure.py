@@ -21,8 +21,8 @@ from pathlib import Path
 
 from ...retrieval import RetrievalOptions
 from ...server.config import Config
-from ...server.resident import memory_mb
-from ...server.workspace import (
+from ...server.workspace.process_memory import memory_mb
+from ...server.workspace.workspace import (
     BACKGROUND_NICENESS,
     Workspace,
     keep_from_collector,

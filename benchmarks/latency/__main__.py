@@ -19,8 +19,8 @@ from typing import Any, get_args
 
 import httpx
 
-from ...server.model_spelling import SPELLINGS, spelled_model
-from ...server.outcome import UserError
+from ...server.cli.exit_status import UserError
+from ...server.models.named import SPELLINGS, spelled_model
 from ..command import Report, command_parser, run_command, say
 from ..histories import OWN_REPOSITORY, FileEdit, commits_between
 from ..models import model_option

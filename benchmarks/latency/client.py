@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, BinaryIO, NamedTuple
 
-from ...server.outcome import UserError
+from ...server.cli.exit_status import UserError
 
 SERVER = (sys.executable, "-m", "weft", "serve")
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ...llm.training.server_process import running_server
-from ...server.outcome import UserError
-from ...server.resident import resident_mb
+from ...server.cli.exit_status import UserError
+from ...server.workspace.process_memory import resident_mb
 from ..command import Report, command_parser, run_command, say
 from ..engine.timing import in_fresh_process
 from ..engine.trees import tree

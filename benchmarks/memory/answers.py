@@ -26,8 +26,8 @@ from ...llm import CodeModel, ModelError
 from ...memory import Accountant, Cost, Kit
 from ...memory.ledger import Ledger, in_words
 from ...memory.memorag.beacon.backend import BeaconSettings, open_beacon
-from ...server.model_spelling import SPELLINGS
-from ...server.outcome import UserError
+from ...server.cli.exit_status import UserError
+from ...server.models.named import SPELLINGS
 from ..bootstrap import interval, mean
 from ..command import Report, command_parser, run_command, say
 from ..models import model_option, open_chat_model, shown_name

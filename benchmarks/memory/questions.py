@@ -29,9 +29,9 @@ from ...retrieval import RepositoryIndex
 from ...retrieval.terms import count_terms
 from ...server.chat.extractive import extractive
 from ...server.chat.values import Case, Citation, Exhibit
+from ...server.cli.exit_status import UserError
 from ...server.config import Config
-from ...server.outcome import UserError
-from ...server.workspace import Workspace
+from ...server.workspace.workspace import Workspace
 from ..bootstrap import percentile
 from ..command import Report, command_parser, run_command
 from ..repoeval.archives import ARCHIVES, Archive, download, unpack

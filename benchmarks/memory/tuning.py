@@ -25,7 +25,7 @@ from typing import Any
 from ...server.chat.certainty import FOUND_ABOVE
 from ...server.chat.values import Case
 from ...server.config import Config
-from ...server.workspace import Workspace
+from ...server.workspace.workspace import Workspace
 from ..command import Report, command_parser, run_command, say
 from ..engine.trees import SIDE_BY_SIDE
 from ..repoeval.archives import ARCHIVES, checkout

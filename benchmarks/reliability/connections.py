@@ -23,7 +23,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from ...server.relay import READY, SERVE
+from ...server.shared.relay import READY, SERVE
 from ..latency.client import SERVER, Client, ServerGone, when_ready
 from .campaign import Counts, Settings
 from .fuzzing import TEXT, framed

@@ -29,9 +29,9 @@ from ...memory.storage import MemoryStore, StoreError, export_conversations
 from ...memory.values import Item, Segment
 from ...memory.vectors import VectorIndex
 from ...server.cli import main
+from ...server.completion.stats import VERSION as STATS_VERSION
 from ...server.config import load_config
-from ...server.memories import memory_file
-from ...server.stats import VERSION as STATS_VERSION
+from ...server.workspace.memories import memory_file
 
 N_CONVERSATIONS, N_TURNS = 8, 6
 _PAGE = 4096

@@ -27,8 +27,8 @@ from typing import Protocol
 from ...retrieval.fragments import normalise
 from ...retrieval.terms import encode
 from ...server.config import Config, IndexOptions
-from ...server.files import SourceText, read_source, walk
-from ...server.workspace import BACKGROUND_NICENESS, Workspace
+from ...server.workspace.files import SourceText, read_source, walk
+from ...server.workspace.workspace import BACKGROUND_NICENESS, Workspace
 from ..latency.client import Client, ServerGone
 from .campaign import Counts, Settings
 from .probe import ask_texts, hash_of, texts_of

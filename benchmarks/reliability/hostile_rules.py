@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...server.config import IndexOptions
-from ...server.files import walk
+from ...server.workspace.files import walk
 
 N_FILES = 100
 

@@ -16,9 +16,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from ...server import workspace as workspace_module
 from ...server.cli import main
-from ...server.workspace import Workspace
+from ...server.workspace import workspace as workspace_module
+from ...server.workspace.workspace import Workspace
 
 
 def texts_of(workspace: Workspace) -> dict[str, str]:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...server.outcome import UserError
+from ...server.cli.exit_status import UserError
 from ..bootstrap import bootstrap_interval, differences, mean
 from ..command import Report, command_parser, run_command, say
 from ..tables import bracketed, markdown, number, or_none

@@ -22,9 +22,9 @@ from ...memory.strategy import Kit
 from ...retrieval import RepositoryIndex
 from ...retrieval.questions import analyse_question, is_document
 from ..config import Config
-from ..documents import FolderDocuments
-from ..embeddings import embedder_of
-from ..readers import reader_of
+from ..models.beacon_reader import reader_of
+from ..models.embeddings import embedder_of
+from ..workspace.documents import FolderDocuments
 from .citations import check
 from .evidence import CARRIES_MEANING
 from .extractive import extractive

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from ...retrieval import Location, RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition, ValueBinding
 from ...retrieval.questions import is_document
-from ..recent_edits import RecentEdits, stands_in
+from ..workspace.recent_edits import RecentEdits, stands_in
 from .exhibits import around
 from .symbols import Site, callees, callers, callers_by_name, importers, subclasses
 from .values import Case, Exhibit, Finding

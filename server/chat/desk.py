@@ -10,9 +10,9 @@ from ...llm import Cancel
 from ...memory.storage import MemoryStore
 from ...retrieval import RepositoryIndex
 from ..config import Config
-from ..documents import FolderDocuments
-from ..models import ModelChain
-from ..recent_edits import RecentEdits
+from ..models.chain import ModelChain
+from ..workspace.documents import FolderDocuments
+from ..workspace.recent_edits import RecentEdits
 from .evidence import GatherOptions
 from .values import Case, Exhibit
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from ...memory.storage import MemoryStore, NoConversation
-from .jsonable import citation_json
+from .as_json import citation_json
 from .values import Reply
 
 KEPT_EVERY_S = 1.0

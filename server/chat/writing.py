@@ -15,7 +15,7 @@ from ...llm import Cancel, CodeModel, ModelError
 from ...llm.protocol import Message, Piece
 from ...memory import Cost
 from ...memory.accountant import Accountant, Call
-from ..models import ModelChain
+from ..models.chain import ModelChain
 from .citations import Checked, CheckedStream
 from .ellipsis import is_faithful
 from .prompts import NOT_FOUND, question_messages, stand_alone_prompt

@@ -23,7 +23,7 @@ from ...retrieval import (
     retrieve,
 )
 from ..config import Config
-from ..snapshot import FolderSnapshot
+from ..workspace.snapshot import FolderSnapshot
 from .values import Cursor
 
 GUESSED_TOKENS = 24

@@ -16,7 +16,7 @@ from itertools import takewhile
 from ...codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded
 from ...languages import Language, Open, OpenStack
 from ...languages.lexer import CLOSING_BRACKETS
-from ..text import TextLines
+from ..workspace.text import TextLines
 
 TAB_COLUMNS = 4
 MOST_HEADER_LINES = 30

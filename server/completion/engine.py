@@ -16,9 +16,9 @@ from itertools import chain, count
 from ...llm import Cancel, CodeModel, CompletionRequest, ModelError, ModelUnreachable, TimeLimit
 from ...retrieval import RankedFragment
 from ...retrieval.fragments import normalise
-from ..budget import new_tokens
-from ..settings import retrieval_options, uses_workspace_model
-from ..text import TextLines
+from ..config.options import retrieval_options, uses_workspace_model
+from ..models.budget import new_tokens
+from ..workspace.text import TextLines
 from .asking import StickyFragments, request_for, retrieve_at
 from .candidates import different, further_ways
 from .confidence import least_probability

@@ -17,8 +17,8 @@ from itertools import chain
 from ...llm import Cancel, CodeModel, ModelError, TimeLimit
 from ...retrieval import QueryLines, RankedFragment, RetrievalOptions, oracle_query, predicted_query, vanilla_query
 from ..config import Config
-from ..settings import retrieval_options, uses_workspace_model
-from ..snapshot import FolderSnapshot
+from ..config.options import retrieval_options, uses_workspace_model
+from ..workspace.snapshot import FolderSnapshot
 from .asking import request_for, retrieve_at
 from .request import Request
 from .showing import show

@@ -11,8 +11,8 @@ from functools import cached_property
 
 from ...llm import Cancel
 from ..config import Config
-from ..models import ModelChain
-from ..snapshot import FolderSnapshot
+from ..models.chain import ModelChain
+from ..workspace.snapshot import FolderSnapshot
 from .repair import IndentStyle
 from .reuse import Spot
 from .stopping import Stopping

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from ...retrieval import RankedFragment
 from ...retrieval.fragments import normalise
 from ...retrieval.terms import encode
-from ..text import TextLines
+from ..workspace.text import TextLines
 from .values import Cursor, Written
 
 BEFORE_CHARACTERS, AFTER_CHARACTERS = 16_384, 4_096

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...llm import Cancel, CodeModel, ModelError
-from ..text import TextLines
+from ..workspace.text import TextLines
 from .reuse import Basis, Spot
 from .values import Cursor, Written
 

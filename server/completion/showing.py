@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...retrieval import RankedFragment
-from ..safe_text import hidden_character
+from ..output.safe_text import hidden_character
 from .confidence import confidence_of, sure_part
 from .repair import Draft, IndentStyle, repair
 from .values import Completion, Cursor, Source, Written

@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import replace
 
-from ..text import TextLines
+from ..workspace.text import TextLines
 from .request import Request
 from .values import Completion, Cursor
 

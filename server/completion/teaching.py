@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from ...llm import PromptFragment
 from ...llm.training.sources import Document
 from ...retrieval import RetrievalOptions
-from ..analysis import analyse
 from ..config import Config
-from ..settings import index_settings
-from ..snapshot import FolderSnapshot
-from ..text import TextLines
+from ..config.options import index_settings
+from ..workspace.analysis import analyse
+from ..workspace.snapshot import FolderSnapshot
+from ..workspace.text import TextLines
 from .asking import for_prompt, retrieve_at
 from .values import Cursor
 

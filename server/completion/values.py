@@ -11,8 +11,8 @@ from typing import Literal
 
 from ...languages import Language, language_of
 from ...retrieval import RankedFragment
-from ..recent_edits import RecentEdits
-from ..text import TextLines
+from ..workspace.recent_edits import RecentEdits
+from ..workspace.text import TextLines
 
 Trigger = Literal["invoked", "automatic"]
 """Whether somebody asked for a completion, or an editor asks because somebody types."""

@@ -21,8 +21,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..log_limit import one_line
 from .json_text import read_json
+from .log_limit import one_line
 from .transport import MAX_HEADER_BYTES, read_length
 
 log = logging.getLogger("weft.lsp")

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from lsprotocol import types
 
 from ... import __version__
-from ..answers import ServerOffer, SlashCommand
+from ..output.types import ServerOffer, SlashCommand
 from .messages import COMMAND_DID_ACCEPT
 from .positions import DEFAULT_ENCODING, Encoding, choose_encoding
 

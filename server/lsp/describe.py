@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .. import answers, config
+from .. import config
+from ..output import types as answers
 from .described import reachable, spelled, table, typescript
 from .messages import OWN_MESSAGES, OwnMessage
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import attrs
 from lsprotocol import types
 
-from .. import answers
+from ..output import types as answers
 from .messages import on_the_wire
 
 _STANDARD: dict[Any, type] = {

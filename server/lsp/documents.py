@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..text import TextLines
+from ..workspace.text import TextLines
 from .positions import DEFAULT_ENCODING, Encoding, from_lsp_column, to_lsp_column
 from .uris import document_key
 

@@ -15,13 +15,13 @@ import socket
 import time
 from collections.abc import Callable
 
-from ..relay import READY, SERVE
-from ..resident import memory_mb
-from ..shared_control import STATUS, STOP, SharedServer, log_file
-from ..shared_log import log_to
-from ..shared_place import SharedPlace, file_at, is_of_this_user, locked, shared_place
-from ..workspace import share_interpreter
-from ..workspaces import Workspaces
+from ..shared.control import STATUS, STOP, SharedServer, log_file
+from ..shared.endpoint import SharedPlace, file_at, is_of_this_user, locked, shared_place
+from ..shared.log_file import log_to
+from ..shared.relay import READY, SERVE
+from ..shared.workspaces import Workspaces
+from ..workspace.process_memory import memory_mb
+from ..workspace.workspace import share_interpreter
 from .serve import DRAIN_WITHIN_S, converse
 from .server import WeftServer
 from .transport import PipeReader, PipeWriter

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from .. import answers
+from ..output import types as answers
 from .positions import Encoding, to_lsp_column
 
 PathOf = Callable[[str, str], "Path | None"]

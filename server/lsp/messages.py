@@ -18,7 +18,7 @@ from cattrs.gen import make_dict_structure_fn, override
 from lsprotocol import types
 from lsprotocol.converters import get_converter
 
-from .. import answers
+from ..output import types as answers
 
 WEFT_ASK = "weft/ask"
 WEFT_COMPLETE = "weft/complete"

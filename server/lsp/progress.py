@@ -16,9 +16,9 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from ...llm import Cancel
-from ..answers import AskProgress, Citation
-from ..folder import Progress
-from ..safe_text import MarkdownStream, for_editor
+from ..output.safe_text import MarkdownStream, for_editor
+from ..output.types import AskProgress, Citation
+from ..workspace.folder import Progress
 
 if TYPE_CHECKING:
     from .server import WeftServer

@@ -30,8 +30,8 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol
 
-from ..log_limit import one_line
 from .json_text import InvalidText, check_text, read_json
+from .log_limit import one_line
 from .messages import PARAMS_TYPES
 from .transport import MAX_MESSAGE_BYTES, Writer
 

@@ -15,10 +15,10 @@ import threading
 from collections.abc import Callable
 from contextvars import ContextVar
 
-from ..log_limit import one_line
-from ..workspace import share_interpreter
-from ..workspaces import Workspaces
+from ..shared.workspaces import Workspaces
+from ..workspace.workspace import share_interpreter
 from .admission import Admission, close
+from .log_limit import one_line
 from .server import WeftServer
 from .transport import MAX_WAITING_BYTES, PipeReader, PipeWriter, SocketWriter, TooLong, claim_stdio, read_message
 

@@ -15,7 +15,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from ... import __version__
-from ..workspaces import Workspaces
+from ..shared.workspaces import Workspaces
 from . import messages
 from .protocol import WeftProtocol
 from .requests import (

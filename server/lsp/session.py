@@ -20,15 +20,15 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from ...llm import Cancel
-from ..answers import StatusResult
-from ..chat.jsonable import slash_commands_json
+from ..chat.as_json import slash_commands_json
 from ..config import Config, load_config
-from ..folder import IndexReport, Progress
-from ..jsonable import status_json
-from ..safe_text import for_editor
-from ..status import Status
-from ..workspace import Workspace, keep_from_collector
-from ..workspaces import Share, Workspaces
+from ..output.as_json import status_json
+from ..output.safe_text import for_editor
+from ..output.types import StatusResult
+from ..shared.workspaces import Share, Workspaces
+from ..workspace.folder import IndexReport, Progress
+from ..workspace.status import Status
+from ..workspace.workspace import Workspace, keep_from_collector
 from .capabilities import SECTION, Client, later_registrations, offer, read_client
 from .documents import Document, Documents
 from .messages import WEFT_DID_CHANGE_STATUS

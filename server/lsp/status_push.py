@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from ..answers import StatusResult
+from ..output.types import StatusResult
 
 AT_MOST_EVERY_S = 0.2
 

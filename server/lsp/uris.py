@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, unquote, unquote_to_bytes, urlsplit
 
 from ...languages import language_named
 from ..secrets import is_secret_path
-from ..stand_in import stand_in
+from ..workspace.virtual_path import stand_in
 
 _WINDOWS_DRIVE = re.compile(r"^/[A-Za-z]:")
 

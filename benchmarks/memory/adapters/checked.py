@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ....server.outcome import UserError
+from ....server.cli.exit_status import UserError
 
 
 class BadData(UserError):

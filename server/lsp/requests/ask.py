@@ -8,12 +8,12 @@ from pygls.exceptions import JsonRpcInternalError, JsonRpcInvalidParams
 
 from ....llm import Cancel
 from ....memory.storage import NoConversation, StoreError
-from ...answers import AskResult, Exhibit, ShownLines
+from ...chat.as_json import citation_json, reply_json
 from ...chat.commands import read_command
-from ...chat.jsonable import citation_json, reply_json
 from ...chat.values import Reply
 from ...chat.writing import Listener
-from ...workspace import Workspace
+from ...output.types import AskResult, Exhibit, ShownLines
+from ...workspace.workspace import Workspace
 from ..links import PathOf, linked, uri
 from ..messages import AskParams
 from ..positions import Encoding

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ....llm import Cancel
-from ...answers import CompleteItem, CompleteResult
 from ...completion import Completion
-from ...jsonable import completion_json
-from ...workspace import Workspace
+from ...output.as_json import completion_json
+from ...output.types import CompleteItem, CompleteResult
+from ...workspace.workspace import Workspace
 from ..links import range_json
 from ..messages import CompleteParams
 from ..session import Session

@@ -9,10 +9,10 @@ from pygls.exceptions import JsonRpcInternalError, JsonRpcInvalidParams
 from ....llm import Cancel
 from ....memory.storage import StoreError, export_conversations
 from ....memory.storage import Turn as StoredTurn
-from ...answers import ConversationsResult, Turn
-from ...chat.jsonable import conversation_json, turn_json
-from ...memories import exports_folder
-from ...workspace import Workspace
+from ...chat.as_json import conversation_json, turn_json
+from ...output.types import ConversationsResult, Turn
+from ...workspace.memories import exports_folder
+from ...workspace.workspace import Workspace
 from ..links import linked
 from ..messages import ConversationsParams
 from ..positions import Encoding

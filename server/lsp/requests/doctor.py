@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...answers import DoctorResult
-from ...doctor import examine, findings_json
-from ...pages import findings_page
+from ...output.doctor import examine, findings_json
+from ...output.pages import findings_page
+from ...output.types import DoctorResult
 from ..session import Session
 
 

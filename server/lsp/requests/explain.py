@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ....llm import Cancel
-from ...answers import ExplainResult
-from ...jsonable import explanation_json
-from ...workspace import Explanation, Workspace
+from ...output.as_json import explanation_json
+from ...output.types import ExplainResult
+from ...workspace.workspace import Explanation, Workspace
 from ..messages import ExplainParams
 from ..session import Session
 

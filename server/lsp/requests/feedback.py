@@ -5,9 +5,9 @@ from __future__ import annotations
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
-from ...answers import StatsResult
-from ...stats import NOTHING, summary_json
-from ...workspace import Workspace
+from ...completion.stats import NOTHING, summary_json
+from ...output.types import StatsResult
+from ...workspace.workspace import Workspace
 from ..messages import COMMAND_DID_ACCEPT, ItemParams, PartlyAcceptedParams
 from ..positions import from_lsp_column
 from ..session import Session

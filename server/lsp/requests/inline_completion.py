@@ -7,7 +7,7 @@ from lsprotocol import types
 from ....llm import Cancel
 from ...completion import Completion
 from ...completion.repair import IndentStyle
-from ...workspace import Workspace
+from ...workspace.workspace import Workspace
 from ..documents import Document
 from ..messages import COMMAND_DID_ACCEPT, InlineCompletionParams
 from ..session import Cursor, Session

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...answers import StatusResult
+from ...output.types import StatusResult
 from ..messages import PauseParams
 from ..session import Session
 

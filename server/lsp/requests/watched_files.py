@@ -10,7 +10,7 @@ from pathlib import Path
 from lsprotocol import types
 
 from ...config import PROJECT_FILE, WORKSPACE_FILE
-from ...workspace import Workspace
+from ...workspace.workspace import Workspace
 from ..session import Session
 from ..uris import to_path
 

@@ -1,0 +1,243 @@
+"""`weft models`: what is on this machine, and fetching, testing and choosing one.
+
+Owns the course of these four commands. What is found, fetched and measured is the business of `llm/` and
+`model_check.py`; what was measured here is kept in Weft's cache folder, so that the list can show it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from ...llm import Cancel, ModelConfig, ModelError
+from ...llm.disk import read_text, replace_file
+from ...llm.library.catalogue import CATALOGUE, CatalogueModel, find_in_catalogue
+from ...llm.library.discover import FoundModel, discover, models_folder
+from ...llm.library.fetch import fetch_model
+from ...llm.library.release_file import file_hash, install_release
+from ...llm.private_files import private_folder
+from ..config import load_config, user_config_file
+from ..config.options import model_configs
+from ..config.rewrite import CannotEdit, prefer_model
+from ..models.check import ModelCheck, check_model
+from ..models.named import SPELLINGS, Table, spelled_model
+from ..workspace.store import cache_folder
+from .exit_status import NOTHING_TO_SHOW, UserError
+from .terminal import Terminal
+
+_IDENTITY = ("backend", "path", "url", "name")
+
+
+def list_models(options: argparse.Namespace) -> int:
+    found = discover()
+    configured = [_settings_of(config) for config in model_configs(load_config()[0])]
+    measured = _measured()
+    rows = [_found_json(model, _settings_of(model.config) in configured, measured) for model in found]
+    if options.json:
+        catalogue = [_catalogue_json(entry, found) for entry in CATALOGUE]
+        Terminal().json({"found": rows, "configured": configured, "catalogue": catalogue})
+        return 0
+    Terminal().models(rows, [_catalogue_json(entry, found) for entry in CATALOGUE])
+    return 0
+
+
+def get_model(options: argparse.Namespace) -> int:
+    if options.name.endswith(".zip"):
+        return _install(options.name, options)
+    repository, file = _repository(options.name)
+    terminal = Terminal(quiet=options.json)
+    try:
+        with terminal.bytes_progress(options.name) as progress:
+            path = fetch_model(
+                repository, file, progress=lambda how_far: progress(how_far.done_bytes, how_far.total_bytes)
+            )
+    except ModelError as error:
+        raise UserError(str(error)) from error
+    _say_what_next(terminal, options, path.stem if file else repository, path)
+    return 0
+
+
+def _install(name: str, options: argparse.Namespace) -> int:
+    if "://" in name:
+        raise UserError("Weft downloads from the hub only. Download the file yourself, then: weft models get FILE.zip")
+    archive, terminal = Path(name).expanduser(), Terminal(quiet=options.json)
+    try:
+        folder = install_release(archive, models_folder())
+    except ModelError as error:
+        raise UserError(str(error)) from error
+    # Whoever made the file made its manifest, too: only this, compared with what the publisher says, proves it.
+    if not options.json:
+        terminal.say(f"SHA-256 of {archive.name}: {file_hash(archive)}")
+    _say_what_next(terminal, options, folder.name, folder)
+    return 0
+
+
+def _say_what_next(terminal: Terminal, options: argparse.Namespace, name: str, path: Path) -> None:
+    if options.json:
+        terminal.json({"name": name, "path": str(path)})
+    else:
+        terminal.say(f"{path}", f"Try it: weft models test {name}", f"Choose it: weft models use {name}")
+
+
+def test_models(options: argparse.Namespace) -> int:
+    config, _ = load_config()
+    wanted = [_config_of(options.name)] if options.name else list(model_configs(config))
+    if not wanted:
+        raise UserError("No model is configured but the workspace's own. Name one: weft models test NAME")
+    terminal, is_well = Terminal(quiet=options.json), True
+    results: list[dict[str, Any]] = []
+    for model in wanted:
+        try:
+            check = check_model(model, Cancel())
+        except ModelError as error:
+            results.append({**_settings_of(model), "error": str(error)})
+            is_well = False
+        else:
+            complaints = check.complaints(config.completion)
+            is_well = is_well and not check.verdict.broken
+            _remember(model, check)
+            results.append({**_settings_of(model), **_check_json(check), "complaints": complaints})
+    if options.json:
+        terminal.json(results)
+    else:
+        terminal.model_tests(results)
+    return 0 if is_well else NOTHING_TO_SHOW
+
+
+def use_model(options: argparse.Namespace) -> int:
+    table = _named(options.name)
+    path = user_config_file()
+    try:
+        is_changed = prefer_model(path, table)
+    except CannotEdit as error:
+        raise UserError(str(error)) from error
+    except OSError as error:
+        raise UserError(f"{path} can't be written: {error.strerror}. Make it writable.") from error
+    terminal = Terminal(quiet=options.json)
+    if options.json:
+        terminal.json({"file": str(path), "model": table, "changed": is_changed})
+    elif is_changed:
+        terminal.say(f"{options.name} is the first model in {path} now.", "Check it: weft doctor")
+    else:
+        terminal.say(f"{options.name} is the first model in {path} already.")
+    return 0
+
+
+def _named(name: str) -> Table:
+    """The settings of the model that `weft models` shows under `name`, or that is spelled out. Raises UserError."""
+    table = spelled_model(name)
+    if table is not None:
+        if table["backend"] != "transformers" and "path" in table:
+            table["path"] = os.path.realpath(Path(table["path"]).expanduser())  # a configuration has no current folder
+        return table
+    found = discover()
+    entry = find_in_catalogue(name)
+    names = {name} if entry is None else {name, entry.local_name}
+    for model in found:
+        if model.name in names:
+            return _settings_of(model.config)
+    if entry is not None:
+        raise UserError(f"{name} is not on this machine. Fetch it first: weft models get {entry.name}")
+    near = get_close_matches(name, [*(model.name for model in found), *(entry.name for entry in CATALOGUE)], 1)
+    guess = f" Did you mean {near[0]}?" if near else ""
+    raise UserError(f"No model is called {name}.{guess} `weft models` lists them; or spell it out: {SPELLINGS}.")
+
+
+def _config_of(name: str) -> ModelConfig:
+    settings: dict[str, Any] = {**_named(name)}
+    return ModelConfig(**settings)
+
+
+def _repository(name: str) -> tuple[str, str]:
+    entry = find_in_catalogue(name)
+    if entry is not None:
+        return entry.repository, entry.file
+    repository, _, file = name.partition(":")
+    if repository.count("/") != 1:
+        near = get_close_matches(name, [entry.name for entry in CATALOGUE], 1)
+        guess = f" Did you mean {near[0]}?" if near else ""
+        raise UserError(
+            f"No model {name} is in the catalogue.{guess} Give a name of `weft models`, or owner/name[:file]."
+        )
+    return repository, file
+
+
+def _settings_of(config: ModelConfig) -> Table:
+    """What must be written into a `[[model]]` table to get this model."""
+    return {key: value for key in _IDENTITY if (value := str(getattr(config, key)))}
+
+
+def _found_json(model: FoundModel, is_configured: bool, measured: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": model.name,
+        "where": model.where,
+        "settings": _settings_of(model.config),
+        "configured": is_configured,
+        "bytes": model.size_bytes,
+        "contextTokens": model.context_tokens,
+        "fillsMiddle": model.fills_middle,
+        "repositoryLevel": model.repository_level,
+        "details": model.details,
+        "note": model.note,
+        "measured": measured.get(_key(model.config)),
+    }
+
+
+def _catalogue_json(entry: CatalogueModel, found: Sequence[FoundModel]) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "repository": entry.repository,
+        "file": entry.file,
+        "backend": entry.backend,
+        "licence": entry.licence,
+        "diskGb": entry.size_gb,
+        "memoryGb": entry.memory_gb,
+        "contextTokens": entry.context_tokens,
+        "remark": entry.remark,
+        "here": any(model.name == entry.local_name for model in found),
+    }
+
+
+def _check_json(check: ModelCheck) -> dict[str, Any]:
+    return {
+        "answersAs": check.info.name,
+        "contextTokens": check.info.context_tokens,
+        "fillsMiddle": check.info.fills_middle,
+        "repositoryLevel": check.info.repository_level,
+        "selfTest": check.verdict.kind,
+        "coldMs": round(check.cold_ms, 1),
+        "warmMs": round(check.warm_ms, 1),
+        "readsTokensPerSecond": round(check.speed.prefill, 1),
+        "writesTokensPerSecond": round(check.speed.decode, 1),
+    }
+
+
+def _key(config: ModelConfig) -> str:
+    return json.dumps(_settings_of(config), sort_keys=True)
+
+
+def _measured_file() -> Path:
+    return cache_folder() / "models.json"
+
+
+def _measured() -> dict[str, Any]:
+    """What `weft models test` found earlier; empty when that is lost, for it can be had again."""
+    try:
+        kept = json.loads(read_text(_measured_file()))
+    except (OSError, ValueError):
+        return {}
+    return kept if isinstance(kept, dict) else {}
+
+
+def _remember(config: ModelConfig, check: ModelCheck) -> None:
+    kept = {**_measured(), _key(config): {**_check_json(check), "on": time.strftime("%Y-%m-%d")}}
+    with suppress(OSError):
+        private_folder(_measured_file().parent)
+        replace_file(_measured_file(), json.dumps(kept, indent=1).encode())

@@ -1,0 +1,364 @@
+"""What people see: completions, fragments, reports and progress, in colour where the terminal has it.
+
+Owns layout and colour. Results go to stdout, everything said on the way to stderr. Text from a repository is
+made harmless first: a control sequence in a source file does not reach the terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from ...llm.disk import read_regular
+from ..output.safe_text import for_terminal_line
+
+if TYPE_CHECKING:
+    from ...retrieval import Fragment, Location, RankedFragment
+    from ..completion import Completion, Round
+    from ..completion.stats import Summary
+    from ..output.doctor import Finding
+    from ..workspace.folder import IndexReport
+    from ..workspace.folder import Progress as HowFar
+
+SHOW_PROGRESS_AFTER_S = 1.0
+TABLE_WIDTH = 200
+LINES_BEFORE = 3
+"""Lines of code above a completion."""
+PREVIEW_LINES = 4
+"""Lines of a fragment where the whole of it is not asked for."""
+
+
+class Terminal:
+    """Prints for people; with `quiet`, only what `json` is given."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        # Only tables are fitted to a width; what is no terminal gets them wide.
+        self._out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else TABLE_WIDTH)
+        self._err = Console(highlight=False, soft_wrap=True, stderr=True)
+        self._quiet = quiet
+
+    def json(self, value: object) -> None:
+        sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+    @contextmanager
+    def progress(self, title: str) -> Iterator[Callable[[HowFar], None]]:
+        """A bar on stderr, for a person's terminal and for work that takes longer than a second."""
+        if self._quiet or not self._err.is_terminal:
+            yield lambda _: None
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        bar = Progress(*columns, console=self._err, transient=True)
+        task = bar.add_task(for_terminal_line(title), total=None)
+        started = time.monotonic()
+
+        def report(how_far: HowFar) -> None:
+            if time.monotonic() - started > SHOW_PROGRESS_AFTER_S:
+                bar.start()
+            bar.update(task, completed=how_far.done, total=how_far.total)
+
+        try:
+            yield report
+        finally:
+            bar.stop()
+
+    @contextmanager
+    def bytes_progress(self, title: str) -> Iterator[Callable[[int, int], None]]:
+        """A bar on stderr for something that comes over the network, told the bytes that are there and all."""
+        if self._quiet or not self._err.is_terminal:
+            yield lambda done, total: None
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        with Progress(*columns, TimeRemainingColumn(), console=self._err, transient=True) as bar:
+            task = bar.add_task(for_terminal_line(title), total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+
+    @contextmanager
+    def rounds_progress(self, n_rounds: int) -> Iterator[Callable[[Round], None]]:
+        """A line on stderr that says which round is written, for a person's terminal."""
+        if self._quiet or not self._err.is_terminal:
+            yield lambda done: None
+            return
+        numbers = count(2)
+        with self._err.status(f"round 1 of {n_rounds}") as status:
+
+            def report(done: Round) -> None:
+                wrote = for_terminal_line(done.written.text.strip().split("\n")[0])
+                status.update(Text(f"round {min(next(numbers), n_rounds)} of {n_rounds}; written so far: {wrote}"))
+
+            yield report
+
+    def rounds(self, done: Sequence[Round]) -> None:
+        """What each round asked and wrote, and the fragments that the one before had not."""
+        known: set[Fragment] = set()
+        for number, one in enumerate(done, 1):
+            new = [ranked for ranked in one.fragments if ranked.fragment not in known]
+            known.update(ranked.fragment for ranked in one.fragments)
+            self._out.print()
+            self._out.print(Text(f"Round {number} ({for_terminal_line(one.written.model)}) wrote:", "bold"))
+            for line in one.written.text.split("\n"):
+                self._out.print(Text(f"     │ {for_terminal_line(line)}", "green"))
+            places = ", ".join(_place(ranked.fragment.locations[0]) for ranked in new)
+            self._out.print(
+                Text(f"     with {len(one.fragments)} fragments, new among them: {places or 'none'}", "dim")
+            )
+
+    def say(self, *lines: str) -> None:
+        for line in lines:
+            self._out.print(for_terminal_line(line), markup=False)
+
+    def models(self, found: Sequence[Mapping[str, Any]], catalogue: Sequence[Mapping[str, Any]]) -> None:
+        """What is on this machine, and what could be fetched."""
+        if not found:
+            self.say("No model is on this machine but the workspace's own, which needs none.")
+        else:
+            self._table(
+                "On this machine (> configured)",
+                ("", "name", "size", "context", "fills the middle", "speed here", ""),
+                [
+                    (
+                        ">" if model["configured"] else "",
+                        model["name"],
+                        _size(model["bytes"]),
+                        f"{model['contextTokens']:,}" if model["contextTokens"] else "",
+                        {True: "yes", False: "no", None: "?"}[model["fillsMiddle"]],
+                        _speed(model["measured"]),
+                        model["note"] or model["details"],
+                    )
+                    for model in found
+                ],
+            )
+        self._out.print()
+        self._table(
+            "Worth fetching: weft models get NAME",
+            ("", "name", "disk", "memory", "context", "licence", ""),
+            [
+                (
+                    "✓" if model["here"] else "",
+                    model["name"],
+                    f"{model['diskGb']:.1f} GB",
+                    f"{model['memoryGb']:.1f} GB",
+                    f"{model['contextTokens']:,}",
+                    model["licence"],
+                    model["remark"],
+                )
+                for model in catalogue
+            ],
+        )
+
+    def model_tests(self, tests: Sequence[Mapping[str, Any]]) -> None:
+        for test in tests:
+            name = test.get("answersAs") or " ".join(
+                str(test[key]) for key in ("backend", "path", "url", "name") if key in test
+            )
+            self._out.print(Text(for_terminal_line(name), "bold"))
+            if "error" in test:
+                self._out.print(Text(f"  {for_terminal_line(test['error'])}", "yellow"))
+                continue
+            way = "fills the middle" if test["fillsMiddle"] else "sees only the code before the cursor"
+            self.say(
+                f"  {way}; self-test: {test['selfTest']}; context {test['contextTokens']:,} tokens",
+                f"  first word after {test['coldMs']:,.0f} ms in a new file, {test['warmMs']:,.0f} ms one key later",
+                f"  reads {test['readsTokensPerSecond']:,.0f} and writes {test['writesTokensPerSecond']:,.0f} tokens/s",
+            )
+            for complaint in test["complaints"]:
+                self._out.print(Text(f"  ! {for_terminal_line(complaint)}", "yellow"))
+
+    def notes(self, notes: Iterable[str]) -> None:
+        for note in notes:
+            self._err.print(Text.assemble(("note: ", "yellow"), for_terminal_line(note)))
+
+    def report(self, folder: Path, report: IndexReport) -> None:
+        speed = report.n_lines / report.seconds if report.seconds else 0
+        how = "from the kept index" if report.warm else f"{speed:,.0f} lines/s"
+        self._out.print(
+            Text.assemble(
+                (for_terminal_line(str(folder)), "bold"),
+                f": {report.n_files:,} files, {report.n_lines:,} lines, {report.n_fragments:,} fragments "
+                f"in {report.seconds:.2f} s ({how})",
+            )
+        )
+        if report.n_reused and report.warm:
+            self._out.print(f"{report.n_reused:,} files had not changed")
+        for reason, n_files in sorted(report.skipped.items(), key=lambda item: -item[1]):
+            self._out.print(Text(f"left out: {n_files:,} × {for_terminal_line(reason)}", "dim"))
+
+    def completion(self, path: Path, completion: Completion) -> None:
+        """The code with the completion in its place, then where it came from."""
+        line, column = completion.start
+        lines = _lines_of(path)
+        width = len(str(line + 1))
+        for number in range(max(0, line - LINES_BEFORE), line):
+            self._code(number, width, Text(for_terminal_line(lines[number]), "dim"))
+        here = lines[line] if line < len(lines) else ""
+        first, *more = completion.text.split("\n")
+        shown = Text.assemble(for_terminal_line(here[:column]), (for_terminal_line(first), "bold green"))
+        end = Text(for_terminal_line(here[completion.end[1] :]))
+        if not more:
+            self._code(line, width, shown + end)
+        else:
+            self._code(line, width, shown)
+            for number, text in enumerate(more[:-1], line + 1):
+                self._code(number, width, Text(for_terminal_line(text), "bold green"))
+            self._code(line + len(more), width, Text(for_terminal_line(more[-1]), "bold green") + end)
+        if not completion.text:
+            self._out.print(Text(f"no completion: {for_terminal_line(completion.why_empty)}", "yellow"))
+        else:
+            sure = "" if completion.confidence is None else f", {completion.confidence:.0%} sure"
+            times = ", ".join(f"{name} {value:.1f} ms" for name, value in completion.timings_ms.items())
+            self._out.print(Text(f"{for_terminal_line(completion.model)}{sure} ({times})", "dim"))
+        if completion.fragments:
+            self._out.print()
+            self._out.print(Text("It was given these fragments of the repository:", "bold"))
+            self.fragments(completion.fragments)
+
+    def fragments(self, fragments: Sequence[RankedFragment], *, details: bool = False) -> None:
+        """Best first, each with its places, its score and the score's parts; with `details`, all there is."""
+        if not fragments:
+            self._out.print(Text("no fragment shares a word with the code before the cursor", "yellow"))
+        for number, ranked in enumerate(fragments, 1):
+            first, *others = ranked.fragment.locations
+            parts = " + ".join(f"{part.name} {part.value:.2f}" for part in ranked.parts)
+            self._out.print(
+                Text.assemble(
+                    (f"{number:>3}  ", "dim"),
+                    (_place(first), "cyan"),
+                    f"  {ranked.score:.2f}",
+                    (f" = {parts}" if parts else "", "dim"),
+                )
+            )
+            if others:
+                self._out.print(Text(f"     also {', '.join(_place(place) for place in others)}", "dim"))
+            if details:
+                for part in ranked.parts:
+                    if part.detail:
+                        self._out.print(Text(f"     {part.name}: {for_terminal_line(part.detail)}", "dim"))
+                if ranked.path:
+                    self._out.print(Text(f"     way: {for_terminal_line('; '.join(ranked.path))}", "dim"))
+            text = [line for line in ranked.fragment.text.splitlines() if line.strip()]
+            for line in text if details else text[:PREVIEW_LINES]:
+                self._out.print(Text(f"     │ {for_terminal_line(line)}", "dim"))
+
+    def left_out(self, left_out: Sequence[tuple[Location, str]]) -> None:
+        if left_out:
+            self._out.print(Text("Left out:", "bold"))
+        for place, reason in left_out:
+            self._out.print(Text.assemble("     ", (_place(place), "cyan"), f"  {for_terminal_line(reason)}"))
+
+    def findings(self, findings: Sequence[Finding]) -> None:
+        width = max(len(finding.what) for finding in findings)
+        for finding in findings:
+            mark = ("!", "bold yellow") if finding.next_step else ("✓", "green")
+            self._out.print(Text.assemble(mark, f" {finding.what:<{width}}  ", for_terminal_line(finding.found)))
+        steps = [finding.next_step for finding in findings if finding.next_step]
+        self._out.print()
+        self._out.print(Text("What to do next:" if steps else "All is well.", "bold"))
+        for step in steps:
+            self._out.print(f"  - {for_terminal_line(step)}", markup=False)
+
+    def stats(self, summary: Summary, n_days: int) -> None:
+        """Acceptance, speed, and why nothing was shown."""
+        day = summary.day
+        n_asked = day.n_asked.total()
+        if not n_asked:
+            self.say(f"No completion was asked for in the last {n_days} days. Counters stay on this machine.")
+            return
+        n_offered = day.n_offered.total()
+        self._out.print(Text(f"The last {n_days} days, on this machine", "bold"))
+        self.say(f"asked {n_asked:,} times, answered with a text {n_offered:,} times ({n_offered / n_asked:.0%})")
+        if summary.accepted_share is not None:
+            self.say(
+                f"seen {day.n_shown.total():,}, taken {day.n_accepted.total():,} and in part {day.n_partly.total():,} "
+                f"({summary.accepted_share:.0%}), refused {day.n_rejected.total():,}; "
+                f"{day.n_characters.total():,} characters taken"
+            )
+        else:
+            self.say("The editor does not tell what it shows and what is taken.")
+        if summary.latency_ms:
+            self._table(
+                "How fast",
+                ("where it came from", "answers", "median", "95 of 100 within"),
+                [
+                    (source, f"{n:,}", f"{p50:,.1f} ms", f"{p95:,.1f} ms")
+                    for source, (p50, p95, n) in summary.latency_ms.items()
+                ],
+            )
+        if day.n_shown:
+            self._table(
+                "By language",
+                ("language", "seen", "taken", "in part", "refused"),
+                [
+                    (
+                        language,
+                        *(
+                            f"{counts[language]:,}"
+                            for counts in (day.n_shown, day.n_accepted, day.n_partly, day.n_rejected)
+                        ),
+                    )
+                    for language, _ in day.n_shown.most_common()
+                ],
+            )
+        if day.n_empty:
+            self._table(
+                "Why nothing was shown",
+                ("reason", "times"),
+                [(reason, f"{count:,}") for reason, count in day.n_empty.most_common()],
+            )
+
+    def _table(self, title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        for head in heads:
+            table.add_column(head, no_wrap=head == "name")  # names are there to be copied
+        for row in rows:
+            table.add_row(*(Text(for_terminal_line(cell)) for cell in row))
+        self._out.print(Text(title, "bold"))
+        self._out.print(table, soft_wrap=False)
+
+    def _code(self, line: int, width: int, code: Text) -> None:
+        self._out.print(Text.assemble((f"{line + 1:>{width}} │ ", "dim"), code))
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.0f} MB" if n_bytes else ""
+
+
+def _speed(measured: Mapping[str, Any] | None) -> str:
+    """What `weft models test` found; it is the time to the first word that a person feels."""
+    if measured is None:
+        return "not tested"
+    if measured["selfTest"] == "broken":
+        return "failed its test"
+    return f"{measured['writesTokensPerSecond']:,.0f} tokens/s, first after {measured['warmMs']:,.0f} ms"
+
+
+def _place(place: Location) -> str:
+    return f"{for_terminal_line(place.path)}:{place.start_line + 1}-{place.end_line}"
+
+
+def _lines_of(path: Path) -> list[str]:
+    from ..workspace.text import TextLines
+
+    try:
+        text = read_regular(path).decode("utf-8", "replace")
+    except OSError:
+        return []
+    lines = TextLines(text)
+    return [lines.line(number) for number in range(lines.n_lines)]

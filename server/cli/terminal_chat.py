@@ -1,0 +1,120 @@
+"""What a person sees of questions and answers: text as it comes, places that can be clicked, history.
+
+Owns layout and colour of these. Results go to stdout, everything said on the way to stderr, and all text is made
+harmless first, as in `terminal.py`.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from ...memory.storage import Conversation, Turn
+from ..chat.values import Exhibit, Reply
+from ..output.safe_text import CharacterStream, for_terminal, for_terminal_line
+
+_PLACE = re.compile(r"(?P<path>[\w./@+~-]+):(?P<first>\d+)-\d+")
+
+
+class AnswerView:
+    """One answer on its way. With `quiet` nothing is shown until the whole is asked for."""
+
+    def __init__(self, folder: Path, *, quiet: bool = False) -> None:
+        self._out = Console(highlight=False, soft_wrap=True)
+        self._err = Console(highlight=False, soft_wrap=True, stderr=True)
+        self._folder = folder
+        self._quiet = quiet
+        self._characters = CharacterStream()
+        self._is_in_line = False  # something is shown of the last line
+
+    def on_text(self, text: str) -> None:
+        if not self._quiet:
+            self._print(self._characters.feed(text))
+
+    def on_restart(self) -> None:
+        if not self._quiet:
+            self._end_line()
+            self._err.print(Text("The model broke off. The answer begins anew:", "yellow"))
+
+    def on_note(self, note: str) -> None:
+        if not self._quiet:
+            self._err.print(Text(for_terminal_line(note), "dim"))
+
+    def end(self, reply: Reply, *, evidence: bool) -> None:
+        """What is said below an answer."""
+        self._end_line()
+        if evidence:
+            self._out.print()
+            self._out.print(Text("Evidence, best first:", "bold"))
+            for number, exhibit in enumerate(reply.case.exhibits, 1):
+                self._exhibit(number, exhibit)
+        if reply.case.question and reply.model:
+            cost = (
+                f"{reply.cost.tokens_in:,} tokens read, {reply.cost.tokens_out:,} written, {reply.cost.seconds:.1f} s"
+            )
+            self._err.print(Text(f"{for_terminal_line(reply.model)} ({cost})", "dim"))
+        if reply.conversation_id:
+            self._err.print(Text(f"conversation {reply.conversation_id}", "dim"))
+
+    def _exhibit(self, number: int, exhibit: Exhibit) -> None:
+        parts = " + ".join(f"{part.name} {part.value:.2f}" for part in exhibit.parts)
+        head = Text.assemble(
+            (f"{number:>3}  ", "dim"), self._styled(for_terminal_line(exhibit.place)), f"  {exhibit.score:.2f}"
+        )
+        head.append(f" = {parts}" if parts else "", "dim")
+        self._out.print(head)
+        if exhibit.why:
+            self._out.print(Text(f"     {for_terminal_line(exhibit.why)}", "dim"))
+
+    def _styled(self, text: str) -> Text:
+        """A safe text with its places as links; a terminal that knows none shows `path:first-last`, as it stands."""
+        styled = Text(text)
+        for found in _PLACE.finditer(text):
+            path = self._folder / found["path"]
+            link = f" link {path.as_uri()}#L{found['first']}" if path.is_absolute() and path.is_file() else ""
+            styled.stylize(f"cyan{link}", *found.span())
+        return styled
+
+    def _print(self, safe: str) -> None:
+        if safe:
+            self._out.print(self._styled(safe), end="")
+            self._out.file.flush()
+            self._is_in_line = not safe.endswith("\n")
+
+    def _end_line(self) -> None:
+        self._print(self._characters.finish())
+        if self._is_in_line:
+            self._out.print()
+            self._is_in_line = False
+
+
+class HistoryView:
+    """Conversations and their turns."""
+
+    def __init__(self, folder: Path) -> None:
+        self._out = Console(highlight=False, soft_wrap=True)
+        self._answer = AnswerView(folder)
+
+    def conversations(self, found: Sequence[Conversation]) -> None:
+        if not found:
+            self._out.print("No conversation is kept for this folder.")
+        for each in found:
+            turns = "1 turn" if each.n_turns == 1 else f"{each.n_turns} turns"
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.changed_at))
+            self._out.print(Text.assemble((each.id, "cyan"), f"  {when}  {turns:>9}  {for_terminal_line(each.title)}"))
+
+    def turns(self, turns: Sequence[Turn], *, named: bool = False) -> None:
+        """Questions and answers; `named` says of which conversation each is."""
+        for turn in turns:
+            where = f"{turn.conversation}  " if named else ""
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(turn.asked_at))
+            self._out.print(
+                Text.assemble((f"{where}{when}  ", "dim"), (" ".join(for_terminal(turn.question).split()), "bold"))
+            )
+            self._answer.on_text(turn.answer if turn.answer is not None else "(no answer came)")
+            self._answer.on_text("\n\n")

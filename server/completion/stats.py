@@ -1,0 +1,309 @@
+"""How completions fare: what was asked, shown, taken and refused, and how long it took. Stays on this machine.
+
+Owns the counters, the file each process keeps them in, and the sum over all files (`weft stats`). Nothing of a
+workspace is in them: no text, no path, no name of a file; only counts by day, language, model and reason.
+
+Each process writes a file of its own, whole and at once, so no two ever write the same one.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import re
+import threading
+import time
+import uuid
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+from ...llm.disk import read_text, remove_abandoned, replace_file
+from ...llm.private_files import private_folder
+from ..output.types import StatsResult
+from ..workspace.store import cache_folder
+from . import Completion, Trigger
+
+log = logging.getLogger("weft")
+
+VERSION = 1
+"""1: days of counters, latency in buckets."""
+
+KEPT_DAYS = 90
+KEPT_ITEMS = 256
+"""Of the completions answered last it is remembered what they were, for the messages that name them."""
+
+BUCKET_GROWTH = 1.1
+"""Latencies are kept in buckets that grow by this factor: a percentile is off by 5 % at most."""
+
+
+@dataclass
+class Day:
+    """The counters of one day."""
+
+    n_asked: Counter[str] = field(default_factory=Counter)  # by trigger
+    n_offered: Counter[str] = field(default_factory=Counter)  # answers with a text, by source
+    n_empty: Counter[str] = field(default_factory=Counter)  # answers without, by reason
+    n_shown: Counter[str] = field(default_factory=Counter)  # seen by a person, by language
+    n_accepted: Counter[str] = field(default_factory=Counter)
+    n_partly: Counter[str] = field(default_factory=Counter)
+    n_rejected: Counter[str] = field(default_factory=Counter)
+    n_characters: Counter[str] = field(default_factory=Counter)  # taken, by model
+    latency: dict[str, Counter[int]] = field(default_factory=dict)  # by source: bucket -> answers
+
+    def add(self, other: Day) -> None:
+        for name in _COUNTERS:
+            getattr(self, name).update(getattr(other, name))
+        for source, buckets in other.latency.items():
+            self.latency.setdefault(source, Counter()).update(buckets)
+
+
+_COUNTERS = ("n_asked", "n_offered", "n_empty", "n_shown", "n_accepted", "n_partly", "n_rejected", "n_characters")
+
+
+@dataclass
+class _Item:
+    text: str
+    language: str
+    model: str
+    shown: bool = False
+    n_taken: int = 0
+    ended: bool = False
+
+
+class Stats:
+    """The counters of one process. Thread-safe. `folder` None keeps nothing on disk."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._file = folder / f"{os.getpid()}-{uuid.uuid4().hex[:8]}.json" if folder is not None else None
+        if folder is not None:
+            remove_abandoned(folder)
+        self._lock = threading.Lock()
+        self._days: dict[str, Day] = {}
+        self._items: OrderedDict[str, _Item] = OrderedDict()
+
+    def answered(self, completion: Completion, trigger: Trigger, language: str) -> None:
+        """A request was answered, be it with nothing."""
+        with self._lock:
+            day = self._today()
+            day.n_asked[trigger] += 1
+            if not completion.text:
+                day.n_empty[reason_kind(completion.why_empty)] += 1
+                return
+            day.n_offered[completion.source] += 1
+            total_ms = completion.timings_ms.get("total")
+            if total_ms is not None:
+                day.latency.setdefault(completion.source, Counter())[_bucket(total_ms)] += 1
+            self._know(completion, language)
+
+    def offered_beside(self, completion: Completion, language: str) -> None:
+        """One more text of an answer that was counted."""
+        with self._lock:
+            self._today().n_offered[completion.source] += 1
+            self._know(completion, language)
+
+    def text(self, item_id: str) -> str | None:
+        """The text of a completion that was answered lately."""
+        item = self._items.get(item_id)
+        return None if item is None else item.text
+
+    def shown(self, item_id: str) -> None:
+        with self._lock:
+            item = self._items.get(item_id)
+            if item is not None:
+                self._show(item)
+
+    def accepted(self, item_id: str) -> None:
+        """The whole text, or what was left of it, was taken."""
+        with self._lock:
+            item = self._items.get(item_id)
+            if item is not None and not item.ended:
+                self._show(item)
+                item.ended = True
+                day = self._today()
+                day.n_accepted[item.language] += 1
+                if item.n_taken:  # no longer a part: it counts once
+                    day.n_partly[item.language] -= 1
+                day.n_characters[item.model] += len(item.text) - item.n_taken
+
+    def partially_accepted(self, item_id: str, n_characters: int) -> None:
+        """The first `n_characters` were taken by now, in all."""
+        with self._lock:
+            item = self._items.get(item_id)
+            if item is None or item.ended or n_characters <= item.n_taken:
+                return
+            self._show(item)
+            day = self._today()
+            if not item.n_taken:
+                day.n_partly[item.language] += 1
+            n_characters = min(n_characters, len(item.text))
+            day.n_characters[item.model] += n_characters - item.n_taken
+            item.n_taken = n_characters
+
+    def rejected(self, item_id: str) -> None:
+        with self._lock:
+            item = self._items.get(item_id)
+            if item is not None and not item.ended:
+                self._show(item)
+                item.ended = True
+                if not item.n_taken:
+                    self._today().n_rejected[item.language] += 1
+
+    def summary(self) -> Summary:
+        """What this process has counted."""
+        with self._lock:
+            return summarise(self._days.values())
+
+    def save(self) -> None:
+        """Keep the counters. A disk that refuses them costs a line in the log and nothing else."""
+        if self._file is None:
+            return
+        with self._lock:
+            if not self._days:
+                return
+            text = json.dumps({"version": VERSION, "days": {name: _day_json(day) for name, day in self._days.items()}})
+        try:
+            private_folder(self._file.parent, is_ours=True)
+            replace_file(self._file, text.encode())
+        except OSError as error:
+            log.info("The statistics are not kept: %s", error)
+
+    def _know(self, completion: Completion, language: str) -> None:
+        self._items[completion.id] = _Item(completion.text, language, completion.model)
+        while len(self._items) > KEPT_ITEMS:
+            self._items.popitem(last=False)
+
+    def _show(self, item: _Item) -> None:
+        """What is taken or refused has been seen, said or not."""
+        if not item.shown:
+            item.shown = True
+            self._today().n_shown[item.language] += 1
+
+    def _today(self) -> Day:
+        return self._days.setdefault(date.today().isoformat(), Day())
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The sum of some days. Percentiles are in milliseconds, by source: (median, 95th percentile, answers)."""
+
+    day: Day
+    latency_ms: Mapping[str, tuple[float, float, int]]
+
+    @property
+    def accepted_share(self) -> float | None:
+        """Of what was shown, the share that was taken, in whole or in part; None when nothing was shown."""
+        n_shown = self.day.n_shown.total()
+        return (self.day.n_accepted.total() + self.day.n_partly.total()) / n_shown if n_shown else None
+
+
+NOTHING = Summary(Day(), {})
+
+
+def summarise(days: Iterable[Day]) -> Summary:
+    total = Day()
+    for day in days:
+        total.add(day)
+    latency = {
+        source: (_percentile(buckets, 0.5), _percentile(buckets, 0.95), buckets.total())
+        for source, buckets in sorted(total.latency.items())
+    }
+    return Summary(total, latency)
+
+
+def summary_json(summary: Summary) -> StatsResult:
+    """The same for machines; `weft stats --json` and `weft/stats` say it."""
+    day = summary.day
+    return {
+        "asked": dict(day.n_asked),
+        "offered": dict(day.n_offered),
+        "empty": dict(day.n_empty.most_common()),
+        "shown": dict(day.n_shown),
+        "accepted": dict(day.n_accepted),
+        "partlyAccepted": dict(day.n_partly),
+        "rejected": dict(day.n_rejected),
+        "charactersTaken": dict(day.n_characters),
+        "acceptedShare": summary.accepted_share,
+        "latencyMs": {
+            source: {"p50": round(p50, 2), "p95": round(p95, 2), "n": n}
+            for source, (p50, p95, n) in summary.latency_ms.items()
+        },
+    }
+
+
+def stats_folder(cache_dir: str = "") -> Path:
+    """Where the counters of this user stand."""
+    return (Path(cache_dir).expanduser() if cache_dir else cache_folder()) / "stats"
+
+
+def read_stats(folder: Path, n_days: int) -> Summary:
+    """The sum of the last days over all processes. A file that cannot be read is passed over."""
+    first = (date.today() - timedelta(days=n_days - 1)).isoformat()
+    days = []
+    for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+        days += [day for name, day in _read(path).items() if name >= first]
+    return summarise(days)
+
+
+def forget_stats(folder: Path, older_than_days: int = 0) -> int:
+    """Remove the counters, or those of processes that ended so long ago; returns how many files went."""
+    n_removed = 0
+    for path in folder.glob("*.json") if folder.is_dir() else ():
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime >= older_than_days * 86_400:
+                path.unlink()
+                n_removed += 1
+    return n_removed
+
+
+def reason_kind(why_empty: str) -> str:
+    """A reason without what differs from one time to the next, so that like reasons add up."""
+    head = re.split(r"[:;.]", why_empty, maxsplit=1)[0]
+    return re.sub(r"\d+([.,]\d+)?", "N", head).strip() or "no reason given"
+
+
+def _bucket(milliseconds: float) -> int:
+    return math.ceil(math.log(max(milliseconds, 0.01)) / math.log(BUCKET_GROWTH))
+
+
+def _percentile(buckets: Counter[int], share: float) -> float:
+    wanted, seen = share * buckets.total(), 0
+    for bucket in sorted(buckets):
+        seen += buckets[bucket]
+        if seen >= wanted:
+            return float(BUCKET_GROWTH ** (bucket - 0.5))
+    return math.nan
+
+
+def _day_json(day: Day) -> dict[str, Any]:
+    return {
+        **{name: dict(getattr(day, name)) for name in _COUNTERS},
+        "latency": {source: dict(buckets) for source, buckets in day.latency.items()},
+    }
+
+
+def _read(path: Path) -> dict[str, Day]:
+    try:
+        kept = json.loads(read_text(path))
+        if kept["version"] != VERSION:
+            return {}
+        return {str(name): _day_of(values) for name, values in kept["days"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        log.info("The statistics in %s are passed over: %s", path.name, error)
+        return {}
+
+
+def _day_of(values: Mapping[str, Any]) -> Day:
+    day = Day()
+    for name in _COUNTERS:
+        for key, count in values.get(name, {}).items():
+            getattr(day, name)[str(key)] += int(count)
+    for source, buckets in values.get("latency", {}).items():
+        day.latency[str(source)] = Counter({int(bucket): int(count) for bucket, count in buckets.items()})
+    return day

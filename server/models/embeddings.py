@@ -1,0 +1,47 @@
+"""What finds texts by their meaning, as the settings say, with its vectors in the memory of a workspace.
+
+Owns the way from settings to an embedder. A model is loaded once in a process, with the first text.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ...llm.protocol import Cancel, ModelMissing
+from ...memory.embedding import Embedder, EmbedderSettings, HashingEmbedder, knows_meaning, open_embedder
+from ...memory.embedding_kept import KeepingEmbedder
+from ...memory.storage import MemoryStore
+from ..config import MemoryOptions
+from .redacting import RedactingEmbedder
+
+
+def embedder_of(
+    options: MemoryOptions, store: MemoryStore, cancel: Cancel | None = None, *, redact: str = "auto"
+) -> tuple[Embedder, str]:
+    """The embedder of the settings, and in words which it is and why. Hashing where it cannot be had.
+
+    Many texts take minutes: `cancel` ends that between two parts. `redact` is the setting of this name.
+    """
+    settings = EmbedderSettings(
+        options.embeddings,
+        options.embeddings_path,
+        options.embeddings_url,
+        options.embeddings_model,
+        options.embeddings_key_variable,
+        options.embeddings_query_prefix,
+        options.embeddings_passage_prefix,
+        options.embeddings_lower_case,
+    )
+    try:
+        embedder, why = _opened(settings)
+    except ModelMissing as error:
+        return HashingEmbedder(), f"{error} Until then texts are found by their letters."
+    if redact == "always" or (redact == "auto" and settings.kind == "api"):
+        embedder = RedactingEmbedder(embedder)
+    # Letters are hashed faster than they are read from a disk.
+    return KeepingEmbedder(embedder, store.vectors, cancel) if knows_meaning(embedder) else embedder, why
+
+
+@lru_cache(maxsize=2)
+def _opened(settings: EmbedderSettings) -> tuple[Embedder, str]:
+    return open_embedder(settings)

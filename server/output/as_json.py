@@ -1,0 +1,154 @@
+"""Completions, explanations and reports as plain JSON values, the same for the protocol and for `--json`.
+
+Owns what stands in which field; the fields are in `answers.py`. Knows no message and no terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ...retrieval import Location, RankedFragment, ScorePart
+from ..completion import Completion, Round
+from ..workspace.folder import IndexReport
+from ..workspace.status import TITLES, Status, said
+from ..workspace.workspace import Explanation
+from . import types as answers
+from .pages import explanation_page, status_page, uri_of
+from .safe_text import for_editor
+
+Json = dict[str, Any]
+
+
+def completion_json(completion: Completion) -> answers.CompletionAnswer:
+    return {
+        "text": completion.text,
+        "start": list(completion.start),
+        "end": list(completion.end),
+        "confidence": completion.confidence,
+        "model": for_editor(completion.model),
+        "id": completion.id,
+        "source": completion.source,
+        "repairs": list(completion.repairs),
+        "whyEmpty": for_editor(completion.why_empty),
+        "note": completion.note,
+        "fragments": fragments_json(completion.fragments),
+        "timingsMs": timings_json(completion.timings_ms),
+    }
+
+
+def round_json(done: Round) -> Json:
+    """One round of RepoCoder's loop: what was asked, found and written."""
+    asked = [] if done.query is None else [*done.query.before, *done.query.after]
+    return {
+        "query": asked,
+        "text": done.written.text,
+        "model": done.written.model,
+        "fragments": fragments_json(done.fragments),
+        "timingsMs": timings_json(done.timings_ms),
+    }
+
+
+def explanation_json(explanation: Explanation) -> answers.ExplainResult:
+    folder = explanation.folder
+    return {
+        "path": explanation.path,
+        "shownFromLine": explanation.shown_from_line,
+        "model": explanation.model,
+        "notes": list(map(for_editor, explanation.notes)),
+        "fragments": [_explained(folder, ranked) for ranked in explanation.fragments],
+        "leftOut": [
+            {
+                "place": f"{place.path}:{place.start_line + 1}-{place.end_line}",
+                "reason": reason,
+                "uri": uri_of(folder, place.path),
+                "startLine": place.start_line,
+                "endLine": place.end_line,
+            }
+            for place, reason in explanation.left_out
+        ],
+        "timingsMs": timings_json(explanation.timings_ms),
+        "page": explanation_page(explanation),
+    }
+
+
+def fragments_json(fragments: Iterable[RankedFragment]) -> list[answers.Fragment]:
+    """Best first. Lines are 0-based and half-open; the parts add up to the score."""
+    return [
+        {
+            "score": ranked.score,
+            "parts": parts_json(ranked.parts),
+            "way": list(ranked.path),
+            "places": [place_json(place) for place in ranked.fragment.locations],
+            "text": ranked.fragment.text,
+        }
+        for ranked in fragments
+    ]
+
+
+def parts_json(parts: Iterable[ScorePart]) -> list[answers.Part]:
+    """What a score is made of."""
+    return [{"name": part.name, "value": part.value, "detail": part.detail} for part in parts]
+
+
+def timings_json(timings_ms: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(value, 3) for name, value in timings_ms.items()}
+
+
+def place_json(place: Location) -> answers.Place:
+    return {"path": place.path, "startLine": place.start_line, "endLine": place.end_line}
+
+
+def status_json(status: Status, *, with_page: bool = True) -> answers.StatusResult:
+    words = said(status)
+    return {
+        "kind": words.kind,
+        "text": for_editor(words.text),
+        "percent": status.percent,
+        "actions": [{"title": TITLES[action], "action": action} for action in words.actions],
+        "page": status_page(status, words) if with_page else None,
+        "state": status.state,
+        "folders": list(status.folders),
+        "files": status.n_files,
+        "lines": status.n_lines,
+        "fragments": status.n_fragments,
+        "model": for_editor(status.model),
+        "modelReason": for_editor(status.model_reason),
+        "models": [
+            {
+                "name": for_editor(model.name),
+                "backend": model.backend,
+                "state": model.state,
+                "note": for_editor(model.note),
+                "readsTokensPerSecond": round(model.speed.prefill, 1),
+                "writesTokensPerSecond": round(model.speed.decode, 1),
+            }
+            for model in status.models
+        ],
+        "notes": list(map(for_editor, status.all_notes)),
+        "reconciling": status.is_reconciling,
+        "memoryMb": round(status.memory_mb, 1),
+    }
+
+
+def report_json(report: IndexReport) -> Json:
+    return {
+        "files": report.n_files,
+        "lines": report.n_lines,
+        "fragments": report.n_fragments,
+        "reused": report.n_reused,
+        "skipped": dict(report.skipped),
+        "seconds": round(report.seconds, 3),
+        "warm": report.warm,
+        "cancelled": report.cancelled,
+    }
+
+
+def _explained(folder: str, ranked: RankedFragment) -> answers.ExplainedFragment:
+    return {
+        "score": ranked.score,
+        "parts": parts_json(ranked.parts),
+        "way": list(ranked.path),
+        "places": [{**place_json(place), "uri": uri_of(folder, place.path)} for place in ranked.fragment.locations],
+        "text": ranked.fragment.text,
+    }

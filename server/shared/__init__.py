@@ -1,0 +1,1 @@
+"""How do several windows and processes of one user share one server and one index?"""

@@ -1,0 +1,413 @@
+"""Which files of a workspace folder are indexed, and what their text is.
+
+`Membership` finds files by name and rule: a whole folder in one walk, or one path after a change. `read_source`
+then opens a found file and may still turn it down for what is in it. A link is never followed: what it points to
+counts where it really stands, so nothing is indexed twice, no loop is entered and no link leads out of the folder.
+
+Owns names, sizes, encodings and the signs of binary, minified and generated files. The ignore rules are in
+`ignore`, the names of secrets in `secrets`. Knows no language and no index.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from ...llm.protocol import Cancel
+from ..config import IndexOptions
+from ..secrets import is_secret_path, is_secret_text
+from .ignore import MAX_RULES_BYTES, RULE_NAMES, Folder, Verdict, open_root, rule_names
+
+NOT_UTF_8: Literal["its name is not UTF-8"] = "its name is not UTF-8"
+
+Reason = Literal[
+    "missing",
+    "link",
+    "ignored",
+    "secret",
+    "binary",
+    "data",
+    "generated",
+    "minified",
+    "too large",
+    "its name is not UTF-8",
+]
+"""Why a file is not indexed. "missing" covers whatever is no readable regular file."""
+
+
+RULES_TOO_LARGE = (
+    f"ignore rules of more than {MAX_RULES_BYTES:,} bytes are not read, so nothing of its folder is indexed"
+)
+
+
+class FoundFile(NamedTuple):
+    """A file that belongs to the workspace, as its folder lists it."""
+
+    path: str  # relative to the workspace folder, with forward slashes
+    size: int
+    mtime_ns: int
+    named: bool  # re-included by a rule for exactly this file: it may be data, generated or minified
+    identity: int = 0  # see `identity_of`
+
+
+class SourceText(NamedTuple):
+    """The text of one file as it stood on disk at one moment. Line ends are left alone; a BOM is not part of it."""
+
+    path: str
+    text: str
+    hash: bytes  # of the file's bytes, 16 bytes
+    size: int
+    mtime_ns: int
+    encoding: str
+    identity: int = 0
+
+
+class Skipped(NamedTuple):
+    """A file that is not indexed, and why."""
+
+    path: str
+    reason: Reason
+
+
+class Membership:
+    """What belongs to one workspace folder, by names and rules.
+
+    Rules are read once and kept. When `changes_rules` says that a changed path is one of them, make a new
+    `Membership` and walk again.
+    """
+
+    def __init__(self, folder: Path, options: IndexOptions, also: frozenset[str] = frozenset()) -> None:
+        """`also` are suffixes of files that belong here although they are binary, or data."""
+        self.folder = folder.resolve()
+        self.options = options
+        self._also = also
+        self._root = open_root(self.folder, options.exclude, options.include)
+        self._folders: dict[str, Folder] = {"": self._root}
+        self.unusable_rules: dict[str, str] = {}
+        """Ignore files that are too large to be used, as the walk found them: nothing of their folders belongs here."""
+
+    def walk(
+        self, cancel: Cancel | None = None, unnamed: Callable[[str], None] = lambda path: None
+    ) -> Iterator[FoundFile]:
+        """Every file that belongs, in an order that depends on names alone. Ends early when cancelled.
+
+        A folder that cannot be listed counts as empty. `unnamed` is told of files and folders that would belong, but
+        whose names are not UTF-8.
+        """
+        pending: list[tuple[Folder | None, str, str, Verdict | None]] = [(None, "", "", None)]
+        while pending and not (cancel and cancel.cancelled):
+            above, name, path, verdict = pending.pop()
+            disk_path = os.path.join(self.folder, path)
+            entries = _entries(disk_path)
+            rules = self._root
+            if above is not None and verdict is not None:
+                rules = above.enter(disk_path, name, verdict, {entry.name for entry in entries} & RULE_NAMES)
+                self._folders[path] = rules
+            if rules.unusable:
+                self.unusable_rules[f"{path}{rules.unusable}"] = RULES_TOO_LARGE
+            if not rules.worth_walking:
+                continue
+            inner: list[tuple[Folder | None, str, str, Verdict | None]] = []
+            for entry in entries:
+                try:
+                    is_link, is_dir = _is_link(entry), entry.is_dir(follow_symlinks=False)
+                except OSError:  # it vanished, on a file system that lists no kinds
+                    continue
+                if is_link:
+                    continue
+                if is_dir:
+                    verdict = rules.judge(entry.name, True)
+                    if verdict.worth_entering:
+                        if _is_utf8(entry.name):
+                            inner.append((rules, entry.name, f"{path}{entry.name}/", verdict))
+                        else:
+                            unnamed(f"{path}{entry.name}/")
+                elif (verdict := rules.judge(entry.name, False)).included:
+                    found = self._found(f"{path}{entry.name}", verdict, entry)
+                    if isinstance(found, FoundFile):
+                        yield found
+                    elif found.reason == NOT_UTF_8:
+                        unnamed(found.path)
+            pending += reversed(inner)
+
+    def find(self, path: str) -> FoundFile | Skipped:
+        """The file at `path` (relative, forward slashes) as it is on disk now: one change, judged without a walk."""
+        reason, verdict = self._judge(path)
+        if reason is not None:
+            return Skipped(path, reason)
+        return self._found(path, verdict, Path(self.folder, path))
+
+    def refuses(self, path: str) -> Reason | None:
+        """Why a file of this name would not be indexed, None when it would: for a buffer that is not on disk yet."""
+        return self._judge(path)[0]
+
+    def changes_rules(self, path: str) -> bool:
+        """Whether a change of `path` may change what belongs: walk again with a new `Membership`."""
+        name = path.rpartition("/")[2]
+        return name in RULE_NAMES or path.endswith(".git/info/exclude")
+
+    def _judge(self, path: str) -> tuple[Reason | None, Verdict]:
+        *folders, name = path.split("/")
+        rules, here, disk_path = self._root, "", os.fspath(self.folder)
+        for folder in folders:
+            here += f"{folder}/"
+            disk_path = os.path.join(disk_path, folder)
+            # Asked of the disk every time: a folder may have become a link since.
+            if folder in ("", ".", ".."):
+                return "missing", _NO_VERDICT
+            if os.path.islink(disk_path):
+                return "link", _NO_VERDICT
+            if here not in self._folders:
+                verdict = rules.judge(folder, True)
+                if not verdict.worth_entering:
+                    return "ignored", verdict
+                self._folders[here] = rules.enter(disk_path, folder, verdict, rule_names(disk_path))
+            rules = self._folders[here]
+        if name in ("", ".", ".."):
+            return "missing", _NO_VERDICT
+        verdict = rules.judge(name, False)
+        if not verdict.included:
+            return "ignored", verdict
+        return _reason_by_name(path, verdict.named, self._also), verdict
+
+    def _found(self, path: str, verdict: Verdict, entry: os.DirEntry[str] | Path) -> FoundFile | Skipped:
+        reason = _reason_by_name(path, verdict.named, self._also)
+        if reason is not None:
+            return Skipped(path, reason)
+        try:
+            found = entry.stat(follow_symlinks=False)
+        except (OSError, ValueError):
+            return Skipped(path, "missing")
+        if stat.S_ISLNK(found.st_mode):
+            return Skipped(path, "link")
+        if not stat.S_ISREG(found.st_mode):
+            return Skipped(path, "missing")
+        if found.st_size > self.options.max_file_bytes:
+            return Skipped(path, "too large")
+        if found.st_size > self.options.max_data_bytes and not verdict.named and _suffix(path) in _LIMITED_DATA:
+            return Skipped(path, "data")
+        if self.options.skip_generated and not verdict.named and _GENERATED_NAME.search(path):
+            return Skipped(path, "generated")
+        return FoundFile(path, found.st_size, found.st_mtime_ns, verdict.named, identity_of(found))
+
+
+def walk(folder: Path, options: IndexOptions, cancel: Cancel | None = None) -> Iterator[FoundFile]:
+    """Every file of `folder` that belongs to the workspace, in an order that depends on names alone."""
+    return Membership(folder, options).walk(cancel)
+
+
+def read_source(folder: Path, found: FoundFile, options: IndexOptions) -> SourceText | Skipped:
+    """The text of a found file, or why its content keeps it out of the index."""
+    try:
+        data, status = read_with_status(Path(folder, found.path), options.max_file_bytes)
+    except (OSError, ValueError):
+        return Skipped(found.path, "missing")
+    if len(data) > options.max_file_bytes:
+        return Skipped(found.path, "too large")
+    decoded = decode(data)
+    if decoded is None:
+        return Skipped(found.path, "binary")
+    text, encoding = decoded
+    if is_secret_text(text):
+        return Skipped(found.path, "secret")
+    if options.skip_generated and not found.named:
+        if is_minified(text):
+            return Skipped(found.path, "minified")
+        if is_generated(text):
+            return Skipped(found.path, "generated")
+    stamp = (status.st_size, status.st_mtime_ns)
+    return SourceText(found.path, text, content_hash(data), *stamp, encoding, identity_of(status))
+
+
+def identity_of(status: os.stat_result) -> int:
+    """What tells two files of one size and one time apart: the inode and the time at which that changed.
+
+    A file that was moved into the place of another, or whose time was set back, shows here. 0 on Windows, where a
+    listing holds neither.
+    """
+    return 0 if os.name == "nt" else hash((status.st_ino, status.st_ctime_ns))
+
+
+def read_bytes(path: Path, max_bytes: int) -> tuple[bytes, int, int]:
+    """At most `max_bytes` + 1 bytes of a regular file, its size and its time of change. Never waits on a pipe."""
+    data, status = read_with_status(path, max_bytes)
+    return data, status.st_size, status.st_mtime_ns
+
+
+def read_with_status(path: Path, max_bytes: int) -> tuple[bytes, os.stat_result]:
+    """The same, with all that is known of the file from just before it was read."""
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, flags)
+    with open(descriptor, "rb", buffering=0) as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError(f"{path} is no regular file")
+        data = file.read(max_bytes + 1)
+    return data, found
+
+
+def content_hash(data: bytes) -> bytes:
+    """16 bytes that stand for a file's content."""
+    return blake2b(data, digest_size=16).digest()
+
+
+def decode(data: bytes) -> tuple[str, str] | None:
+    """The text of a file and the name of its encoding; None when it is no text.
+
+    A byte order mark decides, then UTF-8, then what a coding line (PEP 263) names, then Latin-1 for what looks like
+    text in one of the encodings of one byte for each character.
+    """
+    for mark, name in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return _decoded(data.removeprefix(mark), name)
+    if b"\0" in data[:_SNIFFED_BYTES]:
+        return None
+    text = _decoded(data, "utf-8")
+    if text is not None:
+        return text
+    line = _CODING_LINE.match(data)
+    if line and _CODING_NAME.fullmatch(name := line[1].decode("ascii").lower()):
+        text = _decoded(data, name)
+    if text is None and not _CONTROL.search(data) and len(_HIGH.findall(data)) <= _MAX_HIGH_SHARE * len(data):
+        text = _decoded(data, "latin-1")
+    return text
+
+
+def is_minified(text: str) -> bool:
+    """Whether most of the text stands in lines that nobody writes, or any line is beyond use."""
+    if len(text) <= _LONG_LINE:
+        return False
+    long_lines = [len(line) for line in text.split("\n") if len(line) > _LONG_LINE]
+    return bool(long_lines) and (max(long_lines) > _USELESS_LINE or sum(long_lines) > len(text) / 2)
+
+
+def is_generated(text: str) -> bool:
+    """Whether the head of the text says that a program wrote it."""
+    head = text[:_HEAD_CHARACTERS]
+    return bool(_GENERATED_MARK.search(head) or (_DO_NOT_EDIT.search(head) and _GENERATED_WORD.search(head)))
+
+
+_NO_VERDICT = Verdict(False)
+
+_SNIFFED_BYTES = 8000  # as much as git looks at
+_LONG_LINE = 1_000  # characters; prose with one line for each paragraph stays below
+_USELESS_LINE = 20_000  # no prompt could hold a fragment with such a line
+_HEAD_CHARACTERS = 1_000
+_MAX_HIGH_SHARE = 0.3
+
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # starts with the mark of UTF-16
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_CODING_LINE = re.compile(
+    rb"(?:[ \t\f]*(?:#[^\r\n]*)?\r?\n)?[ \t\f]*(?:#|//|<!--|<\?)[^\r\n]{0,200}?coding[:=][ \t\"']*([-\w.]{1,40})"
+)
+# Only character sets: Python also knows codecs that unpack archives or run in quadratic time.
+_CODING_NAME = re.compile(
+    r"(iso|latin|cp|windows|ibm|mac|koi8|ptcp|kz)[-_]?[\w-]*|(shift|s|euc)[-_]?(jis|jp|kr)[\w-]*|big5\w*|gbk?\d*|hz|johab"
+)
+_CONTROL = re.compile(rb"[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f]")
+_HIGH = re.compile(rb"[\x80-\xff]")
+
+_GENERATED_MARK = re.compile(
+    r"@generated\b|<auto-?generated|^\W*(this file (is|was) )?auto(matically)?[- ]?generated\b", re.I | re.M
+)
+_GENERATED_WORD = re.compile(r"\b(auto)?generated\b", re.IGNORECASE)
+_DO_NOT_EDIT = re.compile(r"\bdo not (edit|modify|change)\b", re.IGNORECASE)
+_GENERATED_NAME = re.compile(
+    r"""
+    (_pb2(_grpc)?\.pyi? | \.pb\.(go|cc|h|cpp|swift|dart) | _pb\.(js|d\.ts) | \.(min|bundle|chunk)\.(js|mjs|css)
+    | \.map | [.-]lock | \.lock\w? | \.(g|freezed)\.dart | \.designer\.(cs|vb) | \.g(\.i)?\.cs
+    | (^|/)(package-lock|npm-shrinkwrap)\.json | (^|/)(pnpm-lock\.yaml | go(\.work)?\.sum) )$
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def _suffixes(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_BINARY = _suffixes(
+    """
+    png jpg jpeg gif bmp ico icns webp avif tif tiff psd xcf heic raw exr hdr dds ktx pdf ps eps ai djvu
+    mp3 mp4 m4a m4v wav ogg ogv flac aac mid avi mov mkv webm wmv mpg mpeg ttf otf woff woff2 eot
+    zip gz tgz bz2 xz zst lz4 7z rar tar jar war whl egg deb rpm apk ipa dmg iso cab msi nupkg
+    exe dll so dylib lib a o obj ko pyc pyo pyd class wasm bin dat img rom elf pdb pch rlib rmeta
+    doc docx xls xlsx ppt pptx odt ods odp db sqlite sqlite3 mdb dump pkl pickle npy npz h5 hdf5 mat nc
+    parquet feather arrow avro orc lmdb tfrecord pt pth ckpt safetensors onnx pb tflite gguf joblib
+    blend fbx glb stl ply las pcd dwg swf unity uasset sig gpg asc
+    """
+)
+"""Suffixes that are not even opened. Other binary files show themselves when they are."""
+
+_DATA = _suffixes(
+    """
+    csv tsv jsonl ndjson geojson ipynb svg po pot mo srt vtt log out diff patch rej orig bak swp swo tmp
+    arff libsvm conll conllu fasta fastq gff gtf vcf bed sam pdbqt xyz cif gml graphml gexf
+    ics eml mbox har xliff xlf resx dic aff lst snap bib cache pid
+    """
+)
+"""Text that holds data and says nothing about code."""
+
+_LIMITED_DATA = _suffixes("json json5 jsonc yaml yml xml xsd xsl html htm xhtml txt text plist toml ini css scss sql")
+"""Configuration while small, data when large."""
+
+
+def _suffix(path: str) -> str:
+    name = path[path.rfind("/") + 1 :]
+    dot = name.rfind(".")
+    return name[dot + 1 :].lower() if dot > 0 else ""
+
+
+def _reason_by_name(path: str, named: bool, also: frozenset[str]) -> Reason | None:
+    # An editor names files in URIs, which hold UTF-8: what has no such name cannot be asked for.
+    if not _is_utf8(path):
+        return NOT_UTF_8
+    if is_secret_path(path):
+        return "secret"
+    suffix = _suffix(path)
+    if suffix in also:
+        return None
+    if suffix in _BINARY:
+        return "binary"
+    return "data" if suffix in _DATA and not named else None
+
+
+def _is_utf8(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _entries(disk_path: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(disk_path) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def _is_link(entry: os.DirEntry[str]) -> bool:
+    # Windows has a second kind of link, which Python can tell from 3.12.
+    return entry.is_symlink() or (hasattr(entry, "is_junction") and entry.is_junction())
+
+
+def _decoded(data: bytes, encoding: str) -> tuple[str, str] | None:
+    try:
+        return data.decode(encoding), encoding
+    except (UnicodeDecodeError, LookupError):
+        return None

@@ -1,0 +1,467 @@
+"""One folder of the workspace: its snapshot, how it is brought up to date, and how it is kept between starts.
+
+Owns what is indexed of this folder and which of its files are open in an editor. Readers take `snapshot` and
+keep it; everything that changes it runs on the writer. Knows no request and no model but the workspace's own.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from ...codegraph.graph import garbage_collection_paused
+from ...llm import Cancel
+from ...retrieval.fragments import normalise
+from ...retrieval.terms import encode
+from ..config import Config
+from ..config.options import index_settings
+from .analysis import Analysis
+from .files import NOT_UTF_8, RULES_TOO_LARGE, FoundFile, Membership, Reason
+from .reconcile import Outcome
+from .snapshot import FolderSnapshot
+from .store import FileRecord, Store
+from .workers import RACY_NS, BatchResult, analyse_here, analyse_in_processes, into_batches, is_racy
+from .writer import Writer
+
+log = logging.getLogger("weft")
+
+INLINE_BYTES = 600_000
+"""Less source than this is analysed in this process: starting workers would take longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far indexing is: `done` of `total` files, for one folder."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What indexing found. `skipped` counts files by reason; `warm` says that a kept index was used."""
+
+    n_files: int
+    n_lines: int
+    n_fragments: int
+    n_reused: int
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    warm: bool = False
+    cancelled: bool = False
+
+
+PUBLISH_FACTOR = 3
+"""While the first index is built, a snapshot is published when this many times as many new files wait as are in,
+and this many times as many are still to come."""
+
+MOST_PROCESSES = 8
+"""More workers than this wait for the writer."""
+
+MOST_REPORTED = 50
+"""More changed files than this are found by a comparison with the disk instead of one by one."""
+
+FILES_BETWEEN_PAUSES = 100
+"""A comparison lets requests go first after so many files: about 2 ms of work."""
+
+
+class LeftOut(NamedTuple):
+    """Why a file is not indexed, and which file that was: another one in its place is read again."""
+
+    reason: str
+    has_failed: bool  # its analysis raised, hung or crashed, or its name has no UTF-8; else a rule says so
+    stamp: tuple[int, ...] | None  # None is read again at every comparison
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    """What the disk holds that the index does not, by name, size, times and inode."""
+
+    n_found: int
+    todo: list[FoundFile]
+    gone: list[str]
+
+
+class Folder:
+    """The index of one folder. All methods may be called from any thread."""
+
+    def __init__(self, path: Path, config: Config, writer: Writer, store: Store | None) -> None:
+        self.path = path
+        self.is_indexed = False  # a look at the folder went through
+        self._left_out: dict[str, LeftOut] = {}  # changed on the writer only
+        self._unnamed: tuple[str, ...] = ()  # paths whose names are not UTF-8, of the last look
+        self._reported: set[str] | None = None  # what changed on disk since the present look began; None without one
+        self._closed = Cancel()
+        self._config = config
+        self._writer = writer
+        self._store = store
+        self._membership = Membership(path, config.index)
+        self._open: set[str] = set()  # files that an editor has open; touched on the writer only
+        self._dirty = False
+        self._is_warm = False
+        self._indexing = threading.Lock()
+        self._snapshot = FolderSnapshot.empty(index_settings(config, name=path.name))
+
+    @property
+    def snapshot(self) -> FolderSnapshot:
+        return self._snapshot
+
+    @property
+    def left_out(self) -> dict[str, LeftOut]:
+        """Files that are not indexed although no rule ignores them; a name that is not UTF-8 is shown with escapes."""
+        unnamed = {_shown(path): LeftOut(NOT_UTF_8, True, None) for path in self._unnamed}
+        rules = {path: LeftOut(RULES_TOO_LARGE, True, None) for path in dict(self._membership.unusable_rules)}
+        return {**dict(self._left_out), **unnamed, **rules}
+
+    def close(self) -> None:
+        """End the looks that run; the folder is of no use to anybody any more."""
+        self._closed.cancel()
+
+    def key(self, path: Path) -> str | None:
+        """The index's name for a path below this folder, None for one outside."""
+        try:
+            return path.relative_to(self.path).as_posix()
+        except ValueError:
+            return None
+
+    def includes(self, key: str) -> bool:
+        """Whether a file of this name is indexed when it exists."""
+        return self._membership.refuses(key) is None
+
+    def refuses(self, key: str) -> Reason | None:
+        """Why a file of this name is not indexed when it exists, by its name and the rules; None when it is."""
+        return self._membership.refuses(key)
+
+    def index(
+        self,
+        progress: Callable[[Progress], None] | None = None,
+        cancel: Cancel | None = None,
+        first: Iterable[str] = (),
+        niceness: int = 0,
+    ) -> IndexReport:
+        """Bring the snapshot up to date with the disk; what is indexed so far can be read meanwhile.
+
+        `first` names directories to begin with: those somebody has open. A second call waits for the first.
+        """
+        with self._indexing, self._collecting_reports():
+            return self._index(progress, cancel, first, niceness)
+
+    def reconcile(
+        self,
+        cancel: Cancel,
+        give_way: Callable[[], None] = lambda: None,
+        begin: Callable[[], None] = lambda: None,
+        niceness: int = 0,
+    ) -> Outcome:
+        """Compare the index with the disk, and bring in what differs: by stat first, then by content.
+
+        `give_way` is called every few milliseconds, `begin` when there is something to read.
+        """
+        with self._indexing, self._collecting_reports():
+            forget = self._closed.on_cancel(cancel.cancel)
+            try:
+                started_s = time.thread_time()
+                difference = self._compare(cancel, give_way)
+                compare_s = time.thread_time() - started_s
+                if cancel.cancelled or not (difference.todo or difference.gone):
+                    return Outcome(compare_s=compare_s)
+                begin()
+                before, left_out = self._snapshot, len(self._left_out)
+                self._bring_in(difference, cancel, niceness, lambda n_done: None)
+                changed = before.index is not self._snapshot.index or left_out != len(self._left_out)
+                # What was racy is read once more when it no longer is, which gives it a time that can be compared.
+                racy = any(is_racy(file) for file in difference.todo)
+                return Outcome(int(changed), RACY_NS / 1e9 if racy else None, compare_s)
+            finally:
+                forget()
+
+    def load(self) -> bool:
+        """Take the kept index, when there is one and nothing is indexed yet; buffers that are open must follow."""
+        if self._snapshot.records or self._store is None:
+            return False
+        stored = self._store.load(self.path)
+        if stored is None:
+            return False
+        index, model = stored.state
+        if index.settings != self._snapshot.index.settings:
+            log.info("the kept index of %s was made with other settings and is rebuilt", self.path)
+            return False
+        records = {record.path: record for record in stored.files}
+        self._writer.run(lambda: self._replace(FolderSnapshot(index, model, records), dirty=False))
+        self._is_warm = True
+        return True
+
+    def _index(
+        self, progress: Callable[[Progress], None] | None, cancel: Cancel | None, first: Iterable[str], niceness: int
+    ) -> IndexReport:
+        started = time.perf_counter()
+        cancel = cancel or Cancel()
+        forget = self._closed.on_cancel(cancel.cancel)
+        report = progress or (lambda _: None)
+        try:
+            difference = self._compare(cancel)
+            hot = set(first)
+            if hot:
+                difference.todo.sort(key=lambda file: os.path.dirname(file.path) not in hot)
+            n_reused = difference.n_found - len(difference.todo)
+            report(Progress(n_reused, difference.n_found))
+            self._bring_in(
+                difference, cancel, niceness, lambda n_done: report(Progress(n_reused + n_done, difference.n_found))
+            )
+        finally:
+            forget()
+        self.is_indexed = self.is_indexed or not cancel.cancelled
+        skipped = Counter(left_out.reason for left_out in self.left_out.values())
+        snapshot = self._snapshot
+        return IndexReport(
+            n_files=snapshot.index.n_files,
+            n_lines=snapshot.index.n_lines,
+            n_fragments=snapshot.index.n_fragments,
+            n_reused=n_reused,
+            skipped=dict(skipped),
+            seconds=time.perf_counter() - started,
+            warm=self._is_warm,
+            cancelled=cancel.cancelled,
+        )
+
+    def changed_on_disk(self, keys: Iterable[str], doubt: Callable[[bool], None]) -> None:
+        """Read these files again. `doubt` is called, on any thread, when files of this folder changed: with True when
+        a comparison with the disk is needed to know which (directories, ignore rules, errors, too many)."""
+        try:
+            keys = self._without_ignored(keys)
+        except OSError as error:
+            log.warning("Changes below %s could not be handled; it is compared with the disk: %s", self.path, error)
+            doubt(True)
+            return
+        if not keys:
+            return
+        if len(keys) > MOST_REPORTED:
+            doubt(True)
+            return
+        reported = self._reported
+        if reported is not None:
+            reported.update(keys)
+        # All of it on the writer: what is read last is published last.
+        self._writer.submit(lambda: doubt(self._read_again(keys)))
+
+    def _read_again(self, keys: Iterable[str]) -> bool:
+        """On the writer: these files as they are on disk now; whether that leaves a doubt."""
+        found: list[FoundFile] = []
+        gone: list[str] = []
+        is_in_doubt = False
+        for key in keys:
+            try:
+                is_in_doubt |= self._membership.changes_rules(key)
+                file = self._membership.find(key)
+            except (OSError, ValueError) as error:
+                log.warning("A change of %s could not be handled; the folder is compared with the disk: %s", key, error)
+                is_in_doubt = True
+                continue
+            if isinstance(file, FoundFile):
+                found.append(file)
+            else:
+                gone.append(key)
+        is_in_doubt |= self._are_folders([key for key in keys if key not in self._snapshot.records])
+        todo = [file for file in found if self._is_new(file)]
+        try:
+            for batch in into_batches(self.path, todo, self._config.index, self._snapshot.records):
+                self._take(analyse_here(batch), stamps=_stamps(todo))
+            self._remove(gone)
+        except Exception as error:
+            log.error("Changes below %s could not be indexed; it is compared with the disk: %s", self.path, error)
+            return True
+        return is_in_doubt
+
+    def hold_open(self, key: str) -> None:
+        """From now on a file is what the editor says, whatever the disk says. On the writer."""
+        self._open.add(key)
+
+    def has_indexed(self, key: str, text: str, language: str) -> bool:
+        """Whether the index holds just this text for a file, read as this language."""
+        index = self._snapshot.index
+        return index.texts.get(key) == encode(normalise(text)) and index.graph.files[key].language == language
+
+    def overlay(self, analysis: Analysis) -> None:
+        """Put an unsaved text in the place of the file on disk. On the writer."""
+        self._left_out.pop(analysis.path, None)
+        self._replace(self._snapshot.with_changes([analysis]))
+
+    def fail_overlay(self, key: str, reason: str) -> None:
+        """An unsaved text cannot be analysed: the file is left out until that changes. On the writer."""
+        self._left_out[key] = LeftOut(reason, True, None)
+        self._replace(self._snapshot.with_changes([], [key]))
+
+    def drop_overlay(self, key: str) -> None:
+        """Back to what is on disk. On the writer."""
+        self._open.discard(key)
+        self._left_out.pop(key, None)
+        self._read_again([key])
+
+    def save(self) -> None:
+        """Keep the index for the next start, if it changed since it was loaded or kept."""
+        if self._store is not None and self._dirty:
+            self._dirty = False
+            snapshot = self._snapshot
+            self._store.save(self.path, (snapshot.index, snapshot.model), list(snapshot.records.values()))
+
+    def _are_folders(self, keys: list[str]) -> bool:
+        """Whether one of these paths is a folder whose files count, or was one."""
+        inside = tuple(f"{key}/" for key in keys)
+        if inside and any(path.startswith(inside) for path in self._snapshot.records):
+            return True
+        return any((self.path / key).is_dir() and self._membership.refuses(f"{key}/any") != "ignored" for key in keys)
+
+    def _without_ignored(self, keys: Iterable[str]) -> list[str]:
+        """Without those below folders that are ignored, where changes come by the thousand."""
+        by_folder: dict[str, list[str]] = {}
+        for key in dict.fromkeys(keys):
+            by_folder.setdefault(key.rpartition("/")[0], []).append(key)
+        return [
+            key
+            for folder, inside in by_folder.items()
+            if not folder or self._membership.refuses(f"{folder}/any") != "ignored"
+            for key in inside
+        ]
+
+    @contextmanager
+    def _collecting_reports(self) -> Iterator[None]:
+        """While a look runs: what it read of a file that was reported since is not published."""
+        self._reported = set()
+        try:
+            yield
+        finally:
+            self._reported = None
+
+    def _compare(self, cancel: Cancel, give_way: Callable[[], None] = lambda: None) -> _Difference:
+        """Walk the folder, under its rules as they are now."""
+        unnamed: list[str] = []
+        membership = Membership(self.path, self._config.index)
+        names: set[str] = set()
+        todo: list[FoundFile] = []
+        for file in membership.walk(cancel, unnamed.append):
+            names.add(file.path)
+            if file.path not in self._open and self._is_new(file):
+                todo.append(file)
+            if not len(names) % FILES_BETWEEN_PAUSES:
+                give_way()
+        if cancel.cancelled:  # an unfinished walk says nothing of what is gone
+            return _Difference(len(names), todo, [])
+        self._membership, self._unnamed = membership, tuple(unnamed)
+        # A kept index may hold texts that were only in an editor: they have no record of a file.
+        known = (*self._snapshot.index.texts, *dict(self._left_out))
+        return _Difference(len(names), todo, [path for path in known if path not in names and path not in self._open])
+
+    def _bring_in(self, difference: _Difference, cancel: Cancel, niceness: int, report: Callable[[int], None]) -> None:
+        """Read and publish what differs; `report` is told how many files are done."""
+        todo, waiting = difference.todo, list[BatchResult]()
+        n_done = n_waiting = n_published = 0
+        if difference.gone and not cancel.cancelled:
+            self._writer.run(lambda: self._remove(self._not_reported(difference.gone)))
+        with garbage_collection_paused():
+            for result in self._analyse(todo, self._snapshot.records, cancel, niceness):
+                waiting.append(result)
+                n_waiting += len(result.analyses)
+                n_done += len(result.analyses) + len(result.unchanged) + len(result.skipped) + len(result.failed)
+                # Publishing may resolve again what is in already: only early snapshots cost little enough.
+                if n_waiting > PUBLISH_FACTOR * n_published and PUBLISH_FACTOR * (n_published + n_waiting) < len(todo):
+                    n_published += n_waiting
+                    self._publish(waiting, todo)
+                    waiting, n_waiting = [], 0
+                report(n_done)
+            self._publish(waiting, todo)
+
+    def _is_new(self, file: FoundFile) -> bool:
+        """Whether a file may hold something else than when it was last read."""
+        left_out = self._left_out.get(file.path)
+        if left_out is not None:
+            return left_out.stamp != _stamp(file)
+        record = self._snapshot.records.get(file.path)
+        return record is None or _stamp(record) != _stamp(file)
+
+    def _not_reported(self, keys: Iterable[str]) -> list[str]:
+        reported = self._reported or ()
+        return [key for key in keys if key not in reported]
+
+    def _analyse(
+        self, todo: list[FoundFile], known: Mapping[str, FileRecord], cancel: Cancel, niceness: int
+    ) -> Iterator[BatchResult]:
+        batches = into_batches(self.path, todo, self._config.index, known)
+        n_processes = min(os.cpu_count() or 1, MOST_PROCESSES)
+        if sum(file.size for file in todo) >= INLINE_BYTES:
+            yield from analyse_in_processes(batches, n_processes, cancel, niceness)
+            return
+        for batch in batches:
+            if cancel.cancelled:
+                return
+            yield analyse_here(batch)
+
+    def _publish(self, results: list[BatchResult], todo: Iterable[FoundFile]) -> None:
+        """What a look read, except of files that were reported as changed since it began: those are read again."""
+        if results:
+            stamps = _stamps(todo)
+            self._writer.run(lambda: self._take(*results, stamps=stamps, but=self._reported or ()))
+
+    def _take(
+        self,
+        *results: BatchResult,
+        stamps: Mapping[str, tuple[int, ...] | None],
+        but: Collection[str] = (),
+    ) -> None:
+        """On the writer: merge what came out of batches; files that an editor has open keep its text.
+
+        `stamps` are those of the files when they were found.
+        """
+        passed = {*but, *self._open}
+        left_out: dict[str, LeftOut] = {}
+        for result in results:
+            for path, reason in (*result.skipped.items(), *result.failed.items()):
+                left_out[path] = LeftOut(reason, path in result.failed, stamps.get(path))
+        left_out = {path: why for path, why in left_out.items() if path not in passed}
+        analyses = [a for result in results for a in result.analyses if a.path not in passed]
+        records = self._snapshot.records
+        touched = [
+            record
+            for result in results
+            for record in result.unchanged
+            if record.path not in passed and record.path in records and records[record.path].hash == record.hash
+        ]
+        if touched:
+            self._replace(self._snapshot.with_records(touched))
+        for analysis in analyses:
+            self._left_out.pop(analysis.path, None)
+        # What is not there any more has nothing to be told of.
+        self._left_out.update({path: why for path, why in left_out.items() if why.reason != "missing"})
+        self._replace(self._snapshot.with_changes(analyses, list(left_out)))
+
+    def _remove(self, keys: Iterable[str]) -> None:
+        """On the writer: these files are gone, but for what an editor has open."""
+        gone = [key for key in keys if key not in self._open]
+        for key in gone:
+            self._left_out.pop(key, None)
+        self._replace(self._snapshot.with_changes([], gone))
+
+    def _replace(self, snapshot: FolderSnapshot, *, dirty: bool = True) -> None:
+        self._dirty = self._dirty or (dirty and snapshot is not self._snapshot)
+        self._snapshot = snapshot
+
+
+def _stamp(file: FoundFile | FileRecord) -> tuple[int, ...]:
+    """What tells whether a file is the one that was read."""
+    return file.size, file.mtime_ns, file.identity
+
+
+def _stamps(files: Iterable[FoundFile]) -> dict[str, tuple[int, ...] | None]:
+    return {file.path: None if is_racy(file) else _stamp(file) for file in files}
+
+
+def _shown(path: str) -> str:
+    """A path with escapes for bytes that are not UTF-8."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -1,0 +1,147 @@
+"""What was edited lately, in all files, saved or not: what somebody is busy with.
+
+Owns the joining of keystrokes into hunks, and what is forgotten. Knows no editor protocol, no index and no prompt.
+
+A hunk is the net change of a region: its lines when it was first touched, and its lines now. So the keystrokes of a
+region join, an undo takes its hunk away, and the hunks of a file lead from its text when it was first edited to its
+text now, unless some were forgotten. `RecentEdits` is a value: the next one is made of it, and readers keep theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ...retrieval.fragments import normalise
+from ..secrets import is_secret_path
+from .text import changed_range
+
+# Bounds, not tuned: an answer takes the latest few hunks, and what is longer nobody typed.
+MAX_HUNKS = 32
+MAX_HUNK_LINES, MAX_HUNK_CHARACTERS = 60, 6000
+MAX_AGE_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """`before` became `after`, which stands in `path` from `start_line` (0-based) on. Lines have no line breaks.
+
+    `at` is when the hunk was last touched, in seconds of any clock that never goes back.
+    """
+
+    path: str
+    start_line: int
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    at: float
+
+    @property
+    def end_line(self) -> int:
+        """The line after the last of `after`."""
+        return self.start_line + len(self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class RecentEdits:
+    """Hunks, the one touched last first."""
+
+    hunks: tuple[Hunk, ...] = ()
+
+    def with_edit(self, path: str, before: str, after: str, at: float) -> RecentEdits:
+        """After the text of `path` became another. Files that may hold secrets are never remembered.
+
+        A change that is too long for a hunk leaves none: nobody typed it.
+        """
+        if is_secret_path(path):
+            return self
+        change = _change(path, normalise(before), normalise(after), at)
+        if not (change.before or change.after):
+            return self
+        hunks = [hunk for hunk in self.hunks if at - hunk.at <= MAX_AGE_S]
+        touched = sorted(
+            (hunk for hunk in hunks if _touches(hunk, change)), key=lambda hunk: (hunk.start_line, hunk.end_line)
+        )
+        joined = _joined(touched, change)
+        if _is_too_long(joined):
+            joined = change  # what was typed before is finished, and what follows begins anew
+        new = () if _is_too_long(joined) or not (joined.before or joined.after) else (joined,)
+        others = (_moved(hunk, change) for hunk in hunks if hunk not in touched)
+        return RecentEdits((*new, *others)[:MAX_HUNKS])
+
+    def with_text(self, path: str, text: str) -> RecentEdits:
+        """After a text of unknown origin was opened: hunks that do not stand in it are forgotten."""
+        if not any(hunk.path == path for hunk in self.hunks):
+            return self
+        lines = normalise(text).split("\n")
+        return RecentEdits(tuple(hunk for hunk in self.hunks if hunk.path != path or stands_in(hunk, lines)))
+
+
+def stands_in(hunk: Hunk, lines: Sequence[str]) -> bool:
+    """Whether the text with these lines is one that the hunk may have led to."""
+    return hunk.start_line <= len(lines) and tuple(lines[hunk.start_line : hunk.end_line]) == hunk.after
+
+
+def _change(path: str, before: str, after: str, at: float) -> Hunk:
+    """One edit as whole lines, as few as can be; empty when nothing changed."""
+    start, end_before, end_after = changed_range(before, after)
+    start = before.rfind("\n", 0, start) + 1
+    return _trimmed(
+        Hunk(path, before.count("\n", 0, start), _lines(before, start, end_before), _lines(after, start, end_after), at)
+    )
+
+
+def _lines(text: str, start: int, end: int) -> tuple[str, ...]:
+    """The lines from the one that begins at `start` to the one that holds `end`."""
+    line_end = text.find("\n", end)
+    return tuple(text[start : len(text) if line_end < 0 else line_end].split("\n"))
+
+
+def _touches(hunk: Hunk, change: Hunk) -> bool:
+    """Whether an edit changes lines of a hunk or lines right beside it."""
+    end_line = change.start_line + len(change.before)
+    return hunk.path == change.path and hunk.start_line <= end_line and change.start_line <= hunk.end_line
+
+
+def _joined(hunks: Sequence[Hunk], change: Hunk) -> Hunk:
+    """Hunks, in order of lines, and an edit that touches all of them as one."""
+    if not hunks:
+        return change
+    first, last = hunks[0], hunks[-1]
+    start, end = change.start_line, change.start_line + len(change.before)
+    before: list[str] = []
+    at_line = min(start, first.start_line)
+    for hunk in hunks:  # what is in no hunk is as it was before the edit
+        before += change.before[max(0, at_line - start) : max(0, hunk.start_line - start)]
+        before += hunk.before
+        at_line = hunk.end_line
+    before += change.before[max(0, at_line - start) :]
+    above = first.after[: max(0, start - first.start_line)]
+    below = last.after[max(0, end - last.start_line) :]
+    joined = (*above, *change.after, *below)
+    return _trimmed(Hunk(change.path, min(start, first.start_line), tuple(before), joined, change.at))
+
+
+def _trimmed(hunk: Hunk) -> Hunk:
+    """Without the lines at both ends that did not change."""
+    before, after = hunk.before, hunk.after
+    shorter = min(len(before), len(after))
+    n_above = next((n for n in range(shorter) if before[n] != after[n]), shorter)
+    n_below = next((n for n in range(shorter - n_above) if before[-1 - n] != after[-1 - n]), shorter - n_above)
+    return replace(
+        hunk,
+        start_line=hunk.start_line + n_above,
+        before=before[n_above : len(before) - n_below],
+        after=after[n_above : len(after) - n_below],
+    )
+
+
+def _moved(hunk: Hunk, change: Hunk) -> Hunk:
+    """A hunk that an edit did not touch, where it stands now."""
+    if hunk.path != change.path or hunk.start_line < change.start_line:
+        return hunk
+    return replace(hunk, start_line=hunk.start_line + len(change.after) - len(change.before))
+
+
+def _is_too_long(hunk: Hunk) -> bool:
+    lines = (*hunk.before, *hunk.after)
+    return len(lines) > MAX_HUNK_LINES or sum(map(len, lines)) > MAX_HUNK_CHARACTERS

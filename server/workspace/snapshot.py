@@ -1,0 +1,60 @@
+"""What a reader of one folder holds: graph, fragments, words and the workspace model, all of one moment.
+
+Owns the join of the rooms' snapshots. Replaced whole on every change and never changed in place, so a running
+completion keeps a consistent view. Knows no disk, no buffer and no thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ...codegraph import STORED_CLASSES as GRAPH_CLASSES
+from ...llm.workspace_model.model import STORED_CLASSES as MODEL_CLASSES
+from ...llm.workspace_model.model import WorkspaceModel
+from ...retrieval import STORED_CLASSES as INDEX_CLASSES
+from ...retrieval import RepositoryIndex, RetrievalSettings
+from .analysis import Analysis
+from .store import FileRecord
+
+
+@dataclass(frozen=True, slots=True)
+class FolderSnapshot:
+    """One folder as indexed. `records` names what is indexed as it is on disk; a file missing there is unsaved."""
+
+    index: RepositoryIndex
+    model: WorkspaceModel
+    records: Mapping[str, FileRecord]
+
+    @staticmethod
+    def empty(settings: RetrievalSettings) -> FolderSnapshot:
+        return FolderSnapshot(RepositoryIndex.build((), settings), WorkspaceModel.build(()), {})
+
+    def with_changes(self, changed: Iterable[Analysis], removed: Iterable[str] = ()) -> FolderSnapshot:
+        """The next snapshot. Costs what the changed files need, not what the folder holds."""
+        changed = list(changed)
+        removed = [path for path in removed if path in self.index]
+        if not changed and not removed:
+            return self
+        records = dict(self.records)
+        for path in removed:
+            records.pop(path, None)
+        for analysis in changed:
+            if analysis.record is None:
+                records.pop(analysis.path, None)
+            else:
+                records[analysis.path] = analysis.record
+        return FolderSnapshot(
+            self.index.with_changes([(a.graph, a.fragments) for a in changed], removed),
+            self.model.with_changes([a.tokens for a in changed], removed),
+            records,
+        )
+
+    def with_records(self, records: Iterable[FileRecord]) -> FolderSnapshot:
+        """The same content under new stamps: files that were touched but hold what they held."""
+        merged = {**self.records, **{record.path: record for record in records}}
+        return FolderSnapshot(self.index, self.model, merged)
+
+
+STORED_CLASSES: tuple[type, ...] = (*GRAPH_CLASSES, *INDEX_CLASSES, *MODEL_CLASSES)
+"""What a kept snapshot is made of."""

@@ -1,0 +1,137 @@
+"""What a person wants to know when nothing seems to happen: one kind, one sentence, and what helps.
+
+Owns the order in which causes count and the words for them, the same in every editor. Knows no workspace: it is given
+the facts, and `said` is a function of them alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..models.chain import ModelState
+from .folder import Progress
+from .indexing import State
+
+Kind = Literal["starting", "indexing", "ready", "paused", "off", "slow", "degraded", "error"]
+Action = Literal["doctor", "log", "settings", "resume", "pause", "restart", "models"]
+
+WORKSPACE_MODEL = "workspace model"
+NOBODY = "none"
+"""The name of the model when none answers."""
+
+PAUSED = "Weft is paused"
+
+MOST_NAMED = 5
+"""Files that a note names."""
+
+TITLES: dict[Action, str] = {
+    "doctor": "Look for what is wrong",
+    "log": "Show the log",
+    "settings": "Open the settings",
+    "models": "Open the settings of the models",
+    "pause": "Pause",
+    "resume": "Resume",
+    "restart": "Restart the server",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The facts of one moment."""
+
+    state: State = "starting"
+    folders: tuple[str, ...] = ()
+    n_files: int = 0
+    n_lines: int = 0
+    n_fragments: int = 0
+    model: str = NOBODY  # who answers now
+    model_reason: str = ""  # why it is that one
+    models: tuple[ModelState, ...] = ()  # all that are configured, in their order
+    notes: tuple[str, ...] = ()
+    memory_mb: float = 0.0
+    progress: Progress | None = None  # of what is being indexed
+    problem: str = ""  # why the state is "error"
+    is_paused: bool = False
+    is_enabled: bool = True  # completion.enabled
+    withheld: tuple[str, ...] = ()  # open files that no model is shown, with the reason
+    is_reconciling: bool = False  # the index is being compared with the disk
+    failed: tuple[str, ...] = ()  # files that could not be analysed, each with the reason
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """What is wrong and what to do, of models and of files; of many files the first few."""
+        notes = (*self.notes, *(f"{reason}: it gets no completions." for reason in self.withheld))
+        if not self.failed:
+            return notes
+        n = len(self.failed)
+        more = f"; and {n - MOST_NAMED} more" if n > MOST_NAMED else ""
+        files = "1 file is" if n == 1 else f"{n:,} files are"
+        return (*notes, f"{files} not indexed: {'; '.join(self.failed[:MOST_NAMED])}{more}.")
+
+    @property
+    def percent(self) -> int | None:
+        """How much is indexed; None when nothing is being indexed."""
+        if self.state != "indexing" or self.progress is None:
+            return None
+        return min(100, 100 * self.progress.done // max(self.progress.total, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A status in words."""
+
+    kind: Kind
+    text: str
+    actions: tuple[Action, ...]
+
+
+def said(status: Status) -> Said:
+    """The first cause that holds: what stops everything before what stops something, what was asked for before all."""
+    if status.state == "error":
+        return Said("error", status.problem or "Indexing failed.", ("doctor", "log", "restart"))
+    if status.is_paused:
+        text = f"{PAUSED}: completions come when asked for, and files are not indexed."
+        return Said("paused", text, ("resume",))
+    if not status.is_enabled:
+        return Said("off", "Completion is switched off (completion.enabled).", ("settings",))
+    if status.state == "starting":
+        return Said("starting", "Weft is starting.", ("log",))
+    if status.model == NOBODY:
+        return _nobody(status)
+    if status.state == "indexing":
+        return Said("indexing", _indexing(status), ("pause", "log"))
+    return _with_a_model(status)
+
+
+def _nobody(status: Status) -> Said:
+    loading = next((model for model in status.models if model.state == "opening"), None)
+    if loading is not None:
+        return Said("starting", loading.note or f"{loading.name} is being loaded.", ("log",))
+    text = " ".join(status.notes) or "No model is configured, so nothing is completed."
+    return Said("error", text, ("doctor", "models", "log"))
+
+
+def _indexing(status: Status) -> str:
+    at = status.progress
+    if at is None or not at.total:
+        return "Indexing: looking for files"
+    return f"Indexing: {at.done:,} of {at.total:,} files"
+
+
+def _with_a_model(status: Status) -> Said:
+    slow = next((model.slow for model in status.models if model.slow), "")
+    if slow:
+        return Said("slow", slow, ("models", "doctor", "settings"))
+    absent = next((model for model in status.models if model.state in ("down", "aside")), None)
+    if absent is not None:
+        return Said("degraded", absent.note, ("doctor", "models", "log"))
+    loading = next((model.note for model in status.models if model.state == "opening" and model.note), "")
+    if loading:
+        return Said("ready", loading, ("pause",))
+    if not status.folders:
+        return Said("ready", "Ready. No folder is open, so only the file at the cursor is known.", ("pause",))
+    files = "1 file" if status.n_files == 1 else f"{status.n_files:,} files"
+    model = WORKSPACE_MODEL if status.model == WORKSPACE_MODEL else f"model {status.model}"
+    now = " Comparing them with the disk." if status.is_reconciling else ""
+    return Said("ready", f"Ready: {files} indexed; the {model} answers.{now}", ("pause",))

@@ -1,0 +1,41 @@
+"""Paths of documents that are no files: a stand-in outside every folder that still names the file it shows.
+
+`git:/shop/.env?{…}` shows a version of a file, `vscode-notebook-cell:/shop/a.ipynb#W0` a part of one. Such a document
+is completed but never indexed, and what holds for the file holds for it: no prompt of a secret or an ignored one.
+Touches no disk.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from hashlib import blake2b
+from pathlib import Path, PurePosixPath
+
+from ..secrets import is_secret_path
+
+LONGEST_NAME = 100
+
+_STRANGE = re.compile(r"[^\w.#~+@ -]+")
+
+
+def stand_in(scheme: str, file: str, suffix: str, version: str = "") -> Path:
+    """The path of a document of this scheme that shows `file`, which may be a name alone.
+
+    It ends with `suffix` unless its own name says that it holds secrets. Other versions have other paths.
+    """
+    *folders, name = [part for part in PurePosixPath(file).parts if part not in ("/", "..")] or [""]
+    name = _STRANGE.sub("_", name)[-LONGEST_NAME:] or "document"
+    if not name.endswith(suffix) and not is_secret_path("/".join((*folders, name))):
+        name += suffix
+    mark = f"-{blake2b(version.encode('utf-8', 'replace'), digest_size=4).hexdigest()}" if version else ""
+    folders = [re.sub(r"[\x00-\x1f\x7f]", "_", folder) for folder in folders]
+    return Path(os.sep, re.sub(r"\W+", "_", scheme) + mark + ":", *folders, name)
+
+
+def shown_file(path: Path) -> Path | None:
+    """The file that a stand-in shows; None for a path that is no stand-in."""
+    parts = path.parts
+    if len(parts) > 2 and parts[0] == os.sep and parts[1].endswith(":"):
+        return Path(os.sep, *parts[2:])
+    return None

@@ -1,0 +1,371 @@
+"""Analyse many files in worker processes, in order to keep the editor's process free and to survive a bad file.
+
+Owns the processes, the frames on their pipes, and what happens when one dies or hangs: the file that it was at is
+quarantined with a reason, and the others of its batch are analysed by a new process. Knows no index: results are
+handed on as they come.
+
+The processes are started by hand rather than by `multiprocessing`, which runs the caller's main module again: a
+script that uses `weft.Workspace` without a main guard must work too. They never see the workspace on their
+module path, so a `numpy.py` in somebody's repository is not imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import pickle
+import queue
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO
+
+from ...codegraph import CpuTimeLimit, TimeLimitExceeded, TooRiskyToParse
+from ...llm.protocol import Cancel
+from ..config import IndexOptions
+from .analysis import FILE_LIMIT_S, Analysis, analyse
+from .files import FoundFile, Skipped, SourceText, read_source
+from .store import FileRecord
+
+BATCH_BYTES = 400_000
+"""Source bytes in a batch: large enough to hide the pipe, small enough that results flow early."""
+
+SILENT_LIMIT_S = 15.0
+"""A worker that says nothing for longer is stuck in one file and is killed. By the clock: above FILE_LIMIT_S, which is
+processor time, by what a busy machine takes from a process of low priority."""
+
+MEMORY_LIMIT_BYTES = 4 << 30
+"""More than this no worker may take: a text that a grammar makes gigabytes of costs itself and not the machine."""
+
+RACY_NS = 2_000_000_000
+"""Coarsest time stamp of a common file system."""
+
+_HEADER = struct.Struct("<Q")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Files of one folder to read and analyse."""
+
+    folder: Path
+    files: tuple[FoundFile, ...]
+    options: IndexOptions
+    known: Mapping[str, bytes] = field(default_factory=dict)  # path -> hash of what is indexed already
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What came of a batch; every file of it is in one of the four."""
+
+    analyses: tuple[Analysis, ...] = ()
+    skipped: Mapping[str, str] = field(default_factory=dict)  # path -> reason, by a rule
+    failed: Mapping[str, str] = field(default_factory=dict)  # path -> reason: its analysis raised, hung or crashed
+    unchanged: tuple[FileRecord, ...] = ()  # touched, but they hold what is indexed
+
+
+def into_batches(
+    folder: Path, files: Iterable[FoundFile], options: IndexOptions, known: Mapping[str, FileRecord] | None = None
+) -> Iterator[Batch]:
+    """Batches of about BATCH_BYTES, in the order of `files`; `known` spares the analysis of what did not change."""
+    known = known or {}
+    group: list[FoundFile] = []
+    n_bytes = 0
+    for found in files:
+        group.append(found)
+        n_bytes += found.size
+        if n_bytes >= BATCH_BYTES:
+            yield _batch(folder, group, options, known)
+            group, n_bytes = [], 0
+    if group:
+        yield _batch(folder, group, options, known)
+
+
+def _batch(folder: Path, group: list[FoundFile], options: IndexOptions, known: Mapping[str, FileRecord]) -> Batch:
+    hashes = {file.path: known[file.path].hash for file in group if file.path in known}
+    return Batch(folder, tuple(group), options, hashes)
+
+
+def analyse_here(batch: Batch) -> BatchResult:
+    """Analyse a batch in this process, but for texts that might hang it: those are analysed in a process of their own.
+
+    An exception costs the file in which it occurs.
+    """
+    results: list[BatchResult] = []
+    worker = _Worker(0, Cancel())
+    try:
+        for found in batch.files:
+            alone = replace(batch, files=(found,))
+            try:
+                results.append(_analyse_file(alone, samples=True))
+            except TooRiskyToParse:
+                results.append(worker.analyse(alone))
+    finally:
+        worker.close()
+    return _joined(results)
+
+
+def reason_of(error: Exception) -> str:
+    """Why the analysis of a file failed, in half a sentence."""
+    if isinstance(error, TimeLimitExceeded):
+        return str(error)
+    return f"its analysis failed: {type(error).__name__}: {error}"[:MOST_REASON_CHARACTERS]
+
+
+MOST_REASON_CHARACTERS = 200
+
+
+def _analyse_file(batch: Batch, *, samples: bool) -> BatchResult:
+    """Of a batch of one. Raises TooRiskyToParse when `samples` says that this is looked for."""
+    (found,) = batch.files
+    try:
+        source = read_source(batch.folder, found, batch.options)
+        if isinstance(source, Skipped):
+            return BatchResult(skipped={found.path: source.reason})
+        if batch.known.get(found.path) == source.hash:
+            return BatchResult(unchanged=(_record(source),))
+        limit = CpuTimeLimit(FILE_LIMIT_S, samples=samples)
+        return BatchResult((analyse(found.path, source.text, _record(source), limit=limit),))
+    except TooRiskyToParse:
+        raise
+    except Exception as error:
+        return BatchResult(failed={found.path: reason_of(error)})
+
+
+def _joined(results: Iterable[BatchResult]) -> BatchResult:
+    results = list(results)
+    return BatchResult(
+        tuple(analysis for result in results for analysis in result.analyses),
+        {path: reason for result in results for path, reason in result.skipped.items()},
+        {path: reason for result in results for path, reason in result.failed.items()},
+        tuple(record for result in results for record in result.unchanged),
+    )
+
+
+def analyse_in_processes(
+    batches: Iterable[Batch], n_processes: int, cancel: Cancel, niceness: int = 0
+) -> Iterator[BatchResult]:
+    """Results as they come, in no particular order; ends early, with the processes gone, when cancelled or closed."""
+    todo = iter(batches)
+    todo_lock = threading.Lock()
+    done: queue.Queue[BatchResult | BaseException | None] = queue.Queue(maxsize=2 * n_processes)
+    stop = Cancel()
+    cancel.on_cancel(stop.cancel)
+
+    def next_batch() -> Batch | None:
+        with todo_lock:
+            return None if stop.cancelled else next(todo, None)
+
+    def put(item: BatchResult | BaseException | None) -> None:
+        while not stop.cancelled:
+            with contextlib.suppress(queue.Full):
+                done.put(item, timeout=0.2)
+                return
+
+    def drive() -> None:
+        worker = _Worker(niceness, stop)
+        try:
+            while (batch := next_batch()) is not None:
+                put(worker.analyse(batch))
+        except BaseException as error:
+            put(error)
+        finally:
+            worker.close()
+            put(None)
+
+    threads = [threading.Thread(target=drive, name=f"weft-analysis-{i}", daemon=True) for i in range(n_processes)]
+    for thread in threads:
+        thread.start()
+    running = len(threads)
+    try:
+        while running and not stop.cancelled:
+            try:
+                item = done.get(timeout=0.2)
+            except queue.Empty:
+                continue
+            if item is None:
+                running -= 1
+            elif isinstance(item, BaseException):
+                raise item
+            else:
+                yield item
+    finally:
+        stop.cancel()
+        for thread in threads:
+            thread.join(timeout=5)
+
+
+def is_racy(file: FoundFile | SourceText) -> bool:
+    """Whether a file changed so lately that it may change again within the same time stamp."""
+    return time.time_ns() - file.mtime_ns < RACY_NS
+
+
+def _record(source: SourceText) -> FileRecord:
+    # A racy file has no time in its record: the next look reads it again.
+    mtime_ns = 0 if is_racy(source) else source.mtime_ns
+    return FileRecord(source.path, source.size, mtime_ns, source.hash, source.identity)
+
+
+class _Worker:
+    """One process, started when first needed and again after it died."""
+
+    def __init__(self, niceness: int, stop: Cancel) -> None:
+        self._niceness = niceness
+        self._stop = stop
+        self._process: subprocess.Popen[bytes] | None = None
+        self._n_done = 0  # files of the present batch
+        self._is_silent = False  # the last batch ended since the process hung
+        stop.on_cancel(self.close)
+
+    def analyse(self, batch: Batch) -> BatchResult:
+        failed: dict[str, str] = {}
+        files, suspect = list(batch.files), ""
+        while files and not self._stop.cancelled:
+            try:
+                result = self._ask(replace(batch, files=tuple(files)))
+                return replace(result, failed={**failed, **result.failed})
+            except (OSError, EOFError, pickle.PickleError, struct.error):
+                self.close()
+            at = files.pop(min(self._n_done, len(files) - 1))
+            if self._is_silent:
+                failed[at.path] = f"its analysis hung for {SILENT_LIMIT_S:g} s; quarantined until it changes"
+            elif at.path == suspect:
+                failed[at.path] = "stopped the parser; quarantined until it changes"
+            else:  # the process may have been ended for another reason
+                suspect = at.path
+                files.insert(0, at)
+        return BatchResult(failed=failed)
+
+    def close(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):
+                        pipe.close()
+
+    def _ask(self, batch: Batch) -> BatchResult:
+        self._n_done, self._is_silent = 0, False
+        process = self._process
+        if process is None:
+            process = self._process = _start(self._niceness)
+        assert process.stdin is not None and process.stdout is not None
+        silence = _Silence(process)
+        try:
+            _write_frame(process.stdin, batch)
+            while (result := _read_frame(process.stdout)) is None:
+                self._n_done += 1
+                silence.heard()
+        finally:
+            silence.end()
+            self._is_silent = silence.is_too_long
+        assert isinstance(result, BatchResult)
+        return result
+
+
+class _Silence:
+    """Kills a process that says nothing for too long. One timer, which looks again when something was said."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.is_too_long = False
+        self._process = process
+        self._is_over = False
+        self.heard()
+        self._wait(SILENT_LIMIT_S)
+
+    def heard(self) -> None:
+        self._heard_s = time.monotonic()
+
+    def end(self) -> None:
+        self._is_over = True
+        self._timer.cancel()
+
+    def _wait(self, seconds: float) -> None:
+        self._timer = threading.Timer(seconds, self._look)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _look(self) -> None:
+        left_s = self._heard_s + SILENT_LIMIT_S - time.monotonic()
+        if self._is_over:
+            return
+        if left_s > 0:
+            self._wait(left_s)
+            return
+        self.is_too_long = True
+        self._process.kill()
+
+
+def _start(niceness: int) -> subprocess.Popen[bytes]:
+    # -I keeps the current folder and PYTHONPATH out; the parent's own module path is handed over explicitly.
+    here = os.getcwd()
+    path = [entry for entry in sys.path if entry and os.path.realpath(entry) != os.path.realpath(here)]
+    top = __package__.split(".")[0]
+    package_folder = str(Path(__file__).resolve().parents[2])
+    code = (
+        "import sys, importlib.util as u\n"
+        f"sys.path[:] = {path!r}\n"
+        f"spec = u.spec_from_file_location({top!r}, {package_folder + '/__init__.py'!r},"
+        f" submodule_search_locations=[{package_folder!r}])\n"
+        f"sys.modules[{top!r}] = u.module_from_spec(spec); spec.loader.exec_module(sys.modules[{top!r}])\n"
+        f"from {__name__} import serve_batches; serve_batches({niceness})"
+    )
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-I", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    )
+
+
+def serve_batches(niceness: int) -> None:
+    """The worker's side: batches in on stdin; out on stdout None after each file, then the result; until stdin ends."""
+    if niceness and hasattr(os, "nice"):
+        os.nice(niceness)
+    _limit_memory()
+    gc.disable()  # analysis makes many values and no cycles; searching for some costs a tenth of the time
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr  # a stray print must not reach the frames
+    with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
+        while True:
+            batch = _read_frame(requests)
+            assert isinstance(batch, Batch)
+            results = []
+            for found in batch.files:
+                results.append(_analyse_file(replace(batch, files=(found,)), samples=False))
+                _write_frame(answers, None)
+            _write_frame(answers, _joined(results))
+
+
+def _limit_memory() -> None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    with contextlib.suppress(OSError, ValueError):
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        limit = MEMORY_LIMIT_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_LIMIT_BYTES, hard)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+
+
+def _write_frame(stream: IO[bytes], value: object) -> None:
+    data = pickle.dumps(value, protocol=5)
+    stream.write(_HEADER.pack(len(data)))
+    stream.write(data)
+    stream.flush()
+
+
+def _read_frame(stream: IO[bytes]) -> object:
+    header = stream.read(_HEADER.size)
+    if len(header) < _HEADER.size:
+        raise EOFError("the other side is gone")
+    (length,) = _HEADER.unpack(header)
+    data = stream.read(length)
+    if len(data) < length:
+        raise EOFError("the other side stopped within an answer")
+    return pickle.loads(data)
