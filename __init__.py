@@ -11,19 +11,21 @@ if TYPE_CHECKING:
     from .llm import Cancel, CodeModel, CompletionRequest, ModelError, ModelInfo, Piece, PromptFragment
     from .retrieval import Fragment, Location, RankedFragment, RetrievalOptions, Retrieved, ScorePart
     from .server.completion import Completion
+    from .server.completion.service import Explanation
     from .server.config import Config, load_config
     from .server.workspace.folder import IndexReport, Progress
     from .server.workspace.status import Status
-    from .server.workspace.workspace import Explanation, Workspace
+    from .server.workspace.workspace import Workspace
 
 _HOMES = {
     "llm": ("Cancel", "CodeModel", "CompletionRequest", "ModelError", "ModelInfo", "Piece", "PromptFragment"),
     "retrieval": ("Fragment", "Location", "RankedFragment", "RetrievalOptions", "Retrieved", "ScorePart"),
     "server.completion": ("Completion",),
+    "server.completion.service": ("Explanation",),
     "server.config": ("Config", "load_config"),
     "server.workspace.folder": ("IndexReport", "Progress"),
     "server.workspace.status": ("Status",),
-    "server.workspace.workspace": ("Explanation", "Workspace"),
+    "server.workspace.workspace": ("Workspace",),
 }
 
 __all__ = [

@@ -87,13 +87,17 @@ class SyntaxTree:
             _check_samples(language, source)
         return cls(path, text, language, source, None if language.grammar is None else _parse(language, source, limit))
 
-    def edited(self, new_text: str, limit: CpuTimeLimit | None = None) -> SyntaxTree:
+    def edited(
+        self, new_text: str, limit: CpuTimeLimit | None = None, changed: tuple[int, int, int] | None = None
+    ) -> SyntaxTree:
         """The tree of the same file with another text, equal to a parse from scratch.
 
-        Unchanged parts are not parsed again, unless there are errors: the error recovery of an incremental parse
-        sometimes differs (in 1 of 1,000 edits that break a file). Raises TimeLimitExceeded.
+        `changed` is the range that differs: the offset of its first character, and of its end in the old and in the
+        new text. None compares the texts. Unchanged parts are not parsed again, unless there are errors: the error
+        recovery of an incremental parse sometimes differs (in 1 of 1,000 edits that break a file). Raises
+        TimeLimitExceeded.
         """
-        tree = self._reparsed(new_text, limit)
+        tree = self._reparsed(new_text, limit, changed)
         if tree._tree is not None and tree._tree.root_node.has_error:
             return SyntaxTree.parse(self.path, new_text, limit, language=self.language)
         return tree
@@ -135,12 +139,17 @@ class SyntaxTree:
             kinds.append(node.type)
         return tuple(reversed(kinds))
 
-    def _reparsed(self, new_text: str, limit: CpuTimeLimit | None = None) -> SyntaxTree:
+    def _reparsed(
+        self, new_text: str, limit: CpuTimeLimit | None = None, changed: tuple[int, int, int] | None = None
+    ) -> SyntaxTree:
         """The tree of another text, by an incremental parse with the differing part as the only edit."""
         old, new = self._source, _encode(new_text)
         if self._tree is None:
             return SyntaxTree(self.path, new_text, self.language, new, None)
-        start, old_end, new_end = _differing_range(old, new)
+        if changed is None:
+            start, old_end, new_end = _differing_range(old, new)
+        else:
+            start, old_end, new_end = _byte_range(self.text, old, new_text, new, changed)
         if limit is not None and limit.samples:
             _check_samples(self.language, new[max(0, start - SAMPLE_BYTES) : new_end + SAMPLE_BYTES])
         edited = self._tree.copy()
@@ -257,6 +266,18 @@ def _differing_range(old: bytes, new: bytes) -> tuple[int, int, int]:
     while same_tail and _inside_character(old, len(old) - same_tail):
         same_tail -= 1
     return start, len(old) - same_tail, len(new) - same_tail
+
+
+def _byte_range(
+    old_text: str, old: bytes, new_text: str, new: bytes, changed: tuple[int, int, int]
+) -> tuple[int, int, int]:
+    """A changed range of characters in bytes of both sources."""
+    start, old_end, new_end = changed
+    start = max(0, start - 1)  # whether a "\r" before the range is a line break of its own depends on what follows it
+    if len(old) == len(old_text) and len(new) == len(new_text):
+        return start, old_end, new_end
+    first = len(_encode(new_text[:start]))
+    return first, first + len(_encode(old_text[start:old_end])), first + len(_encode(new_text[start:new_end]))
 
 
 def _inside_character(source: bytes, at: int) -> bool:

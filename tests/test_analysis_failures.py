@@ -15,8 +15,7 @@ from weft import Config, Workspace
 from weft.codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded, TooRiskyToParse, parse_file, syntax
 from weft.server.config import IndexOptions
 from weft.server.output.as_json import status_json
-from weft.server.workspace import workers
-from weft.server.workspace import workspace as workspace_module
+from weft.server.workspace import buffers, workers
 from weft.server.workspace.files import FoundFile
 from weft.server.workspace.workers import Batch, analyse_here, analyse_in_processes
 
@@ -81,7 +80,7 @@ def test_a_file_that_failed_is_not_read_again_until_it_changes(folder, monkeypat
 def test_an_exception_while_typing_costs_that_file(folder, monkeypatch):
     with Workspace([folder], Config(), cache=False) as workspace:
         workspace.index()
-        monkeypatch.setattr(workspace_module, "analyse", poisoned(workspace_module.analyse))
+        monkeypatch.setattr(buffers, "analyse", poisoned(buffers.analyse))
         workspace.open_buffer(folder / "poison.py", "half_typed = (\n")
         workspace.open_buffer(folder / "a.py", "also_typed = 1\n")
         assert paths(workspace) == {"a.py", "z.py"}

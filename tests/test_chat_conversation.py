@@ -136,7 +136,7 @@ def test_a_question_waits_for_files_that_are_being_read(project, tmp_path, monke
 
 def test_files_that_are_never_read_hold_up_no_question(project, tmp_path, monkeypatch):
     monkeypatch.setenv("WEFT_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr("weft.server.workspace.workspace.LONGEST_WAIT_FOR_INDEX_S", 0.0)
+    monkeypatch.setattr("weft.server.chat.context.MAX_INDEX_WAIT_S", 0.0)
     with Workspace([project(FILES)], Config(), cache=False) as workspace:
         workspace.expect_index()
         assert workspace.ask(QUESTION).notes[0] == "Files are still being read: not everything was searched."
@@ -271,7 +271,7 @@ def test_a_model_on_this_machine_gives_way_to_completions_between_two_pieces(wor
     for local in (True, False):
         desk = workspace(scripted_chat([(QUESTION, ANSWER)], local=local))
         waits: list[Any] = []
-        desk.wait_for_completions = waits.append
+        desk.chat.context.wait_for_completions = waits.append
         desk.ask(QUESTION)
         assert len(waits) == (len(ANSWER.split()) if local else 0)
 

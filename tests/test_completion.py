@@ -10,6 +10,7 @@ import pytest
 from weft import Config, Workspace
 from weft.llm import Cancel, ModelInfo, ModelUnreachable, Piece
 from weft.llm.protocol import Speed
+from weft.server.completion.service import Position
 from weft.server.completion.trigger import only_closes
 from weft.server.config import CompletionOptions, ModelOptions
 
@@ -181,7 +182,7 @@ def test_who_reads_ahead_is_the_user_s_choice(folder, warm_up, local, is_warmed)
     model = Scripted("items)", local=local)
     config = Config(completion=CompletionOptions(warm_up=warm_up))
     with Workspace([folder], config, model=model, cache=False) as workspace:
-        workspace._warm((folder / "shop.py", 0, 0), Cancel())
+        workspace.completion._read_ahead(Position(folder / "shop.py", 0, 0), Cancel())
     assert model.warmed.empty() is not is_warmed
 
 

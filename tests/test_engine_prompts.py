@@ -23,6 +23,7 @@ from weft.llm.streaming import LastPrompts
 from weft.server.completion import Cursor, asking
 from weft.server.completion.asking import graph_above
 from weft.server.completion.debounce import LONGEST_PAUSE_S, Pace, is_promising, wait_for
+from weft.server.completion.service import Position
 from weft.server.completion.speculation import cursor_after
 from weft.server.completion.values import Completion, Written
 from weft.server.config import CompletionOptions, ModelOptions
@@ -144,7 +145,7 @@ def test_prompts_are_warmed_with_the_fragments_that_the_request_will_show(folder
     with Workspace([folder], config, model=model, cache=False) as workspace:  # type: ignore[arg-type]
         workspace.index()
         workspace.edit_buffer(folder / "shop.py", ABOVE + "    inv")
-        workspace._warm((folder / "shop.py", 5, 7), Cancel())
+        workspace.completion._read_ahead(Position(folder / "shop.py", 5, 7), Cancel())
         workspace.edit_buffer(folder / "shop.py", ABOVE + "    invoice = or")
         workspace.complete(folder / "shop.py", 5, 99)
     assert warmed[0].fragments == model.requests[0].fragments
@@ -297,9 +298,9 @@ def test_what_follows_a_shown_completion_is_written_while_nobody_asks(speculatin
     first = ask(workspace, path)
     assert first.text == "order_total("
     assert model.asked.get(timeout=WAIT_S)
-    workspace.shown(first.id)
+    workspace.completion.shown(first.id)
     assert model.asked.get(timeout=WAIT_S).prefix.endswith("invoice = order_total(")
-    workspace._engine._running._generations.clear()
+    workspace.completion._engine._running._generations.clear()
     workspace.edit_buffer(path, ABOVE + "    invoice = order_total(")
     second = ask(workspace, path)
     assert second.text == "cart)" and len(model.requests) == 2
@@ -311,9 +312,9 @@ def test_a_request_ends_what_is_written_ahead(speculating):
     first = ask(workspace, path)
     assert model.asked.get(timeout=WAIT_S)
     model.may_write.clear()
-    workspace.shown(first.id)
+    workspace.completion.shown(first.id)
     ahead = model.asked.get(timeout=WAIT_S)
-    generation = workspace._engine._running._generations["" or str(path.parent), "shop.py"]
+    generation = workspace.completion._engine._running._generations["" or str(path.parent), "shop.py"]
     workspace.edit_buffer(path, ABOVE + "    invoice = z")
     assert generation.cancel.cancelled and ahead.prefix.endswith("order_total(")
     model.may_write.set()
@@ -325,7 +326,7 @@ def test_nothing_is_written_ahead_unless_it_is_wanted(folder):
     with Workspace([folder], config, model=model, cache=False) as workspace:  # type: ignore[arg-type]
         workspace.index()
         workspace.edit_buffer(folder / "shop.py", ABOVE + "    invoice = ")
-        workspace.shown(ask(workspace, folder / "shop.py").id)
+        workspace.completion.shown(ask(workspace, folder / "shop.py").id)
         assert workspace._idle._wanted is None and workspace._idle._thread is None
 
 
@@ -334,7 +335,7 @@ def several(folder: Path, n: int, *says: str) -> list[Completion]:
     config = Config(completion=OPTIONS, model=(ModelOptions(backend="none"),))
     with Workspace([folder], config, model=models[0], cache=False) as workspace:  # type: ignore[arg-type]
         workspace.index()
-        entries: Any = workspace._models._entries
+        entries: Any = workspace._models.chain._entries
         entries += [type(entries[0])(None, model, "ready") for model in models[1:]]
         text = ABOVE + "    invoice = price_of("
         workspace.edit_buffer(folder / "shop.py", text)

@@ -20,6 +20,7 @@ from weft.server.output.as_json import status_json
 from weft.server.workspace import watch as watch_module
 from weft.server.workspace.files import Membership, SourceText, read_source, walk
 from weft.server.workspace.folder import MOST_REPORTED, Folder
+from weft.server.workspace.folders import Folders
 from weft.server.workspace.reconcile import Outcome, Reconciler
 from weft.server.workspace.watch import Watcher
 
@@ -126,10 +127,10 @@ def test_a_burst_is_found_by_one_comparison(folder, monkeypatch):
         assert indexed(workspace) == on_disk(folder)
 
 
-@pytest.mark.parametrize("step", ["_locate", "find", "refuses"])
+@pytest.mark.parametrize("step", ["locate", "find", "refuses"])
 def test_a_path_that_cannot_be_handled_costs_no_other(folder, monkeypatch, step, caplog):
     with opened(folder) as workspace:
-        owner = Workspace if step == "_locate" else Membership
+        owner = Folders if step == "locate" else Membership
         handle = getattr(owner, step)
         is_broken = True
 

@@ -237,7 +237,7 @@ def test_the_workspace_completes_in_rounds(tmp_path):
         assert (completion.text, len(told)) == ("    return price_of(basket)", 2)
         assert workspace.stats.text(completion.id) == completion.text
         model.texts = ["    a\n", "    b\n"]
-        assert workspace.complete(tmp_path / "shop.py", 1, 0, trigger="invoked", iterations=2).text == "    b"
+        assert workspace.complete_in_rounds(tmp_path / "shop.py", 1, 0, 2).text == "    b"
 
 
 def test_files_that_may_hold_secrets_are_not_completed_in_rounds_either(tmp_path):

@@ -35,20 +35,23 @@ SERVER = """
 import sys, time
 from weft.server.cli import main
 from weft.server.lsp.server import HANDLERS
-from weft.server.workspace.workspace import Workspace
+from weft.server.completion.service import CompletionService
 
 HANDLERS["test/processorTime"] = lambda session, params: time.process_time()
-complete = Workspace.complete
 
-def slower(self, *arguments, **options):
-    started = time.thread_time()
-    completion = complete(self, *arguments, **options)
-    until = time.thread_time() + SLOWER_BY * (time.thread_time() - started)
-    while time.thread_time() < until:
-        pass
-    return completion
+def slower(method):
+    def call(self, *arguments, **options):
+        started = time.thread_time()
+        done = method(self, *arguments, **options)
+        until = time.thread_time() + SLOWER_BY * (time.thread_time() - started)
+        while time.thread_time() < until:
+            pass
+        return done
 
-Workspace.complete = slower
+    return call
+
+CompletionService.request = slower(CompletionService.request)
+CompletionService.complete = slower(CompletionService.complete)
 sys.exit(main(["serve"]))
 """
 

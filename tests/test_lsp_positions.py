@@ -78,7 +78,9 @@ def test_an_edit_equals_cutting_the_whole_text(text, new, range_, encoding):
         return lines.offset(line, from_lsp_column(lines.line(line), column, encoding))
 
     expected = text[: offset(start)] + new + text[max(offset(end), offset(start)) :]
-    edited = apply_edit(lines, new, start, end, encoding)
+    edited, changed = apply_edit(lines, new, start, end, encoding)
+    assert text[: changed.start] + new + text[changed.end_before :] == expected
+    assert changed.end_after == changed.start + len(new)
     assert edited.text == expected
     assert edited._starts == TextLines(expected)._starts
 

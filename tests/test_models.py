@@ -14,7 +14,7 @@ from weft.llm.self_test import SelfTestResult
 from weft.server.completion.idle import Idle
 from weft.server.models import chain as models
 from weft.server.models.chain import ModelChain
-from weft.server.workspace.text import changed_range
+from weft.server.workspace.text import TextChange
 
 WAIT_S = 30
 """Only a test that fails waits this long."""
@@ -380,4 +380,4 @@ def test_a_job_that_fails_costs_only_itself(idling):
     ],
 )
 def test_the_cursor_is_taken_to_be_behind_what_was_changed(before: str, after: str, end: int):
-    assert changed_range(before, after)[2] == end
+    assert TextChange.between(before, after).end_after == end

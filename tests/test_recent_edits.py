@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft import Config, Workspace
+from weft.retrieval.fragments import normalise
 from weft.server.config import CompletionOptions
 from weft.server.workspace.recent_edits import (
     MAX_AGE_S,
@@ -20,7 +21,7 @@ from weft.server.workspace.recent_edits import (
     RecentEdits,
     stands_in,
 )
-from weft.server.workspace.text import changed_range
+from weft.server.workspace.text import TextChange, TextLines
 
 CURSOR = "<CURSOR>"
 
@@ -339,7 +340,8 @@ def test_typing_in_a_line_gives_what_one_edit_gives(text: str, data: st.DataObje
 
 @given(st.text("ab\n", max_size=40), st.text("ab\n", max_size=40))
 def test_what_lies_outside_a_changed_range_is_the_same(before: str, after: str) -> None:
-    start, end_before, end_after = changed_range(before, after)
+    changed = TextChange.between(before, after)
+    start, end_before, end_after = changed.start, changed.end_before, changed.end_after
     assert before[:start] == after[:start]
     assert before[end_before:] == after[end_after:]
     assert start <= min(end_before, end_after)
@@ -350,4 +352,40 @@ def test_what_lies_outside_a_changed_range_is_the_same(before: str, after: str) 
 @pytest.mark.parametrize("at", [0, 1, 16_383, 16_384, 16_385, 30_000, 40_000])
 def test_a_change_is_found_anywhere_in_a_long_text(at: int) -> None:
     text = "x" * 40_000
-    assert changed_range(text, text[:at] + "y" + text[at:]) == (at, at, at + 1)
+    assert TextChange.between(text, text[:at] + "y" + text[at:]) == TextChange(at, at, at + 1)
+
+
+@st.composite
+def edit_sequences(draw: st.DrawFn) -> tuple[list[str], list[TextChange]]:
+    """Texts, each made of the one before by replacing one range, and those ranges, which may be longer than needed."""
+    texts, ranges = [draw(st.text("ab\r\n", max_size=30))], list[TextChange]()
+    for inserted in draw(st.lists(st.text("ab\r\n", max_size=6), min_size=1, max_size=4)):
+        before = texts[-1]
+        start = draw(st.integers(0, len(before)))
+        end = draw(st.integers(start, len(before)))
+        texts.append(before[:start] + inserted + before[end:])
+        ranges.append(TextChange(start, end, start + len(inserted)))
+    return texts, ranges
+
+
+@given(edit_sequences())
+def test_hunks_of_known_ranges_lead_from_the_first_text_to_the_last(
+    edits: tuple[list[str], list[TextChange]],
+) -> None:
+    texts, ranges = edits
+    by_range = RecentEdits()
+    for second, (before, after, changed) in enumerate(zip(texts, texts[1:], ranges, strict=False)):
+        by_range = by_range.with_change("shop.py", TextLines(before), TextLines(after), changed, float(second))
+    assert applied(normalise(texts[0]), by_range.hunks) == normalise(texts[-1])
+
+
+@given(edit_sequences())
+def test_changes_one_after_another_are_one_change(edits: tuple[list[str], list[TextChange]]) -> None:
+    texts, ranges = edits
+    changed = ranges[0]
+    for later in ranges[1:]:
+        changed = changed.then(later)
+    before, after = texts[0], texts[-1]
+    assert before[: changed.start] == after[: changed.start]
+    assert before[changed.end_before :] == after[changed.end_after :]
+    assert 0 <= changed.start <= min(changed.end_before, changed.end_after)

@@ -193,7 +193,7 @@ def test_a_pause_stops_a_first_index_and_what_was_read_is_not_read_again(folder:
         report = workspace.index(stop_in_the_middle)
         assert report.cancelled and 0 < report.n_files < N_FILES
         assert seen[-1] == report.n_files  # within a batch
-        assert not workspace.is_indexing and said(workspace.status()).kind == "paused"
+        assert not workspace.chat.context.is_indexing and said(workspace.status()).kind == "paused"
         assert workspace.index().cancelled  # nothing is indexed in a pause
         workspace.resume()
         again = workspace.index()

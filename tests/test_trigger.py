@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 from weft.server.completion import Cursor
-from weft.server.completion.surroundings import Surroundings, look_around
-from weft.server.completion.trigger import REFUSALS, wants_several_lines, why_not
+from weft.server.completion.surroundings import Surroundings, look_around, wants_several_lines
+from weft.server.completion.trigger import REFUSALS, why_not
 from weft.server.config import CompletionOptions
 from weft.server.workspace.text import TextLines
 
@@ -119,8 +119,7 @@ def test_comments_and_strings_may_be_left_alone(text, options, reason):
     ],
 )
 def test_several_lines_come_where_they_are_due_or_always_or_never(setting, due, several):
-    options = replace(CompletionOptions(), multi_line=setting)
-    assert wants_several_lines(Surroundings(multi_line=due), options) is several
+    assert wants_several_lines(Surroundings(multi_line=due), setting) is several
 
 
 def test_each_reason_is_a_sentence_of_its_own():

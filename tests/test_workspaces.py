@@ -13,6 +13,7 @@ from weft.server.config import load_config
 from weft.server.shared import workspaces
 from weft.server.shared.texts import SharedTexts
 from weft.server.shared.workspaces import Workspaces
+from weft.server.workspace.text import TextLines
 
 FILES = """
 #- a.py
@@ -162,7 +163,7 @@ def test_folders_change_in_place_for_who_is_alone(user, tmp_path):
 def test_the_news_of_models_reach_all(user):
     user.join(), user.join()
     (opened,) = user.workspaces._opened
-    opened.workspace._tell("gone")
+    opened.workspace._models._attended[0]("gone")
     assert user.news == ["gone", "gone"]
 
 
@@ -180,11 +181,11 @@ class OneText:
         self.typed = []
 
     def open_buffer(self, path, text, version=0, language_id=None):
-        self.texts[path] = text
+        self.texts[path] = text.text
 
-    def edit_buffer(self, path, text, version=0):
-        self.typed.append((self.texts[path], text))
-        self.texts[path] = text
+    def edit_buffer(self, path, text, version=0, changed=None):
+        self.typed.append((self.texts[path], text.text))
+        self.texts[path] = text.text
 
     def close_buffer(self, path):
         del self.texts[path]
@@ -205,7 +206,7 @@ class Interleaved(RuleBasedStateMachine):
         if (window, path) not in self.shown:
             self.written[path].insert(0, window)
         self.shown[window, path] = text
-        self.shared.open(window, path, text, 1)
+        self.shared.open(window, path, TextLines(text), 1)
 
     @precondition(lambda self: self.shown)
     @rule(data=st.data(), text=st.text("ab\n", max_size=3))
@@ -213,7 +214,7 @@ class Interleaved(RuleBasedStateMachine):
         window, path = data.draw(st.sampled_from(sorted(self.shown)))
         before, self.shown[window, path] = self.shown[window, path], text
         self.last(window, path)
-        self.shared.edit(window, path, text, 2)
+        self.shared.edit(window, path, TextLines(text), 2)
         assert self.buffers.typed[-1] == (before, text)  # what counts as typed is what this window typed
 
     @precondition(lambda self: self.shown)
@@ -241,7 +242,7 @@ class Interleaved(RuleBasedStateMachine):
     @rule(window=st.sampled_from(WINDOWS), path=st.sampled_from(PATHS))
     def say_what_makes_no_sense(self, window, path):
         if (window, path) not in self.shown:
-            self.shared.edit(window, path, "lost", 3)
+            self.shared.edit(window, path, TextLines("lost"), 3)
             self.shared.count_again(window, path)
             self.shared.close(window, path)
 

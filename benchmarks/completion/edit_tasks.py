@@ -163,7 +163,7 @@ def answered(
 def _row(edit: EditTask, snapshot: FolderSnapshot, recent: RecentEdits, model: CodeModel | None) -> EditScore:
     """What retrieval finds and a model writes; `model` None is the snapshot's own. Raises ModelError."""
     task, lines = edit.task, TextLines(f"{edit.prefix}\n{edit.suffix}")
-    cursor = Cursor(task.path, lines, *lines.position(len(edit.prefix)), recent=recent)
+    cursor = Cursor(task.path, lines, *lines.position(len(edit.prefix)), recent_hunks=recent.hunks)
     options = retrieval_options(Config())
     done = as_server(loop_at(snapshot, cursor, model, options, single_line=True, max_new_tokens=MAX_NEW_TOKENS))
     completion = score_completion(task.ground_truth, show(done.written, cursor, single_line=True).text)

@@ -21,13 +21,9 @@ from pathlib import Path
 
 from ...retrieval import RetrievalOptions
 from ...server.config import Config
-from ...server.workspace.process_memory import memory_mb
-from ...server.workspace.workspace import (
-    BACKGROUND_NICENESS,
-    Workspace,
-    keep_from_collector,
-    share_interpreter,
-)
+from ...server.workspace.folders import BACKGROUND_NICENESS
+from ...server.workspace.process import freeze_garbage_collector, memory_mb, share_interpreter
+from ...server.workspace.workspace import Workspace
 from .timing import percentiles, timed
 
 SEED = 20230116
@@ -58,7 +54,7 @@ def warm(folder: Path) -> dict[str, float]:
 def query(folder: Path) -> dict[str, float]:
     with Workspace([folder], Config()) as workspace:
         workspace.index()
-        keep_from_collector()
+        freeze_garbage_collector()
         cursors = list(_cursors(folder))
         options = RetrievalOptions()
         path, line, character = cursors[0]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ...server.shared.control import running_server, stop_server
-from ...server.workspace.process_memory import resident_mb
+from ...server.workspace.process import resident_mb
 from ..command import Report, command_parser, run_command
 from ..histories import OWN_REPOSITORY
 from ..tables import markdown

@@ -14,7 +14,7 @@ from typing import Any
 
 from ...llm.training.server_process import running_server
 from ...server.cli.exit_status import UserError
-from ...server.workspace.process_memory import resident_mb
+from ...server.workspace.process import resident_mb
 from ..command import Report, command_parser, run_command, say
 from ..engine.timing import in_fresh_process
 from ..engine.trees import tree

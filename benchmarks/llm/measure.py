@@ -24,7 +24,7 @@ from typing import Any
 from ...llm.backends import ModelConfig, open_model
 from ...llm.local.model import LocalModel
 from ...llm.protocol import Cancel, CodeModel, CompletionRequest
-from ...server.workspace.process_memory import memory_mb
+from ...server.workspace.process import memory_mb
 from .replay import Typing, replay_typing
 
 REPEATS = 3

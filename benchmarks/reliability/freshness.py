@@ -28,7 +28,8 @@ from ...retrieval.fragments import normalise
 from ...retrieval.terms import encode
 from ...server.config import Config, IndexOptions
 from ...server.workspace.files import SourceText, read_source, walk
-from ...server.workspace.workspace import BACKGROUND_NICENESS, Workspace
+from ...server.workspace.folders import BACKGROUND_NICENESS
+from ...server.workspace.workspace import Workspace
 from ..latency.client import Client, ServerGone
 from .campaign import Counts, Settings
 from .probe import ask_texts, hash_of, texts_of

@@ -31,7 +31,7 @@ from .commands import (
     recent_case,
     where_case,
 )
-from .desk import Desk
+from .context import ChatContext
 from .ellipsis import is_elliptical, names_in, resolved
 from .evidence import GatherOptions
 from .extractive import extractive
@@ -59,51 +59,66 @@ NOT_ALL_READ = "Files are still being read: not everything was searched."
 NO_MODEL_HERE = "No model that holds conversations is configured."
 
 
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A question or a command, and how it is to be answered.
+
+    `selection` is a file with the first of its selected lines and the line after the last (0-based). `folder` None asks
+    about all folders. A `strategy` of `memory/strategies.py` answers from the documents of the workspace alone. Without
+    `remember` nothing is stored, and no earlier turn counts.
+    """
+
+    question: str
+    conversation_id: str = ""
+    selection: tuple[Path, int, int] | None = None
+    folder: Path | str | None = None
+    strategy: str = ""
+    remember: bool = True
+
+
 class Chat:
     """The conversations of one workspace. Thread-safe: several questions may be answered at once."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, context: ChatContext, closed: Cancel | None = None) -> None:
+        """`closed` ends every answer."""
+        self.context = self._desk = context
+        self._closed = closed or Cancel()
 
-    def ask(
-        self,
-        question: str,
-        conversation_id: str = "",
-        *,
-        selection: Selection | None = None,
-        folder: Path | str | None = None,
-        strategy: str = "",
-        remember: bool = True,
-        listener: Listener = NOBODY,
-        cancel: Cancel | None = None,
-    ) -> Reply:
+    def ask(self, request: ChatRequest, listener: Listener = NOBODY, cancel: Cancel | None = None) -> Reply:
         """The reply to a question or a command. Without a conversation id a new conversation begins.
 
-        A `strategy` of `memory/strategies.py` answers from the documents of the workspace alone. What the listener is
-        told, since its last restart, is the reply's text. Without `remember` nothing is kept, and nothing that was said
-        before counts. When cancelled, the reply is what was written so far. Raises
-        NoConversation, StoreError where history cannot be read, ValueError for a folder that is none of the
-        workspace's and for an unknown strategy.
+        What the listener is told, since its last restart, is the reply's text. When cancelled, the reply is what was
+        written so far. Raises NoConversation, StoreError where history cannot be read, ValueError for a folder that is
+        none of the workspace's, for an unknown strategy, and for a selection that no model may be shown.
         """
         cancel = cancel or Cancel()
+        forget = self._closed.on_cancel(cancel.cancel)
+        try:
+            return self._ask(request, listener, cancel)
+        finally:
+            forget()
+
+    def _ask(self, request: ChatRequest, listener: Listener, cancel: Cancel) -> Reply:
+        question, strategy, id = request.question, request.strategy, request.conversation_id
+        selection = None if request.selection is None else self._desk.selection(*request.selection)
         command = read_command(question)
         if not question.strip() or command.name == "help" or (command.name and command.name not in COMMANDS):
             unknown = command.name if command.name not in ("", "help") else ""
-            return _said(help_text(unknown), listener, found=not unknown, conversation_id=conversation_id)
+            return _said(help_text(unknown), listener, found=not unknown, conversation_id=id)
         if not self._desk.config.chat.enabled:
             return _said("Questions are switched off (chat.enabled).", listener, found=False)
         if command.name == "forget":
-            return self._forget(command.argument, conversation_id, listener)
+            return self._forget(command.argument, id, listener)
         if strategy:
             from .by_strategy import check_strategy  # the whole room of memory, which most questions do not need
 
             check_strategy(strategy)
-        wanted = _Wanted(question, command, selection, folder, strategy)
+        wanted = _Wanted(question, command, selection, request.folder, strategy)
         with TimeLimit(cancel, self._most_seconds(strategy)) as limit:
-            if not remember:
+            if not request.remember:
                 return self._reply(wanted, (), Keeper(), listener, limit)
             said = self._desk.memory.conversations
-            id = conversation_id or said.begin("" if folder is None else str(folder))
+            id = id or said.begin("" if request.folder is None else str(request.folder))
             keeper = Keeper(self._desk.memory, id, said.ask(id, question))
             listener.on_conversation(id)
             before = [turn for turn in said.turns(id) if turn.number < keeper.number]

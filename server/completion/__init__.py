@@ -3,11 +3,11 @@
 The engine works on plain values: a cursor in a text, a snapshot of the repository, models. No editor protocol in it.
 """
 
+from ..workspace.text import Cursor
 from .asking import retrieve_at
 from .engine import Engine
 from .iterate import Round
-from .request import Request
-from .values import Completion, Cursor, Source, Trigger
+from .values import Completion, Request, Source, Trigger
 
 __all__ = [
     "Completion",

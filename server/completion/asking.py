@@ -24,7 +24,7 @@ from ...retrieval import (
 )
 from ..config import Config
 from ..workspace.snapshot import FolderSnapshot
-from .values import Cursor
+from ..workspace.text import Cursor
 
 GUESSED_TOKENS = 24
 """Words and signs of one guess; what a model has refuted is guessed anew."""
@@ -166,7 +166,7 @@ def _edited_places(index: RepositoryIndex, cursor: Cursor) -> Iterator[Location]
 
     What was thrown away or overwritten since stands nowhere, and blank lines say nothing.
     """
-    for hunk in cursor.recent.hunks:
+    for hunk in cursor.recent_hunks:
         written = [number for number, line in enumerate(hunk.after) if line.strip()]
         if not written:
             continue

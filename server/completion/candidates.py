@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ...llm import CodeModel
-from .request import Request
-from .values import Completion
+from .values import Completion, Request
 
 
 def further_ways(request: Request, models: Sequence[CodeModel], first: str) -> Iterator[tuple[Request, CodeModel]]:

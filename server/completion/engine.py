@@ -18,19 +18,19 @@ from ...retrieval import RankedFragment
 from ...retrieval.fragments import normalise
 from ..config.options import retrieval_options, uses_workspace_model
 from ..models.budget import new_tokens
-from ..workspace.text import TextLines
+from ..workspace.text import Cursor, TextLines
 from .asking import StickyFragments, request_for, retrieve_at
 from .candidates import different, further_ways
 from .confidence import least_probability
 from .debounce import Pace, is_promising
 from .iterate import Round, complete_in_rounds
-from .request import Request
-from .reuse import Answer, Basis, Reuse
+from .reuse import Answer, Basis, Reuse, Spot
 from .running import GRACE_S, Followed, Generation, Running, Tell
 from .showing import show
 from .speculation import Ahead
+from .stopping import stopping_for
 from .trigger import why_not
-from .values import Completion, Cursor, Source, Written
+from .values import Completion, Request, Source, Written
 from .writing import write
 
 CANCELLED = "cancelled"
@@ -126,7 +126,7 @@ class Engine:
             return None
         answer, rest = found
         is_same_place = answer.spot.offset == request.cursor.offset
-        source: Source = "typed-through" if not is_same_place else "speculated" if answer.is_ahead else "cache"
+        source: Source = "typed-through" if not is_same_place else "speculated" if answer.is_prefetch else "cache"
         completion = self._shown(request, rest, answer.basis, answer.single_line, source)
         if not completion.text and not answer.basis.reads_all:
             return self._from_workspace_model(request, basis, completion)
@@ -184,29 +184,30 @@ class Engine:
 
     def _started(self, request: Request, basis: Basis, model: CodeModel) -> Generation:
         """An answer that `model` begins to write for the request, kept when it is done."""
+        spot = Spot.of(request.cursor)
 
         def write_and_keep(cancel: Cancel, tell: Tell) -> Written:
             started = time.monotonic()
             most_seconds = request.config.completion.max_seconds
-            with nullcontext() if request.is_ahead else self._busy(), TimeLimit(cancel, most_seconds) as limit:
+            with nullcontext() if request.is_prefetch else self._busy(), TimeLimit(cancel, most_seconds) as limit:
                 asked = self._asked(request, model, basis.fragments, limit)
                 try:
-                    written = write(model, asked, request.stopping(), limit, tell)
+                    written = write(model, asked, stopping_for(request), limit, tell)
                     if limit.is_reached and not written.text:
                         raise ModelUnreachable(f"{model.info.name} wrote nothing within {most_seconds:g} s.")
                 except ModelError as error:
                     request.models.failed(model, error)
                     raise
             seconds = time.monotonic() - started
-            if not request.is_invoked and not request.is_ahead:
+            if not request.is_invoked and not request.is_prefetch:
                 _tell_time(request, model, seconds, is_given_up=cancel.cancelled)
             if not cancel.cancelled:
                 request.models.worked(model)
                 self._pace.answered(model.info.name, seconds)
-                self._reuse.keep(Answer(request.spot, written, basis, request.single_line, is_ahead=request.is_ahead))
+                self._reuse.keep(Answer(spot, written, basis, request.single_line, is_prefetch=request.is_prefetch))
             return written
 
-        return self._running.start(request.spot, model, basis, write_and_keep, single_line=request.single_line)
+        return self._running.start(spot, model, basis, write_and_keep, single_line=request.single_line)
 
     def _from_workspace_model(
         self, request: Request, basis: Basis, instead_of: Completion, *, keep: bool = True
@@ -223,7 +224,7 @@ class Engine:
         fragments = self._retrieved(request) if request.is_invoked else ()
         started = time.monotonic()
         asked = self._asked(request, model, fragments, request.cancel)
-        written = write(model, asked, request.stopping(), request.cancel)
+        written = write(model, asked, stopping_for(request), request.cancel)
         request.timings_ms["model"] = 1e3 * (time.monotonic() - started) + request.timings_ms.get("model", 0.0)
         if request.cancel.cancelled:
             return request.nothing(CANCELLED)
@@ -231,7 +232,7 @@ class Engine:
         answering = request.models.answering[0]
         basis = replace(basis, fragments=fragments, answering=answering, least_confidence=least, reads_all=True)
         if keep and (written.text or not instead_of.model):
-            self._reuse.keep(Answer(request.spot, written, basis, request.single_line))
+            self._reuse.keep(Answer(Spot.of(request.cursor), written, basis, request.single_line))
         reason = instead_of.why_empty or NOTHING_TO_SAY
         shown = self._shown if keep else _worth_showing
         completion = shown(request, written, basis, request.single_line, "model", reason)
@@ -250,7 +251,7 @@ class Engine:
             with self._busy(), TimeLimit(asked.cancel, request.left_s) as limit:
                 prompt = self._asked(asked, model, fragments, limit)
                 try:
-                    written = write(model, prompt, asked.stopping(), limit)
+                    written = write(model, prompt, stopping_for(asked), limit)
                 except ModelError as error:
                     request.models.failed(model, error)
                     continue
@@ -270,7 +271,7 @@ class Engine:
         completion = _worth_showing(request, written, basis, single_line, source, reason)
         text = normalise(completion.text)
         if text not in ("", written.text) and not written.cut_by_limit:
-            self._reuse.keep(Answer(request.spot, written, basis, single_line, shown=text))
+            self._reuse.keep(Answer(Spot.of(request.cursor), written, basis, single_line, shown=text))
         return completion
 
     def _asked(
@@ -311,7 +312,7 @@ class Engine:
     def _wait_for_next_key(self, request: Request, model: CodeModel) -> None:
         """Who types on is not answered for each key. What was done since the key counts towards the wait."""
         longest_s = request.config.completion.debounce_ms / 1e3
-        if request.is_invoked or request.is_ahead or not longest_s:
+        if request.is_invoked or request.is_prefetch or not longest_s:
             return
         cursor, started = request.cursor, time.monotonic()
         until = self._pace.wait_until(

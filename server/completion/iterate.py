@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 
 from ...llm import Cancel, CodeModel, ModelError, TimeLimit
@@ -19,11 +20,11 @@ from ...retrieval import QueryLines, RankedFragment, RetrievalOptions, oracle_qu
 from ..config import Config
 from ..config.options import retrieval_options, uses_workspace_model
 from ..workspace.snapshot import FolderSnapshot
+from ..workspace.text import Cursor
 from .asking import request_for, retrieve_at
-from .request import Request
 from .showing import show
-from .stopping import Stopping
-from .values import Completion, Cursor, Written
+from .stopping import Stopping, stopping_for
+from .values import Completion, Request, Written
 from .writing import write
 
 
@@ -183,7 +184,7 @@ def _loop(request: Request, model: CodeModel, cancel: Cancel) -> Loop:
         request.cursor,
         request.config,
         replace(retrieval_options(request.config), shift=True, explain=True),
-        request.stopping,
+        partial(stopping_for, request),
         single_line=request.single_line,
         max_new_tokens=request.config.completion.max_new_tokens,
         cancel=cancel,

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from ...retrieval import RankedFragment
 from ...retrieval.fragments import normalise
 from ...retrieval.terms import encode
-from ..workspace.text import TextLines
-from .values import Cursor, Written
+from ..workspace.text import Cursor, TextLines
+from .values import Written
 
 BEFORE_CHARACTERS, AFTER_CHARACTERS = 16_384, 4_096
 """How much code around a cursor must be the same: what models read of it, a prompt of 4k tokens. So a look-up takes no
@@ -104,7 +104,7 @@ class Answer:
     written: Written
     basis: Basis
     single_line: bool
-    is_ahead: bool = False  # nobody had asked
+    is_prefetch: bool = False  # nobody had asked
     shown: str = ""
 
     @property

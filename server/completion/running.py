@@ -16,9 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...llm import Cancel, CodeModel, ModelError
-from ..workspace.text import TextLines
+from ..workspace.text import Cursor, TextLines
 from .reuse import Basis, Spot
-from .values import Cursor, Written
+from .values import Written
 
 log = logging.getLogger("weft")
 

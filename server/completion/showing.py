@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from ...retrieval import RankedFragment
 from ..output.safe_text import hidden_character
+from ..workspace.text import Cursor
 from .confidence import confidence_of, sure_part
 from .repair import Draft, IndentStyle, repair
-from .values import Completion, Cursor, Source, Written
+from .values import Completion, Source, Written
 
 
 def show(

@@ -10,9 +10,8 @@ import threading
 from collections import OrderedDict
 from dataclasses import replace
 
-from ..workspace.text import TextLines
-from .request import Request
-from .values import Completion, Cursor
+from ..workspace.text import Cursor, TextLines
+from .values import Completion, Request
 
 REMEMBERED = 16
 """Completions of the last moments; what a person sees is one of them."""

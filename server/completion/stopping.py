@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 
+from ..workspace.text import Cursor
 from .blocks import Block, code_of, columns
 from .surroundings import Surroundings, line_below, opened_at
-from .values import Cursor
+from .values import Request
 
 MOST_LINES = 60
 """Nobody reads more ghost text than a screen."""
@@ -30,6 +31,11 @@ class Stopping:
     def end_of(self, text: str) -> int | None:
         """How much of `text`, written so far with "\\n" breaks, is wanted; None while it may go on."""
         return _end_of_line(text) if self._lines is None else self._lines.end_of(text)
+
+
+def stopping_for(request: Request) -> Stopping:
+    """The stop rules for one answer to a request."""
+    return Stopping(request.cursor, request.surroundings, single_line=request.single_line)
 
 
 def _end_of_line(text: str) -> int | None:

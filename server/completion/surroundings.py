@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...languages import UNKNOWN, Language, OpenStack
+from ..workspace.text import Cursor
 from .blocks import Block, block_opened_by, columns
-from .values import Cursor
 
 Kind = Literal["code", "comment", "string"]
 
@@ -68,6 +68,11 @@ def only_closes(rest: str, language: Language = UNKNOWN) -> bool:
     found = [at for mark in language.line_comments if (at := rest.find(mark)) >= 0]
     rest = rest[: min(found, default=len(rest))]
     return _CLOSES.fullmatch(rest) is not None
+
+
+def wants_several_lines(surroundings: Surroundings, setting: str) -> bool:
+    """Whether a completion here may have several lines. `setting` is `completion.multi_line`."""
+    return setting == "always" or (setting == "auto" and surroundings.multi_line)
 
 
 def line_below(cursor: Cursor) -> str:

@@ -16,9 +16,8 @@ from ..config import Config
 from ..config.options import index_settings
 from ..workspace.analysis import analyse
 from ..workspace.snapshot import FolderSnapshot
-from ..workspace.text import TextLines
+from ..workspace.text import Cursor, TextLines
 from .asking import for_prompt, retrieve_at
-from .values import Cursor
 
 
 class ShownByWeft:

@@ -9,8 +9,9 @@ import re
 from types import MappingProxyType
 
 from ..config import CompletionOptions
+from ..workspace.text import Cursor
 from .surroundings import Surroundings, only_closes, opened_at
-from .values import Cursor, Trigger
+from .values import Trigger
 
 REFUSALS = MappingProxyType(
     {
@@ -28,11 +29,6 @@ REFUSALS = MappingProxyType(
 def why_not(cursor: Cursor, surroundings: Surroundings, trigger: Trigger, options: CompletionOptions) -> str:
     """The reason not to complete here, one of `REFUSALS`; "" when there is none. Who asks is never refused."""
     return "" if trigger == "invoked" else REFUSALS.get(_refusal(cursor, surroundings, options), "")
-
-
-def wants_several_lines(surroundings: Surroundings, options: CompletionOptions) -> bool:
-    """Whether a completion here may have several lines."""
-    return options.multi_line == "always" or (options.multi_line == "auto" and surroundings.multi_line)
 
 
 def _refusal(cursor: Cursor, surroundings: Surroundings, options: CompletionOptions) -> str:

@@ -1,85 +1,30 @@
-"""The values of the completion engine: where a completion is wanted, what a model wrote there, and what is shown.
+"""The values of the completion engine: a request, what a model wrote for it, and the completion to show.
 
-Owns the words. Knows no editor protocol, no thread and no disk.
+Owns these types and what follows from them alone. Knows no editor protocol, no thread and no disk.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from ...languages import Language, language_of
+from ...llm import Cancel
 from ...retrieval import RankedFragment
-from ..workspace.recent_edits import RecentEdits
-from ..workspace.text import TextLines
+from ..config import Config
+from ..models.chain import ModelChain
+from ..workspace.snapshot import FolderSnapshot
+from ..workspace.text import Cursor
+from .repair import IndentStyle
+from .surroundings import Surroundings, look_around, wants_several_lines
 
 Trigger = Literal["invoked", "automatic"]
-"""Whether somebody asked for a completion, or an editor asks because somebody types."""
+"""Whether a person asked for the completion, or an editor asks after a key."""
 
 Source = Literal["model", "cache", "typed-through", "joined", "speculated"]
 """Where a completion comes from: written for this request; written before for this very place; the rest of one that
 is being typed; a request that was still running when its text was typed; asked for before anybody did."""
-
-SHOWN_CHARACTERS = 6000
-"""How much of the file before the cursor the prompt shows: half of a 4k-token prompt (papers' spec 2.3)."""
-
-
-@dataclass(frozen=True)
-class Cursor:
-    """Where a completion is wanted. `path` is the key of the file in the index of `folder`, "" for the only one.
-
-    `recent` are the latest edits in files of that folder.
-    """
-
-    path: str
-    lines: TextLines
-    line: int
-    character: int
-    folder: str = ""
-    recent: RecentEdits = field(default_factory=RecentEdits)
-    language_id: str = ""  # what the editor calls the language, "" when it does not say
-
-    @property
-    def file(self) -> tuple[str, str]:
-        """What tells the file from all others, those of other folders too."""
-        return self.folder, self.path
-
-    @cached_property
-    def offset(self) -> int:
-        return self.lines.offset(self.line, self.character)
-
-    @cached_property
-    def prefix(self) -> str:
-        return self.lines.text[: self.offset]
-
-    @cached_property
-    def suffix(self) -> str:
-        return self.lines.text[self.offset :]
-
-    @cached_property
-    def language(self) -> Language:
-        """The language of the text at the cursor."""
-        return language_of(self.path, self.language_id)
-
-    @property
-    def start_of_line(self) -> str:
-        """The cursor's line up to the cursor."""
-        return self.lines.line(self.line)[: self.character]
-
-    @property
-    def rest_of_line(self) -> str:
-        """The cursor's line from the cursor on, without its line break."""
-        return self.lines.line(self.line)[self.character :]
-
-    @property
-    def shown_from_line(self) -> int:
-        """First line that the prompt shows anyway."""
-        offset = self.offset - SHOWN_CHARACTERS
-        if offset <= 0:
-            return 0
-        line, character = self.lines.position(offset)
-        return line + 1 if character else line
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,3 +86,76 @@ class Completion:
     source: Source = "model"
     repairs: tuple[str, ...] = ()  # names of the rules that changed the model's text
     note: str = ""  # why the text is not whole, where the time was up
+
+
+@dataclass(frozen=True)
+class Request:
+    """One completion request. `multi_line` None leaves the length to the configuration and the syntax.
+
+    An automatic completion is hidden below the configured confidence. No request waits beyond its deadline.
+    `is_prefetch`: made before an editor asks. `refusal` is why this file gets no completion, "" when it may have one.
+    `timings_ms` is filled while the request runs.
+    """
+
+    snapshot: FolderSnapshot
+    models: ModelChain
+    cursor: Cursor
+    config: Config
+    cancel: Cancel = field(default_factory=Cancel)
+    trigger: Trigger = "automatic"
+    multi_line: bool | None = None
+    is_prefetch: bool = False
+    refusal: str = ""
+    style: IndentStyle | None = None  # how the editor indents; it has the last word
+    project_style: IndentStyle | None = None  # how the project's settings want lines indented
+    arrived_s: float = field(default_factory=time.monotonic)
+    timings_ms: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def is_invoked(self) -> bool:
+        return self.trigger == "invoked"
+
+    @property
+    def least_confidence(self) -> float:
+        return 0.0 if self.is_invoked else self.config.completion.min_confidence
+
+    @property
+    def limit(self) -> tuple[float, str]:
+        """The seconds that the request may take in all, and the setting that says so."""
+        options = self.config.completion
+        most = options.max_seconds, "completion.max_seconds"
+        return most if self.is_invoked else min(most, (options.deadline_ms / 1e3, "completion.deadline_ms"))
+
+    @property
+    def deadline_s(self) -> float:
+        """By the monotonic clock."""
+        return self.arrived_s + self.limit[0]
+
+    @property
+    def left_s(self) -> float:
+        return max(0.0, self.deadline_s - time.monotonic())
+
+    @property
+    def is_late(self) -> bool:
+        return time.monotonic() >= self.deadline_s
+
+    @property
+    def wanted_single_line(self) -> bool | None:
+        """What the caller wants; None when it did not say."""
+        return None if self.multi_line is None else not self.multi_line
+
+    @cached_property
+    def single_line(self) -> bool:
+        """Whether a model that begins to write here is asked for one line."""
+        if self.wanted_single_line is not None:
+            return self.wanted_single_line
+        return not wants_several_lines(self.surroundings, self.config.completion.multi_line)
+
+    @cached_property
+    def surroundings(self) -> Surroundings:
+        return look_around(self.cursor)
+
+    def nothing(self, reason: str) -> Completion:
+        """The empty answer."""
+        here = (self.cursor.line, self.cursor.character)
+        return Completion("", here, here, why_empty=reason, timings_ms=self.timings_ms)

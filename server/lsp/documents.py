@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..workspace.text import TextLines
+from ..workspace.text import Cursor, TextChange, TextLines
 from .positions import DEFAULT_ENCODING, Encoding, from_lsp_column, to_lsp_column
 from .uris import document_key
 
@@ -29,7 +29,10 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One text at one version. `in_step` is False when an edit was lost: then the text is a guess and asks nothing."""
+    """One text at one version. `in_step` is False when an edit was lost: then the text is a guess and asks nothing.
+
+    `changed` is the range that the last message replaced; None where it sent a whole text.
+    """
 
     uri: str
     path: Path
@@ -38,6 +41,7 @@ class Document:
     lines: TextLines
     encoding: Encoding = DEFAULT_ENCODING
     in_step: bool = True
+    changed: TextChange | None = None
 
     @property
     def text(self) -> str:
@@ -46,6 +50,10 @@ class Document:
     def from_client(self, line: int, units: int) -> tuple[int, int]:
         """A client's position as (line, Python character), clamped to the text."""
         return _clamp(self.lines, (line, units), self.encoding)
+
+    def cursor(self, line: int, units: int) -> Cursor:
+        """A client's position in this text."""
+        return Cursor(str(self.path), self.lines, *self.from_client(line, units), language_id=self.language_id)
 
     def to_client(self, line: int, character: int) -> tuple[int, int]:
         """A (line, Python character) position in the client's units, clamped to the text."""
@@ -88,12 +96,14 @@ class Documents:
             log.warning("Version %d of %s came after version %d.", version, uri, document.version)
             in_step = False
         lines = document.lines
+        changed: TextChange | None = TextChange(0, 0, 0) if in_step else None
         for edit in edits:
             if edit.start is None or edit.end is None:
-                lines, in_step = TextLines(edit.text), True
+                lines, changed, in_step = TextLines(edit.text), None, True
             elif in_step:
-                lines = apply_edit(lines, edit.text, edit.start, edit.end, document.encoding)
-        return self._keep(replace(document, version=version, lines=lines, in_step=in_step))
+                lines, replaced = apply_edit(lines, edit.text, edit.start, edit.end, document.encoding)
+                changed = changed and (replaced if changed == TextChange(0, 0, 0) else changed.then(replaced))
+        return self._keep(replace(document, version=version, lines=lines, in_step=in_step, changed=changed))
 
     def lose_step(self, uri: str) -> None:
         """An edit could not be read: the text is a guess from here on."""
@@ -111,10 +121,11 @@ class Documents:
 
 def apply_edit(
     lines: TextLines, text: str, start: tuple[int, int], end: tuple[int, int], encoding: Encoding
-) -> TextLines:
-    """`lines` with one range replaced; an end before the start counts as the start."""
+) -> tuple[TextLines, TextChange]:
+    """`lines` with one range replaced, and that range; an end before the start counts as the start."""
     first, last = (lines.offset(*_clamp(lines, position, encoding)) for position in (start, end))
-    return lines.replaced(first, max(first, last), text)
+    last = max(first, last)
+    return lines.replaced(first, last, text), TextChange(first, last, first + len(text))
 
 
 def _clamp(lines: TextLines, position: tuple[int, int], encoding: Encoding) -> tuple[int, int]:

@@ -20,8 +20,7 @@ from ..shared.endpoint import SharedPlace, file_at, is_of_this_user, locked, sha
 from ..shared.log_file import log_to
 from ..shared.relay import READY, SERVE
 from ..shared.workspaces import Workspaces
-from ..workspace.process_memory import memory_mb
-from ..workspace.workspace import share_interpreter
+from ..workspace.process import memory_mb, share_interpreter
 from .serve import DRAIN_WITHIN_S, converse
 from .server import WeftServer
 from .transport import PipeReader, PipeWriter

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 
 from ..shared.workspaces import Workspaces
-from ..workspace.workspace import share_interpreter
+from ..workspace.process import share_interpreter
 from .admission import Admission, close
 from .log_limit import one_line
 from .server import WeftServer

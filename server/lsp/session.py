@@ -27,8 +27,9 @@ from ..output.safe_text import for_editor
 from ..output.types import StatusResult
 from ..shared.workspaces import Share, Workspaces
 from ..workspace.folder import IndexReport, Progress
+from ..workspace.process import freeze_garbage_collector
 from ..workspace.status import Status
-from ..workspace.workspace import Workspace, keep_from_collector
+from ..workspace.workspace import Workspace
 from .capabilities import SECTION, Client, later_registrations, offer, read_client
 from .documents import Document, Documents
 from .messages import WEFT_DID_CHANGE_STATUS
@@ -59,15 +60,6 @@ CLOSE_WITHIN_S = 5.0
 
 T = TypeVar("T")
 Job = Callable[[Callable[[Progress], None], Cancel], IndexReport]
-
-
-@dataclass(frozen=True, slots=True)
-class Cursor:
-    """A position in a text as it was when the request came, in Python characters."""
-
-    document: Document
-    line: int
-    character: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +137,12 @@ class Session:
     def opened(self, document: Document) -> None:
         """The client shows a document."""
         if self._share is not None:
-            self._share.texts.open(self._share, document.path, document.text, document.version, document.language_id)
+            self._share.texts.open(self._share, document.path, document.lines, document.version, document.language_id)
 
     def changed(self, document: Document) -> None:
         """In order with the requests: what is asked after this sees it. A workspace that opens later gets it then."""
         if self._share is not None:
-            self._share.texts.edit(self._share, document.path, document.text, document.version)
+            self._share.texts.edit(self._share, document.path, document.lines, document.version, document.changed)
 
     def closed(self, document: Document) -> None:
         if self._share is not None:
@@ -217,20 +209,18 @@ class Session:
 
     # What the client asks.
 
-    def cursor(self, uri: str, position: types.Position) -> Cursor | None:
-        """The position in the text as it is now; None when the document is not open or its text is not certain."""
+    def document(self, uri: str) -> Document | None:
+        """The document as it is now; None when it is not open, or an edit of it was lost."""
         document = self.documents.get(uri)
-        if document is None or not document.in_step:
-            return None
-        return Cursor(document, *document.from_client(position.line, position.character))
+        return document if document is not None and document.in_step else None
 
-    async def ask(self, kind: str, cursor: Cursor, call: Callable[[Workspace, Cancel], T]) -> T | None:
+    async def ask(self, kind: str, document: Document, call: Callable[[Workspace, Cancel], T]) -> T | None:
         """Run `call` beside the loop; None as soon as its answer is of no use any more.
 
         That is: a newer request of this kind came for the document, the document was edited or closed, the
         server stops, or there is no workspace. A request that the client cancels is cancelled down to the model.
         """
-        key = (kind, document_key(cursor.document.uri))
+        key = (kind, document_key(document.uri))
         if key in self._running:
             self._running[key].supersede()
         return await self._run(key, self._requests, call)
@@ -414,7 +404,7 @@ class Session:
         message = "failed"
         try:
             report = await self._chore(job, bar.report if bar else _ignore, cancel)
-            await self._chore(keep_from_collector)
+            await self._chore(freeze_garbage_collector)
             message = f"{report.n_files} files, {report.n_lines} lines in {report.seconds:.1f} s"
             if report.cancelled:
                 message += ", stopped early"

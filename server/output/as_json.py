@@ -10,9 +10,9 @@ from typing import Any
 
 from ...retrieval import Location, RankedFragment, ScorePart
 from ..completion import Completion, Round
+from ..completion.service import Explanation
 from ..workspace.folder import IndexReport
 from ..workspace.status import TITLES, Status, said
-from ..workspace.workspace import Explanation
 from . import types as answers
 from .pages import explanation_page, status_page, uri_of
 from .safe_text import for_editor

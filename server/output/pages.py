@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from ... import __version__
 from ...retrieval import Location, RankedFragment
-from ..workspace.status import NOBODY, WORKSPACE_MODEL
+from ..models.active import NO_MODEL, WORKSPACE_MODEL
 from .safe_text import for_editor
 from .types import PageLine, Position
 
 if TYPE_CHECKING:
+    from ..completion.service import Explanation
     from ..models.chain import ModelState
     from ..workspace.status import Said, Status
-    from ..workspace.workspace import Explanation
     from .doctor import Finding
 
 SHOWN_LINES = 6
@@ -45,7 +45,7 @@ def explanation_page(explanation: Explanation) -> list[PageLine]:
     page = [_line(f"What the repository holds for a completion in {explanation.path}")]
     if explanation.model == WORKSPACE_MODEL:
         page.append(_line("The workspace model answers: it reads the whole index. Other models would be shown this:"))
-    elif explanation.model != NOBODY:
+    elif explanation.model != NO_MODEL:
         page.append(_line(f"The model {explanation.model} is shown this, as far as its prompt has room:"))
     if explanation.shown_from_line:
         page.append(_line(f"The file itself from line {explanation.shown_from_line + 1} to the cursor"))

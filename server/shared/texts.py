@@ -11,12 +11,14 @@ import threading
 from pathlib import Path
 from typing import Protocol
 
+from ..workspace.text import TextChange, TextLines
+
 
 class Buffers(Protocol):
     """What a workspace offers for texts that an editor holds open."""
 
-    def open_buffer(self, path: Path, text: str, version: int = 0, language_id: str | None = None) -> None: ...
-    def edit_buffer(self, path: Path, text: str, version: int = 0) -> None: ...
+    def open_buffer(self, path: Path, text: TextLines, version: int = 0, language_id: str | None = None) -> None: ...
+    def edit_buffer(self, path: Path, text: TextLines, version: int = 0, changed: TextChange | None = None) -> None: ...
     def close_buffer(self, path: Path) -> None: ...
 
 
@@ -26,9 +28,9 @@ class SharedTexts:
     def __init__(self, buffers: Buffers) -> None:
         self._buffers = buffers
         self._lock = threading.Lock()
-        self._held: dict[Path, dict[object, tuple[str, int]]] = {}  # who wrote last comes last
+        self._held: dict[Path, dict[object, tuple[TextLines, int]]] = {}  # who wrote last comes last
 
-    def open(self, window: object, path: Path, text: str, version: int, language_id: str = "") -> None:
+    def open(self, window: object, path: Path, text: TextLines, version: int, language_id: str = "") -> None:
         """A window shows a file. Reading it is not writing: the text of a window that has it open already stays."""
         with self._lock:
             held = self._held.setdefault(path, {})
@@ -39,25 +41,27 @@ class SharedTexts:
             if next(reversed(held)) is window:
                 self._buffers.open_buffer(path, text, version, language_id)
 
-    def edit(self, window: object, path: Path, text: str, version: int) -> None:
-        """A window's whole new text: it counts from now on."""
+    def edit(
+        self, window: object, path: Path, text: TextLines, version: int, changed: TextChange | None = None
+    ) -> None:
+        """A window's whole new text, with the range that is new in it: it counts from now on."""
         with self._lock:
             held = self._held.get(path, {})
             if window not in held:
                 return
             before = held[window]
-            if _counting(held) != before[0]:
+            if _counting(held) != before[0].text:
                 self._buffers.open_buffer(path, *before)  # what was typed is what lies between this window's two texts
             del held[window]
             held[window] = (text, version)
-            self._buffers.edit_buffer(path, text, version)
+            self._buffers.edit_buffer(path, text, version, changed)
 
     def count_again(self, window: object, path: Path) -> None:
         """The window asks about its file: its text counts from now on, although nothing was typed."""
         with self._lock:
             held = self._held.get(path, {})
             if window in held:
-                is_other = _counting(held) != held[window][0]
+                is_other = _counting(held) != held[window][0].text
                 held[window] = held.pop(window)
                 if is_other:
                     self._buffers.open_buffer(path, *held[window])
@@ -86,5 +90,5 @@ class SharedTexts:
             self._buffers.open_buffer(path, *next(reversed(held.values())))
 
 
-def _counting(held: dict[object, tuple[str, int]]) -> str:
-    return next(reversed(held.values()))[0]
+def _counting(held: dict[object, tuple[TextLines, int]]) -> str:
+    return next(reversed(held.values()))[0].text

@@ -6,7 +6,6 @@ session in one process has the only share in its workspace. Knows no protocol. T
 
 from __future__ import annotations
 
-import gc
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -16,7 +15,9 @@ from pathlib import Path
 from ...llm import Cancel
 from ..config import Config
 from ..workspace.folder import IndexReport, Progress
-from ..workspace.workspace import BACKGROUND_NICENESS, Workspace
+from ..workspace.folders import BACKGROUND_NICENESS
+from ..workspace.process import freeze_garbage_collector
+from ..workspace.workspace import Workspace
 from .texts import SharedTexts
 
 COLLECTED_AFTER_S = 2.0
@@ -102,7 +103,7 @@ class Workspaces:
         if is_last:
             opened.workspace.close()
             if are_others_open:  # else the process ends
-                collecting = threading.Timer(COLLECTED_AFTER_S, _give_back_to_collector)
+                collecting = threading.Timer(COLLECTED_AFTER_S, freeze_garbage_collector)
                 collecting.daemon = True
                 collecting.start()
 
@@ -204,10 +205,3 @@ class _Indexing:
     def _tell(self, progress: Progress) -> None:
         for follower in self._followers:
             follower(progress)
-
-
-def _give_back_to_collector() -> None:
-    """What was spared the collector's walks goes back to it, so that a closed workspace leaves nothing behind."""
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()

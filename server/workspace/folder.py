@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,6 +57,23 @@ class IndexReport:
     seconds: float = 0.0
     warm: bool = False
     cancelled: bool = False
+
+    @classmethod
+    def sum(cls, reports: Sequence[IndexReport]) -> IndexReport:
+        """One report for several folders."""
+        skipped: Counter[str] = Counter()
+        for report in reports:
+            skipped.update(report.skipped)
+        return cls(
+            sum(r.n_files for r in reports),
+            sum(r.n_lines for r in reports),
+            sum(r.n_fragments for r in reports),
+            sum(r.n_reused for r in reports),
+            dict(skipped),
+            sum(r.seconds for r in reports),
+            bool(reports) and all(r.warm for r in reports),
+            any(r.cancelled for r in reports),
+        )
 
 
 PUBLISH_FACTOR = 3
@@ -108,11 +125,8 @@ class Folder:
         self._dirty = False
         self._is_warm = False
         self._indexing = threading.Lock()
-        self._snapshot = FolderSnapshot.empty(index_settings(config, name=path.name))
-
-    @property
-    def snapshot(self) -> FolderSnapshot:
-        return self._snapshot
+        # Replaced whole on the writer; a reader keeps the one that it took.
+        self.snapshot = FolderSnapshot.empty(index_settings(config, name=path.name))
 
     @property
     def left_out(self) -> dict[str, LeftOut]:
@@ -174,9 +188,9 @@ class Folder:
                 if cancel.cancelled or not (difference.todo or difference.gone):
                     return Outcome(compare_s=compare_s)
                 begin()
-                before, left_out = self._snapshot, len(self._left_out)
+                before, left_out = self.snapshot, len(self._left_out)
                 self._bring_in(difference, cancel, niceness, lambda n_done: None)
-                changed = before.index is not self._snapshot.index or left_out != len(self._left_out)
+                changed = before.index is not self.snapshot.index or left_out != len(self._left_out)
                 # What was racy is read once more when it no longer is, which gives it a time that can be compared.
                 racy = any(is_racy(file) for file in difference.todo)
                 return Outcome(int(changed), RACY_NS / 1e9 if racy else None, compare_s)
@@ -185,13 +199,13 @@ class Folder:
 
     def load(self) -> bool:
         """Take the kept index, when there is one and nothing is indexed yet; buffers that are open must follow."""
-        if self._snapshot.records or self._store is None:
+        if self.snapshot.records or self._store is None:
             return False
         stored = self._store.load(self.path)
         if stored is None:
             return False
         index, model = stored.state
-        if index.settings != self._snapshot.index.settings:
+        if index.settings != self.snapshot.index.settings:
             log.info("the kept index of %s was made with other settings and is rebuilt", self.path)
             return False
         records = {record.path: record for record in stored.files}
@@ -220,7 +234,7 @@ class Folder:
             forget()
         self.is_indexed = self.is_indexed or not cancel.cancelled
         skipped = Counter(left_out.reason for left_out in self.left_out.values())
-        snapshot = self._snapshot
+        snapshot = self.snapshot
         return IndexReport(
             n_files=snapshot.index.n_files,
             n_lines=snapshot.index.n_lines,
@@ -269,10 +283,10 @@ class Folder:
                 found.append(file)
             else:
                 gone.append(key)
-        is_in_doubt |= self._are_folders([key for key in keys if key not in self._snapshot.records])
+        is_in_doubt |= self._are_folders([key for key in keys if key not in self.snapshot.records])
         todo = [file for file in found if self._is_new(file)]
         try:
-            for batch in into_batches(self.path, todo, self._config.index, self._snapshot.records):
+            for batch in into_batches(self.path, todo, self._config.index, self.snapshot.records):
                 self._take(analyse_here(batch), stamps=_stamps(todo))
             self._remove(gone)
         except Exception as error:
@@ -286,18 +300,18 @@ class Folder:
 
     def has_indexed(self, key: str, text: str, language: str) -> bool:
         """Whether the index holds just this text for a file, read as this language."""
-        index = self._snapshot.index
+        index = self.snapshot.index
         return index.texts.get(key) == encode(normalise(text)) and index.graph.files[key].language == language
 
     def overlay(self, analysis: Analysis) -> None:
         """Put an unsaved text in the place of the file on disk. On the writer."""
         self._left_out.pop(analysis.path, None)
-        self._replace(self._snapshot.with_changes([analysis]))
+        self._replace(self.snapshot.with_changes([analysis]))
 
     def fail_overlay(self, key: str, reason: str) -> None:
         """An unsaved text cannot be analysed: the file is left out until that changes. On the writer."""
         self._left_out[key] = LeftOut(reason, True, None)
-        self._replace(self._snapshot.with_changes([], [key]))
+        self._replace(self.snapshot.with_changes([], [key]))
 
     def drop_overlay(self, key: str) -> None:
         """Back to what is on disk. On the writer."""
@@ -309,13 +323,13 @@ class Folder:
         """Keep the index for the next start, if it changed since it was loaded or kept."""
         if self._store is not None and self._dirty:
             self._dirty = False
-            snapshot = self._snapshot
+            snapshot = self.snapshot
             self._store.save(self.path, (snapshot.index, snapshot.model), list(snapshot.records.values()))
 
     def _are_folders(self, keys: list[str]) -> bool:
         """Whether one of these paths is a folder whose files count, or was one."""
         inside = tuple(f"{key}/" for key in keys)
-        if inside and any(path.startswith(inside) for path in self._snapshot.records):
+        if inside and any(path.startswith(inside) for path in self.snapshot.records):
             return True
         return any((self.path / key).is_dir() and self._membership.refuses(f"{key}/any") != "ignored" for key in keys)
 
@@ -356,7 +370,7 @@ class Folder:
             return _Difference(len(names), todo, [])
         self._membership, self._unnamed = membership, tuple(unnamed)
         # A kept index may hold texts that were only in an editor: they have no record of a file.
-        known = (*self._snapshot.index.texts, *dict(self._left_out))
+        known = (*self.snapshot.index.texts, *dict(self._left_out))
         return _Difference(len(names), todo, [path for path in known if path not in names and path not in self._open])
 
     def _bring_in(self, difference: _Difference, cancel: Cancel, niceness: int, report: Callable[[int], None]) -> None:
@@ -366,7 +380,7 @@ class Folder:
         if difference.gone and not cancel.cancelled:
             self._writer.run(lambda: self._remove(self._not_reported(difference.gone)))
         with garbage_collection_paused():
-            for result in self._analyse(todo, self._snapshot.records, cancel, niceness):
+            for result in self._analyse(todo, self.snapshot.records, cancel, niceness):
                 waiting.append(result)
                 n_waiting += len(result.analyses)
                 n_done += len(result.analyses) + len(result.unchanged) + len(result.skipped) + len(result.failed)
@@ -383,7 +397,7 @@ class Folder:
         left_out = self._left_out.get(file.path)
         if left_out is not None:
             return left_out.stamp != _stamp(file)
-        record = self._snapshot.records.get(file.path)
+        record = self.snapshot.records.get(file.path)
         return record is None or _stamp(record) != _stamp(file)
 
     def _not_reported(self, keys: Iterable[str]) -> list[str]:
@@ -426,7 +440,7 @@ class Folder:
                 left_out[path] = LeftOut(reason, path in result.failed, stamps.get(path))
         left_out = {path: why for path, why in left_out.items() if path not in passed}
         analyses = [a for result in results for a in result.analyses if a.path not in passed]
-        records = self._snapshot.records
+        records = self.snapshot.records
         touched = [
             record
             for result in results
@@ -434,23 +448,23 @@ class Folder:
             if record.path not in passed and record.path in records and records[record.path].hash == record.hash
         ]
         if touched:
-            self._replace(self._snapshot.with_records(touched))
+            self._replace(self.snapshot.with_records(touched))
         for analysis in analyses:
             self._left_out.pop(analysis.path, None)
         # What is not there any more has nothing to be told of.
         self._left_out.update({path: why for path, why in left_out.items() if why.reason != "missing"})
-        self._replace(self._snapshot.with_changes(analyses, list(left_out)))
+        self._replace(self.snapshot.with_changes(analyses, list(left_out)))
 
     def _remove(self, keys: Iterable[str]) -> None:
         """On the writer: these files are gone, but for what an editor has open."""
         gone = [key for key in keys if key not in self._open]
         for key in gone:
             self._left_out.pop(key, None)
-        self._replace(self._snapshot.with_changes([], gone))
+        self._replace(self.snapshot.with_changes([], gone))
 
     def _replace(self, snapshot: FolderSnapshot, *, dirty: bool = True) -> None:
-        self._dirty = self._dirty or (dirty and snapshot is not self._snapshot)
-        self._snapshot = snapshot
+        self._dirty = self._dirty or (dirty and snapshot is not self.snapshot)
+        self.snapshot = snapshot
 
 
 def _stamp(file: FoundFile | FileRecord) -> tuple[int, ...]:

@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ...retrieval.fragments import normalise
 from ..secrets import is_secret_path
-from .text import changed_range
+from .text import TextChange, TextLines
 
 # Bounds, not tuned: an answer takes the latest few hunks, and what is longer nobody typed.
 MAX_HUNKS = 32
@@ -48,13 +47,19 @@ class RecentEdits:
     hunks: tuple[Hunk, ...] = ()
 
     def with_edit(self, path: str, before: str, after: str, at: float) -> RecentEdits:
-        """After the text of `path` became another. Files that may hold secrets are never remembered.
+        """`with_change` for a caller that knows only the two texts."""
+        return self.with_change(path, TextLines(before), TextLines(after), TextChange.between(before, after), at)
 
-        A change that is too long for a hunk leaves none: nobody typed it.
+    def with_change(
+        self, path: str, before: TextLines, after: TextLines, changed: TextChange, at: float
+    ) -> RecentEdits:
+        """The hunks after one change of a file. Files that may hold secrets are never recorded.
+
+        A change that is too long for a hunk leaves none: it was not typed.
         """
         if is_secret_path(path):
             return self
-        change = _change(path, normalise(before), normalise(after), at)
+        change = _change(path, before, after, changed, at)
         if not (change.before or change.after):
             return self
         hunks = [hunk for hunk in self.hunks if at - hunk.at <= MAX_AGE_S]
@@ -72,8 +77,9 @@ class RecentEdits:
         """After a text of unknown origin was opened: hunks that do not stand in it are forgotten."""
         if not any(hunk.path == path for hunk in self.hunks):
             return self
-        lines = normalise(text).split("\n")
-        return RecentEdits(tuple(hunk for hunk in self.hunks if hunk.path != path or stands_in(hunk, lines)))
+        lines = TextLines(text)
+        all_lines = [lines.line(number) for number in range(lines.n_lines)]
+        return RecentEdits(tuple(hunk for hunk in self.hunks if hunk.path != path or stands_in(hunk, all_lines)))
 
 
 def stands_in(hunk: Hunk, lines: Sequence[str]) -> bool:
@@ -81,19 +87,19 @@ def stands_in(hunk: Hunk, lines: Sequence[str]) -> bool:
     return hunk.start_line <= len(lines) and tuple(lines[hunk.start_line : hunk.end_line]) == hunk.after
 
 
-def _change(path: str, before: str, after: str, at: float) -> Hunk:
-    """One edit as whole lines, as few as can be; empty when nothing changed."""
-    start, end_before, end_after = changed_range(before, after)
-    start = before.rfind("\n", 0, start) + 1
+def _change(path: str, before: TextLines, after: TextLines, changed: TextChange, at: float) -> Hunk:
+    """One edit as whole lines, as few as possible; empty when no line changed."""
+    # From the character before: a line break of two characters may begin there.
+    start = max(0, changed.start - 1)
+    first = before.position(start)[0]
     return _trimmed(
-        Hunk(path, before.count("\n", 0, start), _lines(before, start, end_before), _lines(after, start, end_after), at)
+        Hunk(path, first, _lines(before, first, changed.end_before), _lines(after, first, changed.end_after), at)
     )
 
 
-def _lines(text: str, start: int, end: int) -> tuple[str, ...]:
-    """The lines from the one that begins at `start` to the one that holds `end`."""
-    line_end = text.find("\n", end)
-    return tuple(text[start : len(text) if line_end < 0 else line_end].split("\n"))
+def _lines(lines: TextLines, first: int, end: int) -> tuple[str, ...]:
+    """The lines from line `first` to the one that holds the offset `end`."""
+    return tuple(lines.line(number) for number in range(first, lines.position(end)[0] + 1))
 
 
 def _touches(hunk: Hunk, change: Hunk) -> bool:

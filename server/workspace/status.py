@@ -9,16 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ..models.active import NO_MODEL, WORKSPACE_MODEL
 from ..models.chain import ModelState
 from .folder import Progress
 from .indexing import State
 
 Kind = Literal["starting", "indexing", "ready", "paused", "off", "slow", "degraded", "error"]
 Action = Literal["doctor", "log", "settings", "resume", "pause", "restart", "models"]
-
-WORKSPACE_MODEL = "workspace model"
-NOBODY = "none"
-"""The name of the model when none answers."""
 
 PAUSED = "Weft is paused"
 
@@ -45,7 +42,7 @@ class Status:
     n_files: int = 0
     n_lines: int = 0
     n_fragments: int = 0
-    model: str = NOBODY  # who answers now
+    model: str = NO_MODEL  # who answers now
     model_reason: str = ""  # why it is that one
     models: tuple[ModelState, ...] = ()  # all that are configured, in their order
     notes: tuple[str, ...] = ()
@@ -97,7 +94,7 @@ def said(status: Status) -> Said:
         return Said("off", "Completion is switched off (completion.enabled).", ("settings",))
     if status.state == "starting":
         return Said("starting", "Weft is starting.", ("log",))
-    if status.model == NOBODY:
+    if status.model == NO_MODEL:
         return _nobody(status)
     if status.state == "indexing":
         return Said("indexing", _indexing(status), ("pause", "log"))

@@ -1,7 +1,7 @@
-"""Positions in a text: lines as the language server protocol breaks them, columns as Python counts characters.
+"""Positions in a text: lines as the language server protocol breaks them, columns in Python characters, cursors.
 
-Owns line starts, clamping, edits, and where two texts differ. Knows no encoding units: the LSP layer converts before
-it gets here.
+Owns line starts, clamping, edits, where two texts differ, and the cursor: the one value for a position from the LSP
+layer to the prompt. Knows no encoding units: the LSP layer converts them.
 """
 
 from __future__ import annotations
@@ -10,11 +10,17 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ...languages import Language, language_of
+
+if TYPE_CHECKING:
+    from .recent_edits import Hunk
 
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 _BLOCK = 16_384  # characters that are compared at once
@@ -84,6 +90,101 @@ class TextLines:
         return line, offset - self._starts[line]
 
 
+@dataclass(frozen=True, slots=True)
+class TextChange:
+    """One replaced range: the offset of its first character, and of its end in the text before and after."""
+
+    start: int
+    end_before: int
+    end_after: int
+
+    @classmethod
+    def between(cls, before: str, after: str) -> TextChange:
+        """The shortest range in which two texts differ."""
+        longest = min(len(before), len(after))
+        start = _n_alike(longest, lambda n, m: before[n:m] == after[n:m])
+        end = _n_alike(
+            longest - start,
+            lambda n, m: before[len(before) - m : len(before) - n] == after[len(after) - m : len(after) - n],
+        )
+        return cls(start, len(before) - end, len(after) - end)
+
+    @property
+    def ends(self) -> tuple[int, int, int]:
+        return self.start, self.end_before, self.end_after
+
+    def then(self, later: TextChange) -> TextChange:
+        """One range for this change and a later one of the text that this one left."""
+        grown, later_grown = self.end_after - self.end_before, later.end_after - later.end_before
+        return TextChange(
+            min(self.start, later.start),
+            max(self.end_before, later.end_before - grown),
+            max(later.end_after, self.end_after + later_grown),
+        )
+
+
+SHOWN_CHARACTERS = 6000
+"""How much of the file before the cursor the prompt shows: half of a 4k-token prompt (papers' spec 2.3)."""
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """A position in a text. `line` and `character` are 0-based, in Python characters.
+
+    `path` is the file's name in the index of `folder` ("" for the only folder), or its absolute path where it is in no
+    folder or not located yet. `recent_hunks` are the latest edits in files of that folder.
+    """
+
+    path: str
+    lines: TextLines
+    line: int
+    character: int
+    folder: str = ""
+    recent_hunks: tuple[Hunk, ...] = ()
+    language_id: str = ""  # what the editor calls the language, "" when it does not say
+
+    @property
+    def file(self) -> tuple[str, str]:
+        """The file's identity across folders."""
+        return self.folder, self.path
+
+    @cached_property
+    def offset(self) -> int:
+        return self.lines.offset(self.line, self.character)
+
+    @cached_property
+    def prefix(self) -> str:
+        return self.lines.text[: self.offset]
+
+    @cached_property
+    def suffix(self) -> str:
+        return self.lines.text[self.offset :]
+
+    @cached_property
+    def language(self) -> Language:
+        """The language of the text at the cursor."""
+        return language_of(self.path, self.language_id)
+
+    @property
+    def start_of_line(self) -> str:
+        """The cursor's line up to the cursor."""
+        return self.lines.line(self.line)[: self.character]
+
+    @property
+    def rest_of_line(self) -> str:
+        """The cursor's line from the cursor on, without its line break."""
+        return self.lines.line(self.line)[self.character :]
+
+    @property
+    def shown_from_line(self) -> int:
+        """First line that the prompt shows anyway."""
+        offset = self.offset - SHOWN_CHARACTERS
+        if offset <= 0:
+            return 0
+        line, character = self.lines.position(offset)
+        return line + 1 if character else line
+
+
 def _ends_of_breaks(text: str, start: int, end: int) -> array[int]:
     """Where the line breaks between two offsets end. By arrays and in blocks, so that a large text takes milliseconds
     and little memory."""
@@ -103,17 +204,6 @@ def _ends_of_breaks(text: str, start: int, end: int) -> array[int]:
             is_end |= is_return
         ends.frombytes((np.flatnonzero(is_end) + (begin + 1)).astype(np.int32).tobytes())
     return ends
-
-
-def changed_range(before: str, after: str) -> tuple[int, int, int]:
-    """Where two texts begin to differ, and where in `before` and in `after` what they end with alike begins."""
-    longest = min(len(before), len(after))
-    start = _n_alike(longest, lambda n, m: before[n:m] == after[n:m])
-    end = _n_alike(
-        longest - start,
-        lambda n, m: before[len(before) - m : len(before) - n] == after[len(after) - m : len(after) - n],
-    )
-    return start, len(before) - end, len(after) - end
 
 
 def _n_alike(longest: int, alike: Callable[[int, int], bool]) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..values import Cursor
+from ...workspace.text import Cursor
 from .place import Place, place_of
 from .style import IndentStyle
 

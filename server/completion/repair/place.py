@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ....languages import Language, Open, Scan
-from ..values import Cursor
+from ...workspace.text import Cursor
 from .style import IndentStyle, style_of_lines
 
 # Characters. A statement and its function, mostly.

@@ -10,6 +10,7 @@ from ....llm import Cancel
 from ....memory.storage import NoConversation, StoreError
 from ...chat.as_json import citation_json, reply_json
 from ...chat.commands import read_command
+from ...chat.conversation import ChatRequest
 from ...chat.values import Reply
 from ...chat.writing import Listener
 from ...output.types import AskResult, Exhibit, ShownLines
@@ -30,21 +31,17 @@ async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
     progress = AnswerProgress(session.notify, params.partial_result_token, params.work_done_token)
 
     def call(workspace: Workspace, cancel: Cancel) -> AskResult:
-        reply = workspace.ask(
-            params.question,
-            params.conversation_id,
-            selection=selection,
-            strategy=params.strategy,
-            remember=params.remember,
-            listener=Listener(
-                progress.text,
-                progress.restart,
-                progress.note,
-                progress.conversation,
-                lambda citation: progress.citation(linked(citation_json(citation), workspace.path_of, encoding)),
-            ),
-            cancel=cancel,
+        request = ChatRequest(
+            params.question, params.conversation_id, selection, None, params.strategy, params.remember
         )
+        listener = Listener(
+            progress.text,
+            progress.restart,
+            progress.note,
+            progress.conversation,
+            lambda citation: progress.citation(linked(citation_json(citation), workspace.path_of, encoding)),
+        )
+        reply = workspace.chat.ask(request, listener, cancel)
         progress.is_whole()
         return _answer_json(reply, workspace.path_of, encoding)
 

@@ -18,36 +18,24 @@ MOST_ITERATIONS = 4
 
 async def handle_complete(session: Session, params: CompleteParams) -> CompleteResult | None:
     """Null for a document that is not open, and when a newer request or an edit makes the answer useless."""
-    at = session.cursor(params.text_document.uri, params.position)
-    if at is None:
+    document = session.document(params.text_document.uri)
+    if document is None:
         return None
-    path, line, character, text = at.document.path, at.line, at.character, at.document.text
+    cursor = document.cursor(params.position.line, params.position.character)
 
-    def call(workspace: Workspace, cancel: Cancel) -> tuple[Completion, ...]:
+    def call(workspace: Workspace, cancel: Cancel) -> list[Completion]:
+        service = workspace.completion
+        request = service.request(cursor, cancel, trigger="invoked", multi_line=params.multi_line)
         if params.candidates > 1:
-            n = min(params.candidates, MOST_CANDIDATES)
-            wanted = params.multi_line
-            return tuple(
-                workspace.complete_several(path, line, character, n, cancel=cancel, multi_line=wanted, text=text)
-            )
-        iterations = max(1, min(params.iterations, MOST_ITERATIONS))
-        return (
-            workspace.complete(
-                path,
-                line,
-                character,
-                cancel=cancel,
-                multi_line=params.multi_line,
-                trigger="invoked",
-                iterations=iterations,
-                text=text,
-            ),
-        )
+            return service.complete_several(request, min(params.candidates, MOST_CANDIDATES))
+        if params.iterations > 1:
+            return [service.complete_in_rounds(request, min(params.iterations, MOST_ITERATIONS))]
+        return [service.complete(request)]
 
-    completions = await session.ask("complete", at, call)
+    completions = await session.ask("complete", document, call)
     if completions is None:
         return None
     items: list[CompleteItem] = [
-        {**completion_json(done), "range": range_json(replaced_range(at.document, done))} for done in completions
+        {**completion_json(done), "range": range_json(replaced_range(document, done))} for done in completions
     ]
     return {"items": items}

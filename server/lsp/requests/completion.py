@@ -14,16 +14,16 @@ _WORD_BEFORE = re.compile(r"\w*$")
 
 async def handle_completion(session: Session, params: types.CompletionParams) -> types.CompletionList:
     """One entry, or none. Incomplete always: what is typed next asks again."""
-    cursor = session.cursor(params.text_document.uri, params.position)
-    invoked = params.context is None or params.context.trigger_kind == types.CompletionTriggerKind.Invoked
-    completion = await complete(session, cursor, invoked=invoked)
-    if cursor is None or completion is None:
+    document = session.document(params.text_document.uri)
+    is_invoked = params.context is None or params.context.trigger_kind == types.CompletionTriggerKind.Invoked
+    completion = await complete(session, document, params.position, "invoked" if is_invoked else "automatic")
+    if document is None or completion is None:
         return types.CompletionList(is_incomplete=True, items=[])
     # Clients filter by the word before the cursor, so the entry begins with it and replaces it.
     line, column = completion.start
-    word = _typed_word(cursor.document.line(line)[:column])
-    replaced = replaced_range(cursor.document, completion)
-    replaced.start = types.Position(*cursor.document.to_client(line, column - len(word)))
+    word = _typed_word(document.line(line)[:column])
+    replaced = replaced_range(document, completion)
+    replaced.start = types.Position(*document.to_client(line, column - len(word)))
     text = word + completion.text
     sure = "" if completion.confidence is None else f" {completion.confidence:.0%}"
     item = types.CompletionItem(

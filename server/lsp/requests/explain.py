@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from ....llm import Cancel
+from ...completion.service import Explanation
 from ...output.as_json import explanation_json
 from ...output.types import ExplainResult
-from ...workspace.workspace import Explanation, Workspace
+from ...workspace.workspace import Workspace
 from ..messages import ExplainParams
 from ..session import Session
 
 
 async def handle_explain(session: Session, params: ExplainParams) -> ExplainResult | None:
     """Null for a document that is not open."""
-    at = session.cursor(params.text_document.uri, params.position)
-    if at is None:
+    document = session.document(params.text_document.uri)
+    if document is None:
         return None
+    path, text = document.path, document.text
+    line, character = document.from_client(params.position.line, params.position.character)
 
     def call(workspace: Workspace, _: Cancel) -> Explanation:
-        return workspace.explain(at.document.path, at.line, at.character, text=at.document.text)
+        return workspace.completion.explain(path, line, character, text=text)
 
-    explanation = await session.ask("explain", at, call)
+    explanation = await session.ask("explain", document, call)
     return None if explanation is None else explanation_json(explanation)

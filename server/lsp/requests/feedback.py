@@ -14,11 +14,11 @@ from ..session import Session
 
 
 def handle_did_show(session: Session, params: ItemParams) -> None:
-    session.tell(lambda workspace: workspace.shown(params.id))
+    session.tell(lambda workspace: workspace.completion.shown(params.id))
 
 
 def handle_did_accept(session: Session, params: ItemParams) -> None:
-    session.tell(lambda workspace: workspace.accepted(params.id))
+    session.tell(lambda workspace: workspace.completion.accepted(params.id))
 
 
 def handle_did_partially_accept(session: Session, params: PartlyAcceptedParams) -> None:

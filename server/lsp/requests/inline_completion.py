@@ -5,46 +5,45 @@ from __future__ import annotations
 from lsprotocol import types
 
 from ....llm import Cancel
-from ...completion import Completion
+from ...completion import Completion, Trigger
 from ...completion.repair import IndentStyle
 from ...workspace.workspace import Workspace
 from ..documents import Document
 from ..messages import COMMAND_DID_ACCEPT, InlineCompletionParams
-from ..session import Cursor, Session
+from ..session import Session
 
 
 async def handle_inline_completion(session: Session, params: InlineCompletionParams) -> types.InlineCompletionList:
-    cursor = session.cursor(params.text_document.uri, params.position)
-    invoked = params.context.trigger_kind == types.InlineCompletionTriggerKind.Invoked
-    completion = await complete(session, cursor, invoked=invoked, style=style_of(params))
-    if cursor is None or completion is None:
+    document = session.document(params.text_document.uri)
+    trigger: Trigger = (
+        "invoked" if params.context.trigger_kind == types.InlineCompletionTriggerKind.Invoked else "automatic"
+    )
+    completion = await complete(session, document, params.position, trigger, style_of(params))
+    if document is None or completion is None:
         return types.InlineCompletionList([])
     item = types.InlineCompletionItem(
-        completion.text, range=replaced_range(cursor.document, completion), command=told_when_taken(completion)
+        completion.text, range=replaced_range(document, completion), command=told_when_taken(completion)
     )
     return types.InlineCompletionList([item])
 
 
 async def complete(
-    session: Session, cursor: Cursor | None, *, invoked: bool, style: IndentStyle | None = None
+    session: Session,
+    document: Document | None,
+    position: types.Position,
+    trigger: Trigger,
+    style: IndentStyle | None = None,
 ) -> Completion | None:
-    """The completion at the cursor; None when there is nothing to show."""
-    if cursor is None:
+    """The completion at a position; None when there is nothing to show."""
+    if document is None:
         return None
-    at = cursor
+    cursor = document.cursor(position.line, position.character)
 
     def call(workspace: Workspace, cancel: Cancel) -> Completion:
-        return workspace.complete(
-            at.document.path,
-            at.line,
-            at.character,
-            cancel=cancel,
-            trigger="invoked" if invoked else "automatic",
-            style=style,
-            text=at.document.text,
-        )
+        service = workspace.completion
+        return service.complete(service.request(cursor, cancel, trigger=trigger, style=style))
 
-    completion = await session.ask("complete", at, call)
+    completion = await session.ask("complete", document, call)
     return completion if completion is not None and completion.text else None
 
 

@@ -1,0 +1,132 @@
+"""The chat context: what questions read of a workspace.
+
+Owns the gathering of evidence over folders, buffers and documents, and the waits of a question for the index and for
+completions. Knows no conversation and no prompt.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ...llm import Cancel
+from ...memory import Segment
+from ...memory.storage import MemoryStore, StoreError
+from ...retrieval import RepositoryIndex
+from ..completion.idle import Idle
+from ..completion.service import PAUSED_NOTE
+from ..config import Config
+from ..models.active import ActiveModels
+from ..models.chain import ModelChain
+from ..workspace.buffers import OpenBuffers
+from ..workspace.documents import FolderDocuments
+from ..workspace.folders import Folders
+from ..workspace.indexing import Indexing
+from ..workspace.memories import Memories
+from ..workspace.recent_edits import RecentEdits
+from .commands import Selection
+from .evidence import GatherOptions, gather
+from .values import Case, Exhibit
+
+MAX_DOCUMENTS_WAIT_S = 1.0
+"""A question waits at most this long for notebooks and PDF files to be read; a later one finds them."""
+
+MAX_INDEX_WAIT_S = 60.0
+"""A question waits at most this long for an index that is being built, and then says that not all was searched."""
+
+MAX_PREEMPTION_S = 0.5
+"""An answer that is being written waits at most this long for running completions before its next piece."""
+
+
+class ChatContext:
+    """Folders, buffers, documents, memory and models, as a question sees them. Thread-safe."""
+
+    def __init__(
+        self,
+        config: Config,
+        folders: Folders,
+        buffers: OpenBuffers,
+        models: ActiveModels,
+        memories: Memories,
+        indexing: Indexing,
+        idle: Idle,
+    ) -> None:
+        self.config = config
+        self._folders, self._buffers = folders, buffers
+        self._models = models
+        self._memories = memories
+        self._indexing = indexing
+        self._idle = idle
+
+    @property
+    def memory(self) -> MemoryStore:
+        return self._memories.store
+
+    @property
+    def models(self) -> ModelChain:
+        return self._models.chain
+
+    @property
+    def is_indexing(self) -> bool:
+        """Whether files are being read that cannot be searched yet."""
+        return self._indexing.is_running or self._folders.is_reindexing
+
+    def indexes(self, folder: Path | str | None = None) -> dict[str, RepositoryIndex]:
+        """The newest indexes by folder, of one or of all. Unsaved edits are in them.
+
+        Raises ValueError for a folder that is none of this workspace.
+        """
+        self._buffers.wait_for_pending()
+        return self._folders.indexes(folder)
+
+    def documents(self, folder: Path | str) -> FolderDocuments:
+        """The documents of a folder of this workspace. Raises KeyError for another folder."""
+        return self._memories.documents(self._folders.known(folder))
+
+    def selection(self, path: Path, start_line: int, end_line: int) -> Selection:
+        """Selected lines of a document. Raises ValueError for a document that no model may be shown."""
+        if withheld := self._buffers.withheld(path):
+            raise ValueError(f"{withheld}. Ask without this selection.")
+        facts = self._buffers.facts(path)
+        return Selection(facts.root, facts.key, start_line, end_line)
+
+    def gather(
+        self,
+        question: str,
+        folder: Path | str | None = None,
+        *,
+        options: GatherOptions | None = None,
+        turns: Sequence[Exhibit] = (),
+    ) -> Case:
+        """The evidence for a question, of one folder or of all: code, documents and these past turns.
+
+        Raises ValueError for a folder that is none of this workspace.
+        """
+        indexes = self.indexes(folder)
+        beside = dict[str, Sequence[Segment]]()
+        notes = [PAUSED_NOTE] if self._indexing.is_paused else []
+        for root in indexes:
+            try:
+                documents = self.documents(root)
+                beside[root] = documents.beside_code(MAX_DOCUMENTS_WAIT_S)
+                notes += documents.notes
+            except StoreError as error:  # code answers without stored documents
+                notes.append(str(error))
+        case = gather(indexes, question, options or GatherOptions(), turns, beside)
+        return replace(case, notes=(*case.notes, *notes))
+
+    def recent_edits(self) -> dict[str, RecentEdits]:
+        """By folder."""
+        return self._buffers.recent_edits()
+
+    def wait_for_index(self, cancel: Cancel) -> None:
+        """Until all files are read, or for a while at most."""
+        until_s = time.monotonic() + MAX_INDEX_WAIT_S
+        while self.is_indexing and time.monotonic() < until_s and not cancel.wait(0.02):
+            pass
+
+    def wait_for_completions(self, cancel: Cancel) -> None:
+        """Until no completion request runs, or for a moment at most."""
+        self._idle.wait_for_requests(cancel, MAX_PREEMPTION_S)
