@@ -217,9 +217,9 @@ def table(rows: dict[str, list[QuestionScore]]) -> str:
         f"{_percent(sum(row.n_valid for row in shown), n_citations)} the lines exist and contain what is cited; "
         f"{_percent(sum(row.n_right for row in shown), n_citations)} are in an expected span.",
         f"- Answers that cite an expected span: {_percent(sum(row.n_right > 0 for row in shown), len(answerable))}.",
-        f"- “Not found” for the {len(others)} unanswerable questions: "
+        f"- “Not found” for unanswerable questions ({len(others)}): "
         f"{_percent(sum(row.says_not_found for row in others), len(others))}; "
-        f"for the {len(answerable)} answerable ones: {_percent(len(answerable) - len(shown), len(answerable))}.",
+        f"for answerable questions ({len(answerable)}): {_percent(len(answerable) - len(shown), len(answerable))}.",
         f"- Milliseconds for the evidence, p50 / p95: {percentile(times, 0.5):.0f} / {percentile(times, 0.95):.0f}.",
     ]
     return "\n".join((markdown(head, lines), "", *said))
