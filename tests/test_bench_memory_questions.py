@@ -55,7 +55,7 @@ def test_the_table_tells_questions_that_nothing_answers_apart():
     refused = QuestionScore("a/02", "unanswerable", 0, dict.fromkeys(questions.DEPTHS, 0.0), 0.1, True, 0, 0, 0, 5.0)
     printed = table({"weft": [found, refused]})
     assert "| weft | 1 | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 % | 1.00 |" in printed
-    assert "hold what is cited 100.0 %, and stand in an expected span 50.0 %" in printed
+    assert "In 100.0 % the lines exist and contain what is cited; 50.0 % are in an expected span." in printed
     assert "“Not found” for unanswerable questions (1): 100.0 %; for answerable questions (1): 0.0 %." in printed
 
 
