@@ -55,8 +55,8 @@ def test_the_table_tells_questions_that_nothing_answers_apart():
     refused = QuestionScore("a/02", "unanswerable", 0, dict.fromkeys(questions.DEPTHS, 0.0), 0.1, True, 0, 0, 0, 5.0)
     printed = table({"weft": [found, refused]})
     assert "| weft | 1 | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 % | 1.00 |" in printed
-    assert "hold what is cited 100.0 %, and stand in an expected span 50.0 %" in printed
-    assert "“Not found” of 1 that nothing answers: 100.0 %; of 1 answerable: 0.0 %." in printed
+    assert "In 100.0 % the lines exist and contain what is cited; 50.0 % are in an expected span." in printed
+    assert "“Not found” for unanswerable questions (1): 100.0 %; for answerable questions (1): 0.0 %." in printed
 
 
 def test_there_are_enough_questions_of_every_kind():
@@ -109,7 +109,7 @@ def test_questions_of_a_tree_are_asked_and_tabled(tmp_path, monkeypatch, capsys)
     assert questions.main(["--work", str(tmp_path), "--repository", "scrapy", "--rows", str(rows)]) == 0
     printed = capsys.readouterr().out
     assert "| weft, callers | 1 | 100.0 |" in printed
-    assert "“Not found” of 1 that nothing answers: 100.0 %" in printed
+    assert "“Not found” for unanswerable questions (1): 100.0 %" in printed
     assert json.loads(printed.splitlines()[-1])["results"]["weft"]["recall@1"] == 100.0
     assert [json.loads(line)["id"] for line in rows.read_text(encoding="utf-8").splitlines()] == [
         "scrapy/01",

@@ -23,11 +23,11 @@ def tables(rows: Sequence[Reading]) -> str:
     """Loss, recall, what is kept, seconds, each by length; and recall by depth of the fact at each length."""
     lengths = sorted({row.length for row in rows})
     parts = [
-        "Next-token loss, nats a token.",
+        "Next-token loss, nats per token.",
         _by_length(rows, lengths, lambda of: f"{fmean(row.loss for row in of):.3f}"),
         f"Recall of facts, % [95 % interval]; {_questions(rows)} questions a cell.",
         _by_length(rows, lengths, lambda of: with_interval(interval({str(row.text): row.right for row in of}))),
-        "Tokens of keys and values kept, and their bytes in float32.",
+        "Tokens whose keys and values are cached, and their bytes in float32.",
         _by_length(rows, lengths, _kept),
         "Seconds to read a text.",
         _by_length(rows, lengths, lambda of: f"{fmean(row.seconds for row in of):.1f}"),

@@ -99,12 +99,12 @@ def _measure(options: argparse.Namespace) -> Report:
 
 def report(rows: Rows, model: str) -> str:
     """Markdown: the repositories that weights were chosen on, those that confirm them, and each for itself."""
-    parts = [f"Completions by {model}. In brackets the 95 % interval of the difference to {AGAINST}."]
+    parts = [f"Completions by {model}. Brackets: the 95 % interval of the difference to {AGAINST}."]
     chosen = {history.name for history in HISTORIES if history.for_choosing}
     names = list(rows[AGAINST])
     groups = {
-        "Repositories to choose on": [name for name in names if name in chosen],
-        "Repositories to confirm on": [name for name in names if name not in chosen],
+        "Development repositories": [name for name in names if name in chosen],
+        "Validation repositories": [name for name in names if name not in chosen],
     }
     if all(groups.values()):
         groups["All"] = names
@@ -112,7 +112,7 @@ def report(rows: Rows, model: str) -> str:
         if group:
             n_tasks = sum(len(rows[AGAINST][name]) for name in group)
             n_unique = sum(row.unique for name in group for row in rows[AGAINST][name])
-            parts.append(f"### {title}\n\n{', '.join(group)}: {n_tasks} tasks, {n_unique} of lines that stand nowhere.")
+            parts.append(f"### {title}\n\n{', '.join(group)}: {n_tasks} tasks, {n_unique} with new lines.")
             parts.append(_table({name: {repo: of[repo] for repo in group} for name, of in rows.items()}))
     lines = [
         [repo, str(len(rows[AGAINST][repo])), *(" / ".join(_short(of[repo])) for of in rows.values())] for repo in names

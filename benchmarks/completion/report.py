@@ -52,8 +52,8 @@ def report(results: Results, against: str, other: Results | None = None) -> str:
             first = next(iter(settings.values()))
             n_unique = sum(row.unique for row in first)
             parts.append(
-                f"### {title}\n\nTasks: {len(first)}, of these {n_unique} lines that stand nowhere else. Repositories: "
-                f"{len(figures.by_repository(first))}. In brackets the 95 % interval of the difference to {whose}."
+                f"### {title}\n\nTasks: {len(first)}, of these {n_unique} with a unique line. Repositories: "
+                f"{len(figures.by_repository(first))}. Brackets: the 95 % interval of the difference to {whose}."
             )
             parts.append(markdown(_HEAD, ([name, *_cells(rows, theirs)] for name, rows in settings.items())))
             parts.append(f"EM / ES by repository.\n\n{_by_repository(settings)}")
@@ -153,7 +153,7 @@ def _calibration(settings: Mapping[str, Sequence[CompletionRow]]) -> str:
         [str(tenth), str(each.n), _percent(each.confidence), _percent(each.right)] for tenth, each in enumerate(bins, 1)
     )
     return (
-        f"How sure and how often right, by confidence, of {setting} where it has an answer. Expected calibration error "
+        f"Calibration of the confidence of {setting}, for tasks with an answer. Expected calibration error "
         f"{_percent(figures.calibration_error(bins))}.\n\n{markdown(('tenth', 'n', 'confidence', 'share right'), rows)}"
     )
 

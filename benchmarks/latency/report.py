@@ -46,31 +46,30 @@ TOKEN_COLUMNS: dict[str, Callable[[Figures], str]] = {
 }
 
 EXPLAINED = {
-    "workspace": "Weft as it stood before the edits, alone, beside networkx, or beside four large packages; nothing in "
-    "it gives the edits away.",
-    "editor": "VS Code sends and asks at every change and cancels what it asked before; Neovim asks when the cursor "
-    "has rested for 200 ms.",
-    "model": "`embedded` is the workspace model that Weft has without any configuration; `fixed` is simulated, behind "
+    "workspace": "Weft before the edits, alone, beside networkx, or beside four large packages; none of them contains "
+    "the edits.",
+    "editor": "VS Code sends each change with a request and cancels its previous request; Neovim sends a request when "
+    "the cursor has rested for 200 ms.",
+    "model": "`embedded` is the workspace model, the default without configuration; `fixed` is simulated, behind "
     "HTTP in a process of its own, with a fixed speed.",
-    "sent, superseded, unanswered, errors": "Requests; those that the next key overtook; those never answered, which "
-    "must be none; those answered with an error although nobody cancelled them.",
-    "overhead": "From a request to its answer. With the embedded model that is all of it, for empty answers as well; "
-    "with another one, of answers with a text, what is left without the time that the model computed and the wait for "
-    "the next key.",
-    "hits": "Answers with a text that asked no model (kept from before, or the rest of what is being typed), as a "
+    "sent, superseded, unanswered, errors": "All requests; requests overtaken by the next key; requests without an "
+    "answer, which must be none; requests with an error that were not cancelled.",
+    "overhead": "From a request to its answer. With the embedded model this is the whole time, also for empty answers. "
+    "With another model it is, for answers with a text, the time without the model's computation and the debounce.",
+    "hits": "Answers with a text that called no model (cached, or the rest of the text that is being typed), as a "
     "share of all with a text, and their time.",
-    "after last key": "From a key to the completion, with the editor's own wait.",
-    "characters saved": "Taken from completions, of all that were written. Somebody takes four of five completions "
-    "that are just what was meant, when they were seen for a quarter of a second.",
+    "after last key": "From a key to the completion, including the editor's own wait.",
+    "characters saved": "Accepted from completions, as a share of all characters. The simulated user accepts four of "
+    "five correct completions that were visible for a quarter of a second.",
 }
-"""The columns that are not plain."""
+"""The columns whose names need an explanation."""
 
 
 def tables(rows: Sequence[Figures]) -> str:
     """All replays: overall, by kind of answer, the simulated model's work, why nothing was shown, and steps."""
     parts = [
         markdown([*COLUMNS], [[cell(row) for cell in COLUMNS.values()] for row in rows]),
-        "## By kind of answer\n\nOverhead p50 / p95 in ms, and how many.",
+        "## Overhead by source of the answer\n\np50 / p95 in ms, and the number of answers.",
         _by_replay(KIND_COLUMNS, rows, lambda row, kind: _pair(row["overhead_by_kind"].get(kind))),
     ]
     if counted := [row for row in rows if "tokens" in row]:
@@ -85,12 +84,12 @@ def tables(rows: Sequence[Figures]) -> str:
 
 
 def notes(seconds: float) -> str:
-    """What the written page says of its columns."""
+    """The description of the columns on the written page."""
     explained = "\n".join(f"- **{name}**: {meaning}" for name, meaning in EXPLAINED.items())
     return (
-        f"## Columns\n\n{seconds:g} s of typing each. Read ratios before milliseconds.\n"
-        "Real edits of Weft's own history are typed again, with bursts, pauses, typos, deletions and file switches, "
-        f"into the real server over stdio.\n\n{explained}"
+        f"## Columns\n\n{seconds:g} s of typing each. Ratios are more reliable than milliseconds.\n"
+        "Real edits of Weft's own history are replayed with bursts, pauses, typos, deletions and file switches "
+        f"on the real server over stdio.\n\n{explained}"
     )
 
 

@@ -213,13 +213,13 @@ def table(rows: dict[str, list[QuestionScore]]) -> str:
     n_citations = sum(row.n_citations for row in shown)
     times = [row.milliseconds for row in asked]
     said = [
-        f"- Citations of the replies to answerable questions: {n_citations}, of which the lines exist and hold what is "
-        f"cited {_percent(sum(row.n_valid for row in shown), n_citations)}, "
-        f"and stand in an expected span {_percent(sum(row.n_right for row in shown), n_citations)}.",
-        f"- Replies that cite an expected span: {_percent(sum(row.n_right > 0 for row in shown), len(answerable))}.",
-        f"- “Not found” of {len(others)} that nothing answers: "
+        f"- Citations in the answers to answerable questions: {n_citations}. In "
+        f"{_percent(sum(row.n_valid for row in shown), n_citations)} the lines exist and contain what is cited; "
+        f"{_percent(sum(row.n_right for row in shown), n_citations)} are in an expected span.",
+        f"- Answers that cite an expected span: {_percent(sum(row.n_right > 0 for row in shown), len(answerable))}.",
+        f"- “Not found” for unanswerable questions ({len(others)}): "
         f"{_percent(sum(row.says_not_found for row in others), len(others))}; "
-        f"of {len(answerable)} answerable: {_percent(len(answerable) - len(shown), len(answerable))}.",
+        f"for answerable questions ({len(answerable)}): {_percent(len(answerable) - len(shown), len(answerable))}.",
         f"- Milliseconds for the evidence, p50 / p95: {percentile(times, 0.5):.0f} / {percentile(times, 0.95):.0f}.",
     ]
     return "\n".join((markdown(head, lines), "", *said))

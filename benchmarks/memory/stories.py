@@ -84,7 +84,7 @@ def tables(rows: Sequence[StoryRecall], names: Sequence[str]) -> str:
             ]
             for length in lengths
         ]
-        text += f"\n\nWhat the relation adds.\n\n{markdown(('tokens', *below), added)}"
+        text += f"\n\nGain of the relation.\n\n{markdown(('tokens', *below), added)}"
     by_task = []
     for task in TASKS:
         for length in ("all", *lengths):

@@ -1,9 +1,9 @@
-"""Write `docs/capabilities.md`: every capability of the papers, where it is, and the tests that fail without it.
+"""Generate `docs/capabilities.md`: every capability of the papers, its code, and the tests that fail without it.
 
     python tests/capabilities/write.py
 
-`rows.toml` numbers the capabilities; the other files beside it say where each is done. `tests/test_capabilities.py`
-holds that what they name exists, and that the document is what this prints.
+`rows.toml` numbers the capabilities; the other files beside it name the code of each. `tests/test_capabilities.py`
+checks that what they name exists, and that the page is up to date.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ DOCUMENT = ROOT / "docs" / "capabilities.md"
 HEAD = """\
 # Capabilities
 
-Every capability of the papers that Weft implements, by the numbers of the specification.
-Each names where it is done, and the tests that would fail without it.
-This page is written by `python tests/capabilities/write.py`; a test holds that the places and the tests exist.
+This page lists every capability of the papers that Weft implements, numbered as in the specification.
+Each row names the code that implements the capability, and the tests that fail without it.
+`python tests/capabilities/write.py` generates this page; a test checks that the code and the tests exist.
 """
 
 
@@ -41,7 +41,7 @@ def rows() -> list[dict]:
 
 
 def document() -> str:
-    lines = [HEAD, "| # | system | capability | values, default first | where | tests |", "|---|---|---|---|---|---|"]
+    lines = [HEAD, "| # | system | capability | values, default first | code | tests |", "|---|---|---|---|---|---|"]
     for row in rows():
         where = "<br>".join(dict.fromkeys(f"`{entry['where']}`" for entry in row["done"] if entry["where"]))
         tests = "<br>".join(dict.fromkeys(f"`{test}`" for entry in row["done"] for test in _short(entry["tests"])))
