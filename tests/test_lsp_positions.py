@@ -7,8 +7,7 @@ import pytest
 import weft.server.workspace.text
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.server.lsp.documents import Documents, Edit, apply_edit
-from weft.server.lsp.positions import choose_encoding, from_lsp_column, to_lsp_column
+from weft.server.lsp.documents import Documents, Edit, apply_edit, choose_encoding, from_lsp_column, to_lsp_column
 from weft.server.lsp.uris import stand_in_path, to_path
 from weft.server.secrets import is_secret_path
 from weft.server.workspace.text import TextLines

@@ -99,7 +99,7 @@ class CompletionService:
         `multi_line` None leaves the length to the configuration. `style` is how the editor indents.
         """
         facts = self._buffers.facts(Path(cursor.path))
-        refusal = self._refusal(Path(cursor.path), facts, cursor.lines.text, trigger)
+        refusal = self._refusal(Path(cursor.path), facts, cursor.lines, trigger)
         return self._request(cursor, facts, refusal, cancel, trigger, multi_line, style)
 
     def request_at(
@@ -120,10 +120,11 @@ class CompletionService:
         """
         path = Path(path)
         facts = self._buffers.facts(path)
-        refusal = self._refusal(path, facts, text, trigger)
-        lines = TextLines(text or "") if refusal or text is not None else self._buffers.lines(path)
+        given = None if text is None else TextLines(text)
+        refusal = self._refusal(path, facts, given, trigger)
+        lines = given or (TextLines("") if refusal else self._buffers.lines(path))
         # A file that is not open is read from disk only now.
-        refusal = refusal or self._refusal(path, facts, lines.text, trigger)
+        refusal = refusal or self._refusal(path, facts, lines, trigger)
         cursor = Cursor(str(path), lines, line, character)
         return self._request(cursor, facts, refusal, cancel or Cancel(), trigger, multi_line, style)
 
@@ -308,10 +309,10 @@ class CompletionService:
         self._stats.answered(completion, request.trigger, request.cursor.language.name)
         return completion
 
-    def _refusal(self, path: Path, facts: FileFacts, text: str | None, trigger: Trigger) -> str:
+    def _refusal(self, path: Path, facts: FileFacts, lines: TextLines | None, trigger: Trigger) -> str:
         """Why this document gets no completion, "" when it may have one."""
-        uses_server = self._models.chain.asks_servers
-        withheld = self._buffers.withheld(path, text, is_invoked=trigger == "invoked", uses_server=uses_server)
+        uses_server = facts.access.is_ignored and self._models.chain.asks_servers
+        withheld = self._buffers.withheld(path, lines, is_invoked=trigger == "invoked", uses_server=uses_server)
         if withheld:
             return f"{withheld}; completion in it is off"
         options = self._config.completion

@@ -54,7 +54,7 @@ def show(
     text, why_empty = draft.text, draft.why_empty
     if not text.strip():
         text, why_empty = "", why_empty or reason
-    elif hidden := hidden_character(text):
+    elif not _is_plain(text) and (hidden := hidden_character(text)):
         # Nobody sees it in ghost text, and in source code it may hide what the code does (CVE-2021-42574).
         text, why_empty = "", f"the text holds a control or invisible character ({hidden})"
     elif not is_sure:
@@ -71,3 +71,11 @@ def show(
         source=source,
         repairs=draft.rules,
     )
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text is ASCII without control characters: nothing is hidden in most code."""
+    return text.isascii() and text.translate(_WHITE_SPACE).isprintable()
+
+
+_WHITE_SPACE = str.maketrans("", "", "\n\t")

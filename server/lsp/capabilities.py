@@ -13,8 +13,8 @@ from lsprotocol import types
 
 from ... import __version__
 from ..output.types import ServerOffer, SlashCommand
+from .documents import DEFAULT_ENCODING, Encoding, choose_encoding
 from .messages import COMMAND_DID_ACCEPT
-from .positions import DEFAULT_ENCODING, Encoding, choose_encoding
 
 SECTION = "weft"
 """The section of the client's settings that is ours."""

@@ -1,7 +1,7 @@
-"""The texts that the client holds open, edit by edit.
+"""The texts that the client holds open, edit by edit, and positions in them as the client counts.
 
-Owns each document's text and version. Lives on the event loop alone; what it hands out is frozen and may be kept.
-Knows no message type: edits come as plain values with columns in the client's units.
+Owns each document's text and version, and columns in UTF-8, UTF-16 or UTF-32 units; every position is clamped, none is
+an error. Lives on the event loop alone; its values are frozen. Knows no message type: edits come as plain values.
 """
 
 from __future__ import annotations
@@ -10,12 +10,18 @@ import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal, get_args
+from urllib.parse import unquote
 
 from ..workspace.text import Cursor, TextChange, TextLines
-from .positions import DEFAULT_ENCODING, Encoding, from_lsp_column, to_lsp_column
-from .uris import document_key
 
 log = logging.getLogger("weft.lsp")
+
+
+Encoding = Literal["utf-8", "utf-16", "utf-32"]
+
+DEFAULT_ENCODING: Encoding = "utf-16"
+"""What a client means that says nothing (LSP 3.17, PositionEncodingKind)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,3 +139,55 @@ def _clamp(lines: TextLines, position: tuple[int, int], encoding: Encoding) -> t
     if 0 <= line < lines.n_lines:
         return line, from_lsp_column(lines.line(line), units, encoding)
     return lines.clamp(line, 0)
+
+
+def document_key(uri: str) -> str:
+    """The same text for identifiers that differ only in percent-encoding."""
+    return unquote(uri)
+
+
+def choose_encoding(offered: Iterable[str] | None) -> Encoding:
+    """The client's most wanted encoding that we know, UTF-16 when there is none."""
+    known: dict[str, Encoding] = {encoding: encoding for encoding in get_args(Encoding)}
+    return next((known[encoding] for encoding in offered or () if encoding in known), DEFAULT_ENCODING)
+
+
+def without_break(line: str) -> str:
+    """A line without its line break."""
+    return line.rstrip("\r\n")
+
+
+def from_lsp_column(line: str, units: int, encoding: Encoding) -> int:
+    """Python characters before a column; the end of the line for a column past it.
+
+    A column inside a character (half a surrogate pair, the middle of a UTF-8 sequence) counts as the character's start.
+    """
+    head = without_break(line)[: max(units, 0)]  # no character is shorter than one unit
+    if encoding == "utf-32" or head.isascii():
+        return len(head)
+    seen = 0
+    for column, character in enumerate(head):
+        seen += _width(character, encoding)
+        if seen > units:
+            return column
+    return len(head)
+
+
+def to_lsp_column(line: str, column: int, encoding: Encoding) -> int:
+    """Units before a Python character; the end of the line for a column past it."""
+    head = without_break(line)[: max(column, 0)]
+    if encoding == "utf-32" or head.isascii():
+        return len(head)
+    return sum(_width(character, encoding) for character in head)
+
+
+def _width(character: str, encoding: Encoding) -> int:
+    # A lone surrogate is one UTF-16 unit; in UTF-8 it takes the three bytes its code point would.
+    code_point = ord(character)
+    if encoding == "utf-16":
+        return 2 if code_point > 0xFFFF else 1
+    if code_point < 0x80:
+        return 1
+    if code_point < 0x800:
+        return 2
+    return 4 if code_point > 0xFFFF else 3

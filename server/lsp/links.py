@@ -11,7 +11,7 @@ from pathlib import Path
 from lsprotocol import types
 
 from ..output import types as answers
-from .positions import Encoding, to_lsp_column
+from .documents import Encoding, to_lsp_column
 
 PathOf = Callable[[str, str], "Path | None"]
 """The file of a folder and a path in it; None where that folder is gone."""

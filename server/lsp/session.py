@@ -31,11 +31,11 @@ from ..workspace.process import freeze_garbage_collector
 from ..workspace.status import Status
 from ..workspace.workspace import Workspace
 from .capabilities import SECTION, Client, later_registrations, offer, read_client
-from .documents import Document, Documents
+from .documents import Document, Documents, document_key
 from .messages import WEFT_DID_CHANGE_STATUS
 from .progress import ProgressBar
 from .status_push import StatusPush
-from .uris import document_key, to_path
+from .uris import to_path
 
 if TYPE_CHECKING:
     from .server import WeftServer

@@ -19,11 +19,6 @@ from ..workspace.virtual_path import stand_in
 _WINDOWS_DRIVE = re.compile(r"^/[A-Za-z]:")
 
 
-def document_key(uri: str) -> str:
-    """The same text for identifiers that differ only in percent-encoding."""
-    return unquote(uri)
-
-
 def to_path(uri: str) -> Path | None:
     """The path of a `file:` URI; None for any other scheme and for what no file system can hold."""
     try:

@@ -71,6 +71,7 @@ class _Buffer:
     changed: TextChange | None = None  # since `tree`; None: nothing
     tree: SyntaxTree | None = None  # of an earlier text; the next parse starts from it. Changed on the writer only.
     too_slow_until_s: float = 0.0  # on the monotonic clock: its syntax took too long
+    shown: tuple[FileFacts, TextLines] | None = None  # facts and text with which it may be shown to any model
 
     def replace(self, lines: TextLines, changed: TextChange) -> None:
         self.lines, self.changed = lines, changed if self.changed is None else self.changed.then(changed)
@@ -84,7 +85,7 @@ class OpenBuffers:
     config: Config
     writer: Writer
     on_change: Callable[[], None]
-    is_paused: Callable[[], bool]
+    is_paused: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _buffers: dict[Path, _Buffer] = field(default_factory=dict)
     _too_large: set[Path] = field(default_factory=set)
@@ -123,6 +124,7 @@ class OpenBuffers:
             return None
         facts = self.facts(path)
         is_withheld = bool(facts.access.withheld(lines.text))
+        shown = None if is_withheld else (facts, lines)
         with self._lock:
             buffer = self._buffers.setdefault(path, _Buffer(lines, version))
             before = buffer.lines
@@ -132,7 +134,7 @@ class OpenBuffers:
                 recent = self._recent.get(facts.root, RecentEdits())
                 self._recent[facts.root] = recent.with_change(facts.key, before, lines, changed, time.monotonic())
             buffer.replace(lines, changed)
-            buffer.version = version
+            buffer.version, buffer.shown = version, shown
             self._pending.add(path)
         return changed
 
@@ -175,14 +177,18 @@ class OpenBuffers:
         return "" if buffer is None else buffer.language_id
 
     def withheld(
-        self, path: Path, text: str | None = None, *, is_invoked: bool = False, uses_server: bool = False
+        self, path: Path, lines: TextLines | None = None, *, is_invoked: bool = False, uses_server: bool = False
     ) -> str:
-        """Why no model is shown this document, "" when one may be. `text` None takes the open one."""
-        if path in self._too_large or (text is not None and self._is_too_large(text)):
+        """Why no model is shown this document, "" when one may be. `lines` None takes the open text."""
+        if path in self._too_large or (lines is not None and self._is_too_large(lines.text)):
             return f"{path.name} has more than {self._max_characters / 1e6:g} million characters"
-        if text is None and (lines := self.open_lines(path)) is not None:
-            text = lines.text
-        return self.facts(path).access.withheld(text, is_invoked=is_invoked, uses_server=uses_server)
+        facts, buffer = self.facts(path), self._buffers.get(path)
+        if buffer is not None:
+            lines = lines or buffer.lines
+            if buffer.shown is not None and buffer.shown[0] is facts and buffer.shown[1] is lines:
+                return ""
+        text = None if lines is None else lines.text
+        return facts.access.withheld(text, is_invoked=is_invoked, uses_server=uses_server)
 
     def withheld_reasons(self) -> tuple[str, ...]:
         """Of the open documents that are shown to no model."""
@@ -209,7 +215,7 @@ class OpenBuffers:
 
     def index_pending(self, but: Path | None = None) -> Future[None] | None:
         """Hand waiting edits to the writer; None without any, and while paused. `but` is the document typed in."""
-        if self.is_paused():
+        if self.is_paused:
             return None
         with self._lock:
             pending = self._pending - {but}

@@ -15,9 +15,9 @@ from ...chat.values import Reply
 from ...chat.writing import Listener
 from ...output.types import AskResult, Exhibit, ShownLines
 from ...workspace.workspace import Workspace
+from ..documents import Encoding
 from ..links import PathOf, linked, uri
 from ..messages import AskParams
-from ..positions import Encoding
 from ..progress import AnswerProgress
 from ..session import Session
 

@@ -13,9 +13,9 @@ from ...chat.as_json import conversation_json, turn_json
 from ...output.types import ConversationsResult, Turn
 from ...workspace.memories import exports_folder
 from ...workspace.workspace import Workspace
+from ..documents import Encoding
 from ..links import linked
 from ..messages import ConversationsParams
-from ..positions import Encoding
 from ..session import Session
 
 _NAME = re.compile(r"[^\W_][\w.-]{0,99}")

@@ -8,8 +8,8 @@ from pygls.exceptions import JsonRpcInvalidParams
 from ...completion.stats import NOTHING, summary_json
 from ...output.types import StatsResult
 from ...workspace.workspace import Workspace
+from ..documents import from_lsp_column
 from ..messages import COMMAND_DID_ACCEPT, ItemParams, PartlyAcceptedParams
-from ..positions import from_lsp_column
 from ..session import Session
 
 
