@@ -24,7 +24,7 @@ from weft.server.chat.prompts import NOT_FOUND, defused, question_messages
 from weft.server.chat.sources import Sources
 from weft.server.chat.values import Case, Exhibit
 from weft.server.chat.writing import Listener
-from weft.server.completion.idle import Idle
+from weft.server.completion.idle import IdleWorker
 from weft.server.config import ChatOptions, Config, ModelOptions
 from weft.server.workspace.workspace import Workspace
 
@@ -277,7 +277,7 @@ def test_a_model_on_this_machine_gives_way_to_completions_between_two_pieces(wor
 
 
 def test_waiting_for_completions_ends_with_the_last_of_them():
-    idle, cancel = Idle(), Cancel()
+    idle, cancel = IdleWorker(), Cancel()
     idle.wait_for_requests(cancel, 30)  # none runs
     began, went_on = threading.Event(), threading.Event()
 
@@ -286,7 +286,7 @@ def test_waiting_for_completions_ends_with_the_last_of_them():
         idle.wait_for_requests(cancel, 30)
         went_on.set()
 
-    with idle.making_way():
+    with idle.request_running():
         thread = threading.Thread(target=wait)
         thread.start()
         assert began.wait(30) and not went_on.is_set()

@@ -36,10 +36,10 @@ class Writer:
 
     def __init__(self, name: str = "writer", local: bool = True) -> None:
         self.info, self.speed = ModelInfo(name, "test", 4096, True, False, local), Speed()
-        self.answers: queue.Queue[Answer] = queue.Queue()
+        self.answers: queue.Queue[CachedCompletion] = queue.Queue()
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
-        answer = Answer(request.prefix)
+        answer = CachedCompletion(request.prefix)
         self.answers.put(answer)
         cancel.on_cancel(lambda: answer.pieces.put(None))
         while (piece := answer.pieces.get(timeout=WAIT_S)) is not None:
@@ -50,11 +50,11 @@ class Writer:
             yield Piece(piece, 0.9)
         answer.ended.put("cancelled" if cancel.cancelled else "done")
 
-    def asked(self) -> Answer:
+    def asked(self) -> CachedCompletion:
         return self.answers.get(timeout=WAIT_S)
 
 
-class Answer:
+class CachedCompletion:
     """One answer of the model: `write` a piece, or None for its end."""
 
     def __init__(self, prefix: str) -> None:

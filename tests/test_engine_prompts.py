@@ -20,11 +20,11 @@ from weft.llm.prompting.formats import FIM_FORMATS
 from weft.llm.prompting.prompts import build_prompt
 from weft.llm.protocol import Speed
 from weft.llm.streaming import LastPrompts
-from weft.server.completion import Cursor, asking
-from weft.server.completion.asking import graph_above
-from weft.server.completion.debounce import LONGEST_PAUSE_S, Pace, is_promising, wait_for
+from weft.server.completion import Cursor, model_request
+from weft.server.completion.debounce import LONGEST_PAUSE_S, TypingPace, is_promising, wait_for
+from weft.server.completion.model_request import graph_above
+from weft.server.completion.prefetch import cursor_after
 from weft.server.completion.service import Position
-from weft.server.completion.speculation import cursor_after
 from weft.server.completion.values import Completion, Written
 from weft.server.config import CompletionOptions, ModelOptions
 from weft.server.config.options import model_configs
@@ -82,7 +82,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def typed(folder: Path, model: Served, lines: str = LINE, config: Config | None = None) -> None:
-    """Type `lines` into shop.py key by key, asking at each."""
+    """Type `lines` into shop.py key by key, model_request at each."""
     config = config or Config(completion=OPTIONS, model=(ModelOptions(backend="none"),))
     with Workspace([folder], config, model=model, cache=False) as workspace:  # type: ignore[arg-type]
         workspace.index()
@@ -107,7 +107,7 @@ def test_while_a_line_is_typed_its_prompts_are_the_same_up_to_that_line(folder):
 
 
 def test_without_fragments_that_stay_it_would_not_be_so(folder, monkeypatch):
-    monkeypatch.setattr(asking, "STICKY", False)
+    monkeypatch.setattr(model_request, "STICKY", False)
     model = Served()
     typed(folder, model)
     assert len(heads(model.prompts)) > 1
@@ -199,8 +199,8 @@ def test_who_invokes_gets_the_whole_length(folder):
 FILE = ("", "a.py")
 
 
-def pace(*keys_s: float, answers_s: float = 0.0) -> Pace:
-    made = Pace()
+def pace(*keys_s: float, answers_s: float = 0.0) -> TypingPace:
+    made = TypingPace()
     for at_s in keys_s:
         made.key(FILE, at_s)
     if answers_s:
@@ -300,7 +300,7 @@ def test_what_follows_a_shown_completion_is_written_while_nobody_asks(speculatin
     assert model.asked.get(timeout=WAIT_S)
     workspace.completion.shown(first.id)
     assert model.asked.get(timeout=WAIT_S).prefix.endswith("invoice = order_total(")
-    workspace.completion._engine._running._generations.clear()
+    workspace.completion._engine._generations._generations.clear()
     workspace.edit_buffer(path, ABOVE + "    invoice = order_total(")
     second = ask(workspace, path)
     assert second.text == "cart)" and len(model.requests) == 2
@@ -314,7 +314,7 @@ def test_a_request_ends_what_is_written_ahead(speculating):
     model.may_write.clear()
     workspace.completion.shown(first.id)
     ahead = model.asked.get(timeout=WAIT_S)
-    generation = workspace.completion._engine._running._generations["" or str(path.parent), "shop.py"]
+    generation = workspace.completion._engine._generations._generations["" or str(path.parent), "shop.py"]
     workspace.edit_buffer(path, ABOVE + "    invoice = z")
     assert generation.cancel.cancelled and ahead.prefix.endswith("order_total(")
     model.may_write.set()

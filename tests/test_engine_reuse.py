@@ -16,7 +16,14 @@ from weft.llm.workspace_model.model import WorkspaceModel, tokenise_document
 from weft.retrieval import RepositoryIndex, RetrievalSettings
 from weft.retrieval.fragments import slice_file
 from weft.server.completion import Completion, Cursor, Engine, Request
-from weft.server.completion.reuse import MOST_ANSWERS, Answer, Basis, Changes, Reuse, Spot
+from weft.server.completion.cache import (
+    MOST_ANSWERS,
+    CachedCompletion,
+    Changes,
+    CompletionCache,
+    CursorContext,
+    Validity,
+)
 from weft.server.completion.values import Trigger, Written
 from weft.server.config import CompletionOptions, ModelOptions
 from weft.server.models.chain import ModelChain
@@ -263,26 +270,26 @@ def test_what_one_model_is_not_sure_of_another_may_be():
 
 
 def test_answers_that_nobody_wants_go_first():
-    reuse, written = Reuse(), Written((("x", 0.9),), "true")
+    reuse, written = CompletionCache(), Written((("x", 0.9),), "true")
     cursors = [Cursor("a.py", TextLines("y" * n), 0, n) for n in range(MOST_ANSWERS + 2)]
     epoch = reuse.epoch_of("", {})
-    basis = Basis(epoch, "true")
+    validity = Validity(epoch, "true")
     for cursor in cursors:
-        reuse.keep(Answer(Spot.of(cursor), written, basis, True))
-        assert reuse.find(cursors[0], basis, 0.0) is not None
-    assert reuse.find(cursors[1], basis, 0.0) is None
-    assert reuse.find(cursors[-1], basis, 0.0) is not None
+        reuse.keep(CachedCompletion(CursorContext.of(cursor), written, validity, True))
+        assert reuse.find(cursors[0], validity, 0.0) is not None
+    assert reuse.find(cursors[1], validity, 0.0) is None
+    assert reuse.find(cursors[-1], validity, 0.0) is not None
 
 
 def test_a_large_file_is_compared_near_the_cursor_only():
     text = "line of code\n" * 100_000
     cursor = Cursor("big.py", TextLines(text), 50_000, 4)
-    spot = Spot.of(cursor)
-    assert len(spot.before) + len(spot.after) < 25_000
+    context = CursorContext.of(cursor)
+    assert len(context.before) + len(context.after) < 25_000
     typed = TextLines(text[: cursor.offset] + "abc" + text[cursor.offset :])
-    assert spot.typed_until(Cursor("big.py", typed, 50_000, 7)) == "abc"
-    assert "abc" in spot.typed_in(typed)
-    assert spot.typed_until(Cursor("big.py", typed, 50_001, 7)) is None
+    assert context.typed_until(Cursor("big.py", typed, 50_000, 7)) == "abc"
+    assert "abc" in context.typed_in(typed)
+    assert context.typed_until(Cursor("big.py", typed, 50_001, 7)) is None
 
 
 @pytest.mark.parametrize(
@@ -306,12 +313,12 @@ def test_a_large_file_is_compared_near_the_cursor_only():
 )
 def test_what_was_typed_is_known_when_nothing_else_changed(before, after, now, typed):
     then = TextLines(before + after)
-    spot = Spot.of(Cursor("a.py", then, *then.position(len(before))))
+    context = CursorContext.of(Cursor("a.py", then, *then.position(len(before))))
     start, _, rest = now.partition("|")
     lines = TextLines(start + rest)
-    assert spot.typed_until(Cursor("a.py", lines, *lines.position(len(start)))) == typed
+    assert context.typed_until(Cursor("a.py", lines, *lines.position(len(start)))) == typed
     if typed is not None:
-        assert typed in spot.typed_in(lines)
+        assert typed in context.typed_in(lines)
 
 
 def test_changes_are_told_from_the_texts_of_two_snapshots():

@@ -128,6 +128,6 @@ def test_a_keystroke_passes_through_few_files(tmp_path: Path, monkeypatch: pytes
         return shortest
 
     edit, request = asyncio.run(story())
-    assert {"completion/reuse.py", "completion/repair/"} <= request
+    assert {"completion/cache.py", "completion/repair/"} <= request
     assert len(edit) <= MAX_EDIT_FILES, sorted(edit)
     assert len(request) <= MAX_REQUEST_FILES, sorted(request)

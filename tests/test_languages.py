@@ -10,7 +10,7 @@ from weft.languages import LANGUAGES, PARSED, UNKNOWN, Language, Open, grammar, 
 from weft.languages.__main__ import PAGE, page
 from weft.server.completion import Cursor
 from weft.server.completion.repair import Draft, repair
-from weft.server.completion.surroundings import look_around, opened_at
+from weft.server.completion.syntax_context import opened_at, syntax_context_at
 from weft.server.workspace.text import TextLines
 
 RECORDS = list(LANGUAGES.values())
@@ -115,7 +115,7 @@ def test_a_bracket_in_a_comment_needs_no_closer(path: str, mark: str):
 
 def test_the_editors_language_decides_how_a_text_is_read():
     text = "def f(x):\n    # (\n    <CURSOR>"
-    assert look_around(cursor_in("script", text, "python")).kind == "code"
+    assert syntax_context_at(cursor_in("script", text, "python")).kind == "code"
     assert opened_at(cursor_in("script", text, "python")) == ()
     assert [each.text for each in opened_at(cursor_in("script", text))] == ["("]
 

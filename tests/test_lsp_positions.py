@@ -150,8 +150,8 @@ def test_no_uri_is_an_error(rest):
     for uri in (rest, f"file://{rest}", f"file:///{rest}", f"untitled:{rest}", f"vscode-notebook-cell:{rest}#c"):
         path = to_path(uri)
         assert path is None or isinstance(path, Path)
-        stand_in = stand_in_path(uri, "python")
-        assert stand_in.suffix == ".py" or is_secret_path(stand_in.as_posix())
+        virtual_path = stand_in_path(uri, "python")
+        assert virtual_path.suffix == ".py" or is_secret_path(virtual_path.as_posix())
 
 
 def test_a_document_without_a_file_ends_as_files_of_its_language_do():

@@ -11,7 +11,7 @@ import pytest
 from weft.llm import Cancel, CompletionRequest, ModelConfig, ModelError, ModelInfo, ModelUnreachable, Piece
 from weft.llm.protocol import Speed
 from weft.llm.self_test import SelfTestResult
-from weft.server.completion.idle import Idle
+from weft.server.completion.idle import IdleWorker
 from weft.server.models import chain as models
 from weft.server.models.chain import ModelChain
 from weft.server.workspace.text import TextChange
@@ -306,13 +306,13 @@ def test_a_given_model_is_neither_opened_nor_closed():
 
 
 @pytest.fixture
-def idling() -> Iterator[Callable[..., tuple[Callable[[str], None], Idle, queue.Queue[Any]]]]:
+def idling() -> Iterator[Callable[..., tuple[Callable[[str], None], IdleWorker, queue.Queue[Any]]]]:
     """`want, idle, events = idling()`: `want(name)` wants a job that says its name, and with `hold` how it ended."""
-    made: list[Idle] = []
+    made: list[IdleWorker] = []
 
     def make(hold: bool = False, error: Exception | None = None) -> Any:
         events: queue.Queue[Any] = queue.Queue()
-        idle = Idle()
+        idle = IdleWorker()
         made.append(idle)
 
         def want(name: str) -> None:
@@ -342,7 +342,7 @@ def test_a_request_ends_a_job_at_once_and_none_begins_beside_it(idling):
     want, idle, events = idling(hold=True)
     want("first")
     assert events.get(timeout=WAIT_S) == "first"
-    with idle.making_way():
+    with idle.request_running():
         assert events.get(timeout=WAIT_S) == "cancelled"
         want("second")
         want("third")
@@ -352,9 +352,9 @@ def test_a_request_ends_a_job_at_once_and_none_begins_beside_it(idling):
 
 def test_what_was_wanted_before_a_request_is_forgotten_with_it(idling):
     want, idle, events = idling()
-    with idle.making_way():
+    with idle.request_running():
         want("first")
-        with idle.making_way():
+        with idle.request_running():
             pass
     want("second")
     assert events.get(timeout=WAIT_S) == "second"

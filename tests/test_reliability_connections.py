@@ -1,4 +1,4 @@
-"""The campaign of hostile connections, in its short form, and the rules of admission one by one."""
+"""The campaign of hostile connections, in its short form, and the rules of authentication one by one."""
 
 import asyncio
 import json
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from weft.benchmarks.reliability import connections
 from weft.benchmarks.reliability.campaign import Settings, failures
-from weft.server.lsp import admission
-from weft.server.lsp.admission import Admission, UnsafeTokenFile, close, is_loopback, new_token, token_in
+from weft.server.lsp import authentication
+from weft.server.lsp.authentication import Admission, UnsafeTokenFile, close, is_loopback, new_token, token_in
 
 
 def test_nobody_is_let_in_and_nobody_is_hurt(tmp_path: Path):
@@ -89,13 +89,13 @@ def test_an_announced_body_beyond_the_limit_is_refused_before_it_comes():
 
 
 def test_who_says_nothing_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr(admission, "FIRST_MESSAGE_WITHIN_S", 0.05)
-    monkeypatch.setattr(admission, "DROPPED_WITHIN_S", 0.05)
+    monkeypatch.setattr(authentication, "FIRST_MESSAGE_WITHIN_S", 0.05)
+    monkeypatch.setattr(authentication, "DROPPED_WITHIN_S", 0.05)
     assert b"No initialize came" in admit(b"Content-", keep_open=True)[1]
 
 
 def test_a_crowd_that_says_nothing_gives_way_to_who_has_the_token(monkeypatch):
-    monkeypatch.setattr(admission, "MAX_UNADMITTED", 3)
+    monkeypatch.setattr(authentication, "MAX_UNADMITTED", 3)
 
     async def talk():
         rules, waiting = Admission(TOKEN), []

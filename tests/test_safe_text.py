@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from weft.server.completion.showing import show
+from weft.server.completion.postprocess import show
 from weft.server.completion.values import Completion, Cursor, Written
 from weft.server.output.safe_text import (
     MarkdownStream,

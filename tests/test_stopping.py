@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from weft.server.completion import Cursor
 from weft.server.completion.stopping import MOST_LINES, Stopping
-from weft.server.completion.surroundings import look_around
+from weft.server.completion.syntax_context import syntax_context_at
 from weft.server.workspace.text import TextLines
 
 CURSOR = "<CURSOR>"
@@ -19,7 +19,7 @@ def stopping_at(path: str, document: str, single_line: bool | None = None) -> St
     before, _, after = document.partition(CURSOR)
     lines = TextLines(before + after)
     cursor = Cursor(path, lines, *lines.position(len(before)))
-    surroundings = look_around(cursor)
+    surroundings = syntax_context_at(cursor)
     if single_line is None:
         assert surroundings.multi_line
         single_line = False

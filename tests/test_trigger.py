@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from weft.server.completion import Cursor
-from weft.server.completion.surroundings import Surroundings, look_around, wants_several_lines
+from weft.server.completion.syntax_context import SyntaxContext, syntax_context_at, wants_several_lines
 from weft.server.completion.trigger import REFUSALS, why_not
 from weft.server.config import CompletionOptions
 from weft.server.workspace.text import TextLines
@@ -19,7 +19,7 @@ def refusal(path: str, text: str, trigger: str = "automatic", **options: bool) -
     before, _, after = text.partition(CURSOR)
     lines = TextLines(before + after)
     cursor = Cursor(path, lines, *lines.position(len(before)))
-    reason = why_not(cursor, look_around(cursor), trigger, replace(CompletionOptions(), **options))
+    reason = why_not(cursor, syntax_context_at(cursor), trigger, replace(CompletionOptions(), **options))
     return {sentence: name for name, sentence in REFUSALS.items()}[reason] if reason else ""
 
 
@@ -119,7 +119,7 @@ def test_comments_and_strings_may_be_left_alone(text, options, reason):
     ],
 )
 def test_several_lines_come_where_they_are_due_or_always_or_never(setting, due, several):
-    assert wants_several_lines(Surroundings(multi_line=due), setting) is several
+    assert wants_several_lines(SyntaxContext(multi_line=due), setting) is several
 
 
 def test_each_reason_is_a_sentence_of_its_own():

@@ -16,7 +16,7 @@ from weft.memory.storage import Documents, MemoryStore
 from weft.server.config import IndexOptions, MemoryOptions, load_config
 from weft.server.workspace import background
 from weft.server.workspace import documents as documents_module
-from weft.server.workspace.memories import data_folder, memory_file
+from weft.server.workspace.memory import data_folder, memory_file
 
 GUIDE = "# Guide\n\nAll of it.\n\n## Install\n\nRun the installer.\n"
 SHOP = '"""Where people buy things."""\n\n\ndef pay(cart):\n    """Takes the money of a cart."""\n'

@@ -18,12 +18,12 @@ from functools import partial
 from ...llm import CodeModel
 from ...retrieval import RetrievalOptions
 from ...server.completion import Cursor
-from ...server.completion.asking import request_for, retrieve_at
 from ...server.completion.confidence import joint_probability
 from ...server.completion.iterate import LINES_4K, Loop, Round, best_of, oracle, rounds
-from ...server.completion.showing import show
+from ...server.completion.model_request import request_for, retrieve_at
+from ...server.completion.postprocess import show
 from ...server.completion.stopping import Stopping
-from ...server.completion.surroundings import look_around
+from ...server.completion.syntax_context import syntax_context_at
 from ...server.completion.writing import write
 from ...server.config import Config
 from ...server.config.options import index_settings
@@ -133,7 +133,7 @@ def loop_at(
         cursor,
         Config(),
         retrieval,
-        stopping=partial(Stopping, cursor, look_around(cursor), single_line=single_line),
+        stopping=partial(Stopping, cursor, syntax_context_at(cursor), single_line=single_line),
         single_line=single_line,
         max_new_tokens=max_new_tokens,
     )

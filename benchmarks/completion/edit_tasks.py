@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ...llm import CodeModel
 from ...server.completion import Cursor
-from ...server.completion.showing import show
+from ...server.completion.postprocess import show
 from ...server.config import Config
 from ...server.config.options import index_settings, retrieval_options
 from ...server.models.named import SPELLINGS

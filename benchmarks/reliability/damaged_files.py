@@ -31,7 +31,7 @@ from ...memory.vectors import VectorIndex
 from ...server.cli import main
 from ...server.completion.stats import VERSION as STATS_VERSION
 from ...server.config import load_config
-from ...server.workspace.memories import memory_file
+from ...server.workspace.memory import memory_file
 
 N_CONVERSATIONS, N_TURNS = 8, 6
 _PAGE = 4096

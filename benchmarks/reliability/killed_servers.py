@@ -18,7 +18,7 @@ from typing import Any
 from ...llm.disk import NEW_SUFFIX, abandoned
 from ...memory.storage import MemoryStore
 from ...server.config import Config, load_config
-from ...server.workspace.memories import memory_file
+from ...server.workspace.memory import memory_file
 from ...server.workspace.workspace import Workspace
 from ..latency.client import Client, ServerGone, when_ready
 from .damaged_files import user_at, write_project

@@ -15,7 +15,7 @@ from ...llm import Cancel
 from ...memory import Segment
 from ...memory.storage import MemoryStore, StoreError
 from ...retrieval import RepositoryIndex
-from ..completion.idle import Idle
+from ..completion.idle import IdleWorker
 from ..completion.service import PAUSED_NOTE
 from ..config import Config
 from ..models.active import ActiveModels
@@ -24,7 +24,7 @@ from ..workspace.buffers import OpenBuffers
 from ..workspace.documents import FolderDocuments
 from ..workspace.folders import Folders
 from ..workspace.indexing import Indexing
-from ..workspace.memories import Memories
+from ..workspace.memory import WorkspaceMemory
 from ..workspace.recent_edits import RecentEdits
 from .commands import Selection
 from .evidence import GatherOptions, gather
@@ -49,9 +49,9 @@ class ChatContext:
         folders: Folders,
         buffers: OpenBuffers,
         models: ActiveModels,
-        memories: Memories,
+        memories: WorkspaceMemory,
         indexing: Indexing,
-        idle: Idle,
+        idle: IdleWorker,
     ) -> None:
         self.config = config
         self._folders, self._buffers = folders, buffers

@@ -27,7 +27,7 @@ from ..chat.as_json import conversation_json, reply_json, turn_json
 from ..chat.values import Reply
 from ..chat.writing import Listener
 from ..config import load_config
-from ..workspace.memories import open_memory
+from ..workspace.memory import open_memory
 from ..workspace.workspace import Workspace
 from .exit_status import INTERRUPTED, NOTHING_TO_SHOW, UserError
 from .terminal import Terminal

@@ -4,9 +4,9 @@ The engine works on plain values: a cursor in a text, a snapshot of the reposito
 """
 
 from ..workspace.text import Cursor
-from .asking import retrieve_at
 from .engine import Engine
 from .iterate import Round
+from .model_request import retrieve_at
 from .values import Completion, Request, Source, Trigger
 
 __all__ = [

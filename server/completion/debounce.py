@@ -16,7 +16,7 @@ NEWEST_SHARE = 0.2
 LONGEST_PAUSE_S = 1.0
 """Who waits longer between two keys thinks, and is not typing."""
 
-PATIENCE = 1.2
+WAIT_FACTOR = 1.2
 """The wait in times between two keys: most keys of a burst come within it."""
 
 PROMISING_SHARE = 0.5
@@ -25,7 +25,7 @@ PROMISING_SHARE = 0.5
 PROMISING_ENDS = (".", "(", "[", "{", ",", "=", ":")
 
 
-class Pace:
+class TypingPace:
     """What was measured lately. Thread-safe."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ def wait_for(between_keys_s: float, answer_s: float, longest_s: float) -> float:
     if not between_keys_s:
         return longest_s
     share = max(0.0, 1.0 - between_keys_s / answer_s) if answer_s else 1.0
-    return min(longest_s, PATIENCE * between_keys_s * share)
+    return min(longest_s, WAIT_FACTOR * between_keys_s * share)
 
 
 def is_promising(start_of_line: str, rest_of_line: str) -> bool:

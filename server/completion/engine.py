@@ -19,15 +19,15 @@ from ...retrieval.fragments import normalise
 from ..config.options import retrieval_options, uses_workspace_model
 from ..models.budget import new_tokens
 from ..workspace.text import Cursor, TextLines
-from .asking import StickyFragments, request_for, retrieve_at
+from .cache import CachedCompletion, CompletionCache, CursorContext, Validity
 from .candidates import different, further_ways
 from .confidence import least_probability
-from .debounce import Pace, is_promising
+from .debounce import TypingPace, is_promising
+from .generations import GRACE_S, Generation, GenerationResult, Generations, Tell
 from .iterate import Round, complete_in_rounds
-from .reuse import Answer, Basis, Reuse, Spot
-from .running import GRACE_S, Followed, Generation, Running, Tell
-from .showing import show
-from .speculation import Ahead
+from .model_request import PromptStableFragments, request_for, retrieve_at
+from .postprocess import show
+from .prefetch import RecentCompletions
 from .stopping import stopping_for
 from .trigger import why_not
 from .values import Completion, Request, Source, Written
@@ -47,18 +47,18 @@ class Engine:
         self, busy: Callable[[], AbstractContextManager[None]] = nullcontext, *, grace_s: float = GRACE_S
     ) -> None:
         self._busy = busy
-        self._reuse = Reuse()
-        self._running = Running(grace_s)
-        self._pace = Pace()
-        self._sticky = StickyFragments()
-        self._ahead = Ahead()
+        self._cache = CompletionCache()
+        self._generations = Generations(grace_s)
+        self._typing_pace = TypingPace()
+        self._stable_fragments = PromptStableFragments()
+        self._recent = RecentCompletions()
 
     def complete(self, request: Request) -> Completion:
         """The completion at the cursor; empty, with the reason, when there is nothing worth showing."""
-        reason = why_not(request.cursor, request.surroundings, request.trigger, request.config.completion)
+        reason = why_not(request.cursor, request.syntax, request.trigger, request.config.completion)
         completion = _answered(request, request.nothing(reason) if reason else self._answer(request))
         if request.config.completion.speculate:
-            self._ahead.remember(request, completion)
+            self._recent.remember(request, completion)
         return completion
 
     def complete_in_rounds(self, request: Request, n_rounds: int, on_round: Callable[[Round], None]) -> Completion:
@@ -74,14 +74,14 @@ class Engine:
 
     def edited(self, file: tuple[str, str], lines: TextLines, at_s: float | None = None) -> None:
         """A text changed. An answer that is being written for it goes on only if it may still fit."""
-        self._pace.key(file, time.monotonic() if at_s is None else at_s)
-        self._running.edited(file, lines)
+        self._typing_pace.key(file, time.monotonic() if at_s is None else at_s)
+        self._generations.edited(file, lines)
 
     def forget(self) -> None:
         """Models or settings changed: what was written, or is being written, does not count any more."""
-        self._running.end_all()
-        self._reuse.forget_all()
-        self._sticky.forget()
+        self._generations.end_all()
+        self._cache.forget_all()
+        self._stable_fragments.forget()
 
     def read_ahead(self, request: Request, model: CodeModel) -> None:
         """Have `model` read the very prompt that a completion at the cursor would need. Raises ModelError."""
@@ -92,54 +92,54 @@ class Engine:
 
     def cursor_after(self, item_id: str) -> Cursor | None:
         """Where the cursor stands when a completion was taken; None for one that is old, or was asked for before."""
-        return self._ahead.cursor_after(item_id)
+        return self._recent.cursor_after(item_id)
 
-    def write_ahead(self, request: Request) -> None:
+    def prefetch(self, request: Request) -> None:
         """Have the first model write for a cursor at which nobody has asked yet, and keep that."""
-        if why_not(request.cursor, request.surroundings, request.trigger, request.config.completion):
+        if why_not(request.cursor, request.syntax, request.trigger, request.config.completion):
             return
-        basis = self._basis(request)
+        validity = self._basis(request)
         model = next(request.models.usable(), None)
-        if model is None or self._reuse.find(request.cursor, basis, request.least_confidence) is not None:
+        if model is None or self._cache.find(request.cursor, validity, request.least_confidence) is not None:
             return
-        basis = replace(basis, fragments=self._retrieved(request))
+        validity = replace(validity, fragments=self._retrieved(request))
         if not request.cancel.cancelled:
-            self._started(request, basis, model).follow("", request.cancel, request.deadline_s)
+            self._started(request, validity, model).follow("", request.cancel, request.deadline_s)
 
     def close(self) -> None:
         """End everything that is being written."""
-        self._running.close()
+        self._generations.close()
 
     def _answer(self, request: Request) -> Completion:
-        basis = self._basis(request)
+        validity = self._basis(request)
         # What has been written is kept before it stops being joinable, so it is looked for in this order.
-        joined = self._running.joinable(request.cursor, request.wanted_single_line)
-        if joined is None and (kept := self._kept(request, basis)) is not None:
+        joined = self._generations.joinable(request.cursor, request.wanted_single_line)
+        if joined is None and (kept := self._kept(request, validity)) is not None:
             return kept
         with self._busy():
-            return self._new(request, basis, joined)
+            return self._new(request, validity, joined)
 
-    def _kept(self, request: Request, basis: Basis) -> Completion | None:
+    def _kept(self, request: Request, validity: Validity) -> Completion | None:
         """What was written before and holds here; None when nothing does."""
-        found = self._reuse.find(request.cursor, basis, request.least_confidence, request.wanted_single_line)
+        found = self._cache.find(request.cursor, validity, request.least_confidence, request.wanted_single_line)
         if found is None:
             return None
         answer, rest = found
-        is_same_place = answer.spot.offset == request.cursor.offset
+        is_same_place = answer.context.offset == request.cursor.offset
         source: Source = "typed-through" if not is_same_place else "speculated" if answer.is_prefetch else "cache"
-        completion = self._shown(request, rest, answer.basis, answer.single_line, source)
-        if not completion.text and not answer.basis.reads_all:
-            return self._from_workspace_model(request, basis, completion)
+        completion = self._shown(request, rest, answer.validity, answer.single_line, source)
+        if not completion.text and not answer.validity.reads_all:
+            return self._from_workspace_model(request, validity, completion)
         return completion
 
-    def _new(self, request: Request, basis: Basis, joined: tuple[Generation, str] | None) -> Completion:
+    def _new(self, request: Request, validity: Validity, joined: tuple[Generation, str] | None) -> Completion:
         """From the first model that answers; what it wrote and is not shown leaves it to the workspace model."""
         empty = request.nothing(NOTHING_TO_SAY)
         is_late = False
         for model in request.models.usable():
             if request.cancel.cancelled or request.is_late:
                 break
-            followed, generation, source = self._followed(request, basis, model, joined)
+            followed, generation, source = self._followed(request, validity, model, joined)
             if request.cancel.cancelled:
                 break
             if followed.is_outdated or generation is None:
@@ -152,45 +152,45 @@ class Engine:
                 request.models.late(generation.model, *request.limit)
                 empty = request.nothing(f"{generation.model.info.name} wrote nothing in time")
                 break
-            completion = self._shown(request, followed.written, generation.basis, generation.single_line, source)
+            completion = self._shown(request, followed.written, generation.validity, generation.single_line, source)
             if completion.text:
                 return replace(completion, note=_cut_after(request)) if followed.is_late else completion
             empty = completion
             break
         if request.cancel.cancelled:
             return request.nothing(CANCELLED)
-        return self._from_workspace_model(request, basis, empty, keep=not is_late)
+        return self._from_workspace_model(request, validity, empty, keep=not is_late)
 
     def _followed(
-        self, request: Request, basis: Basis, model: CodeModel, joined: tuple[Generation, str] | None
-    ) -> tuple[Followed, Generation | None, Source]:
+        self, request: Request, validity: Validity, model: CodeModel, joined: tuple[Generation, str] | None
+    ) -> tuple[GenerationResult, Generation | None, Source]:
         """What comes of waiting for `model`, or for the answer that the request joins while it agrees with the text."""
         source: Source = "joined"
         while True:
             if joined is None:
-                fragments = self._fragments_for_prompt(request, basis)
+                fragments = self._fragments_for_prompt(request, validity)
                 self._wait_for_next_key(request, model)
                 if request.cancel.cancelled:
-                    return Followed(), None, "model"
+                    return GenerationResult(), None, "model"
                 source = "model"
-                joined = self._started(request, replace(basis, fragments=fragments), model), ""
+                joined = self._started(request, replace(validity, fragments=fragments), model), ""
             generation, typed = joined
             started = time.monotonic()
             followed = generation.follow(typed, request.cancel, request.deadline_s)
             request.timings_ms["model"] = 1e3 * (time.monotonic() - started)
-            if followed != Followed() or request.cancel.cancelled:
+            if followed != GenerationResult() or request.cancel.cancelled:
                 return followed, generation, source
             joined = None
 
-    def _started(self, request: Request, basis: Basis, model: CodeModel) -> Generation:
+    def _started(self, request: Request, validity: Validity, model: CodeModel) -> Generation:
         """An answer that `model` begins to write for the request, kept when it is done."""
-        spot = Spot.of(request.cursor)
+        context = CursorContext.of(request.cursor)
 
         def write_and_keep(cancel: Cancel, tell: Tell) -> Written:
             started = time.monotonic()
             most_seconds = request.config.completion.max_seconds
             with nullcontext() if request.is_prefetch else self._busy(), TimeLimit(cancel, most_seconds) as limit:
-                asked = self._asked(request, model, basis.fragments, limit)
+                asked = self._asked(request, model, validity.fragments, limit)
                 try:
                     written = write(model, asked, stopping_for(request), limit, tell)
                     if limit.is_reached and not written.text:
@@ -203,14 +203,16 @@ class Engine:
                 _tell_time(request, model, seconds, is_given_up=cancel.cancelled)
             if not cancel.cancelled:
                 request.models.worked(model)
-                self._pace.answered(model.info.name, seconds)
-                self._reuse.keep(Answer(spot, written, basis, request.single_line, is_prefetch=request.is_prefetch))
+                self._typing_pace.answered(model.info.name, seconds)
+                self._cache.keep(
+                    CachedCompletion(context, written, validity, request.single_line, is_prefetch=request.is_prefetch)
+                )
             return written
 
-        return self._running.start(spot, model, basis, write_and_keep, single_line=request.single_line)
+        return self._generations.start(context, model, validity, write_and_keep, single_line=request.single_line)
 
     def _from_workspace_model(
-        self, request: Request, basis: Basis, instead_of: Completion, *, keep: bool = True
+        self, request: Request, validity: Validity, instead_of: Completion, *, keep: bool = True
     ) -> Completion:
         """From the repository's own model, if there may be one; `instead_of` when that has nothing to say either.
 
@@ -230,12 +232,12 @@ class Engine:
             return request.nothing(CANCELLED)
         # Who would be asked first is known better now: a model may have failed just before.
         answering = request.models.answering[0]
-        basis = replace(basis, fragments=fragments, answering=answering, least_confidence=least, reads_all=True)
+        validity = replace(validity, fragments=fragments, answering=answering, least_confidence=least, reads_all=True)
         if keep and (written.text or not instead_of.model):
-            self._reuse.keep(Answer(Spot.of(request.cursor), written, basis, request.single_line))
+            self._cache.keep(CachedCompletion(CursorContext.of(request.cursor), written, validity, request.single_line))
         reason = instead_of.why_empty or NOTHING_TO_SAY
         shown = self._shown if keep else _worth_showing
-        completion = shown(request, written, basis, request.single_line, "model", reason)
+        completion = shown(request, written, validity, request.single_line, "model", reason)
         return completion if completion.text or not instead_of.model else instead_of
 
     def _others(self, request: Request, first: Completion) -> Iterator[Completion]:
@@ -243,8 +245,8 @@ class Engine:
         models = list(request.models.usable())
         if uses_workspace_model(request.config):
             models.append(request.snapshot.model.with_threshold(0.0))
-        basis = self._basis(request)
-        fragments = self._fragments_for_prompt(request, basis)
+        validity = self._basis(request)
+        fragments = self._fragments_for_prompt(request, validity)
         for asked, model in further_ways(request, models, first.model):
             if request.cancel.cancelled or request.is_late:
                 return
@@ -256,22 +258,24 @@ class Engine:
                     request.models.failed(model, error)
                     continue
             # What they were shown is the first one's to tell.
-            yield _answered(asked, _worth_showing(asked, written, basis, asked.single_line, "model"))
+            yield _answered(asked, _worth_showing(asked, written, validity, asked.single_line, "model"))
 
     def _shown(
         self,
         request: Request,
         written: Written,
-        basis: Basis,
+        validity: Validity,
         single_line: bool,
         source: Source,
         reason: str = NOTHING_TO_SAY,
     ) -> Completion:
         """What is worth showing of `written`; where that is another text, it is kept as well: a part may be taken."""
-        completion = _worth_showing(request, written, basis, single_line, source, reason)
+        completion = _worth_showing(request, written, validity, single_line, source, reason)
         text = normalise(completion.text)
         if text not in ("", written.text) and not written.cut_by_limit:
-            self._reuse.keep(Answer(Spot.of(request.cursor), written, basis, single_line, shown=text))
+            self._cache.keep(
+                CachedCompletion(CursorContext.of(request.cursor), written, validity, single_line, shown=text)
+            )
         return completion
 
     def _asked(
@@ -290,17 +294,17 @@ class Engine:
             cancel=cancel,
         )
 
-    def _basis(self, request: Request) -> Basis:
-        epoch = self._reuse.epoch_of(request.cursor.folder, request.snapshot.index.texts)
-        return Basis(epoch, request.models.answering[0])
+    def _basis(self, request: Request) -> Validity:
+        epoch = self._cache.epoch_of(request.cursor.folder, request.snapshot.index.texts)
+        return Validity(epoch, request.models.answering[0])
 
-    def _fragments_for_prompt(self, request: Request, basis: Basis) -> tuple[RankedFragment, ...]:
+    def _fragments_for_prompt(self, request: Request, validity: Validity) -> tuple[RankedFragment, ...]:
         """What a prompt at the cursor shows: the same as long as the cursor stays on its line."""
         cursor = request.cursor
-        fragments = self._sticky.find(cursor, lambda epoch: self._reuse.only_own_changed(cursor, epoch))
+        fragments = self._stable_fragments.find(cursor, lambda epoch: self._cache.only_own_changed(cursor, epoch))
         if fragments is None:
             fragments = self._retrieved(request)
-            self._sticky.keep(cursor, basis.epoch, fragments)
+            self._stable_fragments.keep(cursor, validity.epoch, fragments)
         return fragments
 
     def _retrieved(self, request: Request) -> tuple[RankedFragment, ...]:
@@ -315,7 +319,7 @@ class Engine:
         if request.is_invoked or request.is_prefetch or not longest_s:
             return
         cursor, started = request.cursor, time.monotonic()
-        until = self._pace.wait_until(
+        until = self._typing_pace.wait_until(
             cursor.file,
             request.arrived_s,
             model.info.name,
@@ -347,7 +351,7 @@ def _tell_time(request: Request, model: CodeModel, seconds: float, *, is_given_u
 def _worth_showing(
     request: Request,
     written: Written,
-    basis: Basis,
+    validity: Validity,
     single_line: bool,
     source: Source,
     reason: str = NOTHING_TO_SAY,
@@ -356,7 +360,7 @@ def _worth_showing(
         written,
         request.cursor,
         single_line=single_line,
-        fragments=basis.fragments,
+        fragments=validity.fragments,
         timings_ms=request.timings_ms,
         source=source,
         least_confidence=request.least_confidence,

@@ -21,7 +21,7 @@ WITHIN_S = 5.0
 Job = Callable[[Cancel], None]
 
 
-class Idle:
+class IdleWorker:
     """Runs jobs in a thread of its own. Thread-safe."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Idle:
             self._changed.notify_all()
 
     @contextmanager
-    def making_way(self) -> Iterator[None]:
+    def request_running(self) -> Iterator[None]:
         """While a request runs: a job ends at once, and what was wanted is forgotten, for the request does it."""
         with self._changed:
             self._n_requests += 1

@@ -21,8 +21,8 @@ from ..config import Config
 from ..config.options import retrieval_options, uses_workspace_model
 from ..workspace.snapshot import FolderSnapshot
 from ..workspace.text import Cursor
-from .asking import request_for, retrieve_at
-from .showing import show
+from .model_request import request_for, retrieve_at
+from .postprocess import show
 from .stopping import Stopping, stopping_for
 from .values import Completion, Request, Written
 from .writing import write

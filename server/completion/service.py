@@ -22,10 +22,10 @@ from ..workspace.folders import Folders
 from ..workspace.ignore import matches
 from ..workspace.status import PAUSED
 from ..workspace.text import Cursor, TextChange, TextLines
-from .asking import retrieve_at
 from .engine import Engine
-from .idle import Idle
+from .idle import IdleWorker
 from .iterate import Round
+from .model_request import retrieve_at
 from .repair import IndentStyle, style_of_properties
 from .stats import Stats
 from .values import Completion, Request, Trigger
@@ -69,7 +69,7 @@ class CompletionService:
         models: ActiveModels,
         config: Config,
         stats: Stats,
-        idle: Idle,
+        idle: IdleWorker,
         closed: Cancel,
     ) -> None:
         self._folders, self._buffers, self._models = folders, buffers, models
@@ -77,7 +77,7 @@ class CompletionService:
         self._stats = stats
         self._idle = idle
         self._closed = closed
-        self._engine = Engine(idle.making_way)
+        self._engine = Engine(idle.request_running)
         self._is_paused = False
         self._last_edited: Position | None = None
         self._last_requested: dict[Path, tuple[int, int]] = {}  # position by file
@@ -257,9 +257,7 @@ class CompletionService:
         cursor = self._engine.cursor_after(item_id)
         if cursor is not None:
             snapshot = self._folders.snapshot_of(cursor.folder)
-            self._engine.write_ahead(
-                Request(snapshot, self._models.chain, cursor, self._config, cancel, is_prefetch=True)
-            )
+            self._engine.prefetch(Request(snapshot, self._models.chain, cursor, self._config, cancel, is_prefetch=True))
 
     # Helpers.
 

@@ -11,7 +11,7 @@ import re
 
 from ..workspace.text import Cursor
 from .blocks import Block, code_of, columns
-from .surroundings import Surroundings, line_below, opened_at
+from .syntax_context import SyntaxContext, line_below, opened_at
 from .values import Request
 
 MOST_LINES = 60
@@ -24,9 +24,9 @@ BLANK_LINES = 2
 class Stopping:
     """The stop rules at one cursor, for one stream: each text begins with the one before."""
 
-    def __init__(self, cursor: Cursor, surroundings: Surroundings, *, single_line: bool) -> None:
+    def __init__(self, cursor: Cursor, syntax: SyntaxContext, *, single_line: bool) -> None:
         # A comment goes on to the end of its line; what follows is another thing.
-        self._lines = None if single_line or surroundings.kind == "comment" else _Lines(cursor, surroundings)
+        self._lines = None if single_line or syntax.kind == "comment" else _Lines(cursor, syntax)
 
     def end_of(self, text: str) -> int | None:
         """How much of `text`, written so far with "\\n" breaks, is wanted; None while it may go on."""
@@ -35,7 +35,7 @@ class Stopping:
 
 def stopping_for(request: Request) -> Stopping:
     """The stop rules for one answer to a request."""
-    return Stopping(request.cursor, request.surroundings, single_line=request.single_line)
+    return Stopping(request.cursor, request.syntax, single_line=request.single_line)
 
 
 def _end_of_line(text: str) -> int | None:
@@ -47,10 +47,10 @@ def _end_of_line(text: str) -> int | None:
 class _Lines:
     """Reads a text of several lines, and remembers how far."""
 
-    def __init__(self, cursor: Cursor, surroundings: Surroundings) -> None:
+    def __init__(self, cursor: Cursor, syntax: SyntaxContext) -> None:
         self._language = cursor.language
         self._lexer = cursor.language.lexer
-        self._scope, self._block = surroundings.scope, surroundings.block
+        self._scope, self._block = syntax.scope, syntax.block
         self._before = cursor.start_of_line
         below = line_below(cursor)
         self._below = columns(below), below.strip()

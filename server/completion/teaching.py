@@ -17,7 +17,7 @@ from ..config.options import index_settings
 from ..workspace.analysis import analyse
 from ..workspace.snapshot import FolderSnapshot
 from ..workspace.text import Cursor, TextLines
-from .asking import for_prompt, retrieve_at
+from .model_request import for_prompt, retrieve_at
 
 
 class ShownByWeft:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from ..config import CompletionOptions
 from ..workspace.text import Cursor
-from .surroundings import Surroundings, only_closes, opened_at
+from .syntax_context import SyntaxContext, only_closes, opened_at
 from .values import Trigger
 
 REFUSALS = MappingProxyType(
@@ -26,22 +26,22 @@ REFUSALS = MappingProxyType(
 """Why an unasked request is refused: a short name that stays, for counting, and the sentence for a person."""
 
 
-def why_not(cursor: Cursor, surroundings: Surroundings, trigger: Trigger, options: CompletionOptions) -> str:
+def why_not(cursor: Cursor, syntax: SyntaxContext, trigger: Trigger, options: CompletionOptions) -> str:
     """The reason not to complete here, one of `REFUSALS`; "" when there is none. Who asks is never refused."""
-    return "" if trigger == "invoked" else REFUSALS.get(_refusal(cursor, surroundings, options), "")
+    return "" if trigger == "invoked" else REFUSALS.get(_refusal(cursor, syntax, options), "")
 
 
-def _refusal(cursor: Cursor, surroundings: Surroundings, options: CompletionOptions) -> str:
+def _refusal(cursor: Cursor, syntax: SyntaxContext, options: CompletionOptions) -> str:
     before, rest = cursor.start_of_line, cursor.rest_of_line
-    if surroundings.kind == "comment" and not options.in_comments:
+    if syntax.kind == "comment" and not options.in_comments:
         return "comment"
-    if surroundings.kind == "string" and not options.in_strings:
+    if syntax.kind == "string" and not options.in_strings:
         return "string"
     if _is_word(rest[:1]):
         return "word"
     if not only_closes(rest, cursor.language):
         return "mid-line"
-    if surroundings.kind == "code" and not surroundings.multi_line and _is_finished(cursor):
+    if syntax.kind == "code" and not syntax.multi_line and _is_finished(cursor):
         return "finished"
     # A model would have nothing to go by but the file's name, and nearly never guesses right.
     if not before.strip() and not cursor.lines.text.strip():

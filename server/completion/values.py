@@ -17,7 +17,7 @@ from ..models.chain import ModelChain
 from ..workspace.snapshot import FolderSnapshot
 from ..workspace.text import Cursor
 from .repair import IndentStyle
-from .surroundings import Surroundings, look_around, wants_several_lines
+from .syntax_context import SyntaxContext, syntax_context_at, wants_several_lines
 
 Trigger = Literal["invoked", "automatic"]
 """Whether a person asked for the completion, or an editor asks after a key."""
@@ -149,11 +149,11 @@ class Request:
         """Whether a model that begins to write here is asked for one line."""
         if self.wanted_single_line is not None:
             return self.wanted_single_line
-        return not wants_several_lines(self.surroundings, self.config.completion.multi_line)
+        return not wants_several_lines(self.syntax, self.config.completion.multi_line)
 
     @cached_property
-    def surroundings(self) -> Surroundings:
-        return look_around(self.cursor)
+    def syntax(self) -> SyntaxContext:
+        return syntax_context_at(self.cursor)
 
     def nothing(self, reason: str) -> Completion:
         """The empty answer."""

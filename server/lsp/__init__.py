@@ -4,7 +4,7 @@ Owns the protocol, the open documents as the client counts them, and the order o
 imports the LSP library. Knows no graph, no ranking and no model: those are behind `Workspace`.
 """
 
-from .admission import UnsafeTokenFile, is_loopback, new_token, token_in
+from .authentication import UnsafeTokenFile, is_loopback, new_token, token_in
 from .host import serve_shared
 from .serve import serve_stdio, serve_tcp
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from .. import config
 from ..output import types as answers
-from .described import reachable, spelled, table, typescript
 from .messages import OWN_MESSAGES, OwnMessage
+from .schema import reachable, spelled, table, typescript
 
 ROOT = Path(__file__).resolve().parents[2]
 PROTOCOL = ROOT / "docs" / "protocol.md"

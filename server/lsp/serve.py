@@ -17,7 +17,7 @@ from contextvars import ContextVar
 
 from ..shared.workspaces import Workspaces
 from ..workspace.process import share_interpreter
-from .admission import Admission, close
+from .authentication import Admission, close
 from .log_limit import one_line
 from .server import WeftServer
 from .transport import MAX_WAITING_BYTES, PipeReader, PipeWriter, SocketWriter, TooLong, claim_stdio, read_message

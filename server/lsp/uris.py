@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, unquote, unquote_to_bytes, urlsplit
 
 from ...languages import language_named
 from ..secrets import is_secret_path
-from ..workspace.virtual_path import stand_in
+from ..workspace.virtual_path import virtual_path
 
 _WINDOWS_DRIVE = re.compile(r"^/[A-Za-z]:")
 
@@ -48,9 +48,9 @@ def stand_in_path(uri: str, language_id: str) -> Path:
     try:
         parts = urlsplit(uri)
     except ValueError:
-        return stand_in(unquote(scheme), unquote(rest).rpartition("/")[2], suffix)
+        return virtual_path(unquote(scheme), unquote(rest).rpartition("/")[2], suffix)
     fragment = f"#{unquote(parts.fragment)}" if parts.fragment else ""
-    return stand_in(
+    return virtual_path(
         unquote(scheme), _shown_file(parts) + fragment.replace("/", "_"), suffix, version=parts.netloc + parts.query
     )
 

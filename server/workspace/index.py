@@ -23,7 +23,7 @@ from .documents import FolderDocuments
 from .folder import Folder, IndexReport, Progress
 from .folders import Folders
 from .indexing import Indexing
-from .memories import Memories
+from .memory import WorkspaceMemory
 from .recent_edits import RecentEdits
 from .writer import Writer
 
@@ -48,7 +48,7 @@ class WorkspaceIndex:
         self._closed = Cancel()
         self._writer = Writer()
         self._indexing = Indexing(self._closed, self._status_changed)
-        self._memories = Memories(roots[0] if cache and roots else None, config)
+        self._memories = WorkspaceMemory(roots[0] if cache and roots else None, config)
         store = kept_indexes(config) if cache and config.index.keep_on_disk else None
         self._folders = Folders(roots, config, self._writer, store, preempt=preempt, on_change=self._status_changed)
         self._buffers = OpenBuffers(self._folders, config, self._writer, self._status_changed)

@@ -19,7 +19,7 @@ LONGEST_NAME = 100
 _STRANGE = re.compile(r"[^\w.#~+@ -]+")
 
 
-def stand_in(scheme: str, file: str, suffix: str, version: str = "") -> Path:
+def virtual_path(scheme: str, file: str, suffix: str, version: str = "") -> Path:
     """The path of a document of this scheme that shows `file`, which may be a name alone.
 
     It ends with `suffix` unless its own name says that it holds secrets. Other versions have other paths.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from ...llm import Cancel, CodeModel
 from ...retrieval import RetrievalOptions, Retrieved
-from ..completion.idle import Idle
+from ..completion.idle import IdleWorker
 from ..completion.iterate import Round
 from ..completion.repair import IndentStyle
 from ..completion.service import CompletionService, Explanation
@@ -29,8 +29,8 @@ from ..config import Config, load_config
 from ..models.active import ActiveModels
 from ..models.chain import ModelChain
 from .index import WorkspaceIndex
-from .pauses import Pauses
 from .process import memory_mb
+from .quiet_timer import QuietTimer
 from .status import Status
 from .text import TextChange, TextLines
 
@@ -75,14 +75,14 @@ class Workspace(WorkspaceIndex):
             config, problems = load_config(roots[0] if roots else None)
             for problem in problems:
                 log.warning("%s", problem)
-        self._idle = Idle()
+        self._idle = IdleWorker()
         super().__init__(roots, config, self._idle.wait_for_requests, cache=cache)
         self.stats = Stats(stats_folder(config.cache_dir) if cache else None)
         self._models = ActiveModels(config, model, self._status_changed)
         self.completion = CompletionService(
             self._folders, self._buffers, self._models, config, self.stats, self._idle, self._closed
         )
-        self._pauses = Pauses(
+        self._quiet_timer = QuietTimer(
             (READ_AHEAD_AFTER_S, self.completion.read_ahead),
             (INDEX_AFTER_S, self._buffers.index_pending),
             (SAVE_STATS_AFTER_S, self.stats.save),
@@ -123,7 +123,7 @@ class Workspace(WorkspaceIndex):
         """Store the index for the next start and release everything. Running requests end early."""
         self._closed.cancel()
         self.completion.close()
-        self._pauses.close()
+        self._quiet_timer.close()
         self._close_index()
         self._models.close()
         self.stats.save()
@@ -138,7 +138,7 @@ class Workspace(WorkspaceIndex):
         path, lines = Path(path), text if isinstance(text, TextLines) else TextLines(text)
         if self._buffers.open(path, lines, version, language_id):
             self.completion.opened(path, lines)
-        self._pauses.begin()
+        self._quiet_timer.begin()
 
     def edit_buffer(
         self, path: Path, text: str | TextLines, version: int = 0, changed: TextChange | None = None
@@ -148,12 +148,12 @@ class Workspace(WorkspaceIndex):
         changed = self._buffers.edit(path, lines, version, changed)
         if changed is not None:
             self.completion.edited(path, lines, changed)
-        self._pauses.begin()
+        self._quiet_timer.begin()
 
     def close_buffer(self, path: Path) -> None:
         """The file on disk counts again."""
         self._buffers.close(Path(path))
-        self._pauses.begin()
+        self._quiet_timer.begin()
 
     # Completions. `self.completion` has the same for cursors, and what happened to a completion.
 

@@ -19,7 +19,7 @@ WINDOW_BELOW = 2000
 
 @dataclass(frozen=True)
 class Place:
-    """The surroundings of one cursor. Line breaks are "\\n"; what is further away than the windows is left out."""
+    """The syntax of one cursor. Line breaks are "\\n"; what is further away than the windows is left out."""
 
     cursor: Cursor
     above: str  # up to the cursor
@@ -104,7 +104,7 @@ class Place:
 
 @lru_cache(maxsize=8)
 def place_of(cursor: Cursor) -> Place:
-    """The surroundings of a cursor; the last ones are kept, because every rule asks."""
+    """The syntax of a cursor; the last ones are kept, because every rule asks."""
     text, offset = cursor.lines.text, cursor.offset
     start = max(0, offset - WINDOW_ABOVE)
     if start:

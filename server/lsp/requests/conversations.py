@@ -11,7 +11,7 @@ from ....memory.storage import StoreError, export_conversations
 from ....memory.storage import Turn as StoredTurn
 from ...chat.as_json import conversation_json, turn_json
 from ...output.types import ConversationsResult, Turn
-from ...workspace.memories import exports_folder
+from ...workspace.memory import exports_folder
 from ...workspace.workspace import Workspace
 from ..documents import Encoding
 from ..links import linked

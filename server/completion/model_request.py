@@ -34,7 +34,7 @@ FIRST_LINES, LAST_LINES = 500, 1500
 """Of the lines above the cursor these are parsed when it comes to a new line: 20 ms for all of them on a slow core."""
 
 STICKY = True
-"""Whether the fragments of a prompt stay while its line is typed, see `StickyFragments`."""
+"""Whether the fragments of a prompt stay while its line is typed, see `PromptStableFragments`."""
 
 
 def retrieve_at(
@@ -125,7 +125,7 @@ def for_prompt(fragments: Iterable[RankedFragment]) -> tuple[PromptFragment, ...
     )
 
 
-class StickyFragments:
+class PromptStableFragments:
     """The fragments of the last prompt, kept while the cursor stays on its line. Thread-safe.
 
     Every key changes the query, and another fragment in a prompt has it read anew from there. They are retrieved

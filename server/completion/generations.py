@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from ...llm import Cancel, CodeModel, ModelError
 from ..workspace.text import Cursor, TextLines
-from .reuse import Basis, Spot
+from .cache import CursorContext, Validity
 from .values import Written
 
 log = logging.getLogger("weft")
@@ -33,7 +33,7 @@ Write = Callable[[Cancel, Tell], Written]
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class GenerationResult:
     """What came of waiting: the text from the cursor on, an error, or neither.
 
     Neither is for whoever was cancelled, had typed something else than is written, or saw nothing written in time.
@@ -48,10 +48,12 @@ class Followed:
 class Generation:
     """One answer while it is written. Thread-safe."""
 
-    def __init__(self, spot: Spot, model: CodeModel, basis: Basis, *, single_line: bool, grace_s: float) -> None:
-        self.spot, self.model, self.basis, self.single_line = spot, model, basis, single_line
+    def __init__(
+        self, context: CursorContext, model: CodeModel, validity: Validity, *, single_line: bool, grace_s: float
+    ) -> None:
+        self.context, self.model, self.validity, self.single_line = context, model, validity, single_line
         self.cancel = Cancel()
-        self.has_turn = False  # its model writes for it now; owned by `Running`
+        self.has_turn = False  # its model writes for it now; owned by `Generations`
         self._grace_s = grace_s
         self._changed = threading.Condition()
         self._written = Written(complete=False)
@@ -60,7 +62,7 @@ class Generation:
         self._n_waiting = 0
         self._leaving: threading.Timer | None = None
         self._is_outdated = False
-        self._typed: tuple[str, ...] = ()  # what the latest text may have behind the spot; empty when nobody said
+        self._typed: tuple[str, ...] = ()  # what the latest text may have behind the context; empty when nobody said
         self.cancel.on_cancel(self._wake)
 
     def tell(self, written: Written) -> None:
@@ -72,7 +74,7 @@ class Generation:
 
     def edited(self, lines: TextLines) -> None:
         """The text is another one now; an answer that can't go on from there ends, now or when it shows."""
-        self._typed = self.spot.typed_in(lines)
+        self._typed = self.context.typed_in(lines)
         if not any(map(self.agrees_with, self._typed)):
             self.outdate()
 
@@ -99,7 +101,7 @@ class Generation:
         self._is_outdated = True
         self.cancel.cancel()
 
-    def follow(self, typed: str, cancel: Cancel, until: float | None) -> Followed:
+    def follow(self, typed: str, cancel: Cancel, until: float | None) -> GenerationResult:
         """Wait for the text after `typed`; at the time `until` of the monotonic clock take what there is."""
         with self._changed:
             self._n_waiting += 1
@@ -121,20 +123,20 @@ class Generation:
             forget()
             self._leave(at_once=is_late)
 
-    def _followed(self, typed: str, is_late: bool) -> Followed:
+    def _followed(self, typed: str, is_late: bool) -> GenerationResult:
         if self._error is not None:
-            return Followed(error=self._error)
+            return GenerationResult(error=self._error)
         if self._is_outdated:
-            return Followed(is_outdated=True)
+            return GenerationResult(is_outdated=True)
         if not self.agrees_with(typed) or (self.cancel.cancelled and not is_late):
-            return Followed()
+            return GenerationResult()
         if self._is_done:
-            return Followed(self._written.after(len(typed)))
+            return GenerationResult(self._written.after(len(typed)))
         if is_late:
             so_far = self._written.after(len(typed))
             limited = Written(so_far.pieces, so_far.model, so_far.backend, cut_by_limit=True)
-            return Followed(limited if limited.text.strip() else None, is_late=True)
-        return Followed()
+            return GenerationResult(limited if limited.text.strip() else None, is_late=True)
+        return GenerationResult()
 
     def _leave(self, *, at_once: bool) -> None:
         with self._changed:
@@ -157,7 +159,7 @@ class Generation:
             self._changed.notify_all()
 
 
-class Running:
+class Generations:
     """The answers that are being written. Thread-safe."""
 
     def __init__(self, grace_s: float = GRACE_S) -> None:
@@ -176,20 +178,22 @@ class Running:
             generation = self._generations.get(cursor.file)
         if generation is None:
             return None
-        typed = generation.spot.typed_until(cursor)
+        typed = generation.context.typed_until(cursor)
         if typed is not None and single_line in (None, generation.single_line) and generation.agrees_with(typed):
             return generation, typed
         generation.outdate()
         return None
 
-    def start(self, spot: Spot, model: CodeModel, basis: Basis, write: Write, *, single_line: bool) -> Generation:
+    def start(
+        self, context: CursorContext, model: CodeModel, validity: Validity, write: Write, *, single_line: bool
+    ) -> Generation:
         """Have an answer written; what is written in the same file, or for nobody, is ended."""
-        generation = Generation(spot, model, basis, single_line=single_line, grace_s=self._grace_s)
+        generation = Generation(context, model, validity, single_line=single_line, grace_s=self._grace_s)
         thread = threading.Thread(target=self._run, args=(generation, write), name="weft-writing", daemon=True)
         with self._changed:
             known = self._generations.values()
-            others = [other for other in known if other.spot.file == spot.file or other.is_abandoned]
-            self._generations[spot.file] = generation
+            others = [other for other in known if other.context.file == context.file or other.is_abandoned]
+            self._generations[context.file] = generation
             self._threads.add(thread)
             is_closed = self._is_closed
         for other in others:
@@ -237,8 +241,8 @@ class Running:
             error = ModelError(f"{generation.model.info.name} failed: {bug}. Look at the log.")
         finally:
             with self._changed:
-                if self._generations.get(generation.spot.file) is generation:
-                    del self._generations[generation.spot.file]
+                if self._generations.get(generation.context.file) is generation:
+                    del self._generations[generation.context.file]
                 self._threads.discard(threading.current_thread())
                 self._changed.notify_all()
             generation.end(written, error)

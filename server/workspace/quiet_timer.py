@@ -13,7 +13,7 @@ from collections.abc import Callable
 log = logging.getLogger("weft")
 
 
-class Pauses:
+class QuietTimer:
     """Calls each step so many seconds after the last thing that happened; `steps` come in the order of their times.
 
     Thread-safe. That something happens costs a look at the clock: a `threading.Timer` for each key cost a new thread
@@ -36,7 +36,7 @@ class Pauses:
             if self._n_done and not self._closed:
                 self._n_done = 0
                 if self._thread is None:
-                    self._thread = threading.Thread(target=self._work, name="weft-pauses", daemon=True)
+                    self._thread = threading.Thread(target=self._work, name="weft-quiet-timer", daemon=True)
                     self._thread.start()
                 self._changed.notify()
 

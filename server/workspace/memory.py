@@ -23,7 +23,7 @@ from .store import file_name
 DATA_VARIABLE = "WEFT_DATA_DIR"
 
 
-class Memories:
+class WorkspaceMemory:
     """The memory of the workspace at `root`; None keeps nothing between starts. Thread-safe; opened when first used."""
 
     def __init__(self, root: Path | None, config: Config) -> None:

@@ -10,14 +10,14 @@ from weft.languages import LANGUAGES, PARSED, language_named, language_of
 from weft.languages.lexer import CHECKPOINT_CHARACTERS, MAX_CHARACTERS, Lexer
 from weft.server.completion import Cursor
 from weft.server.completion.blocks import Block
-from weft.server.completion.surroundings import MOST_OF_LINE, Surroundings, look_around, only_closes
+from weft.server.completion.syntax_context import MOST_OF_LINE, SyntaxContext, only_closes, syntax_context_at
 from weft.server.workspace.text import TextLines
 
 CURSOR = "<CURSOR>"
 
 
-def around(path: str, text: str) -> Surroundings:
-    return look_around(cursor_in(path, text))
+def around(path: str, text: str) -> SyntaxContext:
+    return syntax_context_at(cursor_in(path, text))
 
 
 def cursor_in(path: str, text: str) -> Cursor:
@@ -54,7 +54,7 @@ def cursor_in(path: str, text: str) -> Cursor:
     ],
 )
 def test_comments(path, text):
-    assert around(path, text) == Surroundings("comment")
+    assert around(path, text) == SyntaxContext("comment")
 
 
 @pytest.mark.parametrize(
@@ -189,12 +189,12 @@ BLOCKS = [
 
 @pytest.mark.parametrize(("path", "text", "block"), BLOCKS)
 def test_an_empty_block_asks_for_several_lines(path, text, block):
-    assert around(path, text) == Surroundings("code", True, "block", block)
+    assert around(path, text) == SyntaxContext("code", True, "block", block)
 
 
 @pytest.mark.parametrize(("path", "text", "block"), BLOCKS)
 def test_line_breaks_of_windows_change_nothing(path, text, block):
-    assert around(path, text.replace("\n", "\r\n")) == Surroundings("code", True, "block", block)
+    assert around(path, text.replace("\n", "\r\n")) == SyntaxContext("code", True, "block", block)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_line_breaks_of_windows_change_nothing(path, text, block):
     ],
 )
 def test_what_stands_above_may_announce_several_lines(path, text, scope):
-    assert around(path, text) == Surroundings("code", True, scope)
+    assert around(path, text) == SyntaxContext("code", True, scope)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_what_stands_above_may_announce_several_lines(path, text, scope):
     ],
 )
 def test_one_line_is_enough_elsewhere(path, text):
-    assert around(path, text) == Surroundings()
+    assert around(path, text) == SyntaxContext()
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ PATHS = st.sampled_from(("a.py", "a.js", "a.tsx", "a.rs", "a.cpp", "a.cs", "a.rb
 @example("a.rb", "<<A", "\nA")
 def test_no_text_is_too_broken(path, before, after):
     lines = TextLines(before + after)
-    look_around(Cursor(path, lines, *lines.position(len(before))))
+    syntax_context_at(Cursor(path, lines, *lines.position(len(before))))
 
 
 @given(PATHS, st.lists(CODE, min_size=1, max_size=4), st.data())
@@ -343,7 +343,7 @@ def test_of_a_huge_line_only_what_is_near_is_read():
 
 @pytest.mark.parametrize("path", ["a.py", "a.js", "a.rb", "a.lua"])
 def test_brackets_without_end_are_no_header(path):
-    assert around(path, "([{" * 2_000 + CURSOR) == Surroundings()
+    assert around(path, "([{" * 2_000 + CURSOR) == SyntaxContext()
     assert around(path, "([{\n" * 2_000 + CURSOR).kind == "code"
 
 

@@ -32,7 +32,7 @@ MOST_CHANGES = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class CursorContext:
     """A cursor, by the code around it."""
 
     file: tuple[str, str]
@@ -42,7 +42,7 @@ class Spot:
     n_after: int  # characters from the cursor to the end of the file
 
     @classmethod
-    def of(cls, cursor: Cursor) -> Spot:
+    def of(cls, cursor: Cursor) -> CursorContext:
         text, offset = cursor.lines.text, cursor.offset
         before, after = text[max(0, offset - BEFORE_CHARACTERS) : offset], text[offset : offset + AFTER_CHARACTERS]
         return cls(cursor.file, offset, before, after, len(text) - offset)
@@ -79,7 +79,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Basis:
+class Validity:
     """What an answer rests on beside the code around its cursor.
 
     `least_confidence` is what it had to have to be written at all; what was asked without such a limit may answer
@@ -94,33 +94,33 @@ class Basis:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CachedCompletion:
     """What a model wrote at a place. Empty when it had nothing to say, so that it is not asked again.
 
     `shown` is what became of it there, where that is another text: who takes a part of it goes on typing that one.
     """
 
-    spot: Spot
+    context: CursorContext
     written: Written
-    basis: Basis
+    validity: Validity
     single_line: bool
     is_prefetch: bool = False  # nobody had asked
     shown: str = ""
 
     @property
-    def key(self) -> tuple[Spot, bool]:
+    def key(self) -> tuple[CursorContext, bool]:
         """What a newer answer replaces. The workspace model's stands beside another model's, that was not shown."""
-        return self.spot, self.basis.reads_all
+        return self.context, self.validity.reads_all
 
     @property
     def n_characters(self) -> int:
-        return len(self.spot.before) + len(self.spot.after) + len(self.written.text) + len(self.shown)
+        return len(self.context.before) + len(self.context.after) + len(self.written.text) + len(self.shown)
 
     def rest_at(self, cursor: Cursor) -> Written | None:
         """What is left of it when a part was typed; None when something else was, or all of it."""
-        if cursor.offset - self.spot.offset > 2 * max(len(self.written.text), len(self.shown)):
+        if cursor.offset - self.context.offset > 2 * max(len(self.written.text), len(self.shown)):
             return None  # even if every character were a line break of two
-        typed = self.spot.typed_until(cursor)
+        typed = self.context.typed_until(cursor)
         if typed == "":
             return self.written
         if typed is None:
@@ -169,17 +169,17 @@ class Changes:
         return encode(fragment.fragment.text) in self._texts.get(path, b"")
 
 
-class Reuse:
+class CompletionCache:
     """The answers that are kept. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._answers: OrderedDict[tuple[Spot, bool], Answer] = OrderedDict()
+        self._answers: OrderedDict[tuple[CursorContext, bool], CachedCompletion] = OrderedDict()
         self._n_characters = 0
         self._changes: dict[str, Changes] = {}  # by folder
 
     def epoch_of(self, folder: str, texts: Mapping[str, bytes]) -> int:
-        """The number of this state of a folder's index, for a `Basis`."""
+        """The number of this state of a folder's index, for a `Validity`."""
         with self._lock:
             return self._changes.setdefault(folder, Changes()).epoch_of(texts)
 
@@ -188,8 +188,8 @@ class Reuse:
         with self._lock:
             return self._changes[cursor.folder].only_in(cursor.path, since)
 
-    def keep(self, answer: Answer) -> None:
-        """In the place of what was kept for this very spot."""
+    def keep(self, answer: CachedCompletion) -> None:
+        """In the place of what was kept for this very context."""
         with self._lock:
             self._drop(answer.key)
             self._answers[answer.key] = answer
@@ -198,22 +198,22 @@ class Reuse:
                 self._drop(next(iter(self._answers)))
 
     def find(
-        self, cursor: Cursor, now: Basis, least_confidence: float, single_line: bool | None = None
-    ) -> tuple[Answer, Written] | None:
+        self, cursor: Cursor, now: Validity, least_confidence: float, single_line: bool | None = None
+    ) -> tuple[CachedCompletion, Written] | None:
         """An answer that holds at the cursor, and what is left of it there; of several the one that was used last.
 
         `now` is what an answer would rest on that is made now. `single_line` None takes what there is.
         """
         with self._lock:
             for answer in reversed(self._answers.values()):
-                if answer.spot.file != cursor.file or (rest := answer.rest_at(cursor)) is None:
+                if answer.context.file != cursor.file or (rest := answer.rest_at(cursor)) is None:
                     continue
-                basis = answer.basis
+                validity = answer.validity
                 if (
-                    basis.answering == now.answering
-                    and basis.least_confidence <= least_confidence
+                    validity.answering == now.answering
+                    and validity.least_confidence <= least_confidence
                     and single_line in (None, answer.single_line)
-                    and self._holds(basis, cursor)
+                    and self._holds(validity, cursor)
                 ):
                     self._answers.move_to_end(answer.key)
                     return answer, rest
@@ -224,18 +224,18 @@ class Reuse:
             self._answers.clear()
             self._n_characters = 0
 
-    def _holds(self, basis: Basis, cursor: Cursor) -> bool:
+    def _holds(self, validity: Validity, cursor: Cursor) -> bool:
         changes = self._changes[cursor.folder]
-        if basis.reads_all and not changes.only_in(cursor.path, basis.epoch):
+        if validity.reads_all and not changes.only_in(cursor.path, validity.epoch):
             return False
         return all(
             _stands_above(fragment, cursor)
             if fragment.fragment.locations[0].path == cursor.path
-            else changes.stands(fragment, basis.epoch)
-            for fragment in basis.fragments
+            else changes.stands(fragment, validity.epoch)
+            for fragment in validity.fragments
         )
 
-    def _drop(self, key: tuple[Spot, bool]) -> None:
+    def _drop(self, key: tuple[CursorContext, bool]) -> None:
         answer = self._answers.pop(key, None)
         if answer is not None:
             self._n_characters -= answer.n_characters

@@ -17,7 +17,7 @@ REMEMBERED = 16
 """Completions of the last moments; what a person sees is one of them."""
 
 
-class Ahead:
+class RecentCompletions:
     """The requests of the latest completions by the completions' ids. Thread-safe."""
 
     def __init__(self) -> None:

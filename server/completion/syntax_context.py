@@ -28,7 +28,7 @@ MOST_LINES_AWAY = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class SyntaxContext:
     """`multi_line`: an empty body or a block is due here, so a completion may have several lines.
 
     `block` is the one to be filled, with scope "block" only.
@@ -40,12 +40,12 @@ class Surroundings:
     block: Block | None = None
 
 
-def look_around(cursor: Cursor) -> Surroundings:
-    """The surroundings of a cursor; never raises, whatever the text."""
+def syntax_context_at(cursor: Cursor) -> SyntaxContext:
+    """The syntax of a cursor; never raises, whatever the text."""
     opened = opened_at(cursor)
     kind = _kind_of(opened)
     if kind != "code" or not only_closes(cursor.rest_of_line, cursor.language):
-        return Surroundings(kind)
+        return SyntaxContext(kind)
     if cursor.start_of_line.strip():
         return _behind_code(cursor, opened)
     return _on_blank_line(cursor, opened)
@@ -70,9 +70,9 @@ def only_closes(rest: str, language: Language = UNKNOWN) -> bool:
     return _CLOSES.fullmatch(rest) is not None
 
 
-def wants_several_lines(surroundings: Surroundings, setting: str) -> bool:
+def wants_several_lines(syntax: SyntaxContext, setting: str) -> bool:
     """Whether a completion here may have several lines. `setting` is `completion.multi_line`."""
-    return setting == "always" or (setting == "auto" and surroundings.multi_line)
+    return setting == "always" or (setting == "auto" and syntax.multi_line)
 
 
 def line_below(cursor: Cursor) -> str:
@@ -89,21 +89,21 @@ def _kind_of(opened: OpenStack) -> Kind:
     return "string" if innermost == "string" else "code"
 
 
-def _behind_code(cursor: Cursor, opened: OpenStack) -> Surroundings:
+def _behind_code(cursor: Cursor, opened: OpenStack) -> SyntaxContext:
     """A block is due right behind its header, when that ends the line and nothing is in the block yet."""
     block = block_opened_by(cursor.language, cursor.lines, cursor.line, cursor.start_of_line, opened)
     if block is None or not block.statements or _is_filled(cursor, block):
-        return Surroundings()
+        return SyntaxContext()
     # A line of Ruby may go on, and whether a colon opens something only a grammar can tell, or the next line.
     if block.closer == "end" or not (block.closer or cursor.language.grammar):
-        return Surroundings()
-    return Surroundings("code", True, "block", block)
+        return SyntaxContext()
+    return SyntaxContext("code", True, "block", block)
 
 
-def _on_blank_line(cursor: Cursor, opened: OpenStack) -> Surroundings:
+def _on_blank_line(cursor: Cursor, opened: OpenStack) -> SyntaxContext:
     number = _line_above(cursor, cursor.line)
     if number < 0:
-        return Surroundings()
+        return SyntaxContext()
     above = cursor.lines.line(number)
     block = block_opened_by(cursor.language, cursor.lines, number, above, opened)
     if block is None:
@@ -114,14 +114,14 @@ def _on_blank_line(cursor: Cursor, opened: OpenStack) -> Surroundings:
         block = None
     if block is not None:
         if not _is_filled(cursor, block):
-            return Surroundings("code", True, "block", block)
-        return Surroundings("code", True, "paragraph") if block.statements else Surroundings()
+            return SyntaxContext("code", True, "block", block)
+        return SyntaxContext("code", True, "paragraph") if block.statements else SyntaxContext()
     if number == cursor.line - 1 and not _continues_below(cursor):
         if _is_decorator(above, cursor.language):
-            return Surroundings("code", True, "statement")
+            return SyntaxContext("code", True, "statement")
         if _is_comment(above, cursor.language):
-            return Surroundings("code", True, "statement" if _DOC_COMMENT.match(above) else "paragraph")
-    return Surroundings()
+            return SyntaxContext("code", True, "statement" if _DOC_COMMENT.match(above) else "paragraph")
+    return SyntaxContext()
 
 
 def _deeper(cursor: Cursor, block: Block) -> bool:
