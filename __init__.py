@@ -5,7 +5,7 @@ This is the public face and only re-exports; names load when they are first used
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from .version import __version__ as __version__
 
 if TYPE_CHECKING:
     from .llm import Cancel, CodeModel, CompletionRequest, ModelError, ModelInfo, Piece, PromptFragment

@@ -18,11 +18,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
 from ..llm import ModelError
 from ..llm.installation import install_command
 from ..memory.embedding import KINDS
 from ..server.cli.exit_status import CANNOT_BE_DONE, INTERRUPTED, UserError
+from ..version import __version__
 from .models import model_option
 from .plots import document
 from .tables import aligned

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import networkx
 import pytest
 import weft
 
@@ -59,6 +60,47 @@ def test_arrows_point_down(path):
 @pytest.mark.parametrize("path", SOURCES, ids=module_of)
 def test_imports_inside_the_package_are_relative(path):
     assert not [name for name in imported_modules(path) if name == "weft" or name.startswith("weft.")]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=module_of)
+def test_no_room_imports_the_root_package(path):
+    root_names = {node.names[0].name for node in imports_at_load(path) if resolved(path, node) == ""}
+    assert root_names <= {p.stem for p in ROOT.glob("*.py")} | set(ROOMS)
+
+
+def imports_at_load(path: Path) -> list[ast.ImportFrom]:
+    """Relative imports that run when a module is loaded, not those for types or inside functions."""
+    found: list[ast.ImportFrom] = []
+
+    def visit(body: list[ast.stmt]) -> None:
+        for node in body:
+            if isinstance(node, ast.ImportFrom) and node.level:
+                found.append(node)
+            elif isinstance(node, ast.If) and "TYPE_CHECKING" not in ast.dump(node.test):
+                visit(node.body)
+            elif isinstance(node, ast.Try):
+                visit([*node.body, *(statement for handler in node.handlers for statement in handler.body)])
+
+    visit(ast.parse(path.read_text(encoding="utf-8")).body)
+    return found
+
+
+def resolved(path: Path, node: ast.ImportFrom) -> str:
+    """The module that an import names, without the leading `weft.`; "" for the root package."""
+    package = path.relative_to(ROOT).parent.parts
+    return ".".join([*package[: len(package) - node.level + 1], *filter(None, [node.module])])
+
+
+def test_files_import_each_other_in_no_circle():
+    files = {module_of(path): path for path in SOURCES}
+    graph = networkx.DiGraph()
+    for name, path in files.items():
+        for node in imports_at_load(path):
+            module = resolved(path, node)
+            for imported in (f"{module}.{alias.name}" for alias in node.names):
+                candidates = (imported, f"{imported}.__init__", module, f"{module}.__init__")
+                graph.add_edges_from([(name, found) for found in candidates if found in files][:1])
+    assert not [circle for circle in networkx.strongly_connected_components(graph) if len(circle) > 1]
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=module_of)

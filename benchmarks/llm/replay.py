@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ... import Cancel, CompletionRequest, Config, ModelInfo, Piece, Workspace
+from ...llm import Cancel, CompletionRequest, ModelInfo, Piece
 from ...llm.protocol import ChatRequest, Speed
+from ...server.config import Config
+from ...server.workspace.workspace import Workspace
 
 SEED = 20_261_121
 FEWEST_LINES, FEWEST_CHARACTERS = 150, 24

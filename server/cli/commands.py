@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ... import __version__
+from ...version import __version__
 from ..models.named import SPELLINGS, spelled_model
 from ..output.safe_text import for_terminal
 from .exit_status import CANNOT_BE_DONE, INTERRUPTED, NOTHING_TO_SHOW, UserError

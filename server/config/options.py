@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
-from ... import __version__
 from ...codegraph import Weights
 from ...llm import ModelConfig
 from ...retrieval import RetrievalOptions, RetrievalSettings
+from ...version import __version__
 from ..models.budget import prompt_ms
 from ..workspace.analysis import ANALYSIS_VERSION
 from ..workspace.snapshot import STORED_CLASSES

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from lsprotocol import types
 
-from ... import __version__
+from ...version import __version__
 from ..output.types import ServerOffer, SlashCommand
 from .documents import DEFAULT_ENCODING, Encoding, choose_encoding
 from .messages import COMMAND_DID_ACCEPT

@@ -14,7 +14,7 @@ from typing import Any
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from ... import __version__
+from ...version import __version__
 from ..shared.workspaces import Workspaces
 from . import messages
 from .protocol import WeftProtocol

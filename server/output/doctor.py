@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
-from ... import __version__
 from ...languages import PARSED, grammar
 from ...llm import Cancel, ModelConfig, ModelError
 from ...llm.installation import DISTRIBUTION, install_command, install_packages_command
 from ...llm.library.discover import default_search_paths, describe_directory, describe_gguf, discover
+from ...version import __version__
 from ..config import Config, load_config, user_config_file
 from ..config.options import kept_indexes, model_configs, uses_workspace_model
 from ..models.check import check_model

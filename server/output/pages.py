@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ... import __version__
 from ...retrieval import Location, RankedFragment
+from ...version import __version__
 from ..models.active import NO_MODEL, WORKSPACE_MODEL
 from .safe_text import for_editor
 from .types import PageLine, Position

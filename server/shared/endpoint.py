@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ... import __version__
+from ...version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,3 @@
+"""The version of Weft, the one of `pyproject.toml`. Imports nothing."""
+
+__version__ = "0.1.0"
