@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePath
 
-from ..llm import CodeModel, ModelError, open_model
-from ..server.config import Config, ModelOptions
-from ..server.config.options import model_configs
+from ..llm import CodeModel, ModelConfig, ModelError, open_model
 from ..server.models.named import SPELLINGS, spelled_model
 
 NEVER_MS = 600_000
@@ -44,9 +42,7 @@ def open_spec(spec: ModelSpec) -> CodeModel | None:
     """The open model; None for the repository's own. Raises ModelError."""
     table = spelled_model(spec.spelling)
     assert table is not None, spec.spelling
-    options = replace(ModelOptions(), **table, context_tokens=spec.context_tokens, prompt_ms=NEVER_MS)  # type: ignore[arg-type]
-    configs = model_configs(replace(Config(), model=(options,)))
-    return open_model(configs[0]) if configs else None
+    return open_model(ModelConfig(**table, context_tokens=spec.context_tokens, prompt_ms=NEVER_MS))  # type: ignore[arg-type]
 
 
 def open_chat_model(spelling: str, context_tokens: int) -> CodeModel | None:

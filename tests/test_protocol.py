@@ -116,7 +116,7 @@ def test_settings_of_the_extension_are_those_of_the_server_and_keep_a_workspace_
     found = schema()
     assert found["retrieval.k"] == {
         "type": "integer",
-        "description": "Fragments for one completion.",
+        "description": "Maximum number of fragments for one completion.",
         "minimum": 0,
         "maximum": 100,
         "default": 10,

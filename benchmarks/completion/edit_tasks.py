@@ -21,7 +21,7 @@ from ...llm import CodeModel
 from ...server.completion import Cursor
 from ...server.completion.showing import show
 from ...server.config import Config
-from ...server.config.options import index_settings, retrieval_options
+from ...server.config.options import index_settings
 from ...server.models.named import SPELLINGS
 from ...server.workspace.analysis import analyse
 from ...server.workspace.recent_edits import RecentEdits
@@ -164,7 +164,7 @@ def _row(edit: EditTask, snapshot: FolderSnapshot, recent: RecentEdits, model: C
     """What retrieval finds and a model writes; `model` None is the snapshot's own. Raises ModelError."""
     task, lines = edit.task, TextLines(f"{edit.prefix}\n{edit.suffix}")
     cursor = Cursor(task.path, lines, *lines.position(len(edit.prefix)), recent=recent)
-    options = retrieval_options(Config())
+    options = Config().retrieval
     done = as_server(loop_at(snapshot, cursor, model, options, single_line=True, max_new_tokens=MAX_NEW_TOKENS))
     completion = score_completion(task.ground_truth, show(done.written, cursor, single_line=True).text)
     retrieval = score_retrieval(task, [ranked.fragment for ranked in done.fragments])

@@ -289,7 +289,6 @@ def _complete_in_rounds(options: argparse.Namespace) -> int:
 
 def _retrieve(options: argparse.Namespace) -> int:
     from ...retrieval import UnknownStrategy, strategy_named
-    from ..config.options import retrieval_options
     from ..output.as_json import fragments_json, place_json
 
     if options.strategy is not None:
@@ -300,7 +299,7 @@ def _retrieve(options: argparse.Namespace) -> int:
     terminal = _terminal(options)
     path, line, character = _location(options.location)
     with _indexed_workspace(path, terminal, options) as workspace:
-        wanted = replace(retrieval_options(workspace.config), explain=options.explain)
+        wanted = replace(workspace.config.retrieval, explain=options.explain)
         if options.strategy is not None:
             wanted = replace(wanted, strategy=options.strategy)
         if options.k is not None:

@@ -16,7 +16,7 @@ from itertools import chain, count
 from ...llm import Cancel, CodeModel, CompletionRequest, ModelError, ModelUnreachable, TimeLimit
 from ...retrieval import RankedFragment
 from ...retrieval.fragments import normalise
-from ..config.options import retrieval_options, uses_workspace_model
+from ..config.options import uses_workspace_model
 from ..models.budget import new_tokens
 from ..workspace.text import TextLines
 from .asking import StickyFragments, request_for, retrieve_at
@@ -57,7 +57,7 @@ class Engine:
         """The completion at the cursor; empty, with the reason, when there is nothing worth showing."""
         reason = why_not(request.cursor, request.surroundings, request.trigger, request.config.completion)
         completion = _answered(request, request.nothing(reason) if reason else self._answer(request))
-        if request.config.completion.speculate:
+        if request.config.completion.prefetch_next:
             self._ahead.remember(request, completion)
         return completion
 
@@ -304,7 +304,7 @@ class Engine:
 
     def _retrieved(self, request: Request) -> tuple[RankedFragment, ...]:
         started = time.monotonic()
-        retrieved = retrieve_at(request.snapshot, request.cursor, retrieval_options(request.config))
+        retrieved = retrieve_at(request.snapshot, request.cursor, request.config.retrieval)
         request.timings_ms.update(retrieved.timings_ms, retrieval=1e3 * (time.monotonic() - started))
         return retrieved.fragments
 

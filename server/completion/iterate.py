@@ -17,7 +17,7 @@ from itertools import chain
 from ...llm import Cancel, CodeModel, ModelError, TimeLimit
 from ...retrieval import QueryLines, RankedFragment, RetrievalOptions, oracle_query, predicted_query, vanilla_query
 from ..config import Config
-from ..config.options import retrieval_options, uses_workspace_model
+from ..config.options import uses_workspace_model
 from ..workspace.snapshot import FolderSnapshot
 from .asking import request_for, retrieve_at
 from .request import Request
@@ -182,7 +182,7 @@ def _loop(request: Request, model: CodeModel, cancel: Cancel) -> Loop:
         model,
         request.cursor,
         request.config,
-        replace(retrieval_options(request.config), shift=True, explain=True),
+        replace(request.config.retrieval, shift=True, explain=True),
         request.stopping,
         single_line=request.single_line,
         max_new_tokens=request.config.completion.max_new_tokens,

@@ -261,7 +261,7 @@ class ModelChain:
         """
         model = self._opened(entry)
         assert entry.config is not None
-        with TimeLimit(self._closed, BRING_UP_TIMEOUTS * entry.config.read_timeout_s) as limit:
+        with TimeLimit(self._closed, BRING_UP_TIMEOUTS * entry.config.timeout_ms / 1e3) as limit:
             model.prepare(limit)
             with self._changed:
                 if entry.state == "opening" and not limit.cancelled:

@@ -38,7 +38,7 @@ from ..completion.idle import Idle
 from ..completion.repair import IndentStyle, style_of_properties
 from ..completion.stats import Stats, stats_folder
 from ..config import Config, load_config
-from ..config.options import index_settings, kept_indexes, model_configs, retrieval_options, uses_workspace_model
+from ..config.options import index_settings, kept_indexes, model_configs, uses_workspace_model
 from ..models.chain import ModelChain
 from ..secrets import is_secret_path, is_secret_text
 from .analysis import FILE_LIMIT_S, analyse
@@ -521,7 +521,7 @@ class Workspace:
         if refusal:
             return Retrieved((), ())
         snapshot, cursor = self._cursor(path, line, character)
-        return retrieve_at(snapshot, cursor, options or retrieval_options(self.config))
+        return retrieve_at(snapshot, cursor, options or self.config.retrieval)
 
     def explain(self, path: Path | str, line: int, character: int, *, text: str | None = None) -> Explanation:
         """What `complete` would be given at a position, and why."""
@@ -531,7 +531,7 @@ class Workspace:
         if refusal:
             return Explanation("", str(path), 0, (), (), {}, self._model_name, notes)
         snapshot, cursor = self._cursor(path, line, character, text)
-        found = retrieve_at(snapshot, cursor, replace(retrieval_options(self.config), explain=True))
+        found = retrieve_at(snapshot, cursor, replace(self.config.retrieval, explain=True))
         return Explanation(
             cursor.folder,
             cursor.path,
@@ -750,7 +750,7 @@ class Workspace:
 
     def _write_ahead(self, item_id: str) -> None:
         """What comes after a completion, when nobody asks for anything else."""
-        if self.config.completion.speculate:
+        if self.config.completion.prefetch_next:
             self._idle.want(partial(self._written_ahead, item_id))
 
     def _written_ahead(self, item_id: str, cancel: Cancel) -> None:
