@@ -280,7 +280,7 @@ def test_the_command_line_shows_what_each_round_wrote(weft):
     status, out, _ = weft("complete new.py:4 --folder . --iterations 3")
     assert status == 0
     assert "4 │     total = price_of(basket)" in out
-    assert "Round 1 (workspace) wrote:" in out and "Round 2 (workspace) wrote:" in out
+    assert "Round 1 (workspace):" in out and "Round 2 (workspace):" in out
     assert "Round 3" not in out, "the second wrote what the first one did"
 
 
@@ -295,7 +295,7 @@ def test_rounds_as_json_are_all_that_is_printed(weft):
 
 def test_no_rounds_at_all_are_a_mistake(weft):
     status, out, err = weft("complete new.py:4 --folder . --iterations 0")
-    assert (status, out) == (2, "") and "give at least 1" in err
+    assert (status, out) == (2, "") and "Give at least 1" in err
 
 
 GOLDEN = Path(__file__).parent / "golden" / "repocoder" / "prompt.txt"

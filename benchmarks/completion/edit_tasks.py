@@ -22,7 +22,7 @@ from ...server.completion import Cursor
 from ...server.completion.showing import show
 from ...server.config import Config
 from ...server.config.options import index_settings
-from ...server.models.named import SPELLINGS
+from ...server.models.model_argument import MODEL_SYNTAX
 from ...server.workspace.analysis import analyse
 from ...server.workspace.recent_edits import RecentEdits
 from ...server.workspace.snapshot import FolderSnapshot
@@ -74,7 +74,7 @@ Rows = dict[str, dict[str, list[EditScore]]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    model = {"type": model_option(), "default": "workspace", "help": SPELLINGS}
+    model = {"type": model_option(), "default": "workspace", "help": MODEL_SYNTAX}
     parser = command_parser(
         "python -m weft.benchmarks.completion.edit_tasks", __doc__, "model", "context", "machine", model=model
     )

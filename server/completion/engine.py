@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import chain, count
 
 from ...llm import Cancel, CodeModel, CompletionRequest, ModelError, ModelUnreachable, TimeLimit
@@ -29,6 +30,7 @@ from .reuse import Answer, Basis, Reuse
 from .running import GRACE_S, Followed, Generation, Running, Tell
 from .showing import show
 from .speculation import Ahead
+from .trace import confidence_detail, fragments_detail, outcome_detail
 from .trigger import why_not
 from .values import Completion, Cursor, Source, Written
 from .writing import write
@@ -56,6 +58,7 @@ class Engine:
     def complete(self, request: Request) -> Completion:
         """The completion at the cursor; empty, with the reason, when there is nothing worth showing."""
         reason = why_not(request.cursor, request.surroundings, request.trigger, request.config.completion)
+        request.trace.step("trigger", f"{request.trigger} request, {'refused' if reason else 'accepted'}")
         completion = _answered(request, request.nothing(reason) if reason else self._answer(request))
         if request.config.completion.prefetch_next:
             self._ahead.remember(request, completion)
@@ -123,8 +126,10 @@ class Engine:
         """What was written before and holds here; None when nothing does."""
         found = self._reuse.find(request.cursor, basis, request.least_confidence, request.wanted_single_line)
         if found is None:
+            request.trace.step("cache", "miss")
             return None
         answer, rest = found
+        request.trace.step("cache", f"hit: {answer.written.model}, {len(rest.text)} of its characters are left")
         is_same_place = answer.spot.offset == request.cursor.offset
         source: Source = "typed-through" if not is_same_place else "speculated" if answer.is_ahead else "cache"
         completion = self._shown(request, rest, answer.basis, answer.single_line, source)
@@ -142,6 +147,7 @@ class Engine:
             followed, generation, source = self._followed(request, basis, model, joined)
             if request.cancel.cancelled:
                 break
+            request.trace.step("model", partial(outcome_detail, model.info.name, followed))
             if followed.is_outdated or generation is None:
                 return request.nothing(OUTDATED)
             if followed.error is not None:
@@ -173,7 +179,10 @@ class Engine:
                 if request.cancel.cancelled:
                     return Followed(), None, "model"
                 source = "model"
+                request.trace.step("model", f"calling {model.info.name} with {len(fragments)} fragments")
                 joined = self._started(request, replace(basis, fragments=fragments), model), ""
+            else:
+                request.trace.step("cache", f"joined the running request of {joined[0].model.info.name}")
             generation, typed = joined
             started = time.monotonic()
             followed = generation.follow(typed, request.cancel, request.deadline_s)
@@ -225,6 +234,7 @@ class Engine:
         asked = self._asked(request, model, fragments, request.cancel)
         written = write(model, asked, request.stopping(), request.cancel)
         request.timings_ms["model"] = 1e3 * (time.monotonic() - started) + request.timings_ms.get("model", 0.0)
+        request.trace.step("model", f"{model.info.name} wrote {written.text!r}")
         if request.cancel.cancelled:
             return request.nothing(CANCELLED)
         # Who would be asked first is known better now: a model may have failed just before.
@@ -300,12 +310,15 @@ class Engine:
         if fragments is None:
             fragments = self._retrieved(request)
             self._sticky.keep(cursor, basis.epoch, fragments)
+        else:
+            request.trace.step("retrieval", f"{len(fragments)} fragments of the last prompt on this line")
         return fragments
 
     def _retrieved(self, request: Request) -> tuple[RankedFragment, ...]:
         started = time.monotonic()
         retrieved = retrieve_at(request.snapshot, request.cursor, request.config.retrieval)
         request.timings_ms.update(retrieved.timings_ms, retrieval=1e3 * (time.monotonic() - started))
+        request.trace.step("retrieval", partial(fragments_detail, retrieved.fragments))
         return retrieved.fragments
 
     def _wait_for_next_key(self, request: Request, model: CodeModel) -> None:
@@ -323,11 +336,13 @@ class Engine:
         )
         request.cancel.wait(max(0.0, until - started))
         request.timings_ms["debounce"] = 1e3 * (time.monotonic() - started)
+        request.trace.step("debounce", f"waited {request.timings_ms['debounce']:.0f} ms")
 
 
 def _answered(request: Request, completion: Completion) -> Completion:
     """The answer with its number and the time that it took."""
     request.timings_ms["total"] = 1e3 * (time.monotonic() - request.arrived_s)
+    request.trace.step("result", f"shown: {completion.text!r}" if completion.text else f"empty: {completion.why_empty}")
     return replace(completion, id=f"{next(_ids):x}")
 
 
@@ -351,7 +366,7 @@ def _worth_showing(
     source: Source,
     reason: str = NOTHING_TO_SAY,
 ) -> Completion:
-    return show(
+    completion = show(
         written,
         request.cursor,
         single_line=single_line,
@@ -364,3 +379,7 @@ def _worth_showing(
         project_style=request.project_style,
         reason=reason,
     )
+    if written.text:
+        request.trace.step("repair", f"rules: {', '.join(completion.repairs)}" if completion.repairs else "unchanged")
+        request.trace.step("confidence", confidence_detail(completion.confidence, request.least_confidence))
+    return completion

@@ -17,6 +17,7 @@ from .repair import IndentStyle
 from .reuse import Spot
 from .stopping import Stopping
 from .surroundings import Surroundings, look_around
+from .trace import NO_TRACE, Trace
 from .trigger import wants_several_lines
 from .values import Completion, Cursor, Trigger
 
@@ -41,6 +42,7 @@ class Request:
     project_style: IndentStyle | None = None  # how the project's settings want lines indented
     arrived_s: float = field(default_factory=time.monotonic)
     timings_ms: dict[str, float] = field(default_factory=dict)
+    trace: Trace = NO_TRACE
 
     @property
     def is_invoked(self) -> bool:

@@ -37,6 +37,7 @@ from ..completion import Completion, Cursor, Engine, Request, Round, Trigger, re
 from ..completion.idle import Idle
 from ..completion.repair import IndentStyle, style_of_properties
 from ..completion.stats import Stats, stats_folder
+from ..completion.trace import NO_TRACE, Trace
 from ..config import Config, load_config
 from ..config.options import index_settings, kept_indexes, model_configs, uses_workspace_model
 from ..models.chain import ModelChain
@@ -442,6 +443,7 @@ class Workspace:
         iterations: int = 1,
         style: IndentStyle | None = None,
         text: str | None = None,
+        trace: Trace = NO_TRACE,
     ) -> Completion:
         """The completion at a position (0-based, in Python characters; clamped to the text).
 
@@ -455,7 +457,8 @@ class Workspace:
                 path, line, character, iterations, cancel=cancel, multi_line=multi_line, text=text
             )
         how = self._engine.complete
-        return self._complete(Path(path), line, character, cancel or Cancel(), trigger, multi_line, how, style, text)
+        cancel = cancel or Cancel()
+        return self._complete(Path(path), line, character, cancel, trigger, multi_line, how, style, text, trace)
 
     def complete_in_rounds(
         self,
@@ -486,6 +489,7 @@ class Workspace:
         cancel: Cancel | None = None,
         multi_line: bool | None = None,
         text: str | None = None,
+        trace: Trace = NO_TRACE,
     ) -> list[Completion]:
         """Up to `n` different completions at a position, the best first; one that is empty when there is none.
 
@@ -497,7 +501,9 @@ class Workspace:
             several.extend(self._engine.complete_several(request, n))
             return several[0]
 
-        first = self._complete(path, line, character, cancel or Cancel(), "invoked", multi_line, how, text=text)
+        first = self._complete(
+            path, line, character, cancel or Cancel(), "invoked", multi_line, how, text=text, trace=trace
+        )
         for other in several[1:]:
             self.stats.offered_beside(other, self._language(path).name)
         return several or [first]
@@ -866,15 +872,17 @@ class Workspace:
         how: Callable[[Request], Completion],
         style: IndentStyle | None = None,
         text: str | None = None,
+        trace: Trace = NO_TRACE,
     ) -> Completion:
         """The answer of `how`, which is counted, or why this file gets none."""
         refusal = self._refusal(path, text, trigger) or (PAUSED if self.is_paused and trigger == "automatic" else "")
         if refusal:
             completion = Completion("", (line, character), (line, character), why_empty=refusal)
+            trace.step("file", f"refused: {refusal}")
         else:
             forget = self._closed.on_cancel(cancel.cancel)
             try:
-                request = self._request(path, line, character, cancel, trigger, multi_line, style, text)
+                request = self._request(path, line, character, cancel, trigger, multi_line, style, text, trace)
                 if is_secret_text(request.cursor.lines.text):
                     completion = request.nothing(f"{path.name} holds a private key; completion in it is off")
                 else:
@@ -896,6 +904,7 @@ class Workspace:
         multi_line: bool | None = None,
         style: IndentStyle | None = None,
         text: str | None = None,
+        trace: Trace = NO_TRACE,
     ) -> Request:
         arrived_s = time.monotonic()
         snapshot, cursor = self._cursor(path, line, character, text)
@@ -912,6 +921,7 @@ class Workspace:
             style=style,
             project_style=self._project_style(cursor),
             arrived_s=arrived_s,
+            trace=trace,
         )
 
     def _refusal(self, path: Path, text: str | None = None, trigger: Trigger = "automatic") -> str:
