@@ -27,7 +27,7 @@ from weft.server.completion.speculation import cursor_after
 from weft.server.completion.values import Completion, Written
 from weft.server.config import CompletionOptions
 from weft.server.config.options import model_configs
-from weft.server.models.budget import FEWEST_NEW_TOKENS, new_tokens, prompt_ms
+from weft.server.models.budget import MIN_NEW_TOKENS, new_tokens, prompt_ms
 from weft.server.workspace.text import TextLines
 
 WAIT_S = 30
@@ -158,7 +158,7 @@ def test_prompts_are_warmed_with_the_fragments_that_the_request_will_show(folder
         (1000.0, 1500, 64, 64),
         (100.0, 1500, 64, 32),  # 50 in half a second
         (100.0, 1500, 20, 20),
-        (2.0, 1500, 64, FEWEST_NEW_TOKENS),
+        (2.0, 1500, 64, MIN_NEW_TOKENS),
         (2.0, 1500, 8, 8),
         (100.0, 6000, 256, 128),
     ],
@@ -192,7 +192,7 @@ def test_who_invokes_gets_the_whole_length(folder):
         workspace.complete(folder / "shop.py", 5, 4)
         workspace.edit_buffer(folder / "shop.py", ABOVE + "    a")
         workspace.complete(folder / "shop.py", 5, 5, trigger="invoked")
-    assert [request.max_new_tokens for request in model.requests] == [FEWEST_NEW_TOKENS, 64]
+    assert [request.max_new_tokens for request in model.requests] == [MIN_NEW_TOKENS, 64]
 
 
 FILE = ("", "a.py")

@@ -187,7 +187,7 @@ def test_doctor_explains_a_server_that_is_not_good_enough(weft: Run, tmp_path: P
     steps = doctor(weft, tmp_path, f'completion.deadline_ms = 20\nmodel = [{{backend = "llama.cpp", url = "{url}"}}]')
     assert any("fill-in-the-middle" in step for step in steps)
     assert any("-c 4096" in step for step in steps)
-    assert any("deadline_ms (20)" in step for step in steps)
+    assert any("`completion.deadline_ms` (20)" in step for step in steps)
 
 
 @pytest.mark.parametrize(

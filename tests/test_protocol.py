@@ -176,7 +176,7 @@ def test_the_answers_of_the_server_are_of_their_types(wire: Wire, tmp_path: Path
     shop = [{"uri": folder.as_uri(), "name": "shop"}]
     abilities = {"textDocument": {"inlineCompletion": {}}, "experimental": {"weft": {"status": True}}}
     offer = wire.ask("initialize", {"processId": None, "workspaceFolders": shop, "capabilities": abilities})
-    check(offer["capabilities"]["experimental"]["weft"], answers.ServerOffer, "experimental.weft")
+    check(offer["capabilities"]["experimental"]["weft"], answers.WeftServerCapabilities, "experimental.weft")
     wire.send(method="initialized", params={})
     wire.pushed(kind="ready", files=7)
     for message in wire.came:

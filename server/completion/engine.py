@@ -355,7 +355,7 @@ def _tell_time(request: Request, model: CodeModel, seconds: float, *, is_given_u
     """For the verdict whether a model is too slow here. One that was ended early, by the next key, says nothing."""
     options = request.config.completion
     if not is_given_up or seconds * 1e3 > min(options.target_ms, options.deadline_ms):
-        request.models.took(model, seconds, options.target_ms / 1e3, is_given_up=is_given_up)
+        request.models.took(model, seconds, options.target_ms / 1e3, timed_out=is_given_up)
 
 
 def _worth_showing(

@@ -12,7 +12,7 @@ from ...chat.as_json import citation_json, reply_json
 from ...chat.commands import read_command
 from ...chat.values import Reply
 from ...chat.writing import Listener
-from ...output.types import AskResult, Exhibit, ShownLines
+from ...output.types import AskResult, EvidenceItem, EvidenceLines
 from ...workspace.workspace import Workspace
 from ..links import PathOf, linked, uri
 from ..messages import AskParams
@@ -87,6 +87,6 @@ def _answer_json(reply: Reply, path_of: PathOf, encoding: Encoding) -> AskResult
     }
 
 
-def _linked_exhibit(shown: ShownLines, path_of: PathOf) -> Exhibit:
+def _linked_exhibit(shown: EvidenceLines, path_of: PathOf) -> EvidenceItem:
     path = None if shown["kind"] == "turn" else path_of(shown["folder"], shown["path"])
     return {**shown, "uri": uri(path)}
