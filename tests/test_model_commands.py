@@ -14,7 +14,7 @@ from weft.llm.library.discover import FoundModel
 from weft.llm.library.fetch import FetchFailed, Progress
 from weft.server.cli import main
 from weft.server.cli import models as model_commands
-from weft.server.config.rewrite import tomllib
+from weft.server.config.edit_file import tomllib
 
 Run = Callable[[str], tuple[int, str, str]]
 

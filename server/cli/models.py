@@ -24,8 +24,8 @@ from ...llm.library.fetch import fetch_model
 from ...llm.library.release_file import file_hash, install_release
 from ...llm.private_files import private_folder
 from ..config import load_config, user_config_file
+from ..config.edit_file import CannotEdit, prefer_model
 from ..config.options import model_configs
-from ..config.rewrite import CannotEdit, prefer_model
 from ..models.check import ModelCheck, check_model
 from ..models.model_argument import MODEL_SYNTAX, Table, parse_model
 from ..workspace.store import cache_folder

@@ -61,17 +61,8 @@ class Setting:
         return self.key.rpartition(".")[2]
 
 
-def _setting(
-    default: _T,
-    text: str,
-    *,
-    choices: tuple[str, ...] = (),
-    low: float | None = None,
-    high: float | None = None,
-    origin: Origin = Origin.WORKSPACE,
-) -> _T:
-    metadata = {"description": Description(text, choices, low, high, origin)}
-    value: _T = field(default=default, metadata=metadata)
+def _setting(default: _T, text: str, **limits: Any) -> _T:
+    value: _T = field(default=default, metadata={"description": Description(text, **limits)})
     return value
 
 
