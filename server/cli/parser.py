@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ... import __version__
 from ..models.model_argument import MODEL_SYNTAX
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, _SubParsersAction
 
     Commands = _SubParsersAction[ArgumentParser]
+
+Argument = tuple[str, dict[str, Any]]
 
 BENCHMARKS = {
     "completion": ("completion", "quality and speed of completions"),
@@ -34,29 +36,20 @@ def command_line() -> ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"weft {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    _add_index(commands)
-    _add_complete(commands)
-    _add_retrieve(commands)
-    _add_ask(commands)
-    _add_history(commands)
-    _add_serve(commands)
-    _add_models(commands)
-    _add_stats(commands)
-    _add_bench(commands)
-    _add_doctor(commands)
+    for add in (_index, _complete, _retrieve, _ask, _history, _serve, _models, _stats, _bench, _doctor):
+        add(commands)
     return parser
 
 
-def _add_index(commands: Commands) -> None:
-    index = _command(commands, "index", "index a folder and cache the index on disk", "completion:index")
-    _add_folder(index)
-    _add_no_cache(index)
-    _add_json(index)
+def _index(commands: Commands) -> None:
+    _command(commands, "index", "index a folder and cache the index on disk", "completion:index", _FOLDER, _NO_CACHE)
 
 
-def _add_complete(commands: Commands) -> None:
-    complete = _command(commands, "complete", "complete the code at a position", "completion:complete")
-    _add_location(complete)
+def _complete(commands: Commands) -> None:
+    summary = "complete the code at a position"
+    complete = _command(
+        commands, "complete", summary, "completion:complete", _LOCATION, _REPOSITORY_OF_FILE, _MODEL, _NO_CACHE
+    )
     complete.add_argument("--multi-line", action="store_true", help="allow several lines anywhere")
     complete.add_argument("--trace", action="store_true", help="show the steps of the request with times and decisions")
     how = complete.add_mutually_exclusive_group()
@@ -78,25 +71,20 @@ def _add_complete(commands: Commands) -> None:
         metavar="N",
         help="run N rounds of RepoCoder's loop: each round retrieves with the completion of the last one; slower",
     )
-    _add_model(complete)
-    _add_no_cache(complete)
-    _add_json(complete)
 
 
-def _add_retrieve(commands: Commands) -> None:
-    retrieve = _command(commands, "retrieve", "show the fragments that a prompt would contain", "completion:retrieve")
-    _add_location(retrieve)
+def _retrieve(commands: Commands) -> None:
+    summary = "show the fragments that a prompt would contain"
+    retrieve = _command(commands, "retrieve", summary, "completion:retrieve", _LOCATION, _REPOSITORY_OF_FILE, _NO_CACHE)
     retrieve.add_argument("--explain", action="store_true", help="show the parts of each score, and what was left out")
     retrieve.add_argument("--strategy", help="ranking strategy: weft, fragrel, bm25 or jaccard")
     retrieve.add_argument("-k", type=int, metavar="N", help="maximum number of fragments")
-    _add_no_cache(retrieve)
-    _add_json(retrieve)
 
 
-def _add_ask(commands: Commands) -> None:
-    ask = _command(commands, "ask", "answer questions about the repository, with cited lines", "ask:ask")
+def _ask(commands: Commands) -> None:
+    summary = "answer questions about the repository, with cited lines"
+    ask = _command(commands, "ask", summary, "ask:ask", _REPOSITORY, _MODEL, _NO_CACHE)
     ask.add_argument("question", nargs="?", metavar="QUESTION", help="default: an interactive prompt; try /help")
-    _add_workspace(ask)
     ask.add_argument("--conversation", metavar="ID", help="continue this conversation; default: the last one, for 1 h")
     ask.add_argument("--new", action="store_true", help="start a new conversation")
     ask.add_argument("--no-history", action="store_true", help="store nothing; use nothing that is stored")
@@ -104,28 +92,23 @@ def _add_ask(commands: Commands) -> None:
         "--strategy", default="", metavar="NAME", help="answer with a memory strategy, from the documents alone"
     )
     ask.add_argument("--evidence", action="store_true", help="show all evidence with its scores")
-    _add_model(ask)
-    _add_no_cache(ask)
-    _add_json(ask)
 
 
-def _add_history(commands: Commands) -> None:
-    history = _command(
-        commands, "history", "list, show, search, export, import or delete stored conversations", "ask:history"
-    )
+def _history(commands: Commands) -> None:
+    summary = "list, show, search, export, import or delete stored conversations"
+    history = _command(commands, "history", summary, "ask:history", _REPOSITORY)
     history.add_argument(
         "action", nargs="?", default="list", choices=("list", "show", "search", "export", "import", "delete")
     )
     history.add_argument("what", nargs="?", metavar="ID|TEXT|FILE", help="conversation, search text, or file")
-    _add_workspace(history)
     history.add_argument("--limit", type=int, default=20, metavar="N", help="maximum number of results; default 20")
     history.add_argument("--all", action="store_true", help="delete: all conversations of this workspace")
     history.add_argument("--force", action="store_true", help="export: overwrite an existing file")
-    _add_json(history)
 
 
-def _add_serve(commands: Commands) -> None:
-    serve = _command(commands, "serve", "run the language server; default: on stdin and stdout", "serve:serve")
+def _serve(commands: Commands) -> None:
+    serve = commands.add_parser("serve", help="run the language server; default: on stdin and stdout")
+    serve.set_defaults(run="serve:serve")
     serve.add_argument("--stdio", action="store_true", help="use stdin and stdout; the default")
     transport = serve.add_mutually_exclusive_group()
     transport.add_argument(
@@ -144,9 +127,8 @@ def _add_serve(commands: Commands) -> None:
     )
 
 
-def _add_models(commands: Commands) -> None:
+def _models(commands: Commands) -> None:
     models = _command(commands, "models", "list the models on this machine; get, test or use one", "models:list_models")
-    _add_json(models)
     actions = models.add_subparsers(metavar="ACTION")
     get = _command(actions, "get", "download a model, or install a release of Weft's own model", "models:get_model")
     get.add_argument(
@@ -158,20 +140,16 @@ def _add_models(commands: Commands) -> None:
     test.add_argument("name", metavar="NAME", nargs="?", help="name in `weft models`; default: the configured models")
     use = _command(actions, "use", "make a model the first one in your configuration", "models:use_model")
     use.add_argument("name", metavar="NAME", help=f"name in `weft models`, or {MODEL_SYNTAX}")
-    for action in (get, test, use):
-        _add_json(action)
 
 
-def _add_stats(commands: Commands) -> None:
-    stats = _command(
-        commands, "stats", "show acceptance and latency of completions, and why some were empty", "diagnostics:stats"
-    )
+def _stats(commands: Commands) -> None:
+    summary = "show acceptance and latency of completions, and why some were empty"
+    stats = _command(commands, "stats", summary, "diagnostics:stats")
     stats.add_argument("--days", type=int, default=30, metavar="N", help="count the last N days; default 30")
     stats.add_argument("--reset", action="store_true", help="delete all counters")
-    _add_json(stats)
 
 
-def _add_bench(commands: Commands) -> None:
+def _bench(commands: Commands) -> None:
     bench = commands.add_parser("bench", help="measure quality and speed", add_help=False)
     bench.set_defaults(run="diagnostics:bench")
     bench.add_argument(
@@ -180,42 +158,38 @@ def _add_bench(commands: Commands) -> None:
     bench.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its arguments; --help lists them")
 
 
-def _add_doctor(commands: Commands) -> None:
-    doctor = _command(commands, "doctor", "check the installation and the configuration", "diagnostics:doctor")
-    _add_folder(doctor)
-    _add_json(doctor)
+def _doctor(commands: Commands) -> None:
+    _command(commands, "doctor", "check the installation and the configuration", "diagnostics:doctor", _FOLDER)
 
 
-def _command(commands: Commands, name: str, summary: str, run: str) -> ArgumentParser:
+def _command(commands: Commands, name: str, summary: str, run: str, *shared: Argument) -> ArgumentParser:
+    """A command with these shared arguments, and `--json`."""
     command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
     command.set_defaults(run=run)
+    for flag, options in (*shared, _JSON):
+        command.add_argument(flag, **options)
     return command
 
 
-def _add_location(command: ArgumentParser) -> None:
-    command.add_argument(
-        "location", metavar="FILE:LINE[:COL]", help="1-based position; default column: the end of the line"
-    )
-    command.add_argument("--folder", type=Path, help="workspace folder; default: the repository of FILE")
-
-
-def _add_folder(command: ArgumentParser) -> None:
-    command.add_argument(
-        "folder", nargs="?", type=Path, default=Path(), metavar="FOLDER", help="default: the current folder"
-    )
-
-
-def _add_workspace(command: ArgumentParser) -> None:
-    command.add_argument("--folder", type=Path, help="workspace folder; default: the repository of the current folder")
-
-
-def _add_model(command: ArgumentParser) -> None:
-    command.add_argument("--model", metavar="BACKEND[=WHERE]", help=f"{MODEL_SYNTAX}; default: the configured models")
-
-
-def _add_no_cache(command: ArgumentParser) -> None:
-    command.add_argument("--no-cache", action="store_true", help="do not read or write the index on disk")
-
-
-def _add_json(command: ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help="print JSON")
+_LOCATION: Argument = (
+    "location",
+    {"metavar": "FILE:LINE[:COL]", "help": "1-based position; default column: the end of the line"},
+)
+_REPOSITORY_OF_FILE: Argument = (
+    "--folder",
+    {"type": Path, "help": "workspace folder; default: the repository of FILE"},
+)
+_REPOSITORY: Argument = (
+    "--folder",
+    {"type": Path, "help": "workspace folder; default: the repository of the current folder"},
+)
+_FOLDER: Argument = (
+    "folder",
+    {"nargs": "?", "type": Path, "default": Path(), "metavar": "FOLDER", "help": "default: the current one"},
+)
+_MODEL: Argument = (
+    "--model",
+    {"metavar": "BACKEND[=WHERE]", "help": f"{MODEL_SYNTAX}; default: the configured models"},
+)
+_NO_CACHE: Argument = ("--no-cache", {"action": "store_true", "help": "do not read or write the index on disk"})
+_JSON: Argument = ("--json", {"action": "store_true", "help": "print JSON"})

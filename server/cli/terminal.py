@@ -30,6 +30,7 @@ from rich.text import Text
 
 from ...llm.disk import read_regular
 from ..output.safe_text import for_terminal_line
+from ..workspace.text import TextLines
 
 if TYPE_CHECKING:
     from ...retrieval import Fragment, Location, RankedFragment
@@ -311,38 +312,23 @@ class Terminal:
             )
         else:
             self.say("The editor does not report which completions are shown and accepted.")
-        if summary.latency_ms:
-            self._table(
-                "Latency",
-                ("source", "answers", "median", "95th percentile"),
-                [
-                    (source, f"{n:,}", f"{p50:,.1f} ms", f"{p95:,.1f} ms")
-                    for source, (p50, p95, n) in summary.latency_ms.items()
-                ],
-            )
-        if day.n_shown:
-            self._table(
-                "By language",
-                ("language", "shown", "accepted", "in part", "rejected"),
-                [
-                    (
-                        language,
-                        *(
-                            f"{counts[language]:,}"
-                            for counts in (day.n_shown, day.n_accepted, day.n_partly, day.n_rejected)
-                        ),
-                    )
-                    for language, _ in day.n_shown.most_common()
-                ],
-            )
-        if day.n_empty:
-            self._table(
-                "Reasons of empty answers",
-                ("reason", "count"),
-                [(reason, f"{count:,}") for reason, count in day.n_empty.most_common()],
-            )
+        latencies = [
+            (source, f"{n:,}", f"{p50:,.1f} ms", f"{p95:,.1f} ms")
+            for source, (p50, p95, n) in summary.latency_ms.items()
+        ]
+        counters = (day.n_shown, day.n_accepted, day.n_partly, day.n_rejected)
+        languages = [
+            (language, *(f"{counter[language]:,}" for counter in counters)) for language, _ in day.n_shown.most_common()
+        ]
+        reasons = [(reason, f"{count:,}") for reason, count in day.n_empty.most_common()]
+        self._table("Latency", ("source", "answers", "median", "95th percentile"), latencies)
+        self._table("By language", ("language", "shown", "accepted", "in part", "rejected"), languages)
+        self._table("Reasons of empty answers", ("reason", "count"), reasons)
 
-    def _table(self, title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    def _table(self, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """A table; nothing without rows."""
+        if not rows:
+            return
         table = Table(box=None, pad_edge=False, header_style="dim")
         for head in heads:
             table.add_column(head, no_wrap=head == "name")  # a name must be easy to copy
@@ -373,8 +359,6 @@ def _place(place: Location) -> str:
 
 
 def _lines_of(path: Path) -> list[str]:
-    from ..workspace.text import TextLines
-
     try:
         text = read_regular(path).decode("utf-8", "replace")
     except OSError:
