@@ -179,7 +179,7 @@ class Engine:
                 if request.cancel.cancelled:
                     return Followed(), None, "model"
                 source = "model"
-                request.trace.step("model", f"calling {model.info.name} with {len(fragments)} fragments")
+                request.trace.step("model", f"calling {model.info.name}, fragments: {len(fragments)}")
                 joined = self._started(request, replace(basis, fragments=fragments), model), ""
             else:
                 request.trace.step("cache", f"joined the running request of {joined[0].model.info.name}")
