@@ -16,7 +16,7 @@ from weft.llm.protocol import Cancel, Speed
 from weft.server.lsp.status_push import StatusPush
 from weft.server.models.chain import ModelState
 from weft.server.models.slowness import RECOVERED_AFTER, WINDOW, Slowness
-from weft.server.output.doctor import Finding
+from weft.server.output.doctor import CheckResult
 from weft.server.output.pages import findings_page, status_page
 from weft.server.shared.workspaces import Workspaces
 from weft.server.workspace.folder import Progress
@@ -86,7 +86,7 @@ def test_a_page_says_the_sentence_the_folders_and_each_note_once():
 
 
 def test_a_page_of_findings_ends_with_what_to_do():
-    page = findings_page([Finding("weft", "here"), Finding("cache", "full", "Make room.")])
+    page = findings_page([CheckResult("weft", "here"), CheckResult("cache", "full", "Make room.")])
     assert [line["text"] for line in page] == [
         "✓ weft: here",
         "! cache: full",
@@ -94,7 +94,7 @@ def test_a_page_of_findings_ends_with_what_to_do():
         "Next steps:",
         "  - Make room.",
     ]
-    assert findings_page([Finding("weft", "here")])[-1] == {"text": "No problems found."}
+    assert findings_page([CheckResult("weft", "here")])[-1] == {"text": "No problems found."}
 
 
 def after(*answers: float | None) -> Slowness:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..completion import Completion, Round
     from ..completion.stats import Summary
     from ..completion.trace import Trace
-    from ..output.doctor import Finding
+    from ..output.doctor import CheckResult
     from ..workspace.folder import IndexReport
     from ..workspace.folder import Progress as HowFar
 
@@ -283,7 +283,7 @@ class Terminal:
         for place, reason in left_out:
             self._out.print(Text.assemble("     ", (_place(place), "cyan"), f"  {for_terminal_line(reason)}"))
 
-    def findings(self, findings: Sequence[Finding]) -> None:
+    def findings(self, findings: Sequence[CheckResult]) -> None:
         width = max(len(finding.what) for finding in findings)
         for finding in findings:
             mark = ("!", "bold yellow") if finding.next_step else ("✓", "green")

@@ -38,7 +38,7 @@ CHECK_WITHIN_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """The result of one check. `next_step` says what to do, "" if nothing is wrong."""
 
     what: str
@@ -46,28 +46,28 @@ class Finding:
     next_step: str = ""
 
 
-def examine(folders: Sequence[Path], editor: Mapping[str, object] | None = None) -> list[Finding]:
+def examine(folders: Sequence[Path], editor: Mapping[str, object] | None = None) -> list[CheckResult]:
     """All checks of this installation and these folders; `editor` holds the settings of an editor."""
     config, problems = load_config(folders[0] if folders else None, editor)
     findings = [
-        Finding("weft", f"{__version__} in {Path(__file__).resolve().parents[2]}"),
-        Finding("python", f"{platform.python_version()} at {sys.executable} on {platform.platform(terse=True)}"),
+        CheckResult("weft", f"{__version__} in {Path(__file__).resolve().parents[2]}"),
+        CheckResult("python", f"{platform.python_version()} at {sys.executable} on {platform.platform(terse=True)}"),
         _packages(),
         *_other_projects(),
-        Finding("extras", f"install with: {install_command('NAME')}"),
+        CheckResult("extras", f"install with: {install_command('NAME')}"),
         _grammars(),
-        Finding("workspace", ", ".join(map(str, folders)) or "no folder is open"),
-        Finding("user settings", _existing(user_config_file())),
+        CheckResult("workspace", ", ".join(map(str, folders)) or "no folder is open"),
+        CheckResult("user settings", _existing(user_config_file())),
         _shared_server(),
     ]
-    findings += [Finding("setting", str(problem), f"Correct the setting: {problem}") for problem in problems]
+    findings += [CheckResult("setting", str(problem), f"Correct the setting: {problem}") for problem in problems]
     for folder in folders:
         findings += [_cache(folder, config), _watches(folder)]
     findings += _models(config)
     return findings
 
 
-def findings_json(findings: Sequence[Finding]) -> answers.Findings:
+def findings_json(findings: Sequence[CheckResult]) -> answers.Findings:
     return {
         "version": __version__,
         "ok": not any(finding.next_step for finding in findings),
@@ -78,21 +78,21 @@ def findings_json(findings: Sequence[Finding]) -> answers.Findings:
     }
 
 
-def _shared_server() -> Finding:
+def _shared_server() -> CheckResult:
     """The server of `weft serve --shared`."""
     what = "shared server"
     try:
         server, log = running_server(), log_file(shared_place())
     except NotShared as reason:
-        return Finding(what, "not available", str(reason) if can_share() else "")
+        return CheckResult(what, "not available", str(reason) if can_share() else "")
     if server is None:
-        return Finding(what, f"not running; log: {log}")
+        return CheckResult(what, f"not running; log: {log}")
     windows = f"{server.windows} window{'s' if server.windows != 1 else ''}"
     minutes = f"{server.uptime_s / 60:.0f} min"
-    return Finding(what, f"process {server.pid}, {windows}, up {minutes}; log: {log}")
+    return CheckResult(what, f"process {server.pid}, {windows}, up {minutes}; log: {log}")
 
 
-def _packages() -> Finding:
+def _packages() -> CheckResult:
     found, missing = [], []
     for package in PACKAGES:
         try:
@@ -100,20 +100,22 @@ def _packages() -> Finding:
         except metadata.PackageNotFoundError:
             missing.append(package)
     step = f"Install the missing packages: {install_packages_command(*missing)}" if missing else ""
-    return Finding("packages", ", ".join(found), step)
+    return CheckResult("packages", ", ".join(found), step)
 
 
-def _other_projects() -> Iterator[Finding]:
+def _other_projects() -> Iterator[CheckResult]:
     """Another distribution called `weft`: an unrelated project on PyPI, or an old version of this one."""
     found = next(iter(metadata.distributions(name="weft")), None)
     # An editable installation of this folder under the old name is harmless.
     if found is None or Path(__file__).resolve().parents[2].as_uri() in (found.read_text("direct_url.json") or ""):
         return
     step = f"Both install a package `weft`. Uninstall both, then install {DISTRIBUTION} in a new environment."
-    yield Finding("other packages", f"the distribution weft {found.version} is installed beside {DISTRIBUTION}", step)
+    yield CheckResult(
+        "other packages", f"the distribution weft {found.version} is installed beside {DISTRIBUTION}", step
+    )
 
 
-def _grammars() -> Finding:
+def _grammars() -> CheckResult:
     broken = []
     for language in PARSED:
         try:
@@ -121,15 +123,15 @@ def _grammars() -> Finding:
         except (ImportError, ValueError, AttributeError) as error:
             broken.append(f"{language} ({error})")
     if not broken:
-        return Finding("grammars", ", ".join(PARSED))
-    return Finding("grammars", f"broken: {', '.join(broken)}", "Reinstall Weft, which includes the grammars.")
+        return CheckResult("grammars", ", ".join(PARSED))
+    return CheckResult("grammars", f"broken: {', '.join(broken)}", "Reinstall Weft, which includes the grammars.")
 
 
 def _existing(path: Path) -> str:
     return str(path) if path.is_file() else f"none ({path} does not exist); using the defaults"
 
 
-def _cache(folder: Path, config: Config) -> Finding:
+def _cache(folder: Path, config: Config) -> CheckResult:
     location = kept_indexes(config).location(folder)
     directory = location.parent
     sizes = list(_sizes_in(directory))
@@ -139,7 +141,7 @@ def _cache(folder: Path, config: Config) -> Finding:
     step = (
         "" if os.access(nearest, os.W_OK) else f"Make {nearest} writable, or set `cache_dir` in {user_config_file()}."
     )
-    return Finding("index cache", f"{len(sizes)} indexes, {size_mb:.1f} MB, in {directory}; {here}", step)
+    return CheckResult("index cache", f"{len(sizes)} indexes, {size_mb:.1f} MB, in {directory}; {here}", step)
 
 
 def _sizes_in(directory: Path) -> Iterator[int]:
@@ -152,31 +154,31 @@ def _sizes_in(directory: Path) -> Iterator[int]:
                     yield found.st_size
 
 
-def _watches(folder: Path) -> Finding:
+def _watches(folder: Path) -> CheckResult:
     """The limit of watched folders on Linux; editors that report changes themselves do not need it."""
     limit_file = Path("/proc/sys/fs/inotify/max_user_watches")
     try:
         limit = int(limit_file.read_text())
     except (OSError, ValueError):
-        return Finding("file watching", "no system limit found")
+        return CheckResult("file watching", "no system limit found")
     n_folders = sum(1 for _ in os.walk(folder))
     step = ""
     if n_folders > limit:
         step = f"Raise the limit: sudo sysctl fs.inotify.max_user_watches={2 * n_folders}"
-    return Finding(
+    return CheckResult(
         "file watching", f"{n_folders:,} folder{'' if n_folders == 1 else 's'}; system limit {limit:,}", step
     )
 
 
-def _models(config: Config) -> Iterator[Finding]:
+def _models(config: Config) -> Iterator[CheckResult]:
     for model in model_configs(config):
         reads_weights = model.backend in IN_PROCESS or bool(model.path)
         yield from _local_model(model) if reads_weights else _served_model(model, config)
     if uses_workspace_model(config):
-        yield Finding("model workspace", "built from the index; needs no installation")
+        yield CheckResult("model workspace", "built from the index; needs no installation")
 
 
-def _local_model(model: ModelConfig) -> Iterator[Finding]:
+def _local_model(model: ModelConfig) -> Iterator[CheckResult]:
     # Not opened, because that loads the weights; `weft models test` does.
     what = f"model {model.backend}"
     packages = IN_PROCESS.get(model.backend, LLAMA_PACKAGES)
@@ -184,7 +186,7 @@ def _local_model(model: ModelConfig) -> Iterator[Finding]:
     if missing:
         extra = _EXTRAS.get(model.backend)
         command = install_command(extra) if extra else install_packages_command("llama-cpp-python")
-        yield Finding(what, f"{' and '.join(missing)} not installed", f"Install: {command}")
+        yield CheckResult(what, f"{' and '.join(missing)} not installed", f"Install: {command}")
         return
     path = Path(model.path).expanduser()
     found = describe_gguf(path) if model.backend == "llama.cpp" else describe_directory(path)
@@ -196,14 +198,14 @@ def _local_model(model: ModelConfig) -> Iterator[Finding]:
         )
     if found is None:
         step = f"Set `path` of this `[[model]]` in {user_config_file()}, or download one: weft models get NAME."
-        yield Finding(what, f"no model in {model.path}" if model.path else "no model path configured", step)
+        yield CheckResult(what, f"no model in {model.path}" if model.path else "no model path configured", step)
         return
     infilling = "supports infilling" if found.fills_middle else "no FIM tokens: uses only the code before the cursor"
     step = f"{model.path}: {found.note}." if found.note else ""
-    yield Finding(what, f"{model.path}: {found.details}, {infilling}; test it with: weft models test", step)
+    yield CheckResult(what, f"{model.path}: {found.details}, {infilling}; test it with: weft models test", step)
 
 
-def _served_model(model: ModelConfig, config: Config) -> Iterator[Finding]:
+def _served_model(model: ModelConfig, config: Config) -> Iterator[CheckResult]:
     what = f"model {model.backend}"
     cancel = Cancel()
     timer = threading.Timer(CHECK_WITHIN_S, cancel.cancel)
@@ -211,17 +213,17 @@ def _served_model(model: ModelConfig, config: Config) -> Iterator[Finding]:
     try:
         check = check_model(model, cancel)
     except ModelError as error:
-        yield Finding(what, "can't be used", str(error))
+        yield CheckResult(what, "can't be used", str(error))
         return
     finally:
         timer.cancel()
     where = f"{check.info.name} at {model.url}" if model.url else check.info.name
     if cancel.cancelled:
         step = f"{where} did not answer a few short requests within {CHECK_WITHIN_S:.0f} s. Use a smaller model."
-        yield Finding(what, f"{where} is too slow for the test", step)
+        yield CheckResult(what, f"{where} is too slow for the test", step)
         return
     infilling = "supports infilling" if check.info.fills_middle else "uses only the code before the cursor"
     latency = f"first token after {check.warm_ms:.0f} ms"
-    yield Finding(what, f"{where}: {infilling}, self-test: {check.verdict.kind}, {latency}")
+    yield CheckResult(what, f"{where}: {infilling}, self-test: {check.verdict.kind}, {latency}")
     for complaint in check.complaints(config.completion):
-        yield Finding(what, "has a problem", complaint)
+        yield CheckResult(what, "has a problem", complaint)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..models.chain import ModelState
     from ..workspace.status import Said, Status
     from ..workspace.workspace import Explanation
-    from .doctor import Finding
+    from .doctor import CheckResult
 
 SHOWN_LINES = 6
 """Lines of a fragment that are shown; the link opens the rest."""
@@ -31,7 +31,7 @@ def status_page(status: Status, said: Said) -> list[PageLine]:
     return [_line(text) for text in _status_lines(status, said)]
 
 
-def findings_page(findings: Iterable[Finding]) -> list[PageLine]:
+def findings_page(findings: Iterable[CheckResult]) -> list[PageLine]:
     """The findings, then the next steps."""
     findings = list(findings)
     lines = [f"{'!' if finding.next_step else '✓'} {finding.what}: {finding.found}" for finding in findings]
