@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePath
 
-from ..llm import CodeModel, ModelError, open_model
-from ..server.config import Config, ModelOptions
-from ..server.config.options import model_configs
-from ..server.models.named import SPELLINGS, spelled_model
+from ..llm import CodeModel, ModelConfig, ModelError, open_model
+from ..server.models.model_argument import MODEL_SYNTAX, parse_model
 
 NEVER_MS = 600_000
 """A prompt may take this long: in a benchmark of quality all machines read the same prompts."""
@@ -32,8 +30,8 @@ def model_option(*others: str) -> Callable[[str], str]:
     """The type of an option that names a model, or one of `others`."""
 
     def checked(spelling: str) -> str:
-        if spelling not in others and spelled_model(spelling) is None:
-            raise ArgumentTypeError(f"{spelling} is no model. Give {', '.join((*others, SPELLINGS))}.")
+        if spelling not in others and parse_model(spelling) is None:
+            raise ArgumentTypeError(f"{spelling} is no model. Give {', '.join((*others, MODEL_SYNTAX))}.")
         return spelling
 
     return checked
@@ -42,11 +40,9 @@ def model_option(*others: str) -> Callable[[str], str]:
 @lru_cache(maxsize=1)
 def open_spec(spec: ModelSpec) -> CodeModel | None:
     """The open model; None for the repository's own. Raises ModelError."""
-    table = spelled_model(spec.spelling)
+    table = parse_model(spec.spelling)
     assert table is not None, spec.spelling
-    options = replace(ModelOptions(), **table, context_tokens=spec.context_tokens, prompt_ms=NEVER_MS)  # type: ignore[arg-type]
-    configs = model_configs(replace(Config(), model=(options,)))
-    return open_model(configs[0]) if configs else None
+    return open_model(ModelConfig(**table, context_tokens=spec.context_tokens, prompt_ms=NEVER_MS))  # type: ignore[arg-type]
 
 
 def open_chat_model(spelling: str, context_tokens: int) -> CodeModel | None:
@@ -55,7 +51,7 @@ def open_chat_model(spelling: str, context_tokens: int) -> CodeModel | None:
         return None
     model = open_spec(ModelSpec(spelling, context_tokens))
     if model is None:
-        raise ModelError(f"{spelling} answers no questions. Give another of {SPELLINGS}.")
+        raise ModelError(f"{spelling} answers no questions. Give another of {MODEL_SYNTAX}.")
     return model
 
 

@@ -23,6 +23,8 @@ _CUSTOM = ("fim_prefix", "fim_suffix", "fim_middle", "fim_suffix_first")
 
 OLLAMA_URL = "http://127.0.0.1:11434"
 
+DEFAULT_PROMPT_MS = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
@@ -36,7 +38,7 @@ class ModelConfig:
     name: str = ""  # ollama, openai: the name of the model at the server; empty if it has only one
     api_key_variable: str = ""  # the name of an environment variable, never the key
     context_tokens: int = 4096  # most tokens of prompt and answer
-    prompt_ms: int = 1000  # longest prefill of an uncached prompt; longer prompts are shortened
+    prompt_ms: int = 0  # longest prefill of an uncached prompt; longer prompts are shortened. 0: DEFAULT_PROMPT_MS
     fim: str = ""  # empty: detected from the model; else one of FIM_WORDS
     fim_prefix: str = ""  # with fim = "custom": the three tokens; the middle token is optional
     fim_suffix: str = ""
@@ -46,10 +48,10 @@ class ModelConfig:
     quantise: str = "auto"  # transformers: "none", "int8"; auto keeps the precision of the files
     threads: int = 0  # in process; 0 measures the fastest number
     cache_mb: int = 512  # in process: KV cache between requests
-    speculate: bool = True  # in process: speculative decoding
+    speculative_decoding: bool = True  # in process
     download: bool = False  # transformers: download a model that is not on this machine
-    connect_timeout_s: float = 2.0
-    read_timeout_s: float = 30.0  # until the first piece of text, and between two pieces
+    connect_timeout_ms: int = 2_000
+    timeout_ms: int = 30_000  # until the first piece of text, and between two pieces
 
 
 def open_model(config: ModelConfig) -> CodeModel | None:
@@ -140,16 +142,22 @@ def _local_options(config: ModelConfig, fim: FimChoice) -> dict[str, Any]:
         raise ModelMissing(f'fim = "suffix" is for servers, not for {config.backend} in this process. Leave it empty.')
     settings = LocalSettings(
         context_tokens=config.context_tokens,
-        prompt_ms=config.prompt_ms,
+        prompt_ms=config.prompt_ms or DEFAULT_PROMPT_MS,
         cache_bytes=config.cache_mb * 1_000_000,
-        speculative_decoding=config.speculate,
+        speculative_decoding=config.speculative_decoding,
     )
     return {"settings": settings, "fim": fim, "threads": config.threads}
 
 
 def _server_options(config: ModelConfig, fim: FimChoice) -> dict[str, Any]:
-    names = ("context_tokens", "prompt_ms", "api_key_variable", "connect_timeout_s", "read_timeout_s")
-    return {"fim": fim, **{name: getattr(config, name) for name in names}}
+    return {
+        "fim": fim,
+        "context_tokens": config.context_tokens,
+        "prompt_ms": config.prompt_ms or DEFAULT_PROMPT_MS,
+        "api_key_variable": config.api_key_variable,
+        "connect_timeout_s": config.connect_timeout_ms / 1e3,
+        "read_timeout_s": config.timeout_ms / 1e3,
+    }
 
 
 def _with_infilling(model: CodeModel, fim: FimChoice) -> CodeModel:

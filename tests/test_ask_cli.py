@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from weft.server.cli import main
-from weft.server.cli.ask import _Asking
+from weft.server.cli.ask import Asking
 from weft.server.cli.terminal import Terminal
 from weft.server.workspace.workspace import Workspace
 
@@ -114,20 +114,20 @@ def test_history_lists_shows_searches_exports_imports_and_deletes(weft, tmp_path
     assert "Deleted 1 conversation." in weft(f"history delete {id}")[1]
     assert "Deleted 1 conversation." in weft("history delete --all")[1]
     assert weft("history")[0] == 1
-    assert "Took in 2 turns" in weft(f"history import {file}")[1]
+    assert "Imported 2 turns" in weft(f"history import {file}")[1]
     assert len(json.loads(weft("history --json")[1])["conversations"]) == 2
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("history show", "give a conversation's id"),
-        ("history show nowhere", "There is no conversation nowhere"),
-        ("history delete nowhere", "There is no conversation nowhere"),
+        ("history show", "Give the id of a conversation"),
+        ("history show nowhere", "No conversation has the id nowhere"),
+        ("history delete nowhere", "No conversation has the id nowhere"),
         ("history delete", "or --all"),
         ("history import missing.jsonl", "missing.jsonl"),
         ("history import price.py", "Give a file that Weft exported"),
-        ("ask x --model gpt", "--model gpt is no model"),
+        ("ask x --model gpt", "--model gpt is not a model"),
         ("ask x --folder nowhere", "nowhere is not a folder"),
     ],
 )
@@ -158,7 +158,7 @@ def test_an_interrupt_stops_the_answer_and_keeps_it(project, scripted_chat, tmp_
     model = scripted_chat([("multiply", "`total_price` multiplies (price.py:4-5). And on, and on.")])
     with Workspace([folder], model=model, cache=True) as workspace:
         workspace.index()
-        asking = _Asking(workspace, folder, Terminal(), options)  # type: ignore[arg-type]
+        asking = Asking(workspace, folder, Terminal(), options)  # type: ignore[arg-type]
         interrupted = threading.Event()
         original = workspace.ask
 

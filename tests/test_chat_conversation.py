@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.llm import Cancel, ModelError
+from weft.llm import Cancel, ModelConfig, ModelError
 from weft.llm.protocol import Message, ModelUnreachable
 from weft.memory.storage import NoConversation
 from weft.server.chat.certainty import FOUND_ABOVE
@@ -25,7 +25,7 @@ from weft.server.chat.sources import Sources
 from weft.server.chat.values import Case, Exhibit
 from weft.server.chat.writing import Listener
 from weft.server.completion.idle import IdleWorker
-from weft.server.config import ChatOptions, Config, ModelOptions
+from weft.server.config import ChatOptions, Config
 from weft.server.workspace.workspace import Workspace
 
 FILES = """
@@ -149,7 +149,7 @@ def test_a_model_that_holds_no_conversations_is_passed_over_with_a_reason(worksp
 
 
 def test_the_gate_is_where_it_was_measured():
-    assert ChatOptions().found_above == FOUND_ABOVE
+    assert ChatOptions().min_confidence == FOUND_ABOVE
 
 
 # With one.
@@ -651,7 +651,7 @@ def test_selected_lines_come_first_in_the_evidence(workspace, scripted_chat):
 @pytest.mark.local
 def test_a_small_real_model_streams_an_answer_of_checked_places(project, small_chat_model):
     folder = project(FILES)
-    model = ModelOptions(backend="transformers", path=str(small_chat_model), context_tokens=1024, threads=1)
+    model = ModelConfig(backend="transformers", path=str(small_chat_model), context_tokens=1024, threads=1)
     config = replace(Config(), model=(model,), chat=ChatOptions(answer_tokens=48, evidence_tokens=400))
     told = Told()
     with Workspace([folder], config, cache=False) as desk:
@@ -672,7 +672,7 @@ def test_a_small_real_model_streams_an_answer_of_checked_places(project, small_c
 def test_a_real_llama_server_is_asked_and_its_death_leaves_the_evidence(project, llama_serving, tiny_model):
     # So small a model says nothing of sense: what counts is that it is asked, streamed, and replaced.
     server = llama_serving(tiny_model / "tiny-f16.gguf", "-c", "2048", "--chat-template", "vicuna")
-    model = ModelOptions(backend="llama.cpp", url=server.url, context_tokens=2048)
+    model = ModelConfig(backend="llama.cpp", url=server.url, context_tokens=2048)
     config = replace(Config(), model=(model,), chat=ChatOptions(answer_tokens=24, evidence_tokens=400))
     told = Told()
     with Workspace([project(FILES)], config, cache=False) as desk:

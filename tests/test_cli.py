@@ -3,12 +3,15 @@
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from weft.server.cli import main
-from weft.server.cli.commands import _model_settings, project_folder
-from weft.server.models.named import spelled_model
+from weft.server.cli.common import model_settings, project_folder
+from weft.server.cli.parser import command_line
+from weft.server.completion.trace import NO_TRACE
+from weft.server.models.model_argument import parse_model
 from weft.server.output.doctor import _sizes_in
 from weft.server.output.safe_text import for_terminal_line
 
@@ -57,6 +60,60 @@ def test_candidates_are_printed_one_after_the_other_the_first_with_what_it_used(
     assert weft("complete new.py:4 --candidates 0")[0] == 2
 
 
+def test_a_trace_has_every_step_with_its_time_and_decision(weft):
+    steps = json.loads(weft("complete new.py:4 --folder . --trace --json")[1])["trace"]
+    assert [step["name"] for step in steps] == [
+        "trigger",
+        "cache",
+        "retrieval",
+        "model",
+        "repair",
+        "confidence",
+        "result",
+    ]
+    assert [step["atMs"] for step in steps] == sorted(step["atMs"] for step in steps)
+    detail = {step["name"]: step["detail"] for step in steps}
+    assert detail["trigger"] == "invoked request, accepted" and detail["cache"] == "miss"
+    assert "price.py:1-2  " in detail["retrieval"]
+    assert detail["model"] == "workspace wrote 'ce_of(basket)'" and detail["repair"] == "unchanged"
+    assert detail["confidence"].endswith("minimum 0.00") and detail["result"] == "shown: 'ce_of(basket)'"
+    status, out, _ = weft("complete new.py:4 --folder . --trace")
+    assert status == 0 and "Trace" in out and " ms  confidence  " in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings", "detail"),
+    [
+        ("new.py:4:8", "", "empty: the cursor is inside a word; invoke it to complete here"),
+        ("new.py:4", "min_confidence = 1.0", "empty: the model had nothing to say"),
+        ("new.py:4", "enabled = false", "refused: completion is switched off (completion.enabled)"),
+    ],
+)
+def test_a_trace_of_an_automatic_request_ends_with_the_reason(weft, arguments, settings, detail):
+    Path("weft.toml").write_text(f"[completion]\n{settings}\n")
+    status, out, _ = weft(f"complete {arguments} --folder . --automatic --trace --json")
+    completion = json.loads(out)
+    assert (status, completion["text"]) == (1, "")
+    assert detail in completion["trace"][-1]["detail"]
+
+
+def test_without_trace_no_step_is_recorded(weft):
+    assert "trace" not in json.loads(weft("complete new.py:4 --folder . --json")[1])
+    NO_TRACE.step("model", "x")
+    assert NO_TRACE.steps == ()
+
+
+def test_every_command_names_a_function_that_exists():
+    subparsers = [command_line()]
+    for parser in subparsers:
+        for action in parser._subparsers._group_actions if parser._subparsers else ():
+            subparsers += action.choices.values()
+        if run := parser.get_default("run"):
+            module, _, function = run.partition(":")
+            assert callable(getattr(import_module(f"weft.server.cli.{module}"), function))
+    assert len(subparsers) == 14
+
+
 def test_complete_in_the_middle_of_a_line_keeps_its_rest(weft):
     status, out, _ = weft("complete part_1.py:4:19 --json --folder .")
     completion = json.loads(out)
@@ -96,14 +153,14 @@ def test_nothing_to_show_is_one(weft):
     ("arguments", "message"),
     [
         ("complete missing.py:1", "missing.py is not a file"),
-        ("complete new.py", "is no position"),
+        ("complete new.py", "is not a position"),
         ("complete new.py:0", "count from 1"),
-        ("complete new.py:1 --model gpt", "--model gpt is no model. Give workspace, transformers="),
-        ("complete new.py:1 --model openai=localhost:8000", "--model openai=localhost:8000 is no model"),
+        ("complete new.py:1 --model gpt", "--model gpt is not a model. Give workspace, transformers="),
+        ("complete new.py:1 --model openai=localhost:8000", "--model openai=localhost:8000 is not a model"),
         ("complete new.py:1 --folder nowhere", "nowhere is not a folder"),
         ("retrieve new.py:1 --strategy magic", "--strategy: strategy 'magic' is unknown; did you mean"),
         ("index nowhere", "nowhere is not a folder"),
-        ("serve --tcp nonsense", "is no address"),
+        ("serve --tcp nonsense", "is not an address"),
     ],
 )
 def test_a_mistake_is_named_without_a_traceback(weft, arguments, message):
@@ -128,13 +185,13 @@ def test_a_mistake_is_named_without_a_traceback(weft, arguments, message):
     ],
 )
 def test_a_model_on_the_command_line_is_one_in_the_settings(model, settings):
-    (options,) = _model_settings(model)["model"]
+    (options,) = model_settings(model)["model"]
     assert {name: value for name, value in options.items() if value} == settings
 
 
 def test_doctor_says_what_to_do_next(weft, tmp_path):
     status, out, _ = weft("doctor")
-    assert (status, "All is well." in out) == (0, True)
+    assert (status, "No problems found." in out) == (0, True)
     settings = tmp_path / "home" / "weft" / "weft.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text(
@@ -183,7 +240,7 @@ def test_the_version_is_printed_without_loading_the_engine():
     ],
 )
 def test_a_model_is_spelled_out_in_one_word(text: str, settings: dict[str, str] | None):
-    assert spelled_model(text) == settings
+    assert parse_model(text) == settings
 
 
 def test_doctor_passes_over_an_index_that_is_replaced_meanwhile(tmp_path, monkeypatch):

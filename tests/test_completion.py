@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from weft import Config, Workspace
-from weft.llm import Cancel, ModelInfo, ModelUnreachable, Piece
+from weft.llm import Cancel, ModelConfig, ModelInfo, ModelUnreachable, Piece
 from weft.llm.protocol import Speed
 from weft.server.completion.service import Position
 from weft.server.completion.trigger import only_closes
-from weft.server.config import CompletionOptions, ModelOptions
+from weft.server.config import CompletionOptions
 
 
 @pytest.mark.parametrize(("rest", "closes"), [("", True), (")", True), ("]):  ", True), ('")', True), ("x)", False)])
@@ -83,7 +83,7 @@ def test_when_a_model_fails_the_workspace_model_answers_and_the_status_says_so(f
 
 
 def test_without_the_workspace_model_a_failure_is_an_empty_answer(folder):
-    config = Config(model=(ModelOptions(backend="none"),))
+    config = Config(model=(ModelConfig(backend="none"),))
     completion, _ = completed(folder, Scripted(error="gone"), config)
     assert completion.text == "" and completion.why_empty
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.server.config.rewrite import CannotEdit, prefer_model, tomllib
+from weft.server.config.edit_file import CannotEdit, prefer_model, tomllib
 
 TABLE = {"backend": "llama.cpp", "url": "http://127.0.0.1:8080"}
 BLOCK = '[[model]]\nbackend = "llama.cpp"\nurl = "http://127.0.0.1:8080"\n'

@@ -29,7 +29,7 @@ from weft.memory.storage.exchange import export_conversations
 from weft.memory.vectors import VectorIndex
 from weft.server.completion.stats import Stats, read_stats
 from weft.server.config import load_config
-from weft.server.config.rewrite import CannotEdit, prefer_model
+from weft.server.config.edit_file import CannotEdit, prefer_model
 from weft.server.workspace.editorconfig import _read_file
 from weft.server.workspace.store import Store
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 from weft import Config
-from weft.llm import Cancel, CompletionRequest, ModelInfo, ModelUnreachable, Piece
+from weft.llm import Cancel, CompletionRequest, ModelConfig, ModelInfo, ModelUnreachable, Piece
 from weft.llm.protocol import Speed
 from weft.retrieval import RetrievalSettings
 from weft.server.completion import Completion, Cursor, Engine, Request
-from weft.server.config import CompletionOptions, ModelOptions
+from weft.server.config import CompletionOptions
 from weft.server.models.chain import ModelChain
 from weft.server.workspace.snapshot import FolderSnapshot
 from weft.server.workspace.text import TextLines
@@ -26,7 +26,7 @@ WAIT_S = 30
 EMPTY = FolderSnapshot.empty(RetrievalSettings())
 CONFIG = Config(
     completion=CompletionOptions(min_confidence=0.0, debounce_ms=0, deadline_ms=600_000),
-    model=(ModelOptions(backend="none"),),
+    model=(ModelConfig(backend="none"),),
 )
 NEVER_S, AT_ONCE_S = 1000.0, 0.0
 

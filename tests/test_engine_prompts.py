@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft import Config, Workspace
 from weft.languages import LANGUAGES
-from weft.llm import Cancel, CompletionRequest, ModelInfo, Piece
+from weft.llm import Cancel, CompletionRequest, ModelConfig, ModelInfo, Piece
 from weft.llm.prompting.formats import FIM_FORMATS
 from weft.llm.prompting.prompts import build_prompt
 from weft.llm.protocol import Speed
@@ -26,9 +26,9 @@ from weft.server.completion.model_request import graph_above
 from weft.server.completion.prefetch import cursor_after
 from weft.server.completion.service import Position
 from weft.server.completion.values import Completion, Written
-from weft.server.config import CompletionOptions, ModelOptions
+from weft.server.config import CompletionOptions
 from weft.server.config.options import model_configs
-from weft.server.models.budget import FEWEST_NEW_TOKENS, new_tokens, prompt_ms
+from weft.server.models.budget import MIN_NEW_TOKENS, new_tokens, prompt_ms
 from weft.server.workspace.text import TextLines
 
 WAIT_S = 30
@@ -82,8 +82,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def typed(folder: Path, model: Served, lines: str = LINE, config: Config | None = None) -> None:
-    """Type `lines` into shop.py key by key, model_request at each."""
-    config = config or Config(completion=OPTIONS, model=(ModelOptions(backend="none"),))
+    """Type `lines` into shop.py key by key, with a request at each."""
+    config = config or Config(completion=OPTIONS, model=(ModelConfig(backend="none"),))
     with Workspace([folder], config, model=model, cache=False) as workspace:  # type: ignore[arg-type]
         workspace.index()
         for n in range(1, len(lines) + 1):
@@ -122,7 +122,7 @@ def test_another_line_another_edit_above_and_another_file_bring_other_fragments(
         workspace.complete(path, 99, 0, trigger="invoked")
         return [fragment.paths for fragment in model.requests[-1].fragments]
 
-    config = Config(completion=OPTIONS, model=(ModelOptions(backend="none"),))
+    config = Config(completion=OPTIONS, model=(ModelConfig(backend="none"),))
     with Workspace([folder], config, model=model, cache=False) as workspace:  # type: ignore[arg-type]
         workspace.index()
         workspace.edit_buffer(path, ABOVE + "    ")
@@ -141,7 +141,7 @@ def test_prompts_are_warmed_with_the_fragments_that_the_request_will_show(folder
     warmed: list[CompletionRequest] = []
     model = Served()
     model.warm = lambda request, cancel: warmed.append(request)  # type: ignore[method-assign]
-    config = Config(completion=replace(OPTIONS, warm_up="all"), model=(ModelOptions(backend="none"),))
+    config = Config(completion=replace(OPTIONS, warm_up="all"), model=(ModelConfig(backend="none"),))
     with Workspace([folder], config, model=model, cache=False) as workspace:  # type: ignore[arg-type]
         workspace.index()
         workspace.edit_buffer(folder / "shop.py", ABOVE + "    inv")
@@ -159,7 +159,7 @@ def test_prompts_are_warmed_with_the_fragments_that_the_request_will_show(folder
         (1000.0, 1500, 64, 64),
         (100.0, 1500, 64, 32),  # 50 in half a second
         (100.0, 1500, 20, 20),
-        (2.0, 1500, 64, FEWEST_NEW_TOKENS),
+        (2.0, 1500, 64, MIN_NEW_TOKENS),
         (2.0, 1500, 8, 8),
         (100.0, 6000, 256, 128),
     ],
@@ -178,7 +178,7 @@ def test_the_budget_is_never_more_than_asked_for_and_changes_seldom(decode, targ
 
 
 def test_the_target_is_the_one_setting_unless_a_model_has_its_own():
-    models = (ModelOptions(backend="openai", url="http://127.0.0.1:1"), ModelOptions(backend="ollama", prompt_ms=77))
+    models = (ModelConfig(backend="openai", url="http://127.0.0.1:1"), ModelConfig(backend="ollama", prompt_ms=77))
     first, second = model_configs(Config(completion=CompletionOptions(target_ms=3000), model=models))
     assert (first.prompt_ms, second.prompt_ms) == (prompt_ms(3000), 77) == (2000, 77)
 
@@ -193,7 +193,7 @@ def test_who_invokes_gets_the_whole_length(folder):
         workspace.complete(folder / "shop.py", 5, 4)
         workspace.edit_buffer(folder / "shop.py", ABOVE + "    a")
         workspace.complete(folder / "shop.py", 5, 5, trigger="invoked")
-    assert [request.max_new_tokens for request in model.requests] == [FEWEST_NEW_TOKENS, 64]
+    assert [request.max_new_tokens for request in model.requests] == [MIN_NEW_TOKENS, 64]
 
 
 FILE = ("", "a.py")
@@ -260,7 +260,7 @@ def test_where_a_completion_is_wanted_more_often(line, promising):
 
 def test_the_wait_ends_at_once_for_a_request_that_is_cancelled_and_is_none_for_what_is_kept(folder):
     model = Served(lambda request: "order_total(cart)")
-    config = Config(completion=replace(OPTIONS, debounce_ms=10_000), model=(ModelOptions(backend="none"),))
+    config = Config(completion=replace(OPTIONS, debounce_ms=10_000), model=(ModelConfig(backend="none"),))
     with Workspace([folder], config, model=model, cache=False) as workspace:  # type: ignore[arg-type]
         workspace.index()
         workspace.edit_buffer(folder / "shop.py", ABOVE + "    invoice ")
@@ -281,8 +281,8 @@ def test_the_cursor_behind_a_completion_stands_in_the_text_that_holds_it():
 @pytest.fixture
 def speculating(folder: Path) -> Iterator[tuple[Workspace, Served, Path]]:
     model = Served(lambda request: "order_total(" if request.prefix.endswith("= ") else "cart)")
-    options = replace(OPTIONS, speculate=True, warm_up="off")
-    config = Config(completion=options, model=(ModelOptions(backend="none"),))
+    options = replace(OPTIONS, prefetch_next=True, warm_up="off")
+    config = Config(completion=options, model=(ModelConfig(backend="none"),))
     with Workspace([folder], config, model=model, cache=False) as workspace:  # type: ignore[arg-type]
         workspace.index()
         workspace.edit_buffer(folder / "shop.py", ABOVE + "    invoice = ")
@@ -322,7 +322,7 @@ def test_a_request_ends_what_is_written_ahead(speculating):
 
 def test_nothing_is_written_ahead_unless_it_is_wanted(folder):
     model = Served(lambda request: "order_total(cart)")
-    config = Config(completion=OPTIONS, model=(ModelOptions(backend="none"),))
+    config = Config(completion=OPTIONS, model=(ModelConfig(backend="none"),))
     with Workspace([folder], config, model=model, cache=False) as workspace:  # type: ignore[arg-type]
         workspace.index()
         workspace.edit_buffer(folder / "shop.py", ABOVE + "    invoice = ")
@@ -332,7 +332,7 @@ def test_nothing_is_written_ahead_unless_it_is_wanted(folder):
 
 def several(folder: Path, n: int, *says: str) -> list[Completion]:
     models = [Served(lambda request, text=text: text, f"model {i}") for i, text in enumerate(says)]
-    config = Config(completion=OPTIONS, model=(ModelOptions(backend="none"),))
+    config = Config(completion=OPTIONS, model=(ModelConfig(backend="none"),))
     with Workspace([folder], config, model=models[0], cache=False) as workspace:  # type: ignore[arg-type]
         workspace.index()
         entries: Any = workspace._models.chain._entries

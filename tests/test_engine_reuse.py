@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft import Config
 from weft.codegraph import parse_file
-from weft.llm import Cancel, CompletionRequest, ModelInfo, Piece
+from weft.llm import Cancel, CompletionRequest, ModelConfig, ModelInfo, Piece
 from weft.llm.protocol import Speed
 from weft.llm.workspace_model.model import WorkspaceModel, tokenise_document
 from weft.retrieval import RepositoryIndex, RetrievalSettings
@@ -25,7 +25,7 @@ from weft.server.completion.cache import (
     Validity,
 )
 from weft.server.completion.values import Trigger, Written
-from weft.server.config import CompletionOptions, ModelOptions
+from weft.server.config import CompletionOptions
 from weft.server.models.chain import ModelChain
 from weft.server.workspace.snapshot import FolderSnapshot
 from weft.server.workspace.text import TextLines
@@ -40,7 +40,7 @@ def pay(items, customer):
     return total
 """
 OPTIONS = CompletionOptions(min_confidence=0.0, debounce_ms=0, multi_line="never")
-ONLY_THE_MODEL = Config(completion=OPTIONS, model=(ModelOptions(backend="none"),))
+ONLY_THE_MODEL = Config(completion=OPTIONS, model=(ModelConfig(backend="none"),))
 EMPTY = FolderSnapshot.empty(RetrievalSettings())
 
 

@@ -12,14 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft import Config, Workspace
-from weft.llm import Cancel, ModelInfo, ModelUnreachable, Piece
+from weft.llm import Cancel, ModelConfig, ModelInfo, ModelUnreachable, Piece
 from weft.llm.prompting.prompts import build_prompt
 from weft.llm.protocol import CompletionRequest, PromptFragment, Speed
 from weft.retrieval import REPOCODER, RetrievalOptions, RetrievalSettings
 from weft.server.cli import main
 from weft.server.completion import Cursor, Request
 from weft.server.completion.iterate import Loop, best_of, complete_in_rounds, in_file, oracle, rounds
-from weft.server.config import ModelOptions
 from weft.server.workspace.analysis import analyse
 from weft.server.workspace.snapshot import FolderSnapshot
 from weft.server.workspace.text import TextLines
@@ -208,7 +207,7 @@ def test_when_a_model_fails_in_a_later_round_the_next_one_begins_anew():
 
 
 def test_without_a_model_the_reason_is_said():
-    config = Config(model=(ModelOptions(backend="none"),))
+    config = Config(model=(ModelConfig(backend="none"),))
     assert complete(config=config)[0].why_empty == "there is no model to ask"
     gone = ModelUnreachable("Nothing answers. Start it.")
     assert complete(Scripted(gone), config=config)[0].why_empty == "Nothing answers. Start it."
@@ -281,7 +280,7 @@ def test_the_command_line_shows_what_each_round_wrote(weft):
     status, out, _ = weft("complete new.py:4 --folder . --iterations 3")
     assert status == 0
     assert "4 │     total = price_of(basket)" in out
-    assert "Round 1 (workspace) wrote:" in out and "Round 2 (workspace) wrote:" in out
+    assert "Round 1 (workspace):" in out and "Round 2 (workspace):" in out
     assert "Round 3" not in out, "the second wrote what the first one did"
 
 
@@ -296,7 +295,7 @@ def test_rounds_as_json_are_all_that_is_printed(weft):
 
 def test_no_rounds_at_all_are_a_mistake(weft):
     status, out, err = weft("complete new.py:4 --folder . --iterations 0")
-    assert (status, out) == (2, "") and "give at least 1" in err
+    assert (status, out) == (2, "") and "Give at least 1" in err
 
 
 GOLDEN = Path(__file__).parent / "golden" / "repocoder" / "prompt.txt"

@@ -404,7 +404,7 @@ def test_a_slow_server_is_not_waited_for(replaying: Replaying):
     over = threading.Event()
     server = replaying(ollama() | {"POST /api/generate": lambda _: over.wait(10) and None})
     with pytest.raises(ModelUnreachable, match=r"silent for 0\.2 s"):
-        complete(server.url, read_timeout_s=0.2)
+        complete(server.url, timeout_ms=200)
     over.set()
 
 

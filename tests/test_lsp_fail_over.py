@@ -168,7 +168,7 @@ def test_while_weights_are_loaded_the_workspace_model_answers(editing, tiny_mode
         await begin(editor)
         status = await editor.request("weft/status")
         assert (status.models[0].state, status.model) == ("opening", "workspace model")
-        assert "being loaded" in status.modelReason
+        assert "loading" in status.modelReason
         for column in range(TYPED, TYPED + 3):
             assert await type_on(editor, column) == LINE[column + 1 :]
 

@@ -14,7 +14,7 @@ from weft.llm.library.discover import FoundModel
 from weft.llm.library.fetch import FetchFailed, Progress
 from weft.server.cli import main
 from weft.server.cli import models as model_commands
-from weft.server.config.rewrite import tomllib
+from weft.server.config.edit_file import tomllib
 
 Run = Callable[[str], tuple[int, str, str]]
 
@@ -86,7 +86,7 @@ def test_a_chosen_model_is_the_first_in_the_configuration(weft: Run, found: list
     found.append(served("http://127.0.0.1:9"))
     assert weft("models use workspace")[0] == 0
     status, out, _ = weft("models use coder")
-    assert status == 0 and "is the first model" in out
+    assert status == 0 and "is now the first model" in out
     assert configuration(tmp_path) == [
         {"backend": "llama.cpp", "url": "http://127.0.0.1:9"},
         {"backend": "workspace"},
@@ -113,8 +113,8 @@ def test_a_model_of_the_catalogue_is_used_once_it_is_fetched(weft: Run, found: l
     ("command", "says"),
     [
         ("models use qwen2.5-coder-1.5", "Did you mean qwen2.5-coder-1.5b?"),
-        ("models get qwen", "is in the catalogue"),
-        ("models test", "No model is configured"),
+        ("models get qwen", "is not in the catalogue"),
+        ("models test", "Only the workspace model is configured"),
     ],
 )
 def test_a_name_that_is_none_is_answered_with_the_next_step(weft: Run, command: str, says: str):
@@ -163,7 +163,7 @@ def test_a_model_that_fails_its_test_is_said_so(weft: Run, found: list[FoundMode
     found.append(served(replaying(llama_server("")).url))
     status, out, _ = weft("models test coder")
     assert status == 1 and "writes nothing" in out
-    assert "failed its test" in weft("models")[1]
+    assert "self-test failed" in weft("models")[1]
 
 
 def test_a_server_that_is_down_is_said_so(weft: Run, found: list[FoundModel]):
@@ -187,7 +187,7 @@ def test_doctor_explains_a_server_that_is_not_good_enough(weft: Run, tmp_path: P
     steps = doctor(weft, tmp_path, f'completion.deadline_ms = 20\nmodel = [{{backend = "llama.cpp", url = "{url}"}}]')
     assert any("fill-in-the-middle" in step for step in steps)
     assert any("-c 4096" in step for step in steps)
-    assert any("deadline_ms (20)" in step for step in steps)
+    assert any("`completion.deadline_ms` (20)" in step for step in steps)
 
 
 @pytest.mark.parametrize(

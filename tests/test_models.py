@@ -113,11 +113,11 @@ def test_while_weights_are_loaded_the_next_one_answers_and_the_status_says_why(w
     world.models, world.held = {"big": Fake("big"), "b": Fake("small")}, {"big": threading.Event()}
     chain = world.chain(weights("big"), server("b"))
     assert names(chain) == ["small"]
-    assert chain.answering == ("small", "transformers at big is being loaded")
-    assert chain.notes == ("transformers at big is being loaded. small answers meanwhile.",)
+    assert chain.answering == ("small", "transformers at big is loading")
+    assert chain.notes == ("transformers at big is loading. small answers meanwhile.",)
     world.held["big"].set()
     world.until_ready()
-    assert chain.answering == ("big", "the first in the configuration")
+    assert chain.answering == ("big", "first in the configuration")
     assert names(chain) == ["big", "small"]
     assert world.news.empty()
 
@@ -188,7 +188,7 @@ def test_only_a_model_that_is_up_is_called_slow(world: World):
     assert names(chain) == ["first"]
     for _ in range(3):
         chain.took(model, 4.0, 1.5)
-    assert chain.states[0].slow.startswith("first is too slow here: its answers take 4.0 s here, and 1.5 s are wanted.")
+    assert chain.states[0].slow.startswith("first is slow: average 4.0 s; target 1.5 s.")
     assert chain.notes == (chain.states[0].slow,)
     chain.failed(model, ModelUnreachable("Nothing answers."))
     assert chain.states[0].slow == "" and chain.notes[0].startswith("Nothing answers.")
@@ -245,7 +245,7 @@ def test_a_model_that_fills_no_middle_after_all_is_used_without_it(world: World)
     world.until_ready()
     assert [config.fim for config in world.opened] == ["", "none"]
     assert chain.notes == (
-        "odd writes tokens. Choose another. It is used without the code after the cursor until then.",
+        "odd writes tokens. Choose another. Until then Weft uses it without the code after the cursor.",
     )
     assert names(chain) == ["odd"]
 
@@ -258,7 +258,7 @@ def test_a_model_that_writes_rubbish_either_way_is_put_aside(world: World):
         world.news.get(timeout=WAIT_S) == "odd writes nothing. Choose another. The workspace model answers meanwhile."
     )
     assert names(chain) == [] and chain.states[0].state == "aside"
-    assert chain.answering == ("", "odd is put aside")
+    assert chain.answering == ("", "odd is disabled")
 
 
 def test_what_the_user_wrote_about_the_middle_is_done(world: World):

@@ -116,7 +116,7 @@ def test_settings_of_the_extension_are_those_of_the_server_and_keep_a_workspace_
     found = schema()
     assert found["retrieval.k"] == {
         "type": "integer",
-        "description": "Fragments for one completion.",
+        "description": "Maximum number of fragments for one completion.",
         "minimum": 0,
         "maximum": 100,
         "default": 10,
@@ -176,7 +176,7 @@ def test_the_answers_of_the_server_are_of_their_types(wire: Wire, tmp_path: Path
     shop = [{"uri": folder.as_uri(), "name": "shop"}]
     abilities = {"textDocument": {"inlineCompletion": {}}, "experimental": {"weft": {"status": True}}}
     offer = wire.ask("initialize", {"processId": None, "workspaceFolders": shop, "capabilities": abilities})
-    check(offer["capabilities"]["experimental"]["weft"], answers.ServerOffer, "experimental.weft")
+    check(offer["capabilities"]["experimental"]["weft"], answers.WeftServerCapabilities, "experimental.weft")
     wire.send(method="initialized", params={})
     wire.pushed(kind="ready", files=7)
     for message in wire.came:

@@ -34,14 +34,14 @@ def test_none_is_set():
 def test_weights_without_their_model_are_named():
     reader, why = reader_of(MemoryOptions(beacon_weights="weights"))
     assert reader is None
-    assert "set both" in why
+    assert "Set both" in why
 
 
 def test_one_that_is_not_there_is_said():
     reader, why = reader_of(GONE)
     assert reader is None
     assert why.startswith("/no/such/model does not exist.")
-    assert why.endswith("Until then a model that answers reads the text itself.")
+    assert why.endswith("Until then the chat model reads the text itself.")
 
 
 @pytest.mark.parametrize(("strategy", "is_said"), [("memorag", True), ("auto", True), ("top_1", False)])

@@ -133,7 +133,7 @@ def test_a_server_that_is_told_to_end_lets_its_windows_go(windows, project):
         assert await window.ended() == 1
         assert windows.server() is None and not is_there(server.pid)
         done = await asyncio.to_thread(windows.weft, "serve", "--stop")
-        assert (done.returncode, done.stdout) == (1, "No shared server runs.\n")
+        assert (done.returncode, done.stdout) == (1, "No shared server is running.\n")
 
     windows.run(story)
 
@@ -291,7 +291,7 @@ def test_the_doctor_and_the_log_tell_of_it(windows, project):
         window = await windows.show(folder)
         server = windows.server()
         done = await asyncio.to_thread(windows.weft, "doctor", str(folder), "--json")
-        assert f"process {server.pid} serves 1 window" in done.stdout
+        assert f"process {server.pid}, 1 window, up" in done.stdout
         examined = await window.request("weft/doctor")
         (found,) = [finding.found for finding in examined.findings if finding.what == "shared server"]
         log = Path(found.rpartition(" ")[2])
@@ -315,7 +315,7 @@ def test_where_no_place_is_private_each_window_has_its_own_server(windows, proje
         assert (await window.complete("new.py", LINE, COLUMN)).insert_text == GHOST
         assert await window.stop() == 0
         done = await asyncio.to_thread(windows.weft, "serve", "--shared", input="")
-        assert "server of its own" in done.stderr and f"chmod 700 {runtime / 'weft'}" in done.stderr
+        assert "starts its own" in done.stderr and f"chmod 700 {runtime / 'weft'}" in done.stderr
 
     windows.run(story)
 

@@ -15,8 +15,8 @@ from weft import Config, Workspace
 from weft.llm.protocol import Cancel, Speed
 from weft.server.lsp.status_push import StatusPush
 from weft.server.models.chain import ModelState
-from weft.server.models.slowness import HEALTHY_AFTER, WINDOW, Slowness
-from weft.server.output.doctor import Finding
+from weft.server.models.slowness import RECOVERED_AFTER, WINDOW, Slowness
+from weft.server.output.doctor import CheckResult
 from weft.server.output.pages import findings_page, status_page
 from weft.server.shared.workspaces import Workspaces
 from weft.server.workspace.folder import Progress
@@ -31,7 +31,7 @@ OK: dict[str, Any] = {"state": "ready", "folders": ("/p",), "n_files": 12, "mode
 BIG: dict[str, Any] = {**OK, "model": "big"}
 INDEXING: dict[str, Any] = {"state": "indexing", "progress": Progress(120, 340)}
 DOWN = model("down", "big does not answer. The workspace model answers meanwhile.")
-SLOW = model(slow="big is too slow here.")
+SLOW = model(slow="big is slow.")
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,11 @@ SLOW = model(slow="big is too slow here.")
         ({**OK, "is_enabled": False}, "off", "Completion is switched off (completion.enabled).", "settings"),
         ({**OK, "models": (DOWN,)}, "degraded", DOWN.note, "doctor"),
         ({**OK, "models": (model("aside", "big writes rubbish."),)}, "degraded", "big writes rubbish.", "doctor"),
-        ({**BIG, "models": (SLOW,)}, "slow", "big is too slow here.", "models"),
-        ({**OK, "models": (model("opening", "big is being loaded."),)}, "ready", "big is being loaded.", "pause"),
+        ({**BIG, "models": (SLOW,)}, "slow", "big is slow.", "models"),
+        ({**OK, "models": (model("opening", "big is loading."),)}, "ready", "big is loading.", "pause"),
         ({**OK, "model": "none"}, "error", "No model is configured, so nothing is completed.", "doctor"),
         ({**OK, "model": "none", "models": (DOWN,), "notes": (DOWN.note,)}, "error", DOWN.note, "doctor"),
-        ({**OK, "model": "none", "models": (model("opening"),)}, "starting", "big is being loaded.", "log"),
+        ({**OK, "model": "none", "models": (model("opening"),)}, "starting", "big is loading.", "log"),
         # What counts before what.
         ({**OK, "state": "error", "is_paused": True}, "error", "Indexing failed.", "doctor"),
         ({**OK, **INDEXING, "is_paused": True}, "paused", "Weft is paused", "resume"),
@@ -62,7 +62,7 @@ SLOW = model(slow="big is too slow here.")
         ({**OK, **INDEXING, "is_enabled": False}, "off", "Completion is switched off", "settings"),
         ({**OK, **INDEXING, "model": "none"}, "error", "No model is configured", "doctor"),
         ({**OK, **INDEXING, "models": (DOWN,)}, "indexing", "Indexing: 120 of 340 files", "pause"),
-        ({**BIG, "models": (DOWN, SLOW)}, "slow", "big is too slow here.", "models"),
+        ({**BIG, "models": (DOWN, SLOW)}, "slow", "big is slow.", "models"),
     ],
 )
 def test_the_first_cause_that_holds_is_said(facts: dict[str, Any], kind: str, text: str, first_action: str):
@@ -86,23 +86,23 @@ def test_a_page_says_the_sentence_the_folders_and_each_note_once():
 
 
 def test_a_page_of_findings_ends_with_what_to_do():
-    page = findings_page([Finding("weft", "here"), Finding("cache", "full", "Make room.")])
+    page = findings_page([CheckResult("weft", "here"), CheckResult("cache", "full", "Make room.")])
     assert [line["text"] for line in page] == [
         "✓ weft: here",
         "! cache: full",
         "",
-        "What to do next:",
+        "Next steps:",
         "  - Make room.",
     ]
-    assert findings_page([Finding("weft", "here")])[-1] == {"text": "All is well."}
+    assert findings_page([CheckResult("weft", "here")])[-1] == {"text": "No problems found."}
 
 
 def after(*answers: float | None) -> Slowness:
-    """Seconds of each answer, of 1 s that are wanted; None was given up."""
+    """Seconds of each answer, with a target of 1 s; None timed out."""
     slowness = Slowness()
     for seconds in answers:
         if seconds is None:
-            slowness.given_up(2.0, 1.0)
+            slowness.timed_out(2.0, 1.0)
         else:
             slowness.answered(seconds, 1.0)
     return slowness
@@ -113,14 +113,14 @@ def after(*answers: float | None) -> Slowness:
     [
         ([], ""),
         ([9.0, 9.0], ""),  # too few to say
-        ([9.0, 0.1, 0.1], "its answers take 3.1 s here, and 1.0 s are wanted"),
+        ([9.0, 0.1, 0.1], "average 3.1 s; target 1.0 s"),
         ([1.4] * WINDOW, ""),
-        ([1.6] * WINDOW, "its answers take 1.6 s here, and 1.0 s are wanted"),
+        ([1.6] * WINDOW, "average 1.6 s; target 1.0 s"),
         ([0.5, None, 0.5, None], ""),  # half of them is not yet too many
-        ([0.5, None, None], "2 of its last 3 answers did not come within 1.0 s"),
-        ([9.0] * 3 + [0.5] * (HEALTHY_AFTER - 1), "its answers take 5.6 s here, and 1.0 s are wanted"),
-        ([9.0] * 3 + [0.5] * HEALTHY_AFTER, ""),
-        ([9.0] * 3 + [0.5, None, 0.5, 0.5], "its answers take"),
+        ([0.5, None, None], "2 of the last 3 answers timed out; target 1.0 s"),
+        ([9.0] * 3 + [0.5] * (RECOVERED_AFTER - 1), "average 5.6 s; target 1.0 s"),
+        ([9.0] * 3 + [0.5] * RECOVERED_AFTER, ""),
+        ([9.0] * 3 + [0.5, None, 0.5, 0.5], "average"),
         ([9.0] * 3 + [0.1] * WINDOW + [1.6] * 2, ""),  # what left the window does not count
     ],
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from weft import Config, RetrievalOptions, Workspace
+from weft.codegraph import Weights
 from weft.llm import Cancel
 from weft.server.config import CompletionOptions, IndexOptions
 from weft.server.workspace import workers
@@ -340,7 +341,7 @@ def test_a_kept_index_of_other_settings_is_made_anew(folder):
     age(folder)
     with opened(folder, cache=True):
         pass
-    other = Config(retrieval=Config().retrieval.__class__(relations=Config().retrieval.relations.__class__(call=0.5)))
+    other = Config(relations=Weights(call=0.5))
     with Workspace([folder], other) as workspace:
         assert not workspace.index().warm
 

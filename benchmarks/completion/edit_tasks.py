@@ -21,8 +21,8 @@ from ...llm import CodeModel
 from ...server.completion import Cursor
 from ...server.completion.postprocess import show
 from ...server.config import Config
-from ...server.config.options import index_settings, retrieval_options
-from ...server.models.named import SPELLINGS
+from ...server.config.options import index_settings
+from ...server.models.model_argument import MODEL_SYNTAX
 from ...server.workspace.analysis import analyse
 from ...server.workspace.recent_edits import RecentEdits
 from ...server.workspace.snapshot import FolderSnapshot
@@ -74,7 +74,7 @@ Rows = dict[str, dict[str, list[EditScore]]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    model = {"type": model_option(), "default": "workspace", "help": SPELLINGS}
+    model = {"type": model_option(), "default": "workspace", "help": MODEL_SYNTAX}
     parser = command_parser(
         "python -m weft.benchmarks.completion.edit_tasks", __doc__, "model", "context", "machine", model=model
     )
@@ -164,7 +164,7 @@ def _row(edit: EditTask, snapshot: FolderSnapshot, recent: RecentEdits, model: C
     """What retrieval finds and a model writes; `model` None is the snapshot's own. Raises ModelError."""
     task, lines = edit.task, TextLines(f"{edit.prefix}\n{edit.suffix}")
     cursor = Cursor(task.path, lines, *lines.position(len(edit.prefix)), recent_hunks=recent.hunks)
-    options = retrieval_options(Config())
+    options = Config().retrieval
     done = as_server(loop_at(snapshot, cursor, model, options, single_line=True, max_new_tokens=MAX_NEW_TOKENS))
     completion = score_completion(task.ground_truth, show(done.written, cursor, single_line=True).text)
     retrieval = score_retrieval(task, [ranked.fragment for ranked in done.fragments])

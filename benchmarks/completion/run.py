@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...server.cli.exit_status import UserError
-from ...server.models.named import SPELLINGS
+from ...server.models.model_argument import MODEL_SYNTAX
 from ..command import Report, command_parser, run_command, say
 from ..models import ModelSpec, model_option, shown_name
 from ..repoeval.run import limited, trees
@@ -42,7 +42,7 @@ _COMMON = ("work", "trees", "repos", "limit", "model", "context", "machine", "ht
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    model = {"nargs": "+", "type": model_option(), "default": ["workspace"], "help": SPELLINGS}
+    model = {"nargs": "+", "type": model_option(), "default": ["workspace"], "help": MODEL_SYNTAX}
     parser = command_parser("weft bench completion", __doc__, *_COMMON, model=model)
     parser.add_argument("--tasks", nargs="+", choices=KINDS, default=list(KINDS), help="line, begun (mid-line), api")
     parser.add_argument("--suffix", action="store_true", help="show the code after the target too: fill in the middle")

@@ -20,7 +20,7 @@ _CODE = (
     "llm",
     "server/completion",
     "server/workspace/analysis.py",
-    "server/config/config.py",
+    "server/config/settings.py",
     "benchmarks/repoeval",
     "benchmarks/completion/answering.py",
     "benchmarks/completion/settings.py",

@@ -20,7 +20,7 @@ from typing import Any, get_args
 import httpx
 
 from ...server.cli.exit_status import UserError
-from ...server.models.named import SPELLINGS, spelled_model
+from ...server.models.model_argument import MODEL_SYNTAX, parse_model
 from ..command import Report, command_parser, run_command, say
 from ..histories import OWN_REPOSITORY, FileEdit, commits_between
 from ..models import model_option
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         type=model_option(EMBEDDED, FIXED),
         metavar="MODEL",
         help=f"instead of the default ones, as often as wanted: {EMBEDDED}, {FIXED} (simulated, of a fixed speed), or "
-        f"a real one as {SPELLINGS}",
+        f"a real one as {MODEL_SYNTAX}",
     )
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of typing in each replay")
     parser.add_argument("--repository", type=Path, default=OWN_REPOSITORY, help="the clone whose edits are typed")
@@ -145,7 +145,7 @@ def _model(name: str, edits: Sequence[FileEdit], options: argparse.Namespace) ->
                 finally:
                     process.kill()
     else:
-        settings = spelled_model(name)
+        settings = parse_model(name)
         assert settings is not None
         yield Serving({"model": [settings]})
 

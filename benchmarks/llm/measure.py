@@ -45,7 +45,7 @@ def measure(
     drafting = _opened(going_on)
     variants: dict[str, CodeModel] = {"drafts": drafting}
     if isinstance(drafting, LocalModel):
-        variants["plain"] = _opened(replace(going_on, speculate=False))
+        variants["plain"] = _opened(replace(going_on, speculative_decoding=False))
     writers = {name: _writer(variant) for name, variant in variants.items()}
     if whole.backend == "transformers":
         writers["generate"] = _generate(whole, variants["plain"])

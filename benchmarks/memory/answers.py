@@ -27,7 +27,7 @@ from ...memory import Accountant, Cost, Kit
 from ...memory.ledger import Ledger, in_words
 from ...memory.memorag.beacon.backend import BeaconSettings, open_beacon
 from ...server.cli.exit_status import UserError
-from ...server.models.named import SPELLINGS
+from ...server.models.model_argument import MODEL_SYNTAX
 from ..bootstrap import interval, mean
 from ..command import Report, command_parser, run_command, say
 from ..models import model_option, open_chat_model, shown_name
@@ -143,7 +143,7 @@ _COSTS: dict[str, Callable[[AnswerRow], float]] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     common = ("work", "limit", "model", "context", "embeddings", "machine", "html")
     others = ("none", EXTRACTIVE_MOCK)
-    model = {"type": model_option(*others), "help": f"{', '.join(others)}, {SPELLINGS}"}
+    model = {"type": model_option(*others), "help": f"{', '.join(others)}, {MODEL_SYNTAX}"}
     parser = command_parser("weft bench memory answers", __doc__, *common, model=model)
     forms = f"FORM: {', '.join(ADAPTERS)}"
     parser.add_argument("--data", nargs=2, required=True, action=DataOption, metavar=("FORM", "FILE"), help=forms)

@@ -246,7 +246,7 @@ def damage_other_files(work: Path, rng: random.Random, n_rounds: int) -> Counter
     write_project(project)
     (project / "weft.toml").write_text('[index]\nexclude = ["generated/"]\n')
     (home / "weft").mkdir(parents=True)
-    (home / "weft" / "weft.toml").write_text('[completion]\nmulti_line = "never"\n\n[memory]\nkept_mb = 100\n')
+    (home / "weft" / "weft.toml").write_text('[completion]\nmulti_line = "never"\n\n[memory]\ncache_limit_mb = 100\n')
     question = ("retrieve", "shop.py:5", "--json", "--folder", ".")
     status, expected, err = in_process(home, project, *question)
     if status != 0:

@@ -198,13 +198,13 @@ def _attack(
         ],
         "completion": {
             "warm_up": "all",
-            "speculate": True,
+            "prefetch_next": True,
             "debounce_ms": 0,
             "target_ms": 600_000,
             "deadline_ms": 60_000,
         },
         "memory": {"embeddings": "api", "embeddings_url": url, "embeddings_model": "recorder"},
-        "chat": {"evidence_tokens": 20_000, "found_above": 0.0},
+        "chat": {"evidence_tokens": 20_000, "min_confidence": 0.0},
     }
     with Client(folder, home, settings, ("utf-32",)) as client:
         when_ready(client)

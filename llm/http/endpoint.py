@@ -273,7 +273,9 @@ class Endpoint:
             return f"Nothing answers at {self.url}. Start the server there, or correct the address."
         if isinstance(error, httpx.TimeoutException):
             silent_s = f"{self._read_timeout_s:g} s"
-            return f"{self.url + path} was silent for {silent_s}. Raise read_timeout_s, or use a smaller model."
+            return (
+                f"{self.url + path} was silent for {silent_s}. Raise `timeout_ms` of the model, or use a smaller model."
+            )
         where = "in the middle of an answer" if is_in_the_middle else "before it answered"
         return f"{self.url + path} broke off {where}. Look at the server's log."
 

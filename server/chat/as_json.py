@@ -49,7 +49,7 @@ def citation_json(citation: Citation) -> answers.CitedLines:
     }
 
 
-def exhibit_json(exhibit: Exhibit) -> answers.ShownLines:
+def exhibit_json(exhibit: Exhibit) -> answers.EvidenceLines:
     """The parts add up to the score, where there are any."""
     return {
         "kind": exhibit.kind,
@@ -78,7 +78,7 @@ def conversation_json(conversation: Conversation) -> answers.Conversation:
     }
 
 
-def turn_json(turn: Turn) -> answers.KeptTurn:
+def turn_json(turn: Turn) -> answers.StoredTurn:
     """`answer` is null where none came."""
     return {
         "conversationId": turn.conversation,

@@ -159,7 +159,7 @@ class Chat:
             return replace(reply, conversation_id=keeper.conversation_id, notes=notes)
         past = past_of(before, whole, Kit())
         case = self._case(wanted, whole, past.exhibits)
-        is_found = case.confidence >= options.found_above or _is_of_the_conversation(wanted.question, before)
+        is_found = case.confidence >= options.min_confidence or _is_of_the_conversation(wanted.question, before)
         # A place is looked up faster than a model can say it.
         asks = is_found and command not in ("where", "recent", "doc") and not cancel.cancelled
         by_model = self._by_model(case, past.recent, writer, listener, cancel) if asks else None
@@ -186,7 +186,7 @@ class Chat:
         if not wanted.command.name and _is_of_the_conversation(wanted.question, before):
             asked = [f"{turn.number + 1}. {turn.question}" for turn in before]
             return Reply("\n".join(("Asked so far in this conversation:", *asked)), (), case)
-        return extractive(case, self._desk.config.chat.found_above)
+        return extractive(case, self._desk.config.chat.min_confidence)
 
     def _standing_alone(self, question: str, before: Sequence[Turn], writer: AnswerWriter, cancel: Cancel) -> str:
         """The question with what it leans on. A model is asked only where no name was said that could be put in."""

@@ -1,5 +1,5 @@
-"""What does a person type in a terminal? The command line, one file for each group of commands."""
+"""What does a person type in a terminal? `parser.py` has the arguments; one file for each group of commands."""
 
-from .commands import main
+from .main import main
 
 __all__ = ["main"]

@@ -1,7 +1,7 @@
-"""`weft ask` and `weft history`: questions about a repository, and what is kept of them.
+"""`weft ask` and `weft history`: questions about a repository, and the stored conversations.
 
-Owns the course of both: one question or a prompt that waits for the next, which conversation goes on, and how an answer
-is stopped. What is shown is in `terminal_chat.py`.
+Owns the interactive prompt, the choice of the conversation, and the interruption of an answer. What is printed is in
+`terminal_chat.py`.
 """
 
 from __future__ import annotations
@@ -29,41 +29,45 @@ from ..chat.writing import Listener
 from ..config import load_config
 from ..workspace.memory import open_memory
 from ..workspace.workspace import Workspace
+from .common import indexed_workspace, workspace_folder
 from .exit_status import INTERRUPTED, NOTHING_TO_SHOW, UserError
 from .terminal import Terminal
 from .terminal_chat import AnswerView, HistoryView
 
-GOES_ON_WITHIN_S = 3600
-"""The last conversation goes on when somebody spoke in it no longer ago."""
+CONTINUES_WITHIN_S = 3600
+"""Age at which the last conversation is no longer continued."""
 
-MOST_LISTED = 1000
-
-
-def ask(workspace: Workspace, folder: Path, terminal: Terminal, options: argparse.Namespace) -> int:
-    """One question, or one after the other until the input ends."""
-    try:
-        asking = _Asking(workspace, folder, terminal, options)
-    except StoreError as error:
-        raise _unreadable(error) from error
-    if options.question is None:
-        return asking.converse()
-    return asking.one(options.question)
+MAX_LISTED = 1000
 
 
-class _Asking:
+def ask(options: argparse.Namespace) -> int:
+    """Answer one question, or one after the other until the input ends."""
+    terminal = Terminal(quiet=options.json)
+    folder = workspace_folder(options.folder)
+    with indexed_workspace(folder, terminal, options) as workspace:
+        try:
+            asking = Asking(workspace, folder, terminal, options)
+        except StoreError as error:
+            raise _unreadable(error) from error
+        return asking.prompt() if options.question is None else asking.one(options.question)
+
+
+class Asking:
+    """Questions of one command, in one conversation."""
+
     def __init__(self, workspace: Workspace, folder: Path, terminal: Terminal, options: argparse.Namespace) -> None:
         self._workspace, self._folder, self._terminal = workspace, folder, terminal
         self._as_json, self._evidence = options.json, options.evidence
         self._remember, self._strategy = not options.no_history, options.strategy
-        self._conversation = self._begun(options)
+        self._conversation = self._continued(options)
 
     def one(self, question: str) -> int:
-        """The answer to one question; the exit status."""
+        """Print the answer to one question; returns the exit status."""
         cancel = Cancel()
         view = AnswerView(self._folder, quiet=self._as_json)
         listener = Listener(view.on_text, view.on_restart, view.on_note)
         try:
-            reply = self._answered(question, listener, cancel)
+            reply = self._answer(question, listener, cancel)
         except (NoConversation, ValueError) as error:
             raise UserError(str(error)) from error
         except StoreError as error:
@@ -81,14 +85,12 @@ class _Asking:
             return INTERRUPTED
         return 0 if reply.found else NOTHING_TO_SHOW
 
-    def converse(self) -> int:
-        """A prompt. Ctrl-C stops an answer or empties the line, ctrl-D leaves."""
+    def prompt(self) -> int:
+        """Read questions until Ctrl-D. Ctrl-C stops an answer or clears the line."""
         with suppress(ImportError):
-            import readline  # noqa: F401  # lines can be edited, and called back
+            import readline  # noqa: F401  # enables line editing and history
         if sys.stdin.isatty():
-            self._terminal.say(
-                "Ask about this repository. /help lists commands, ctrl-C stops an answer, ctrl-D leaves."
-            )
+            self._terminal.say("Ask about this repository. /help lists commands, Ctrl-C stops an answer, Ctrl-D exits.")
         status = 0
         while True:
             try:
@@ -102,8 +104,8 @@ class _Asking:
                 status = self.one(question)
                 print()
 
-    def _answered(self, question: str, listener: Listener, cancel: Cancel) -> Reply:
-        """The reply, from a thread of its own: an interrupt stops the model and keeps what it has written."""
+    def _answer(self, question: str, listener: Listener, cancel: Cancel) -> Reply:
+        """The reply, computed in another thread: an interrupt cancels the model and keeps the text so far."""
         done: Future[Reply] = Future()
 
         def work() -> None:
@@ -128,19 +130,20 @@ class _Asking:
                 return done.result()
             except KeyboardInterrupt:
                 if cancel.cancelled:
-                    raise  # asked twice: no more waiting
+                    raise  # the second interrupt does not wait for the model
                 cancel.cancel()
 
-    def _begun(self, options: argparse.Namespace) -> str:
-        """The conversation that goes on: the named one, or the last when it is young; "" for a new one."""
+    def _continued(self, options: argparse.Namespace) -> str:
+        """The id of the conversation to continue: the given one, or the last one if it is recent; "" for a new one."""
         if options.conversation or options.new or not self._remember:
             return str(options.conversation or "")
         last = next(iter(self._workspace.memory.conversations.list(1)), None)
-        return last.id if last is not None and time.time() - last.changed_at < GOES_ON_WITHIN_S else ""
+        return last.id if last is not None and time.time() - last.changed_at < CONTINUES_WITHIN_S else ""
 
 
-def history(options: argparse.Namespace, folder: Path) -> int:
-    """List, show, search, export, import or delete what was asked in a folder."""
+def history(options: argparse.Namespace) -> int:
+    """List, show, search, export, import or delete the conversations of a workspace."""
+    folder = workspace_folder(options.folder)
     config, problems = load_config(folder)
     terminal = Terminal(quiet=options.json)
     terminal.notes([str(problem) for problem in problems])
@@ -154,8 +157,8 @@ def history(options: argparse.Namespace, folder: Path) -> int:
             raise UserError(f"{options.what}: {error.strerror}. Choose another file.") from error
 
 
-def _list(said: Conversations, terminal: Terminal, options: argparse.Namespace, view: HistoryView) -> int:
-    found = said.list(options.limit)
+def _list(conversations: Conversations, terminal: Terminal, options: argparse.Namespace, view: HistoryView) -> int:
+    found = conversations.list(options.limit)
     if options.json:
         terminal.json({"conversations": [conversation_json(each) for each in found]})
     else:
@@ -163,10 +166,10 @@ def _list(said: Conversations, terminal: Terminal, options: argparse.Namespace, 
     return 0 if found else NOTHING_TO_SHOW
 
 
-def _show(said: Conversations, terminal: Terminal, options: argparse.Namespace, view: HistoryView) -> int:
-    turns = said.turns(_wanted(options, "a conversation's id, as `weft history` lists them"))
+def _show(conversations: Conversations, terminal: Terminal, options: argparse.Namespace, view: HistoryView) -> int:
+    turns = conversations.turns(_required(options, "the id of a conversation, see `weft history`"))
     if not turns:
-        raise UserError(f"There is no conversation {options.what}. `weft history` lists them.")
+        raise _no_conversation(options.what)
     if options.json:
         terminal.json({"turns": [turn_json(turn) for turn in turns]})
     else:
@@ -174,8 +177,8 @@ def _show(said: Conversations, terminal: Terminal, options: argparse.Namespace, 
     return 0
 
 
-def _search(said: Conversations, terminal: Terminal, options: argparse.Namespace, view: HistoryView) -> int:
-    turns = said.search(_wanted(options, "words to look for"), options.limit)
+def _search(conversations: Conversations, terminal: Terminal, options: argparse.Namespace, view: HistoryView) -> int:
+    turns = conversations.search(_required(options, "words to search for"), options.limit)
     if options.json:
         terminal.json({"turns": [turn_json(turn) for turn in turns]})
     else:
@@ -183,33 +186,33 @@ def _search(said: Conversations, terminal: Terminal, options: argparse.Namespace
     return 0 if turns else NOTHING_TO_SHOW
 
 
-def _export(said: Conversations, terminal: Terminal, options: argparse.Namespace, _: HistoryView) -> int:
-    file = Path(_wanted(options, "a file to write"))
+def _export(conversations: Conversations, terminal: Terminal, options: argparse.Namespace, _: HistoryView) -> int:
+    file = Path(_required(options, "the file to write"))
     try:
-        n = export_conversations(said, file, overwrite=options.force)
+        n = export_conversations(conversations, file, overwrite=options.force)
     except FileExistsError:
-        raise UserError(f"{file} exists. Choose another file, or replace it with --force.") from None
-    _tell(terminal, options, "exported", n, f"Exported {_n(n, 'conversation')} to {options.what}.")
+        raise UserError(f"{file} exists. Choose another file, or overwrite it with --force.") from None
+    _report(terminal, options, "exported", n, f"Exported {_n(n, 'conversation')} to {options.what}.")
     return 0
 
 
-def _import(said: Conversations, terminal: Terminal, options: argparse.Namespace, _: HistoryView) -> int:
-    n = import_conversations(said, Path(_wanted(options, "a file that Weft exported")))
-    _tell(terminal, options, "imported", n, f"Took in {_n(n, 'turn')}; what was there already stayed.")
+def _import(conversations: Conversations, terminal: Terminal, options: argparse.Namespace, _: HistoryView) -> int:
+    n = import_conversations(conversations, Path(_required(options, "a file that Weft exported")))
+    _report(terminal, options, "imported", n, f"Imported {_n(n, 'turn')}; existing turns are unchanged.")
     return 0
 
 
-def _delete(said: Conversations, terminal: Terminal, options: argparse.Namespace, _: HistoryView) -> int:
+def _delete(conversations: Conversations, terminal: Terminal, options: argparse.Namespace, _: HistoryView) -> int:
     if options.all:
-        n = len(said.list(MOST_LISTED))
-        said.delete_all()
+        n = len(conversations.list(MAX_LISTED))
+        conversations.delete_all()
     else:
-        id = _wanted(options, "a conversation's id, or --all")
-        if said.get(id) is None:
-            raise UserError(f"There is no conversation {id}. `weft history` lists them.")
+        id = _required(options, "the id of a conversation, or --all")
+        if conversations.get(id) is None:
+            raise _no_conversation(id)
         n = 1
-        said.delete(id)
-    _tell(terminal, options, "deleted", n, f"Deleted {_n(n, 'conversation')}.")
+        conversations.delete(id)
+    _report(terminal, options, "deleted", n, f"Deleted {_n(n, 'conversation')}.")
     return 0
 
 
@@ -227,13 +230,17 @@ def _unreadable(error: StoreError) -> UserError:
     return UserError(f"{error} Or ask with --no-history.")
 
 
-def _wanted(options: argparse.Namespace, what: str) -> str:
+def _no_conversation(id: str) -> UserError:
+    return UserError(f"No conversation has the id {id}. List them with `weft history`.")
+
+
+def _required(options: argparse.Namespace, what: str) -> str:
     if not options.what:
-        raise UserError(f"weft history {options.action}: give {what}.")
+        raise UserError(f"weft history {options.action} needs an argument. Give {what}.")
     return str(options.what)
 
 
-def _tell(terminal: Terminal, options: argparse.Namespace, name: str, n: int, sentence: str) -> None:
+def _report(terminal: Terminal, options: argparse.Namespace, name: str, n: int, sentence: str) -> None:
     if options.json:
         terminal.json({name: n})
     else:

@@ -1,4 +1,4 @@
-"""How a command ends: its exit status, and the error that is the user's to act on."""
+"""Exit status of a command, and the error that the user can act on."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ NOTHING_TO_SHOW, CANNOT_BE_DONE, INTERRUPTED = 1, 2, 130
 
 
 class UserError(Exception):
-    """The command can't be done as it was given. The message names the thing and the next step."""
+    """The command can't run as given. The message says why, and what to do."""

@@ -1,7 +1,7 @@
-"""`weft models`: what is on this machine, and fetching, testing and choosing one.
+"""`weft models`: list, get, test and use models.
 
-Owns the course of these four commands. What is found, fetched and measured is the business of `llm/` and
-`model_check.py`; what was measured here is kept in Weft's cache folder, so that the list can show it.
+`llm/library/` finds and downloads models, `models/check.py` measures them. The measurements are stored in the cache
+folder, and the list shows them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from ...llm.library.fetch import fetch_model
 from ...llm.library.release_file import file_hash, install_release
 from ...llm.private_files import private_folder
 from ..config import load_config, user_config_file
+from ..config.edit_file import CannotEdit, prefer_model
 from ..config.options import model_configs
-from ..config.rewrite import CannotEdit, prefer_model
 from ..models.check import ModelCheck, check_model
-from ..models.named import SPELLINGS, Table, spelled_model
+from ..models.model_argument import MODEL_SYNTAX, Table, parse_model
 from ..workspace.store import cache_folder
 from .exit_status import NOTHING_TO_SHOW, UserError
 from .terminal import Terminal
@@ -50,7 +50,7 @@ def list_models(options: argparse.Namespace) -> int:
 
 def get_model(options: argparse.Namespace) -> int:
     if options.name.endswith(".zip"):
-        return _install(options.name, options)
+        return _install_release(options.name, options)
     repository, file = _repository(options.name)
     terminal = Terminal(quiet=options.json)
     try:
@@ -60,55 +60,59 @@ def get_model(options: argparse.Namespace) -> int:
             )
     except ModelError as error:
         raise UserError(str(error)) from error
-    _say_what_next(terminal, options, path.stem if file else repository, path)
+    _say_next_steps(terminal, options, path.stem if file else repository, path)
     return 0
 
 
-def _install(name: str, options: argparse.Namespace) -> int:
+def _install_release(name: str, options: argparse.Namespace) -> int:
     if "://" in name:
-        raise UserError("Weft downloads from the hub only. Download the file yourself, then: weft models get FILE.zip")
+        raise UserError(
+            "Weft downloads from the hub only. Download the file yourself, then run: weft models get FILE.zip"
+        )
     archive, terminal = Path(name).expanduser(), Terminal(quiet=options.json)
     try:
         folder = install_release(archive, models_folder())
     except ModelError as error:
         raise UserError(str(error)) from error
-    # Whoever made the file made its manifest, too: only this, compared with what the publisher says, proves it.
+    # The manifest is part of the file, so only this hash, compared with the publisher's, proves its origin.
     if not options.json:
         terminal.say(f"SHA-256 of {archive.name}: {file_hash(archive)}")
-    _say_what_next(terminal, options, folder.name, folder)
+    _say_next_steps(terminal, options, folder.name, folder)
     return 0
 
 
-def _say_what_next(terminal: Terminal, options: argparse.Namespace, name: str, path: Path) -> None:
+def _say_next_steps(terminal: Terminal, options: argparse.Namespace, name: str, path: Path) -> None:
     if options.json:
         terminal.json({"name": name, "path": str(path)})
     else:
-        terminal.say(f"{path}", f"Try it: weft models test {name}", f"Choose it: weft models use {name}")
+        terminal.say(f"{path}", f"Test it: weft models test {name}", f"Use it: weft models use {name}")
 
 
 def test_models(options: argparse.Namespace) -> int:
     config, _ = load_config()
-    wanted = [_config_of(options.name)] if options.name else list(model_configs(config))
-    if not wanted:
-        raise UserError("No model is configured but the workspace's own. Name one: weft models test NAME")
-    terminal, is_well = Terminal(quiet=options.json), True
+    models = [_config_of(options.name)] if options.name else list(model_configs(config))
+    if not models:
+        raise UserError(
+            "Only the workspace model is configured, which needs no test. Name a model: weft models test NAME"
+        )
+    terminal, all_passed = Terminal(quiet=options.json), True
     results: list[dict[str, Any]] = []
-    for model in wanted:
+    for model in models:
         try:
             check = check_model(model, Cancel())
         except ModelError as error:
             results.append({**_settings_of(model), "error": str(error)})
-            is_well = False
+            all_passed = False
         else:
             complaints = check.complaints(config.completion)
-            is_well = is_well and not check.verdict.broken
-            _remember(model, check)
+            all_passed = all_passed and not check.verdict.broken
+            _store_measured(model, check)
             results.append({**_settings_of(model), **_check_json(check), "complaints": complaints})
     if options.json:
         terminal.json(results)
     else:
         terminal.model_tests(results)
-    return 0 if is_well else NOTHING_TO_SHOW
+    return 0 if all_passed else NOTHING_TO_SHOW
 
 
 def use_model(options: argparse.Namespace) -> int:
@@ -119,23 +123,25 @@ def use_model(options: argparse.Namespace) -> int:
     except CannotEdit as error:
         raise UserError(str(error)) from error
     except OSError as error:
-        raise UserError(f"{path} can't be written: {error.strerror}. Make it writable.") from error
+        raise UserError(f"Can't write {path}: {error.strerror}. Make it writable.") from error
     terminal = Terminal(quiet=options.json)
     if options.json:
         terminal.json({"file": str(path), "model": table, "changed": is_changed})
     elif is_changed:
-        terminal.say(f"{options.name} is the first model in {path} now.", "Check it: weft doctor")
+        terminal.say(f"{options.name} is now the first model in {path}.", "Check it: weft doctor")
     else:
-        terminal.say(f"{options.name} is the first model in {path} already.")
+        terminal.say(f"{options.name} is already the first model in {path}.")
     return 0
 
 
 def _named(name: str) -> Table:
-    """The settings of the model that `weft models` shows under `name`, or that is spelled out. Raises UserError."""
-    table = spelled_model(name)
+    """The settings of the model that `weft models` lists as `name`, or that `name` describes. Raises UserError."""
+    table = parse_model(name)
     if table is not None:
         if table["backend"] != "transformers" and "path" in table:
-            table["path"] = os.path.realpath(Path(table["path"]).expanduser())  # a configuration has no current folder
+            table["path"] = os.path.realpath(
+                Path(table["path"]).expanduser()
+            )  # settings must not depend on the current folder
         return table
     found = discover()
     entry = find_in_catalogue(name)
@@ -144,10 +150,10 @@ def _named(name: str) -> Table:
         if model.name in names:
             return _settings_of(model.config)
     if entry is not None:
-        raise UserError(f"{name} is not on this machine. Fetch it first: weft models get {entry.name}")
+        raise UserError(f"{name} is not on this machine. Download it first: weft models get {entry.name}")
     near = get_close_matches(name, [*(model.name for model in found), *(entry.name for entry in CATALOGUE)], 1)
     guess = f" Did you mean {near[0]}?" if near else ""
-    raise UserError(f"No model is called {name}.{guess} `weft models` lists them; or spell it out: {SPELLINGS}.")
+    raise UserError(f"No model is called {name}.{guess} Give a name that `weft models` lists, or {MODEL_SYNTAX}.")
 
 
 def _config_of(name: str) -> ModelConfig:
@@ -164,13 +170,13 @@ def _repository(name: str) -> tuple[str, str]:
         near = get_close_matches(name, [entry.name for entry in CATALOGUE], 1)
         guess = f" Did you mean {near[0]}?" if near else ""
         raise UserError(
-            f"No model {name} is in the catalogue.{guess} Give a name of `weft models`, or owner/name[:file]."
+            f"{name} is not in the catalogue.{guess} Give a name that `weft models` lists, or OWNER/NAME[:FILE]."
         )
     return repository, file
 
 
 def _settings_of(config: ModelConfig) -> Table:
-    """What must be written into a `[[model]]` table to get this model."""
+    """The `[[model]]` table of this model."""
     return {key: value for key in _IDENTITY if (value := str(getattr(config, key)))}
 
 
@@ -228,16 +234,16 @@ def _measured_file() -> Path:
 
 
 def _measured() -> dict[str, Any]:
-    """What `weft models test` found earlier; empty when that is lost, for it can be had again."""
+    """Earlier results of `weft models test`; empty if the file is missing or damaged."""
     try:
-        kept = json.loads(read_text(_measured_file()))
+        stored = json.loads(read_text(_measured_file()))
     except (OSError, ValueError):
         return {}
-    return kept if isinstance(kept, dict) else {}
+    return stored if isinstance(stored, dict) else {}
 
 
-def _remember(config: ModelConfig, check: ModelCheck) -> None:
-    kept = {**_measured(), _key(config): {**_check_json(check), "on": time.strftime("%Y-%m-%d")}}
+def _store_measured(config: ModelConfig, check: ModelCheck) -> None:
+    stored = {**_measured(), _key(config): {**_check_json(check), "on": time.strftime("%Y-%m-%d")}}
     with suppress(OSError):
         private_folder(_measured_file().parent)
-        replace_file(_measured_file(), json.dumps(kept, indent=1).encode())
+        replace_file(_measured_file(), json.dumps(stored, indent=1).encode())

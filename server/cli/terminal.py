@@ -1,7 +1,7 @@
-"""What people see: completions, fragments, reports and progress, in colour where the terminal has it.
+"""Terminal output: completions, fragments, reports and progress, in colour if the terminal supports it.
 
-Owns layout and colour. Results go to stdout, everything said on the way to stderr. Text from a repository is
-made harmless first: a control sequence in a source file does not reach the terminal.
+Results go to stdout; notes and progress go to stderr. Text from a repository is escaped first, so that a control
+sequence in a source file does not reach the terminal.
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ from rich.text import Text
 
 from ...llm.disk import read_regular
 from ..output.safe_text import for_terminal_line
+from ..workspace.text import TextLines
 
 if TYPE_CHECKING:
     from ...retrieval import Fragment, Location, RankedFragment
     from ..completion import Completion, Round
     from ..completion.stats import Summary
-    from ..output.doctor import Finding
+    from ..completion.values import Trace
+    from ..output.doctor import CheckResult
     from ..workspace.folder import IndexReport
     from ..workspace.folder import Progress as HowFar
 
@@ -43,15 +45,16 @@ SHOW_PROGRESS_AFTER_S = 1.0
 TABLE_WIDTH = 200
 LINES_BEFORE = 3
 """Lines of code above a completion."""
+NO_INFILLING = "no infilling: uses only the code before the cursor"
 PREVIEW_LINES = 4
-"""Lines of a fragment where the whole of it is not asked for."""
+"""Lines of a fragment without `--explain`."""
 
 
 class Terminal:
-    """Prints for people; with `quiet`, only what `json` is given."""
+    """Prints text for people; with `quiet`, no notes and no progress."""
 
     def __init__(self, *, quiet: bool = False) -> None:
-        # Only tables are fitted to a width; what is no terminal gets them wide.
+        # Only tables have a width; outside of a terminal they are wide.
         self._out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else TABLE_WIDTH)
         self._err = Console(highlight=False, soft_wrap=True, stderr=True)
         self._quiet = quiet
@@ -61,7 +64,7 @@ class Terminal:
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[[HowFar], None]]:
-        """A bar on stderr, for a person's terminal and for work that takes longer than a second."""
+        """A progress bar on stderr, in a terminal, for work that takes longer than a second."""
         if self._quiet or not self._err.is_terminal:
             yield lambda _: None
             return
@@ -82,7 +85,7 @@ class Terminal:
 
     @contextmanager
     def bytes_progress(self, title: str) -> Iterator[Callable[[int, int], None]]:
-        """A bar on stderr for something that comes over the network, told the bytes that are there and all."""
+        """A progress bar on stderr for a download; it takes the bytes so far and in total."""
         if self._quiet or not self._err.is_terminal:
             yield lambda done, total: None
             return
@@ -93,7 +96,7 @@ class Terminal:
 
     @contextmanager
     def rounds_progress(self, n_rounds: int) -> Iterator[Callable[[Round], None]]:
-        """A line on stderr that says which round is written, for a person's terminal."""
+        """A line on stderr with the number of the current round, in a terminal."""
         if self._quiet or not self._err.is_terminal:
             yield lambda done: None
             return
@@ -102,37 +105,35 @@ class Terminal:
 
             def report(done: Round) -> None:
                 wrote = for_terminal_line(done.written.text.strip().split("\n")[0])
-                status.update(Text(f"round {min(next(numbers), n_rounds)} of {n_rounds}; written so far: {wrote}"))
+                status.update(Text(f"round {min(next(numbers), n_rounds)} of {n_rounds}; last completion: {wrote}"))
 
             yield report
 
     def rounds(self, done: Sequence[Round]) -> None:
-        """What each round asked and wrote, and the fragments that the one before had not."""
+        """The completion of each round, and the fragments that are new in it."""
         known: set[Fragment] = set()
         for number, one in enumerate(done, 1):
             new = [ranked for ranked in one.fragments if ranked.fragment not in known]
             known.update(ranked.fragment for ranked in one.fragments)
             self._out.print()
-            self._out.print(Text(f"Round {number} ({for_terminal_line(one.written.model)}) wrote:", "bold"))
+            self._out.print(Text(f"Round {number} ({for_terminal_line(one.written.model)}):", "bold"))
             for line in one.written.text.split("\n"):
                 self._out.print(Text(f"     │ {for_terminal_line(line)}", "green"))
             places = ", ".join(_place(ranked.fragment.locations[0]) for ranked in new)
-            self._out.print(
-                Text(f"     with {len(one.fragments)} fragments, new among them: {places or 'none'}", "dim")
-            )
+            self._out.print(Text(f"     {len(one.fragments)} fragments; new: {places or 'none'}", "dim"))
 
     def say(self, *lines: str) -> None:
         for line in lines:
             self._out.print(for_terminal_line(line), markup=False)
 
     def models(self, found: Sequence[Mapping[str, Any]], catalogue: Sequence[Mapping[str, Any]]) -> None:
-        """What is on this machine, and what could be fetched."""
+        """The models on this machine, and those of the catalogue."""
         if not found:
-            self.say("No model is on this machine but the workspace's own, which needs none.")
+            self.say("No model is installed. Weft completes with the workspace model, which needs no installation.")
         else:
             self._table(
                 "On this machine (> configured)",
-                ("", "name", "size", "context", "fills the middle", "speed here", ""),
+                ("", "name", "size", "context", "infilling", "measured speed", ""),
                 [
                     (
                         ">" if model["configured"] else "",
@@ -148,7 +149,7 @@ class Terminal:
             )
         self._out.print()
         self._table(
-            "Worth fetching: weft models get NAME",
+            "Recommended; install with: weft models get NAME",
             ("", "name", "disk", "memory", "context", "licence", ""),
             [
                 (
@@ -173,11 +174,13 @@ class Terminal:
             if "error" in test:
                 self._out.print(Text(f"  {for_terminal_line(test['error'])}", "yellow"))
                 continue
-            way = "fills the middle" if test["fillsMiddle"] else "sees only the code before the cursor"
+            infilling = "supports infilling" if test["fillsMiddle"] else NO_INFILLING
             self.say(
-                f"  {way}; self-test: {test['selfTest']}; context {test['contextTokens']:,} tokens",
-                f"  first word after {test['coldMs']:,.0f} ms in a new file, {test['warmMs']:,.0f} ms one key later",
-                f"  reads {test['readsTokensPerSecond']:,.0f} and writes {test['writesTokensPerSecond']:,.0f} tokens/s",
+                f"  {infilling}; self-test: {test['selfTest']}; context {test['contextTokens']:,} tokens",
+                f"  first token after {test['coldMs']:,.0f} ms with an uncached prompt, "
+                f"{test['warmMs']:,.0f} ms with a cached one",
+                f"  prefill {test['readsTokensPerSecond']:,.0f} tokens/s, "
+                f"decoding {test['writesTokensPerSecond']:,.0f} tokens/s",
             )
             for complaint in test["complaints"]:
                 self._out.print(Text(f"  ! {for_terminal_line(complaint)}", "yellow"))
@@ -188,7 +191,7 @@ class Terminal:
 
     def report(self, folder: Path, report: IndexReport) -> None:
         speed = report.n_lines / report.seconds if report.seconds else 0
-        how = "from the kept index" if report.warm else f"{speed:,.0f} lines/s"
+        how = "from the index on disk" if report.warm else f"{speed:,.0f} lines/s"
         self._out.print(
             Text.assemble(
                 (for_terminal_line(str(folder)), "bold"),
@@ -197,12 +200,12 @@ class Terminal:
             )
         )
         if report.n_reused and report.warm:
-            self._out.print(f"{report.n_reused:,} files had not changed")
+            self._out.print(f"{report.n_reused:,} files are unchanged")
         for reason, n_files in sorted(report.skipped.items(), key=lambda item: -item[1]):
             self._out.print(Text(f"left out: {n_files:,} × {for_terminal_line(reason)}", "dim"))
 
     def completion(self, path: Path, completion: Completion) -> None:
-        """The code with the completion in its place, then where it came from."""
+        """The code with the completion inserted, then its model, times and fragments."""
         line, column = completion.start
         lines = _lines_of(path)
         width = len(str(line + 1))
@@ -222,18 +225,35 @@ class Terminal:
         if not completion.text:
             self._out.print(Text(f"no completion: {for_terminal_line(completion.why_empty)}", "yellow"))
         else:
-            sure = "" if completion.confidence is None else f", {completion.confidence:.0%} sure"
+            confidence = "" if completion.confidence is None else f", confidence {completion.confidence:.2f}"
             times = ", ".join(f"{name} {value:.1f} ms" for name, value in completion.timings_ms.items())
-            self._out.print(Text(f"{for_terminal_line(completion.model)}{sure} ({times})", "dim"))
+            self._out.print(Text(f"{for_terminal_line(completion.model)}{confidence} ({times})", "dim"))
         if completion.fragments:
             self._out.print()
-            self._out.print(Text("It was given these fragments of the repository:", "bold"))
+            self._out.print(Text("Fragments of the repository in the prompt:", "bold"))
             self.fragments(completion.fragments)
 
+    def trace(self, trace: Trace) -> None:
+        """The steps of a request, with the milliseconds since its start; nothing without a trace."""
+        if not trace.steps:
+            return
+        self._out.print()
+        self._out.print(Text("Trace", "bold"))
+        width = max(len(step.name) for step in trace.steps)
+        for step in trace.steps:
+            first, *more = step.detail.split("\n")
+            self._out.print(
+                Text.assemble(
+                    (f"{step.at_ms:>9.1f} ms  ", "dim"), (f"{step.name:<{width}}  ", "cyan"), for_terminal_line(first)
+                )
+            )
+            for line in more:
+                self._out.print(Text(f"{'':>{14 + width}}  {for_terminal_line(line)}", "dim"))
+
     def fragments(self, fragments: Sequence[RankedFragment], *, details: bool = False) -> None:
-        """Best first, each with its places, its score and the score's parts; with `details`, all there is."""
+        """Best first, with locations, score and its parts; `details` adds the text and the path of relations."""
         if not fragments:
-            self._out.print(Text("no fragment shares a word with the code before the cursor", "yellow"))
+            self._out.print(Text("no fragment matches the code before the cursor", "yellow"))
         for number, ranked in enumerate(fragments, 1):
             first, *others = ranked.fragment.locations
             parts = " + ".join(f"{part.name} {part.value:.2f}" for part in ranked.parts)
@@ -252,7 +272,7 @@ class Terminal:
                     if part.detail:
                         self._out.print(Text(f"     {part.name}: {for_terminal_line(part.detail)}", "dim"))
                 if ranked.path:
-                    self._out.print(Text(f"     way: {for_terminal_line('; '.join(ranked.path))}", "dim"))
+                    self._out.print(Text(f"     path: {for_terminal_line('; '.join(ranked.path))}", "dim"))
             text = [line for line in ranked.fragment.text.splitlines() if line.strip()]
             for line in text if details else text[:PREVIEW_LINES]:
                 self._out.print(Text(f"     │ {for_terminal_line(line)}", "dim"))
@@ -263,70 +283,55 @@ class Terminal:
         for place, reason in left_out:
             self._out.print(Text.assemble("     ", (_place(place), "cyan"), f"  {for_terminal_line(reason)}"))
 
-    def findings(self, findings: Sequence[Finding]) -> None:
+    def findings(self, findings: Sequence[CheckResult]) -> None:
         width = max(len(finding.what) for finding in findings)
         for finding in findings:
             mark = ("!", "bold yellow") if finding.next_step else ("✓", "green")
             self._out.print(Text.assemble(mark, f" {finding.what:<{width}}  ", for_terminal_line(finding.found)))
         steps = [finding.next_step for finding in findings if finding.next_step]
         self._out.print()
-        self._out.print(Text("What to do next:" if steps else "All is well.", "bold"))
+        self._out.print(Text("Next steps:" if steps else "No problems found.", "bold"))
         for step in steps:
             self._out.print(f"  - {for_terminal_line(step)}", markup=False)
 
     def stats(self, summary: Summary, n_days: int) -> None:
-        """Acceptance, speed, and why nothing was shown."""
+        """Acceptance, latency, and reasons of empty answers."""
         day = summary.day
         n_asked = day.n_asked.total()
         if not n_asked:
-            self.say(f"No completion was asked for in the last {n_days} days. Counters stay on this machine.")
+            self.say(f"No completion was requested in the last {n_days} days. Counters stay on this machine.")
             return
         n_offered = day.n_offered.total()
         self._out.print(Text(f"The last {n_days} days, on this machine", "bold"))
-        self.say(f"asked {n_asked:,} times, answered with a text {n_offered:,} times ({n_offered / n_asked:.0%})")
+        self.say(f"{n_asked:,} requests, {n_offered:,} with a completion ({n_offered / n_asked:.0%})")
         if summary.accepted_share is not None:
             self.say(
-                f"seen {day.n_shown.total():,}, taken {day.n_accepted.total():,} and in part {day.n_partly.total():,} "
-                f"({summary.accepted_share:.0%}), refused {day.n_rejected.total():,}; "
-                f"{day.n_characters.total():,} characters taken"
+                f"{day.n_shown.total():,} shown, {day.n_accepted.total():,} accepted and {day.n_partly.total():,} in "
+                f"part ({summary.accepted_share:.0%}), {day.n_rejected.total():,} rejected; "
+                f"{day.n_characters.total():,} characters accepted"
             )
         else:
-            self.say("The editor does not tell what it shows and what is taken.")
-        if summary.latency_ms:
-            self._table(
-                "How fast",
-                ("where it came from", "answers", "median", "95 of 100 within"),
-                [
-                    (source, f"{n:,}", f"{p50:,.1f} ms", f"{p95:,.1f} ms")
-                    for source, (p50, p95, n) in summary.latency_ms.items()
-                ],
-            )
-        if day.n_shown:
-            self._table(
-                "By language",
-                ("language", "seen", "taken", "in part", "refused"),
-                [
-                    (
-                        language,
-                        *(
-                            f"{counts[language]:,}"
-                            for counts in (day.n_shown, day.n_accepted, day.n_partly, day.n_rejected)
-                        ),
-                    )
-                    for language, _ in day.n_shown.most_common()
-                ],
-            )
-        if day.n_empty:
-            self._table(
-                "Why nothing was shown",
-                ("reason", "times"),
-                [(reason, f"{count:,}") for reason, count in day.n_empty.most_common()],
-            )
+            self.say("The editor does not report which completions are shown and accepted.")
+        latencies = [
+            (source, f"{n:,}", f"{p50:,.1f} ms", f"{p95:,.1f} ms")
+            for source, (p50, p95, n) in summary.latency_ms.items()
+        ]
+        counters = (day.n_shown, day.n_accepted, day.n_partly, day.n_rejected)
+        languages = [
+            (language, *(f"{counter[language]:,}" for counter in counters)) for language, _ in day.n_shown.most_common()
+        ]
+        reasons = [(reason, f"{count:,}") for reason, count in day.n_empty.most_common()]
+        self._table("Latency", ("source", "answers", "median", "95th percentile"), latencies)
+        self._table("By language", ("language", "shown", "accepted", "in part", "rejected"), languages)
+        self._table("Reasons of empty answers", ("reason", "count"), reasons)
 
-    def _table(self, title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    def _table(self, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """A table; nothing without rows."""
+        if not rows:
+            return
         table = Table(box=None, pad_edge=False, header_style="dim")
         for head in heads:
-            table.add_column(head, no_wrap=head == "name")  # names are there to be copied
+            table.add_column(head, no_wrap=head == "name")  # a name must be easy to copy
         for row in rows:
             table.add_row(*(Text(for_terminal_line(cell)) for cell in row))
         self._out.print(Text(title, "bold"))
@@ -341,12 +346,12 @@ def _size(n_bytes: int) -> str:
 
 
 def _speed(measured: Mapping[str, Any] | None) -> str:
-    """What `weft models test` found; it is the time to the first word that a person feels."""
+    """The result of `weft models test`."""
     if measured is None:
         return "not tested"
     if measured["selfTest"] == "broken":
-        return "failed its test"
-    return f"{measured['writesTokensPerSecond']:,.0f} tokens/s, first after {measured['warmMs']:,.0f} ms"
+        return "self-test failed"
+    return f"{measured['writesTokensPerSecond']:,.0f} tokens/s, first token after {measured['warmMs']:,.0f} ms"
 
 
 def _place(place: Location) -> str:
@@ -354,8 +359,6 @@ def _place(place: Location) -> str:
 
 
 def _lines_of(path: Path) -> list[str]:
-    from ..workspace.text import TextLines
-
     try:
         text = read_regular(path).decode("utf-8", "replace")
     except OSError:

@@ -1,7 +1,6 @@
-"""What a person sees of questions and answers: text as it comes, places that can be clicked, history.
+"""Terminal output of questions and answers: streamed text, clickable locations, stored conversations.
 
-Owns layout and colour of these. Results go to stdout, everything said on the way to stderr, and all text is made
-harmless first, as in `terminal.py`.
+Results go to stdout, notes to stderr, and all text is escaped first, as in `terminal.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _PLACE = re.compile(r"(?P<path>[\w./@+~-]+):(?P<first>\d+)-\d+")
 
 
 class AnswerView:
-    """One answer on its way. With `quiet` nothing is shown until the whole is asked for."""
+    """One streamed answer; with `quiet` nothing is printed."""
 
     def __init__(self, folder: Path, *, quiet: bool = False) -> None:
         self._out = Console(highlight=False, soft_wrap=True)
@@ -30,7 +29,7 @@ class AnswerView:
         self._folder = folder
         self._quiet = quiet
         self._characters = CharacterStream()
-        self._is_in_line = False  # something is shown of the last line
+        self._is_in_line = False  # the last printed line is not finished
 
     def on_text(self, text: str) -> None:
         if not self._quiet:
@@ -39,14 +38,14 @@ class AnswerView:
     def on_restart(self) -> None:
         if not self._quiet:
             self._end_line()
-            self._err.print(Text("The model broke off. The answer begins anew:", "yellow"))
+            self._err.print(Text("The model failed. The next one starts over:", "yellow"))
 
     def on_note(self, note: str) -> None:
         if not self._quiet:
             self._err.print(Text(for_terminal_line(note), "dim"))
 
     def end(self, reply: Reply, *, evidence: bool) -> None:
-        """What is said below an answer."""
+        """Print what comes below an answer: evidence, cost and conversation."""
         self._end_line()
         if evidence:
             self._out.print()
@@ -54,9 +53,8 @@ class AnswerView:
             for number, exhibit in enumerate(reply.case.exhibits, 1):
                 self._exhibit(number, exhibit)
         if reply.case.question and reply.model:
-            cost = (
-                f"{reply.cost.tokens_in:,} tokens read, {reply.cost.tokens_out:,} written, {reply.cost.seconds:.1f} s"
-            )
+            tokens = f"{reply.cost.tokens_in:,} prompt tokens, {reply.cost.tokens_out:,} output tokens"
+            cost = f"{tokens}, {reply.cost.seconds:.1f} s"
             self._err.print(Text(f"{for_terminal_line(reply.model)} ({cost})", "dim"))
         if reply.conversation_id:
             self._err.print(Text(f"conversation {reply.conversation_id}", "dim"))
@@ -72,7 +70,7 @@ class AnswerView:
             self._out.print(Text(f"     {for_terminal_line(exhibit.why)}", "dim"))
 
     def _styled(self, text: str) -> Text:
-        """A safe text with its places as links; a terminal that knows none shows `path:first-last`, as it stands."""
+        """A safe text with its locations as links; a terminal without links shows `path:first-last`."""
         styled = Text(text)
         for found in _PLACE.finditer(text):
             path = self._folder / found["path"]
@@ -102,19 +100,19 @@ class HistoryView:
 
     def conversations(self, found: Sequence[Conversation]) -> None:
         if not found:
-            self._out.print("No conversation is kept for this folder.")
+            self._out.print("No conversation is stored for this folder.")
         for each in found:
             turns = "1 turn" if each.n_turns == 1 else f"{each.n_turns} turns"
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.changed_at))
             self._out.print(Text.assemble((each.id, "cyan"), f"  {when}  {turns:>9}  {for_terminal_line(each.title)}"))
 
     def turns(self, turns: Sequence[Turn], *, named: bool = False) -> None:
-        """Questions and answers; `named` says of which conversation each is."""
+        """Questions and answers; `named` adds the id of the conversation."""
         for turn in turns:
             where = f"{turn.conversation}  " if named else ""
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(turn.asked_at))
             self._out.print(
                 Text.assemble((f"{where}{when}  ", "dim"), (" ".join(for_terminal(turn.question).split()), "bold"))
             )
-            self._answer.on_text(turn.answer if turn.answer is not None else "(no answer came)")
+            self._answer.on_text(turn.answer if turn.answer is not None else "(no answer)")
             self._answer.on_text("\n\n")

@@ -11,12 +11,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import chain, count
 
 from ...llm import Cancel, CodeModel, CompletionRequest, ModelError, ModelUnreachable, TimeLimit
 from ...retrieval import RankedFragment
 from ...retrieval.fragments import normalise
-from ..config.options import retrieval_options, uses_workspace_model
+from ..config.options import uses_workspace_model
 from ..models.budget import new_tokens
 from ..workspace.text import Cursor, TextLines
 from .cache import CachedCompletion, CompletionCache, CursorContext, Validity
@@ -29,6 +30,7 @@ from .model_request import PromptStableFragments, request_for, retrieve_at
 from .postprocess import show
 from .prefetch import RecentCompletions
 from .stopping import stopping_for
+from .trace import confidence_detail, fragments_detail, outcome_detail
 from .trigger import why_not
 from .values import Completion, Request, Source, Written
 from .writing import write
@@ -56,8 +58,9 @@ class Engine:
     def complete(self, request: Request) -> Completion:
         """The completion at the cursor; empty, with the reason, when there is nothing worth showing."""
         reason = why_not(request.cursor, request.syntax, request.trigger, request.config.completion)
+        request.trace.step("trigger", f"{request.trigger} request, {'refused' if reason else 'accepted'}")
         completion = _answered(request, request.nothing(reason) if reason else self._answer(request))
-        if request.config.completion.speculate:
+        if request.config.completion.prefetch_next:
             self._recent.remember(request, completion)
         return completion
 
@@ -123,8 +126,10 @@ class Engine:
         """What was written before and holds here; None when nothing does."""
         found = self._cache.find(request.cursor, validity, request.least_confidence, request.wanted_single_line)
         if found is None:
+            request.trace.step("cache", "miss")
             return None
         answer, rest = found
+        request.trace.step("cache", f"hit: {answer.written.model}, {len(rest.text)} of its characters are left")
         is_same_place = answer.context.offset == request.cursor.offset
         source: Source = "typed-through" if not is_same_place else "speculated" if answer.is_prefetch else "cache"
         completion = self._shown(request, rest, answer.validity, answer.single_line, source)
@@ -142,6 +147,7 @@ class Engine:
             followed, generation, source = self._followed(request, validity, model, joined)
             if request.cancel.cancelled:
                 break
+            request.trace.step("model", partial(outcome_detail, model.info.name, followed))
             if followed.is_outdated or generation is None:
                 return request.nothing(OUTDATED)
             if followed.error is not None:
@@ -173,7 +179,10 @@ class Engine:
                 if request.cancel.cancelled:
                     return GenerationResult(), None, "model"
                 source = "model"
+                request.trace.step("model", f"calling {model.info.name}, fragments: {len(fragments)}")
                 joined = self._started(request, replace(validity, fragments=fragments), model), ""
+            else:
+                request.trace.step("cache", f"joined the running request of {joined[0].model.info.name}")
             generation, typed = joined
             started = time.monotonic()
             followed = generation.follow(typed, request.cancel, request.deadline_s)
@@ -228,6 +237,7 @@ class Engine:
         asked = self._asked(request, model, fragments, request.cancel)
         written = write(model, asked, stopping_for(request), request.cancel)
         request.timings_ms["model"] = 1e3 * (time.monotonic() - started) + request.timings_ms.get("model", 0.0)
+        request.trace.step("model", f"{model.info.name} wrote {written.text!r}")
         if request.cancel.cancelled:
             return request.nothing(CANCELLED)
         # Who would be asked first is known better now: a model may have failed just before.
@@ -305,12 +315,15 @@ class Engine:
         if fragments is None:
             fragments = self._retrieved(request)
             self._stable_fragments.keep(cursor, validity.epoch, fragments)
+        else:
+            request.trace.step("retrieval", f"{len(fragments)} fragments of the last prompt on this line")
         return fragments
 
     def _retrieved(self, request: Request) -> tuple[RankedFragment, ...]:
         started = time.monotonic()
-        retrieved = retrieve_at(request.snapshot, request.cursor, retrieval_options(request.config))
+        retrieved = retrieve_at(request.snapshot, request.cursor, request.config.retrieval)
         request.timings_ms.update(retrieved.timings_ms, retrieval=1e3 * (time.monotonic() - started))
+        request.trace.step("retrieval", partial(fragments_detail, retrieved.fragments))
         return retrieved.fragments
 
     def _wait_for_next_key(self, request: Request, model: CodeModel) -> None:
@@ -328,11 +341,13 @@ class Engine:
         )
         request.cancel.wait(max(0.0, until - started))
         request.timings_ms["debounce"] = 1e3 * (time.monotonic() - started)
+        request.trace.step("debounce", f"waited {request.timings_ms['debounce']:.0f} ms")
 
 
 def _answered(request: Request, completion: Completion) -> Completion:
     """The answer with its number and the time that it took."""
     request.timings_ms["total"] = 1e3 * (time.monotonic() - request.arrived_s)
+    request.trace.step("result", f"shown: {completion.text!r}" if completion.text else f"empty: {completion.why_empty}")
     return replace(completion, id=f"{next(_ids):x}")
 
 
@@ -345,7 +360,7 @@ def _tell_time(request: Request, model: CodeModel, seconds: float, *, is_given_u
     """For the verdict whether a model is too slow here. One that was ended early, by the next key, says nothing."""
     options = request.config.completion
     if not is_given_up or seconds * 1e3 > min(options.target_ms, options.deadline_ms):
-        request.models.took(model, seconds, options.target_ms / 1e3, is_given_up=is_given_up)
+        request.models.took(model, seconds, options.target_ms / 1e3, timed_out=is_given_up)
 
 
 def _worth_showing(
@@ -356,7 +371,7 @@ def _worth_showing(
     source: Source,
     reason: str = NOTHING_TO_SAY,
 ) -> Completion:
-    return show(
+    completion = show(
         written,
         request.cursor,
         single_line=single_line,
@@ -369,3 +384,7 @@ def _worth_showing(
         project_style=request.project_style,
         reason=reason,
     )
+    if written.text:
+        request.trace.step("repair", f"rules: {', '.join(completion.repairs)}" if completion.repairs else "unchanged")
+        request.trace.step("confidence", confidence_detail(completion.confidence, request.least_confidence))
+    return completion

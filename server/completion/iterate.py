@@ -18,7 +18,7 @@ from itertools import chain
 from ...llm import Cancel, CodeModel, ModelError, TimeLimit
 from ...retrieval import QueryLines, RankedFragment, RetrievalOptions, oracle_query, predicted_query, vanilla_query
 from ..config import Config
-from ..config.options import retrieval_options, uses_workspace_model
+from ..config.options import uses_workspace_model
 from ..workspace.snapshot import FolderSnapshot
 from ..workspace.text import Cursor
 from .model_request import request_for, retrieve_at
@@ -183,7 +183,7 @@ def _loop(request: Request, model: CodeModel, cancel: Cancel) -> Loop:
         model,
         request.cursor,
         request.config,
-        replace(retrieval_options(request.config), shift=True, explain=True),
+        replace(request.config.retrieval, shift=True, explain=True),
         partial(stopping_for, request),
         single_line=request.single_line,
         max_new_tokens=request.config.completion.max_new_tokens,

@@ -15,7 +15,6 @@ from pathlib import Path
 from ...llm import Cancel
 from ...retrieval import Location, RankedFragment, RetrievalOptions, Retrieved
 from ..config import Config
-from ..config.options import retrieval_options
 from ..models.active import ActiveModels
 from ..workspace.buffers import FileFacts, OpenBuffers
 from ..workspace.folders import Folders
@@ -26,11 +25,13 @@ from .engine import Engine
 from .idle import IdleWorker
 from .iterate import Round
 from .model_request import retrieve_at
-from .repair import IndentStyle, style_of_properties
+from .repair import style_of_properties
 from .stats import Stats
-from .values import Completion, Request, Trigger
+from .values import Completion, Request, RequestOptions, Trigger
 
 PAUSED_NOTE = "Weft is paused: changes since then are not indexed."
+
+AUTOMATIC = RequestOptions()
 
 _BY_MODEL = ("model", "joined")
 """Sources of a completion for which a model has just read the code before the cursor."""
@@ -85,48 +86,34 @@ class CompletionService:
 
     # Requests.
 
-    def request(
-        self,
-        cursor: Cursor,
-        cancel: Cancel,
-        *,
-        trigger: Trigger = "automatic",
-        multi_line: bool | None = None,
-        style: IndentStyle | None = None,
-    ) -> Request:
-        """A request at a cursor, whose `path` is a path on disk. What was edited before in other files is indexed.
-
-        `multi_line` None leaves the length to the configuration. `style` is how the editor indents.
-        """
+    def request(self, cursor: Cursor, cancel: Cancel, options: RequestOptions = AUTOMATIC) -> Request:
+        """A request at a cursor, whose `path` is a path on disk. What was edited before in other files is indexed."""
         facts = self._buffers.facts(Path(cursor.path))
-        refusal = self._refusal(Path(cursor.path), facts, cursor.lines, trigger)
-        return self._request(cursor, facts, refusal, cancel, trigger, multi_line, style)
+        refusal = self._refusal(Path(cursor.path), facts, cursor.lines, options.trigger)
+        return self._request(cursor, facts, refusal, cancel, options)
 
     def request_at(
         self,
-        path: Path | str,
+        path: Path,
         line: int,
         character: int,
+        options: RequestOptions = AUTOMATIC,
         *,
         text: str | None = None,
         cancel: Cancel | None = None,
-        trigger: Trigger = "automatic",
-        multi_line: bool | None = None,
-        style: IndentStyle | None = None,
     ) -> Request:
         """A request at a position of a file; `text` None takes the open buffer, else the file on disk.
 
         Raises OSError for a file that cannot be read, ValueError for one that is no text.
         """
-        path = Path(path)
         facts = self._buffers.facts(path)
         given = None if text is None else TextLines(text)
-        refusal = self._refusal(path, facts, given, trigger)
+        refusal = self._refusal(path, facts, given, options.trigger)
         lines = given or (TextLines("") if refusal else self._buffers.lines(path))
         # A file that is not open is read from disk only now.
-        refusal = refusal or self._refusal(path, facts, lines, trigger)
+        refusal = refusal or self._refusal(path, facts, lines, options.trigger)
         cursor = Cursor(str(path), lines, line, character)
-        return self._request(cursor, facts, refusal, cancel or Cancel(), trigger, multi_line, style)
+        return self._request(cursor, facts, refusal, cancel or Cancel(), options)
 
     def complete(self, request: Request) -> Completion:
         """The completion for a request; empty, with the reason, when there is nothing worth showing."""
@@ -157,16 +144,14 @@ class CompletionService:
             self._stats.offered_beside(other, request.cursor.language.name)
         return several or [first]
 
-    def retrieve(
-        self, path: Path | str, line: int, character: int, options: RetrievalOptions | None = None
-    ) -> Retrieved:
+    def retrieve(self, path: Path, line: int, character: int, options: RetrievalOptions | None = None) -> Retrieved:
         """Fragments of the repository for the code at a position, best first."""
         request = self.request_at(path, line, character)
         if _is_barred(request):
             return Retrieved((), ())
-        return retrieve_at(request.snapshot, request.cursor, options or retrieval_options(self._config))
+        return retrieve_at(request.snapshot, request.cursor, options or self._config.retrieval)
 
-    def explain(self, path: Path | str, line: int, character: int, *, text: str | None = None) -> Explanation:
+    def explain(self, path: Path, line: int, character: int, *, text: str | None = None) -> Explanation:
         """The fragments that `complete` would be given at a position, and why."""
         request = self.request_at(path, line, character, text=text)
         paused = (PAUSED_NOTE,) if self._is_paused else ()
@@ -174,7 +159,7 @@ class CompletionService:
         if _is_barred(request):
             return Explanation("", str(path), 0, (), (), {}, model, (request.refusal, *notes))
         cursor = request.cursor
-        found = retrieve_at(request.snapshot, cursor, replace(retrieval_options(self._config), explain=True))
+        found = retrieve_at(request.snapshot, cursor, replace(self._config.retrieval, explain=True))
         return Explanation(
             cursor.folder,
             cursor.path,
@@ -250,7 +235,7 @@ class CompletionService:
 
     def _prefetch_after(self, item_id: str) -> None:
         """The completion after this one, when no request runs."""
-        if self._config.completion.speculate:
+        if self._config.completion.prefetch_next:
             self._idle.want(partial(self._prefetch, item_id))
 
     def _prefetch(self, item_id: str, cancel: Cancel) -> None:
@@ -262,14 +247,7 @@ class CompletionService:
     # Helpers.
 
     def _request(
-        self,
-        cursor: Cursor,
-        facts: FileFacts,
-        refusal: str,
-        cancel: Cancel,
-        trigger: Trigger,
-        multi_line: bool | None,
-        style: IndentStyle | None,
+        self, cursor: Cursor, facts: FileFacts, refusal: str, cancel: Cancel, options: RequestOptions
     ) -> Request:
         arrived_s = time.monotonic()
         if not refusal:
@@ -278,24 +256,26 @@ class CompletionService:
             cursor = self._buffers.located(cursor, facts)
             if not cancel.cancelled:
                 self._last_requested[path] = (cursor.line, cursor.character)
-            refusal = PAUSED if self._is_paused and trigger == "automatic" else ""
+            refusal = PAUSED if self._is_paused and options.trigger == "automatic" else ""
         return Request(
             self._folders.outside if facts.folder is None else facts.folder.snapshot,
             self._models.chain,
             cursor,
             self._config,
             cancel,
-            trigger,
-            multi_line,
-            style=style,
+            options.trigger,
+            options.multi_line,
+            style=options.style,
             project_style=style_of_properties(facts.editor_config) if facts.editor_config else None,
             arrived_s=arrived_s,
             refusal=refusal,
+            trace=options.trace,
         )
 
     def _counted(self, request: Request, complete: Callable[[Request], Completion]) -> Completion:
         if request.refusal:
             completion = request.nothing(request.refusal)
+            request.trace.step("file", f"refused: {request.refusal}")
         else:
             forget = self._closed.on_cancel(request.cancel.cancel)
             try:

@@ -6,6 +6,7 @@ Owns these types and what follows from them alone. Knows no editor protocol, no 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -88,6 +89,52 @@ class Completion:
     note: str = ""  # why the text is not whole, where the time was up
 
 
+@dataclass(frozen=True, slots=True)
+class TraceStep:
+    """One step of a request, and when it was done."""
+
+    at_ms: float  # since the trace began
+    name: str
+    detail: str
+
+
+class Trace:
+    """The steps of one request, with their times and decisions. Thread-safe: a model's thread adds steps too."""
+
+    def __init__(self) -> None:
+        self._began_s = time.monotonic()
+        self._steps: list[TraceStep] = []
+
+    @property
+    def steps(self) -> tuple[TraceStep, ...]:
+        return tuple(self._steps)
+
+    def step(self, name: str, detail: str | Callable[[], str]) -> None:
+        """Add a step. A detail that takes time to format is a function, which `NO_TRACE` does not call."""
+        at_ms = 1e3 * (time.monotonic() - self._began_s)
+        self._steps.append(TraceStep(at_ms, name, detail if isinstance(detail, str) else detail()))
+
+
+class _NoTrace(Trace):
+    """Records nothing."""
+
+    def step(self, name: str, detail: str | Callable[[], str]) -> None:
+        pass
+
+
+NO_TRACE = _NoTrace()
+
+
+@dataclass(frozen=True, slots=True)
+class RequestOptions:
+    """How a completion is asked for. `multi_line` None leaves the length to the configuration and the syntax."""
+
+    trigger: Trigger = "automatic"
+    multi_line: bool | None = None
+    style: IndentStyle | None = None  # how the editor indents; it has the last word
+    trace: Trace = NO_TRACE
+
+
 @dataclass(frozen=True)
 class Request:
     """One completion request. `multi_line` None leaves the length to the configuration and the syntax.
@@ -110,6 +157,7 @@ class Request:
     project_style: IndentStyle | None = None  # how the project's settings want lines indented
     arrived_s: float = field(default_factory=time.monotonic)
     timings_ms: dict[str, float] = field(default_factory=dict)
+    trace: Trace = NO_TRACE
 
     @property
     def is_invoked(self) -> bool:

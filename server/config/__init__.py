@@ -1,22 +1,8 @@
-"""What may a user set, where may it be set, and what is said when a setting is wrong?"""
+"""Which settings exist, where may they be set, and what is reported when one is wrong?"""
 
-from .config import (
-    PROJECT_FILE,
-    WORKSPACE_FILE,
-    ChatOptions,
-    CompletionOptions,
-    Config,
-    ConfigProblem,
-    IndexOptions,
-    MemoryOptions,
-    ModelOptions,
-    RankingOptions,
-    RelationOptions,
-    describe,
-    load_config,
-    schema,
-    user_config_file,
-)
+from .loading import PROJECT_FILE, WORKSPACE_FILE, ConfigProblem, load_config, user_config_file
+from .reference import describe, schema
+from .settings import ChatOptions, CompletionOptions, Config, IndexOptions, MemoryOptions
 
 __all__ = [
     "PROJECT_FILE",
@@ -27,9 +13,6 @@ __all__ = [
     "ConfigProblem",
     "IndexOptions",
     "MemoryOptions",
-    "ModelOptions",
-    "RankingOptions",
-    "RelationOptions",
     "describe",
     "load_config",
     "schema",

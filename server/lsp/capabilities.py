@@ -12,7 +12,7 @@ from typing import Any, Literal
 from lsprotocol import types
 
 from ...version import __version__
-from ..output.types import ServerOffer, SlashCommand
+from ..output.types import SlashCommand, WeftServerCapabilities
 from .documents import DEFAULT_ENCODING, Encoding, choose_encoding
 from .messages import COMMAND_DID_ACCEPT
 
@@ -60,7 +60,7 @@ def offer(client: Client, slash_commands: list[SlashCommand]) -> types.ServerCap
     who registers it dynamically is not told twice. The completion list is for clients without ghost text.
     """
     fallback = client.completes and client.inline_completion == "none"
-    own: ServerOffer = {"version": __version__, "slashCommands": slash_commands}
+    own: WeftServerCapabilities = {"version": __version__, "slashCommands": slash_commands}
     return types.ServerCapabilities(
         position_encoding=types.PositionEncodingKind(client.encoding),
         text_document_sync=types.TextDocumentSyncOptions(

@@ -22,7 +22,12 @@ PROTOCOL = ROOT / "docs" / "protocol.md"
 TYPES = ROOT / "editors" / "vscode" / "src" / "protocol.ts"
 SETTINGS = ROOT / "editors" / "vscode" / "package.json"
 
-BESIDE_MESSAGES = (answers.AskProgress, answers.AcceptArgument, answers.ServerOffer, answers.ClientOffer)
+BESIDE_MESSAGES = (
+    answers.AskProgress,
+    answers.AcceptArgument,
+    answers.WeftServerCapabilities,
+    answers.WeftClientCapabilities,
+)
 """Types that are neither parameters nor results of a message."""
 
 _HEAD = """\

@@ -1,1 +1,1 @@
-"""Which models write and embed here, are they up, how much may they read, and what may they be sent?"""
+"""Which models complete, chat and embed; are they available, how long may prompts be, and what may they be sent?"""

@@ -1,7 +1,4 @@
-"""The model that reads long texts into MemoRAG's memory, as the settings say.
-
-Owns the way from settings to that model. It is opened once in a process, with the first question that wants it.
-"""
+"""The beacon model of the settings, which compresses long texts for MemoRAG; opened once in a process, on first use."""
 
 from __future__ import annotations
 
@@ -11,19 +8,19 @@ from ...llm.protocol import CodeModel, ModelError
 from ...memory.memorag.beacon.backend import BeaconSettings, open_beacon
 from ..config import MemoryOptions
 
-NO_BASE = "memory.beacon_weights says which weights, and memory.beacon_model not for which model: set both."
+NO_BASE = "`memory.beacon_weights` is set without `memory.beacon_model`. Set both."
 
 
 def reader_of(options: MemoryOptions) -> tuple[CodeModel | None, str]:
-    """The model, and in words which it is, or why it cannot be had. None and "" where none is set."""
+    """The model and a sentence that names it, or None and the reason; None and "" if none is set."""
     if not options.beacon_model:
         return None, NO_BASE if options.beacon_weights else ""
     settings = BeaconSettings(options.beacon_model, options.beacon_weights, options.beacon_ratio, options.beacon_device)
     try:
         reader = _opened(settings)
     except ModelError as error:
-        return None, f"{error} Until then a model that answers reads the text itself."
-    return reader, f"long texts are read by {reader.info.name}, as set"
+        return None, f"{error} Until then the chat model reads the text itself."
+    return reader, f"{reader.info.name} reads long texts, as configured"
 
 
 @lru_cache(maxsize=1)

@@ -1,11 +1,10 @@
-"""Which model writes the next completion: the configured ones in the user's order, as far as they are up.
+"""Failover between the configured models: their state, exponential back-off, and the thread that opens and tests them.
 
-Owns each model's state (opening, ready, down, aside), the back-off, what a user is told about it, and the thread that
-brings models up: opens, prepares and tests them. Knows no prompt, no protocol and no editor.
+Also owns the messages about a model's state. Knows no prompt, no protocol and no editor.
 
-A model that failed is tried again by that thread and never by a keystroke: who types is answered by the next in the
-order meanwhile. Without `attend` there is no thread: a model is opened by the first request, and one that failed is
-asked again by the first request after its back-off. That is for scripts, which can wait.
+The thread retries a model that failed; a request never does, and the next model in the order answers meanwhile.
+Without `attend` there is no thread: the first request opens a model, and the first request after the back-off retries
+one that failed. That is for scripts, which can wait.
 """
 
 from __future__ import annotations
@@ -27,39 +26,39 @@ from .slowness import Slowness
 log = logging.getLogger("weft")
 
 FIRST_BACK_OFF_S, LONGEST_BACK_OFF_S = 1.0, 30.0
-"""A model that failed is left alone for this long, twice as long after each further failure."""
+"""Time before a model that failed is tried again; it doubles with each further failure."""
 
-BRING_UP_TIMEOUTS = 4
-"""Preparing and testing a model takes at most so many times its `timeout_ms` in all."""
+OPEN_TIMEOUTS = 4
+"""Time limit for preparing and testing a model, in multiples of its `timeout_ms`."""
 
-MOST_LATE_ANSWERS = 3
-"""A model that is late this often in a row, with nothing written, is too slow here: every key would wait in vain."""
+MAX_MISSED_DEADLINES = 3
+"""A model that wrote nothing before the deadline this often in a row is too slow on this machine."""
 
 State = Literal["opening", "ready", "down", "aside"]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelState:
-    """One model of the order, as a person wants to see it. `note` says what is wrong and what to do."""
+    """The state of one model. `note` says what is wrong and what to do."""
 
     name: str
     backend: str
     state: State
     note: str
     speed: Speed
-    slow: str = ""  # what is too slow about it here, and what to do
+    slow: str = ""  # why it is slow, and what to do
 
 
 @dataclass
 class _Entry:
-    config: ModelConfig | None  # None: the model was given, and is not ours to open, change or close
+    config: ModelConfig | None  # None: the caller opened the model and closes it
     model: CodeModel | None = None
     state: State = "opening"
     note: str = ""
-    is_told: bool = False  # the user knows that it is down
+    is_told: bool = False  # the user was told that it is down
     back_off_s: float = 0.0
-    due: float = 0.0  # when it is brought up next, by the monotonic clock
-    n_late: int = 0
+    due: float = 0.0  # when it is opened next, by the monotonic clock
+    n_missed: int = 0
     slowness: Slowness = field(default_factory=Slowness)
     opening: threading.Lock = field(default_factory=threading.Lock)
 
@@ -83,10 +82,10 @@ class _Entry:
 
 
 class ModelChain:
-    """The models in order. Thread-safe. `fallback` names who answers when none of them does. `redact` is the setting:
-    which of them are sent no secrets.
+    """The models in order. Thread-safe. `fallback` names the model after the last one. `redact` is the setting of this
+    name.
 
-    `on_change` is called, from any thread, when `states` may say something else.
+    `on_change` is called, from any thread, when `states` may have changed.
     """
 
     def __init__(
@@ -109,22 +108,22 @@ class ModelChain:
         self._closed = Cancel()
         self._is_paused = False
         self._thread: threading.Thread | None = None
-        self._tell: Callable[[str], None] = lambda news: None  # the notes say it too
+        self._tell: Callable[[str], None] = lambda text: None  # the notes hold it too
         self._on_ready: Callable[[], None] = lambda: None
 
     def attend(self, tell: Callable[[str], None], on_ready: Callable[[], None]) -> None:
-        """Bring the models up from now on, in a thread that holds up neither a request nor the end of the process.
+        """Open and test the models in a thread, which delays neither a request nor the end of the process.
 
-        `tell` gets one sentence when a model goes down and one when it has answered again; `on_ready` is called when
-        a model is up. Both from any thread.
+        `tell` gets one sentence when a model fails and one when it answers again; `on_ready` is called when a model is
+        ready. Both from any thread.
         """
         self._tell, self._on_ready = tell, on_ready
         if self._entries and self._thread is None:
-            self._thread = threading.Thread(target=self._bring_up_what_is_due, name="weft-models", daemon=True)
+            self._thread = threading.Thread(target=self._open_due_models, name="weft-models", daemon=True)
             self._thread.start()
 
     def pause(self) -> None:
-        """Bring no model up until `resume`; those that are up answer."""
+        """Open no model until `resume`; those that are ready answer."""
         self._is_paused = True
 
     def resume(self) -> None:
@@ -133,32 +132,32 @@ class ModelChain:
             self._changed.notify_all()
 
     def usable(self) -> Iterator[CodeModel]:
-        """Models worth asking now, best first."""
+        """Models that can answer now, in order."""
         for entry in self._entries:
             if entry.state == "aside" or (entry.state == "down" and not self._may_retry(entry)):
                 continue
             if entry.model is None and self._thread is not None and _reads_weights(entry.config):
-                continue  # it takes seconds; the thread is at it
+                continue  # loading takes seconds; the thread does it
             try:
                 yield self._opened(entry)
             except ModelError as error:
                 self._went_down(entry, error)
 
     def failed(self, model: CodeModel, error: ModelError) -> None:
-        """A request could not be answered by `model`."""
+        """A request to `model` failed."""
         for entry in self._entries:
             if entry.model is model:
                 self._went_down(entry, error)
 
     def late(self, model: CodeModel, seconds: float, setting: str) -> None:
-        """`model` wrote nothing within `seconds`, which `setting` allows."""
+        """`model` wrote nothing within `seconds`, the limit of `setting`."""
         for entry in self._entries:
             if entry.model is model:
-                entry.n_late += 1
-                if entry.n_late >= MOST_LATE_ANSWERS:
+                entry.n_missed += 1
+                if entry.n_missed >= MAX_MISSED_DEADLINES:
                     message = (
-                        f"{entry.name} wrote nothing within {1e3 * seconds:g} ms, {entry.n_late} times in a row. "
-                        f"Use a smaller model, lower completion.target_ms, or raise {setting}."
+                        f"{entry.name} wrote nothing within {1e3 * seconds:g} ms, {entry.n_missed} times in a row. "
+                        f"Use a smaller model, lower `completion.target_ms`, or raise `{setting}`."
                     )
                     self._went_down(entry, ModelUnreachable(message))
 
@@ -167,7 +166,7 @@ class ModelChain:
         for entry in self._entries:
             if entry.model is model:
                 with self._changed:
-                    was_told, entry.is_told, entry.n_late, entry.back_off_s = entry.is_told, False, 0, 0.0
+                    was_told, entry.is_told, entry.n_missed, entry.back_off_s = entry.is_told, False, 0, 0.0
                     was_down = entry.state == "down"
                     if was_down:
                         entry.state, entry.note = "ready", ""
@@ -176,31 +175,31 @@ class ModelChain:
                 if was_told:
                     self._tell(f"{entry.name} answers again.")
 
-    def took(self, model: CodeModel, seconds: float, wanted_s: float, *, is_given_up: bool = False) -> None:
-        """How long `model` wrote, or was waited for in vain, for somebody who types and wants it within `wanted_s`."""
+    def took(self, model: CodeModel, seconds: float, target_s: float, *, timed_out: bool = False) -> None:
+        """`model` took so long for an automatic request with the target `target_s`, or timed out."""
         for entry in self._entries:
             if entry.model is model:
                 with self._changed:
                     before = entry.slowness.text
-                    (entry.slowness.given_up if is_given_up else entry.slowness.answered)(seconds, wanted_s)
+                    (entry.slowness.timed_out if timed_out else entry.slowness.answered)(seconds, target_s)
                     changed = entry.slowness.text != before
                 if changed:
                     self._on_change()
 
     @property
     def answering(self) -> tuple[str, str]:
-        """The model that answers now and why it is that one; "" for the fallback."""
-        passed_over: list[str] = []
+        """The name of the model that answers now, and why it is that one; "" for the fallback."""
+        skipped: list[str] = []
         for entry in self._entries:
             up = entry.state == "ready" or (entry.state == "opening" and not _reads_weights(entry.config))
             if up or self._may_retry(entry):
-                return entry.name, "; ".join(passed_over) or "the first in the configuration"
-            passed_over.append(f"{entry.name} is {_WORDS[entry.state]}")
-        return "", "; ".join(passed_over) or "no other is configured"
+                return entry.name, "; ".join(skipped) or "first in the configuration"
+            skipped.append(f"{entry.name} is {_WORDS[entry.state]}")
+        return "", "; ".join(skipped) or "no other model is configured"
 
     @property
     def asks_servers(self) -> bool:
-        """Whether one of the models is behind an address, up or not."""
+        """Whether one of the models is behind an address, in any state."""
         return any(_is_server(entry) for entry in self._entries)
 
     @property
@@ -219,7 +218,7 @@ class ModelChain:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is wrong with which model, in words for a user."""
+        """What is wrong with the models, for a person."""
         return tuple(note for state in self.states for note in (state.note, state.slow) if note)
 
     def close(self) -> None:
@@ -232,18 +231,18 @@ class ModelChain:
                 entry.model = None
                 model.close()
 
-    def _bring_up_what_is_due(self) -> None:
+    def _open_due_models(self) -> None:
         while (entry := self._next_due()) is not None:
             try:
-                self._bring_up(entry)
+                self._open_and_test(entry)
             except ModelError as error:
                 self._went_down(entry, error)
             except Exception as error:
-                log.exception("%s could not be brought up.", entry.name)
+                log.exception("Opening %s failed.", entry.name)
                 self._went_down(entry, ModelError(f"{entry.name} failed: {error}. Look at the log."))
 
     def _next_due(self) -> _Entry | None:
-        """Waits for it; None when the chain was closed."""
+        """Wait for the next model to open; None when the chain is closed."""
         with self._changed:
             while not self._closed.cancelled:
                 entry = min(self._entries, key=lambda entry: entry.due)
@@ -254,14 +253,14 @@ class ModelChain:
                 self._changed.wait(None if wait_s == math.inf else wait_s)
         return None
 
-    def _bring_up(self, entry: _Entry) -> None:
-        """Open, prepare and test one model; ready once it has shown that it answers.
+    def _open_and_test(self, entry: _Entry) -> None:
+        """Open, prepare and test one model.
 
-        One that never failed is used while it is tested: most models are as they should be.
+        A model that never failed is used while it is tested, because most models pass.
         """
         model = self._opened(entry)
         assert entry.config is not None
-        with TimeLimit(self._closed, BRING_UP_TIMEOUTS * entry.config.read_timeout_s) as limit:
+        with TimeLimit(self._closed, OPEN_TIMEOUTS * entry.config.timeout_ms / 1e3) as limit:
             model.prepare(limit)
             with self._changed:
                 if entry.state == "opening" and not limit.cancelled:
@@ -269,15 +268,15 @@ class ModelChain:
             verdict = self_test(model, limit)
             note = verdict.text
             if verdict.broken and not entry.config.fim:
-                self._reopen_without_middle(entry, limit)
+                self._reopen_without_infilling(entry, limit)
                 if self_test(self._opened(entry), limit).broken:
-                    self._put_aside(entry, note)
+                    self._disable(entry, note)
                     return
-                note += " It is used without the code after the cursor until then."
+                note += " Until then Weft uses it without the code after the cursor."
         if limit.is_reached:
             raise ModelUnreachable(
                 f"{entry.name} did not finish its self-test within {limit.seconds:g} s. Look at the server's log, or "
-                "raise timeout_ms of the model."
+                "raise its `timeout_ms`."
             )
         if self._closed.cancelled:
             return
@@ -286,15 +285,15 @@ class ModelChain:
         self._on_change()
         self._on_ready()
 
-    def _reopen_without_middle(self, entry: _Entry, cancel: Cancel) -> None:
-        """What Weft found out by itself it takes back; a `fim` that the user wrote is done as written."""
+    def _reopen_without_infilling(self, entry: _Entry, cancel: Cancel) -> None:
+        """Open the model again with `fim = "none"`; only for a detected FIM method, never for one that the user set."""
         assert entry.config is not None and entry.model is not None
         model, entry.model = entry.model, None
         model.close()
         entry.config = replace(entry.config, fim="none")
         self._opened(entry).prepare(cancel)
 
-    def _put_aside(self, entry: _Entry, note: str) -> None:
+    def _disable(self, entry: _Entry, note: str) -> None:
         with self._changed:
             entry.state, entry.note = "aside", note
         self._on_change()
@@ -306,10 +305,10 @@ class ModelChain:
                 assert entry.config is not None
                 model = open_model(entry.config)
                 if model is None:
-                    raise ModelError(f"The backend {entry.config.backend} has nothing to open.")
+                    raise ModelError(f"The backend `{entry.config.backend}` has no model to open.")
                 if self._closed.cancelled:
                     model.close()
-                    raise ModelError(f"{model.info.name} is not used any more.")
+                    raise ModelError(f"{model.info.name} is no longer used.")
                 entry.model = without_secrets(model, self._redact)
                 if self._thread is None or not _reads_weights(entry.config):
                     entry.state = "ready" if entry.state == "opening" else entry.state
@@ -319,8 +318,8 @@ class ModelChain:
         now = time.monotonic()
         with self._changed:
             if self._closed.cancelled or (entry.state == "down" and now < entry.due < math.inf):
-                return  # known: several requests met the same failure
-            entry.state, entry.note, entry.n_late = "down", str(error), 0
+                return  # several requests met the same failure
+            entry.state, entry.note, entry.n_missed = "down", str(error), 0
             entry.back_off_s = min(LONGEST_BACK_OFF_S, 2 * entry.back_off_s or FIRST_BACK_OFF_S)
             entry.due = now + entry.back_off_s
             was_told, entry.is_told = entry.is_told, True
@@ -330,31 +329,32 @@ class ModelChain:
             self._tell(self._note(entry))
 
     def _may_retry(self, entry: _Entry) -> bool:
-        """Whether a request may try a model that is down: only where no thread does."""
+        """Whether a request may retry a model that is down: only without a thread."""
         return entry.state == "down" and self._thread is None and time.monotonic() >= entry.due
 
     def _note(self, entry: _Entry) -> str:
-        meanwhile = f" {self._stand_in(entry)} answers meanwhile." if self._stand_in(entry) else ""
+        substitute = self._substitute(entry)
+        meanwhile = f" {substitute} answers meanwhile." if substitute else ""
         if entry.state == "opening":
-            return f"{entry.name} is being loaded.{meanwhile}" if self._thread is not None else ""
+            return f"{entry.name} is loading.{meanwhile}" if self._thread is not None else ""
         if entry.state == "ready":
             degraded = () if (model := entry.model) is None else model.info.notes
             return " ".join([*(f"{entry.name}: {note}." for note in degraded), entry.note]).strip()
         return f"{entry.note}{meanwhile}"
 
-    def _stand_in(self, absent: _Entry) -> str:
+    def _substitute(self, absent: _Entry) -> str:
         ready = (entry.name for entry in self._entries if entry is not absent and entry.state == "ready")
         return next(ready, self._fallback)
 
 
-_WORDS: dict[State, str] = {"opening": "being loaded", "ready": "ready", "down": "down", "aside": "put aside"}
+_WORDS: dict[State, str] = {"opening": "loading", "ready": "ready", "down": "down", "aside": "disabled"}
 
 
 def _slow(entry: _Entry) -> str:
     if entry.state != "ready" or not entry.slowness.text:
-        return ""  # what does not answer at all has a note that says more
-    step = "Use a smaller model or a faster machine, or raise completion.target_ms to wait that long."
-    return f"{entry.name} is too slow here: {entry.slowness.text}. {step}"
+        return ""  # the note of a model that does not answer says more
+    step = "Use a smaller model or a faster machine, or raise `completion.target_ms`."
+    return f"{entry.name} is slow: {entry.slowness.text}. {step}"
 
 
 def _is_server(entry: _Entry) -> bool:
@@ -364,5 +364,5 @@ def _is_server(entry: _Entry) -> bool:
 
 
 def _reads_weights(config: ModelConfig | None) -> bool:
-    """Whether opening takes seconds; a server is asked nothing yet."""
+    """Whether opening loads weights, which takes seconds; opening a server sends no request."""
     return config is not None and (config.backend in ("transformers", "onnx") or bool(config.path))

@@ -1,6 +1,6 @@
-"""What finds texts by their meaning, as the settings say, with its vectors in the memory of a workspace.
+"""The embedding model of the settings, with its vectors cached in the memory of a workspace.
 
-Owns the way from settings to an embedder. A model is loaded once in a process, with the first text.
+A model is loaded once in a process, with the first text.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .redacting import RedactingEmbedder
 def embedder_of(
     options: MemoryOptions, store: MemoryStore, cancel: Cancel | None = None, *, redact: str = "auto"
 ) -> tuple[Embedder, str]:
-    """The embedder of the settings, and in words which it is and why. Hashing where it cannot be had.
+    """The embedder of the settings and a sentence that names it; hashing, with the reason, if it can't be opened.
 
-    Many texts take minutes: `cancel` ends that between two parts. `redact` is the setting of this name.
+    Many texts take minutes: `cancel` stops between two batches. `redact` is the setting of this name.
     """
     settings = EmbedderSettings(
         options.embeddings,
@@ -35,10 +35,10 @@ def embedder_of(
     try:
         embedder, why = _opened(settings)
     except ModelMissing as error:
-        return HashingEmbedder(), f"{error} Until then texts are found by their letters."
+        return HashingEmbedder(), f"{error} Until then texts are compared by hashed character n-grams."
     if redact == "always" or (redact == "auto" and settings.kind == "api"):
         embedder = RedactingEmbedder(embedder)
-    # Letters are hashed faster than they are read from a disk.
+    # Hashing is faster than reading a cached vector from disk.
     return KeepingEmbedder(embedder, store.vectors, cancel) if knows_meaning(embedder) else embedder, why
 
 

@@ -1,9 +1,9 @@
-"""Models and embedders that are sent no secrets: the one border at which text is redacted.
+"""Redaction of secrets in everything that is sent to models and embedding models.
 
-A model behind an address, this machine's included, is wrapped when it is opened (`models/chain.py`), so that whoever
-asks it — completions, read-ahead, questions, the strategies of memory — needs to know nothing of it. So is an embedder
-behind an address. The setting `redact` decides. Knows no prompt format: a request is redacted before a prompt is
-made of it, so that what a server counts or tokenises holds no secret either.
+The only place where text is redacted. `models/chain.py` wraps a model behind an address, also on this machine, when it
+opens it, so all its callers (completions, warm-up, questions, memory strategies) are covered. Embedding models at a
+server are wrapped in the same way. The setting `redact` decides. Knows no prompt format: a request is redacted before
+its prompt is built, so that texts which a server only counts or tokenises hold no secret either.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from ..secrets import REDACTED, redact
 
 
 def without_secrets(model: CodeModel, setting: str) -> CodeModel:
-    """`model`, wrapped where the setting wants it: for `auto` when it is behind an address."""
+    """`model`, wrapped if the setting requires it: with `auto`, if it is behind an address."""
     if setting == "always" or (setting == "auto" and is_behind_address(model.info)):
         return RedactingModel(model)
     return model
 
 
 def is_behind_address(info: ModelInfo) -> bool:
-    """Whether what a model is sent leaves this process."""
+    """Whether requests to the model leave this process."""
     return info.behind_address or not info.local
 
 
 class RedactingModel:
-    """A `CodeModel` over another that gets every text without its secrets, and never writes the mark of one."""
+    """A `CodeModel` that redacts every request to another one, and stops its output before a `REDACTED` marker."""
 
     def __init__(self, model: CodeModel) -> None:
         self._model = model
@@ -52,11 +52,11 @@ class RedactingModel:
         self._model.warm(_redacted(request), cancel)
 
     def count_tokens(self, text: str) -> int:
-        # Some servers are asked to count.
+        # Some models count tokens at their server.
         return self._model.count_tokens(redact(text))
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
-        yield from _up_to_mark(self._model.stream(_redacted(request), cancel))
+        yield from _up_to_marker(self._model.stream(_redacted(request), cancel))
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         messages = tuple(replace(message, text=redact(message.text)) for message in request.messages)
@@ -67,7 +67,7 @@ class RedactingModel:
 
 
 class RedactingEmbedder:
-    """An `Embedder` over another that gets every text without its secrets."""
+    """An `Embedder` that redacts every text for another one."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -85,10 +85,10 @@ class RedactingEmbedder:
 
 
 def redact_around(prefix: str, suffix: str) -> tuple[str, str]:
-    """The code before and after a cursor without secrets, with the cursor where it was.
+    """The code before and after a cursor without secrets, with the cursor at the same place.
 
-    Both are read as one text: what is a secret at the start of the suffix, a name in the prefix may say. A secret that
-    the cursor stands in is taken out of both.
+    Both are redacted as one text: a name in the prefix may mark a value in the suffix as a secret. A secret that
+    contains the cursor is removed from both.
     """
     whole = prefix + suffix
     clean = redact(whole)
@@ -102,7 +102,7 @@ def redact_around(prefix: str, suffix: str) -> tuple[str, str]:
 
 
 def _split(line: str, clean: str, column: int) -> tuple[str, str]:
-    """A line without its secrets, cut where `column` was in the line with them."""
+    """The redacted line, split where `column` is in the original line."""
     longest = min(len(line), len(clean))
     n_before = next((n for n in range(longest) if line[n] != clean[n]), longest)
     if column <= n_before:
@@ -120,8 +120,8 @@ def _redacted(request: CompletionRequest) -> CompletionRequest:
     return replace(request, prefix=prefix, suffix=suffix, fragments=fragments)
 
 
-def _up_to_mark(pieces: Iterator[Piece]) -> Generator[Piece, None, None]:
-    """The pieces before the model repeats the mark that stands for a secret: nobody wants that in their code."""
+def _up_to_marker(pieces: Iterator[Piece]) -> Generator[Piece, None, None]:
+    """The pieces before the model repeats the `REDACTED` marker, which must not get into the code."""
     held: list[Piece] = []
     with closing(_generator(pieces)) as stream:
         for piece in stream:
@@ -131,15 +131,15 @@ def _up_to_mark(pieces: Iterator[Piece]) -> Generator[Piece, None, None]:
                 if at:
                     yield Piece(text[:at], held[0].probability)
                 return
-            n_open = _n_begun(text)
+            n_open = _n_pending(text)
             if n_open == 0:
                 yield from held
                 held.clear()
         yield from held
 
 
-def _n_begun(text: str) -> int:
-    """How many characters at the end of `text` may be the beginning of the mark."""
+def _n_pending(text: str) -> int:
+    """How many characters at the end of `text` may be the start of the marker."""
     return next((n for n in range(min(len(text), len(REDACTED) - 1), 0, -1) if REDACTED.startswith(text[-n:])), 0)
 
 

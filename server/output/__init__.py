@@ -1,1 +1,1 @@
-"""How is a result written for an editor, a terminal or a script? Types, JSON values, pages, and safe text."""
+"""How does a result look in an editor, a terminal or a script? Types, JSON values, pages, and safe text."""

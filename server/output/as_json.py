@@ -1,6 +1,6 @@
-"""Completions, explanations and reports as plain JSON values, the same for the protocol and for `--json`.
+"""Completions, explanations and reports as JSON values, for the protocol and for `--json`.
 
-Owns what stands in which field; the fields are in `answers.py`. Knows no message and no terminal.
+The types of the values are in `types.py`. Knows no message and no terminal.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 from ...retrieval import Location, RankedFragment, ScorePart
 from ..completion import Completion, Round
 from ..completion.service import Explanation
+from ..completion.values import Trace
 from ..workspace.folder import IndexReport
 from ..workspace.status import TITLES, Status, said
 from . import types as answers
@@ -37,15 +38,14 @@ def completion_json(completion: Completion) -> answers.CompletionAnswer:
     }
 
 
-def round_json(done: Round) -> Json:
-    """One round of RepoCoder's loop: what was asked, found and written."""
-    asked = [] if done.query is None else [*done.query.before, *done.query.after]
+def round_json(finished: Round) -> Json:
+    """One round of RepoCoder's loop: query, fragments and completion."""
     return {
-        "query": asked,
-        "text": done.written.text,
-        "model": done.written.model,
-        "fragments": fragments_json(done.fragments),
-        "timingsMs": timings_json(done.timings_ms),
+        "query": [] if finished.query is None else [*finished.query.before, *finished.query.after],
+        "text": finished.written.text,
+        "model": finished.written.model,
+        "fragments": fragments_json(finished.fragments),
+        "timingsMs": timings_json(finished.timings_ms),
     }
 
 
@@ -87,8 +87,12 @@ def fragments_json(fragments: Iterable[RankedFragment]) -> list[answers.Fragment
 
 
 def parts_json(parts: Iterable[ScorePart]) -> list[answers.Part]:
-    """What a score is made of."""
+    """The parts that add up to a score."""
     return [{"name": part.name, "value": part.value, "detail": part.detail} for part in parts]
+
+
+def trace_json(trace: Trace) -> list[Json]:
+    return [{"atMs": round(step.at_ms, 3), "name": step.name, "detail": step.detail} for step in trace.steps]
 
 
 def timings_json(timings_ms: Mapping[str, float]) -> dict[str, float]:

@@ -1,7 +1,6 @@
-"""Longer answers as lines for a person, the same words in every editor; a line may lead to a place.
+"""Status, doctor and explanation as lines of text with links, the same in every editor.
 
-Owns the words and the order. Knows no editor: links are URIs, and ranges are whole lines, so that no count of columns
-matters.
+Knows no editor: links are URIs, and ranges are whole lines, so that the position encoding does not matter.
 """
 
 from __future__ import annotations
@@ -20,50 +19,52 @@ if TYPE_CHECKING:
     from ..completion.service import Explanation
     from ..models.chain import ModelState
     from ..workspace.status import Said, Status
-    from .doctor import Finding
+    from .doctor import CheckResult
 
 SHOWN_LINES = 6
-"""Of a fragment; the link leads to the rest."""
+"""Lines of a fragment that are shown; the link opens the rest."""
 
-_STATES = {"opening": "being loaded", "ready": "ready", "down": "does not answer", "aside": "failed its self-test"}
+_STATES = {"opening": "loading", "ready": "ready", "down": "does not answer", "aside": "failed its self-test"}
 
 
 def status_page(status: Status, said: Said) -> list[PageLine]:
     return [_line(text) for text in _status_lines(status, said)]
 
 
-def findings_page(findings: Iterable[Finding]) -> list[PageLine]:
-    """What was found, then the next steps."""
+def findings_page(findings: Iterable[CheckResult]) -> list[PageLine]:
+    """The findings, then the next steps."""
     findings = list(findings)
     lines = [f"{'!' if finding.next_step else '✓'} {finding.what}: {finding.found}" for finding in findings]
     steps = [f"  - {finding.next_step}" for finding in findings if finding.next_step]
-    return [_line(text) for text in (*lines, "", "What to do next:" if steps else "All is well.", *steps)]
+    return [_line(text) for text in (*lines, "", "Next steps:" if steps else "No problems found.", *steps)]
 
 
 def explanation_page(explanation: Explanation) -> list[PageLine]:
-    """Each fragment with its score and its place, then what was left out, then what a person should know."""
-    page = [_line(f"What the repository holds for a completion in {explanation.path}")]
+    """Each fragment with its score and location, then the fragments left out, then notes."""
+    page = [_line(f"Fragments of the repository for a completion in {explanation.path}")]
     if explanation.model == WORKSPACE_MODEL:
-        page.append(_line("The workspace model answers: it reads the whole index. Other models would be shown this:"))
+        page.append(
+            _line("The workspace model answers, which uses the whole index. Prompts of other models would contain:")
+        )
     elif explanation.model != NO_MODEL:
-        page.append(_line(f"The model {explanation.model} is shown this, as far as its prompt has room:"))
+        page.append(_line(f"The prompt of {explanation.model} contains, as far as there is room:"))
     if explanation.shown_from_line:
-        page.append(_line(f"The file itself from line {explanation.shown_from_line + 1} to the cursor"))
+        page.append(_line(f"The file itself, from line {explanation.shown_from_line + 1} to the cursor"))
     if not explanation.fragments:
-        page.append(_line("No fragment of the repository speaks to this place."))
+        page.append(_line("No fragment of the repository matches this position."))
     for number, ranked in enumerate(explanation.fragments, 1):
         page += [_line(""), *_fragment_lines(explanation.folder, number, ranked)]
     if explanation.left_out:
         page += [_line(""), _line("Left out:")]
     for place, reason in explanation.left_out:
-        page.append(_linked(f"  {_words(place)}  {reason}", explanation.folder, place))
+        page.append(_linked(f"  {_location(place)}  {reason}", explanation.folder, place))
     if explanation.notes:
         page += [_line(""), _line("Notes:"), *(_line(f"  {note}") for note in explanation.notes)]
     return page
 
 
 def uri_of(folder: str, path: str) -> str | None:
-    """Of a file of a folder; None outside of all folders."""
+    """The URI of a file in a folder; None outside of all folders."""
     return (Path(folder) / path).as_uri() if folder else None
 
 
@@ -87,32 +88,32 @@ def _status_lines(status: Status, said: Said) -> Iterator[str]:
         yield "Notes"
         yield from (f"  {note}" for note in notes)
     yield ""
-    yield f"The server holds {status.memory_mb:,.0f} MB of memory."
+    yield f"Memory of the server: {status.memory_mb:,.0f} MB"
 
 
 def _speed(model: ModelState) -> str:
-    reads, writes = model.speed.prefill, model.speed.decode
-    return f", reads {reads:,.0f} and writes {writes:,.0f} tokens a second" if reads and writes else ""
+    prefill, decode = model.speed.prefill, model.speed.decode
+    return f", prefill {prefill:,.0f} and decoding {decode:,.0f} tokens/s" if prefill and decode else ""
 
 
 def _fragment_lines(folder: str, number: int, ranked: RankedFragment) -> Iterator[PageLine]:
     first, *others = ranked.fragment.locations
-    yield _linked(f"{number}. {ranked.score:.2f}  {_words(first)}", folder, first)
+    yield _linked(f"{number}. {ranked.score:.2f}  {_location(first)}", folder, first)
     for place in others:
-        yield _linked(f"     also {_words(place)}", folder, place)
+        yield _linked(f"     also {_location(place)}", folder, place)
     if ranked.parts:
         parts = " + ".join(f"{part.name} {part.value:.2f}" for part in ranked.parts)
         yield _line(f"     {ranked.score:.2f} = {parts}")
         yield from (_line(f"     {part.name}: {part.detail}") for part in ranked.parts if part.detail)
     if ranked.path:
-        yield _line(f"     way: {'; '.join(ranked.path)}")
+        yield _line(f"     path: {'; '.join(ranked.path)}")
     lines = ranked.fragment.text.splitlines()
     yield from (_line(f"     | {line}") for line in lines[:SHOWN_LINES])
     if len(lines) > SHOWN_LINES:
         yield _line(f"     | and {len(lines) - SHOWN_LINES} more lines")
 
 
-def _words(place: Location) -> str:
+def _location(place: Location) -> str:
     return f"{place.path}:{place.start_line + 1}-{place.end_line}"
 
 

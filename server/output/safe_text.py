@@ -1,16 +1,16 @@
-"""Text from models and documents made safe to show: in a terminal, in an editor, and as Markdown.
+"""Sanitising of untrusted text for terminals, editors and Markdown: invisible characters and active Markdown.
 
-Owns which characters are shown as an escape (`<U+202E>`) and which constructs of Markdown are disarmed. Knows no
-terminal, no protocol and no model. Every text from outside passes one of these functions on its way to a person.
+Every text from a model, a server or a document passes one of these functions before a person sees it. Knows no
+terminal, no protocol and no model.
 
 Characters that are shown as escapes: controls (C0 without tab and line break, DEL, C1), bidirectional controls,
 zero-width and other invisible characters, tag characters, line and paragraph separators, and lone surrogates. A
 zero-width joiner or non-joiner stays between two emoji, and between two letters of scripts without upper and lower
 case, where it changes how they are written (Persian, Hindi). Variation selectors stay.
 
-Markdown: a link leads to http(s) or is no link; images, raw HTML, autolinks and reference definitions become the text
-that they are written with. Places (`path:first-last`) are no Markdown links: front ends link them by the citations.
-Code keeps its text. Fenced code is put at the start of the line, where every parser agrees on where it ends.
+Markdown: only links to http(s) stay links; images, raw HTML, autolinks and reference definitions are escaped. Locations
+(`path:first-last`) are not Markdown links: front ends link them from the citations. Code is unchanged. A fence moves to
+the start of its line, where all parsers agree on its end.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from __future__ import annotations
 import re
 import unicodedata
 
-LONGEST_CODE_SPAN = 1000
-"""A backtick that is not closed within so many characters of its line is one."""
+MAX_CODE_SPAN = 1000
+"""A backtick that is not closed within so many characters of its line is text."""
 
-MOST_BACKTICKS = 50
-"""More in a row are text."""
+MAX_BACKTICKS = 50
+"""More backticks in a row are text."""
 
-LONGEST_ADDRESS = 2000
-LONGEST_LINE_HEAD = 200
-"""Of a line so much is read to know whether it opens a fence."""
+MAX_ADDRESS = 2000
+MAX_LINE_HEAD = 200
+"""Characters of a line that are read to find a fence."""
 
 _JOINERS = "\u200c\u200d"
 _INVISIBLE = (
@@ -42,7 +42,7 @@ _JOINED_CATEGORIES = ("Lo", "Mn", "Mc", "So", "Sk")
 
 
 def for_terminal(text: str) -> str:
-    """`text` with its line breaks and tabs, and nothing else that a terminal would obey or not show."""
+    """`text` with line breaks and tabs; other control and invisible characters are escaped."""
     return _visible(text, _UNSAFE)
 
 
@@ -57,13 +57,13 @@ def for_editor(text: str) -> str:
 
 
 def for_markdown(text: str) -> str:
-    """`text` as Markdown in which nothing acts but links to http(s). A second pass changes nothing."""
+    """`text` as Markdown without active parts but links to http(s). Idempotent."""
     stream = MarkdownStream()
     return stream.feed(text) + stream.finish()
 
 
 def hidden_character(text: str) -> str:
-    """The first character that must not get into source code unseen, as "U+202E"; "" when there is none."""
+    """The first control or invisible character, as "U+202E"; "" if there is none."""
     for found in _UNSAFE.finditer(text.replace("\r\n", "\n")):
         if not _joins(found.string[: found.start()][-1:], found[0], found.string[found.end() : found.end() + 1]):
             return _name(found[0])
@@ -96,7 +96,7 @@ def _name(character: str) -> str:
 
 
 class CharacterStream:
-    """`for_terminal` of a text in pieces. Holds back a character that the next one decides about."""
+    """`for_terminal` of a text in pieces. Holds back a character whose escape depends on the next one."""
 
     def __init__(self) -> None:
         self._before = ""
@@ -119,24 +119,24 @@ class CharacterStream:
 
 
 class MarkdownStream:
-    """`for_markdown` of a text in pieces: what `feed` and `finish` return, joined, is the same however it is cut.
+    """`for_markdown` of a text in pieces: the joined results do not depend on how the text is split.
 
-    Holds back a few characters, a code span up to its end, and the address of a link. Linear in the text.
+    Holds back a few characters, a code span up to its end, and the address of a link. Takes linear time.
     """
 
     def __init__(self) -> None:
         self._characters = CharacterStream()
-        self._text = ""  # not decided yet
+        self._text = ""  # not processed yet
         self._is_line_start = True
-        self._fence = ""  # the marks of the fence that is open
+        self._fence = ""  # the marks of the open fence
         self._fence_indent = 0
-        self._may_define = False  # the line begins as the definition of a reference does
+        self._may_define = False  # the line may be the definition of a reference
 
     def feed(self, piece: str) -> str:
         return self._take(self._characters.feed(piece), is_end=False)
 
     def finish(self) -> str:
-        """The rest; a fence that is open is closed."""
+        """The rest; closes an open fence."""
         out = self._take(self._characters.finish(), is_end=True)
         if self._fence:
             out += ("" if self._is_line_start else "\n") + self._fence
@@ -161,13 +161,13 @@ class MarkdownStream:
         self._text = self._text[at:]
         return "".join(out)
 
-    # Each of these reads on from `at`: what is shown and where it ends; None while more text is needed.
+    # Each of these parses from `at` and returns the output and its end; None if more text is needed.
 
     def _in_fence(self, at: int, is_end: bool) -> tuple[str, int] | None:
-        """The beginning of a line in fenced code, which is the end of the code, or code."""
-        end = self._text.find("\n", at, at + LONGEST_LINE_HEAD)
-        head = self._text[at : at + LONGEST_LINE_HEAD] if end < 0 else self._text[at:end]
-        is_whole = end >= 0 or is_end or len(head) == LONGEST_LINE_HEAD
+        """The start of a line in fenced code: the closing fence, or code."""
+        end = self._text.find("\n", at, at + MAX_LINE_HEAD)
+        head = self._text[at : at + MAX_LINE_HEAD] if end < 0 else self._text[at:end]
+        is_whole = end >= 0 or is_end or len(head) == MAX_LINE_HEAD
         if not is_whole and _MAY_CLOSE.fullmatch(head):
             return None
         marks = head.strip(" \t")
@@ -187,10 +187,10 @@ class MarkdownStream:
         return self._text[at : end or None], end or len(self._text)
 
     def _line_head(self, at: int, is_end: bool) -> tuple[str, int] | None:
-        """The beginning of a line outside of code: a fence, the definition of a reference, or text."""
-        end = self._text.find("\n", at, at + LONGEST_LINE_HEAD)
-        head = self._text[at : at + LONGEST_LINE_HEAD] if end < 0 else self._text[at:end]
-        is_whole = end >= 0 or is_end or len(head) == LONGEST_LINE_HEAD
+        """The start of a line outside of code: a fence, the definition of a reference, or text."""
+        end = self._text.find("\n", at, at + MAX_LINE_HEAD)
+        head = self._text[at : at + MAX_LINE_HEAD] if end < 0 else self._text[at:end]
+        is_whole = end >= 0 or is_end or len(head) == MAX_LINE_HEAD
         if not is_whole and _MAY_OPEN.fullmatch(head):
             return None
         opened = _FENCE.fullmatch(head) if end >= 0 or is_end else None
@@ -203,7 +203,7 @@ class MarkdownStream:
             shown = (f"{item}\n" if item else "") + line
             return (shown + "\n", end + 1) if end >= 0 else (shown, len(self._text))
         self._is_line_start = False
-        # A label may go on over several lines, but not over a blank one.
+        # A label may span several lines, but no blank one.
         may_go_on = self._may_define and bool(head.strip())
         self._may_define = may_go_on or _DEFINITION.match(head) is not None
         if (tildes := _TILDES.match(head)) is not None:  # a fence to some parsers
@@ -233,16 +233,16 @@ class MarkdownStream:
         return self._after_bracket(at, following, is_end)
 
     def _after_bracket(self, at: int, following: str, is_end: bool) -> tuple[str, int] | None:
-        """What follows a closing bracket: the address of a link, or the colon of a definition."""
+        """The text after a closing bracket: the address of a link, or the colon of a definition."""
         may_define, self._may_define = self._may_define, False
         if following == ":" and may_define:
             return "]\\:", at + 2
         if following != "(":
             return "]", at + 1
         start = at + 2
-        found = _ADDRESS.match(self._text, start, start + LONGEST_ADDRESS)
+        found = _ADDRESS.match(self._text, start, start + MAX_ADDRESS)
         end = start if found is None else found.end()
-        if end == len(self._text) and not is_end and end - start < LONGEST_ADDRESS:
+        if end == len(self._text) and not is_end and end - start < MAX_ADDRESS:
             self._may_define = may_define
             return None
         if self._text[end : end + 1] == ")" and _WEB.match(self._text, start, end):
@@ -250,23 +250,23 @@ class MarkdownStream:
         return "]\\(", start
 
     def _code_span(self, at: int, is_end: bool) -> tuple[str, int] | None:
-        """Code up to its closing backticks on the same line, or backticks that are text."""
-        opened = _BACKTICKS.match(self._text, at, at + MOST_BACKTICKS + 1)
+        """Code up to the closing backticks on the same line, or backticks as text."""
+        opened = _BACKTICKS.match(self._text, at, at + MAX_BACKTICKS + 1)
         assert opened is not None
-        marks, start = opened[0][:MOST_BACKTICKS], opened.end()
-        if len(opened[0]) > MOST_BACKTICKS:
-            return "\\`" * MOST_BACKTICKS, at + MOST_BACKTICKS
-        limit = min(start + LONGEST_CODE_SPAN, len(self._text))
+        marks, start = opened[0][:MAX_BACKTICKS], opened.end()
+        if len(opened[0]) > MAX_BACKTICKS:
+            return "\\`" * MAX_BACKTICKS, at + MAX_BACKTICKS
+        limit = min(start + MAX_CODE_SPAN, len(self._text))
         line_end = self._text.find("\n", start, limit)
         limit = line_end if line_end >= 0 else limit
-        is_whole = line_end >= 0 or is_end or limit - start == LONGEST_CODE_SPAN
+        is_whole = line_end >= 0 or is_end or limit - start == MAX_CODE_SPAN
         for closing in _BACKTICKS.finditer(self._text, start, limit):
-            # Where the limit cuts, the run may go on.
+            # At the limit, the run of backticks may continue.
             is_run = closing.end() < limit or line_end >= 0 or (is_end and limit == len(self._text))
             if len(closing[0]) == len(marks) and is_run:
                 code = self._text[start : closing.start()]
                 if "|" in code and _ACTS.search(code):
-                    break  # in a row of a table the cells are cut first, and this would be no code
+                    break  # in a table row, parsers split the cells first, so this would not be code
                 return self._text[at : closing.end()], closing.end()
         else:
             if not is_whole:
@@ -286,4 +286,4 @@ _FENCE = re.compile(rf"(?P<indent>{_ITEMS})(?P<marks>`{{3,}}|~{{3,}})[ \t]*(?P<l
 _MAY_OPEN = re.compile(r"[ \t>*+\d.)-]*(?:`{3,}[^`]*|~{3,}[^`]*|`{0,2}|~{0,2})")
 _MAY_CLOSE = re.compile(r"[ \t]*(?:`*|~*)[ \t]*")
 _TILDES = re.compile(rf"({_ITEMS})~(?=~~)")
-_DEFINITION = re.compile(rf"[ \t]*(?:(?:[>*+-]|\d{{1,9}}[.)])[ \t]*)*(?:\[|(?<=[\s\S]{{{LONGEST_LINE_HEAD}}})$)")
+_DEFINITION = re.compile(rf"[ \t]*(?:(?:[>*+-]|\d{{1,9}}[.)])[ \t]*)*(?:\[|(?<=[\s\S]{{{MAX_LINE_HEAD}}})$)")

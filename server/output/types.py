@@ -1,7 +1,7 @@
-"""What Weft answers, as types: every field that goes to an editor or into `--json`, with what it means.
+"""Types of all results: every field that is sent to an editor or printed by `--json`, with its description.
 
-Owns the names and the meanings; `docs/protocol.md` and the types of the VS Code extension are generated from them
-(`python -m weft.server.lsp.describe`), and a test holds real answers against them. Knows not how a value comes about.
+`python -m weft.server.lsp.describe` generates `docs/protocol.md` and the types of the VS Code extension from them, and
+a test checks real answers against them.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from typing import Annotated, Literal, TypedDict
 
 
 class Position(TypedDict):
-    """As in the language server protocol."""
+    """As in the Language Server Protocol."""
 
     line: Annotated[int, "0-based."]
     character: Annotated[int, "In the client's position encoding."]
 
 
 class Range(TypedDict):
-    """As in the language server protocol."""
+    """As in the Language Server Protocol."""
 
-    start: Annotated[Position, "Where it begins."]
+    start: Annotated[Position, "The first position."]
     end: Annotated[Position, "The position after the last character."]
 
 
 class TextDocumentIdentifier(TypedDict):
-    """As in the language server protocol."""
+    """As in the Language Server Protocol."""
 
-    uri: Annotated[str, "Of a document."]
+    uri: Annotated[str, "URI of a document."]
 
 
 class _Text(TypedDict):
@@ -34,97 +34,96 @@ class _Text(TypedDict):
 
 
 class PageLine(_Text, total=False):
-    """One line for a person. An editor shows it as it is; with `uri` it leads there."""
+    """One line of text for a person, shown unchanged; with `uri` it is a link."""
 
-    uri: Annotated[str, "What the line leads to, if it leads anywhere."]
-    range: Annotated[Range, "The lines there that are meant."]
+    uri: Annotated[str, "The target of the link."]
+    range: Annotated[Range, "The linked lines."]
 
 
 # Status
 
 
 class StatusAction(TypedDict):
-    """What a person may do about a status; each editor has its own command for it."""
+    """An action that a status offers; each editor has its own command for it."""
 
-    title: Annotated[str, "In words, for a button."]
+    title: Annotated[str, "Label of a button."]
     action: Annotated[
         Literal["doctor", "log", "settings", "resume", "pause", "restart", "models"],
-        "`doctor`: look for what is wrong. `log`: show Weft's log. `settings`, `models`: open the settings, those of "
-        "the models. `pause`, `resume`: `weft/pause`. `restart`: start the server again.",
+        "`doctor`: check the installation. `log`: show the log. `settings`, `models`: open all settings, or those of "
+        "the models. `pause`, `resume`: `weft/pause`. `restart`: restart the server.",
     ]
 
 
 class ModelStatus(TypedDict):
     """One configured model."""
 
-    name: Annotated[str, "Its name, or where it is."]
+    name: Annotated[str, "Its name, URL or path."]
     backend: Annotated[str, "As in the settings."]
     state: Annotated[
         Literal["opening", "ready", "down", "aside"],
-        "`down` does not answer and is tried again; `aside` failed its self-test.",
+        "`down`: does not answer and is retried. `aside`: disabled, because its self-test failed.",
     ]
     note: Annotated[str, "What is wrong with it, and what to do."]
-    readsTokensPerSecond: Annotated[float, "As measured; 0 when unknown."]
-    writesTokensPerSecond: Annotated[float, "As measured; 0 when unknown."]
+    readsTokensPerSecond: Annotated[float, "Measured prefill speed; 0 if unknown."]
+    writesTokensPerSecond: Annotated[float, "Measured decoding speed; 0 if unknown."]
 
 
 class StatusResult(TypedDict):
-    """How Weft is, for a status bar and for whoever wonders why nothing happens."""
+    """The state of the server, for a status bar and for diagnosis."""
 
     kind: Annotated[
         Literal["starting", "indexing", "ready", "paused", "off", "slow", "degraded", "error"],
-        "`off`: `completion.enabled` is false. `slow`: a model is too slow on this machine. `degraded`: a configured "
-        "model is down and another answers. `error`: nobody answers, or the workspace could not be read.",
+        "`off`: `completion.enabled` is false. `slow`: a model misses its target latency. `degraded`: a configured "
+        "model is down and another one answers. `error`: no model answers, or the workspace can't be read.",
     ]
-    text: Annotated[str, "The cause in a sentence."]
-    percent: Annotated[int | None, "How much is indexed, 0 to 100; null while nothing is being indexed."]
-    actions: Annotated[list[StatusAction], "What helps, the likeliest first."]
+    text: Annotated[str, "The cause, in one sentence."]
+    percent: Annotated[int | None, "Progress of indexing, 0 to 100; null if no indexing runs."]
+    actions: Annotated[list[StatusAction], "Actions that may help, best first."]
     page: Annotated[list[PageLine] | None, "The whole status for a person; null in `weft/didChangeStatus`."]
     state: Annotated[
-        Literal["starting", "indexing", "ready", "error"], "The state of the index. `kind` says it for a person."
+        Literal["starting", "indexing", "ready", "error"], "The state of the index; `kind` is the state of everything."
     ]
     folders: Annotated[list[str], "Paths of the workspace folders."]
     files: Annotated[int, "Indexed files."]
     lines: Annotated[int, "Lines in them."]
-    fragments: Annotated[int, "Fragments that they are searched by."]
+    fragments: Annotated[int, "Fragments in the index."]
     model: Annotated[str, "The model that answers now."]
     modelReason: Annotated[
-        str, "Why it is that one: the first in the configuration, or what is the matter with those before it."
+        str, "Why this model answers: the first in the configuration, or the states of the models before it."
     ]
     models: Annotated[list[ModelStatus], "The configured models in their order."]
-    notes: Annotated[
-        list[str], "What is wrong and what to do; files that could not be analysed are named with the reason."
-    ]
+    notes: Annotated[list[str], "What is wrong and what to do, such as files that can't be analysed, with the reason."]
     reconciling: Annotated[
         bool,
-        "Whether the index is being compared with the disk, as after many changes. Requests are answered meanwhile.",
+        "Whether the index is being compared with the disk, for example after many changes. Requests are answered "
+        "meanwhile.",
     ]
-    memoryMb: Annotated[float, "Resident memory of the server in megabytes."]
+    memoryMb: Annotated[float, "Resident memory of the server, in megabytes."]
 
 
 # Doctor
 
 
 class Finding(TypedDict):
-    """One thing that the doctor looked at."""
+    """The result of one check."""
 
-    what: Annotated[str, "What was looked at."]
-    found: Annotated[str, "What is there."]
-    nextStep: Annotated[str, "What to do; empty when nothing is wrong."]
+    what: Annotated[str, "The checked item."]
+    found: Annotated[str, "The result."]
+    nextStep: Annotated[str, "What to do; empty if nothing is wrong."]
 
 
 class Findings(TypedDict):
     """What `weft doctor --json` prints."""
 
-    version: Annotated[str, "Weft's."]
-    ok: Annotated[bool, "Whether nothing is to be done."]
-    findings: Annotated[list[Finding], "In the order in which they were looked at."]
+    version: Annotated[str, "The version of Weft."]
+    ok: Annotated[bool, "Whether all checks passed."]
+    findings: Annotated[list[Finding], "In the order of the checks."]
 
 
 class DoctorResult(Findings):
-    """What is installed and configured, and whether it can work."""
+    """The checks of the installation and the configuration."""
 
-    page: Annotated[list[PageLine], "The same for a person."]
+    page: Annotated[list[PageLine], "The same as text."]
 
 
 # Fragments and completions
@@ -133,9 +132,9 @@ class DoctorResult(Findings):
 class Part(TypedDict):
     """One part of a score."""
 
-    name: Annotated[str, "Where it comes from."]
-    value: Annotated[float, "What it adds to the score."]
-    detail: Annotated[str, "What it was found by."]
+    name: Annotated[str, "The signal."]
+    value: Annotated[float, "Its contribution to the score."]
+    detail: Annotated[str, "The words or relations that matched."]
 
 
 class Place(TypedDict):
@@ -143,191 +142,194 @@ class Place(TypedDict):
 
     path: Annotated[str, "Relative to its folder, with forward slashes."]
     startLine: Annotated[int, "0-based."]
-    endLine: Annotated[int, "The line after the last one."]
+    endLine: Annotated[int, "The line after the last one, 0-based."]
 
 
 class LinkedPlace(Place):
     """Lines of a file that an editor can open."""
 
-    uri: Annotated[str | None, "Of the file; null outside of all folders."]
+    uri: Annotated[str | None, "URI of the file; null outside of all folders."]
 
 
 class _Fragment(TypedDict):
-    score: Annotated[float, "The higher the better."]
-    parts: Annotated[list[Part], "They add up to the score."]
-    way: Annotated[list[str], "The strongest relations from the cursor to it, step by step."]
-    text: Annotated[str, "Its lines."]
+    score: Annotated[float, "Higher is better."]
+    parts: Annotated[list[Part], "The parts that add up to the score."]
+    way: Annotated[list[str], "The strongest path of relations from the cursor to the fragment."]
+    text: Annotated[str, "The lines."]
 
 
 class Fragment(_Fragment):
-    """A piece of the repository that was retrieved."""
+    """A retrieved fragment of the repository."""
 
-    places: Annotated[list[Place], "All places where this text stands, the best first."]
+    places: Annotated[list[Place], "All locations of this text, best first."]
 
 
 class ExplainedFragment(_Fragment):
-    """A fragment, with links to its places."""
+    """A retrieved fragment, with links to its locations."""
 
-    places: Annotated[list[LinkedPlace], "All places where this text stands, the best first."]
+    places: Annotated[list[LinkedPlace], "All locations of this text, best first."]
 
 
-class LeftOut(TypedDict):
-    """A window that scored well and is not used."""
+class OmittedFragment(TypedDict):
+    """A fragment that scored well and was left out."""
 
-    place: Annotated[str, "`path:first-last`, as a person reads it: 1-based, the last line included."]
-    reason: Annotated[str, "Why not."]
-    uri: Annotated[str | None, "Of the file; null outside of all folders."]
+    place: Annotated[str, "`path:first-last`, 1-based and inclusive."]
+    reason: Annotated[str, "Why it was left out."]
+    uri: Annotated[str | None, "URI of the file; null outside of all folders."]
     startLine: Annotated[int, "0-based."]
-    endLine: Annotated[int, "The line after the last one."]
+    endLine: Annotated[int, "The line after the last one, 0-based."]
 
 
 class ExplainResult(TypedDict):
-    """Which fragments a completion at a position is given, and why."""
+    """The fragments for a completion at a position, and why they were chosen."""
 
-    path: Annotated[str, "The document as the index names it."]
-    shownFromLine: Annotated[int, "First line of the document that the prompt shows anyway (0-based)."]
-    model: Annotated[str, "The model that would be asked."]
-    notes: Annotated[
-        list[str], "What a person should know: a model that can't be reached, a file that is not completed."
-    ]
+    path: Annotated[str, "The path of the document in the index."]
+    shownFromLine: Annotated[int, "First line of the document that the prompt contains anyway, 0-based."]
+    model: Annotated[str, "The model that would answer."]
+    notes: Annotated[list[str], "Notes, such as an unreachable model or a file without completions."]
     fragments: Annotated[list[ExplainedFragment], "Best first."]
-    leftOut: Annotated[list[LeftOut], "Best first."]
+    leftOut: Annotated[list[OmittedFragment], "Best first."]
     timingsMs: Annotated[dict[str, float], "Milliseconds by step."]
-    page: Annotated[list[PageLine], "All of it for a person, with links to the fragments."]
+    page: Annotated[list[PageLine], "The same as text, with links to the fragments."]
 
 
 class CompletionAnswer(TypedDict):
     """A completion, as `weft complete --json` prints it."""
 
-    text: Annotated[str, "What to insert; empty when there is nothing to show."]
-    start: Annotated[list[int], "Where the replaced text begins: line and column in Python characters."]
-    end: Annotated[list[int], "Where it ends, likewise."]
-    confidence: Annotated[float | None, "How probable it is to be right; null when the model gives no probabilities."]
-    model: Annotated[str, "Who wrote it."]
-    id: Annotated[str, "Names it in the messages about what became of it."]
+    text: Annotated[str, "The text to insert; empty if there is none."]
+    start: Annotated[list[int], "Start of the replaced text: 0-based line and column, in Unicode code points."]
+    end: Annotated[list[int], "End of the replaced text, likewise."]
+    confidence: Annotated[
+        float | None, "Calibrated probability that it is right; null if the model reports no probabilities."
+    ]
+    model: Annotated[str, "The model that wrote it."]
+    id: Annotated[str, "Identifies the completion in feedback messages."]
     source: Annotated[
         Literal["model", "cache", "typed-through", "joined", "speculated"],
-        "Written for this request; written before for this place; the rest of one that is typed; written by a request "
-        "that was running; written before anybody asked.",
+        "`model`: generated for this request. `cache`: from an earlier request at this position. `typed-through`: the "
+        "rest of a completion that the user types. `joined`: from a request that was still running. `speculated`: "
+        "prefetched.",
     ]
-    repairs: Annotated[list[str], "The rules that changed the model's text."]
-    whyEmpty: Annotated[str, "The reason when `text` is empty."]
-    note: Annotated[str, "Why the text is not whole: it was cut by a time limit."]
-    fragments: Annotated[list[Fragment], "What the model was shown, best first."]
+    repairs: Annotated[list[str], "The repair rules that changed the text of the model."]
+    whyEmpty: Annotated[str, "The reason if `text` is empty."]
+    note: Annotated[str, "Why the text is incomplete: a time limit cut it."]
+    fragments: Annotated[list[Fragment], "The retrieved fragments in the prompt, best first."]
     timingsMs: Annotated[dict[str, float], "Milliseconds by step."]
 
 
 class CompleteItem(CompletionAnswer):
     """A completion in an open document."""
 
-    range: Annotated[Range, "What `text` replaces: on one line."]
+    range: Annotated[Range, "The range that `text` replaces, on one line."]
 
 
 class CompleteResult(TypedDict):
-    """Completions that somebody asked for."""
+    """Invoked completions."""
 
-    items: Annotated[list[CompleteItem], "Different texts, the best first; one that is empty when there is none."]
+    items: Annotated[list[CompleteItem], "Different completions, best first; a single empty one if there is none."]
 
 
 class AcceptArgument(TypedDict):
     """The argument of the command `weft.didAccept` of an inline completion item."""
 
     id: Annotated[str, "Names the completion in the messages about what became of it."]
-    source: Annotated[
-        Literal["model", "cache", "typed-through", "joined", "speculated"], "Where the text comes from, as above."
+    source: Annotated[Literal["model", "cache", "typed-through", "joined", "speculated"], "As in `CompletionAnswer`."]
+    model: Annotated[str, "The model that wrote it."]
+    confidence: Annotated[
+        float | None, "Calibrated probability that it is right; null if the model reports no probabilities."
     ]
-    model: Annotated[str, "Who wrote it."]
-    confidence: Annotated[float | None, "How probable it is to be right; null when the model gives no probabilities."]
     timingsMs: Annotated[dict[str, float], "Milliseconds by step."]
 
 
 class Latency(TypedDict):
-    """How long answers took."""
+    """Latency of answers."""
 
-    p50: Annotated[float, "Milliseconds, the median."]
-    p95: Annotated[float, "Milliseconds; 95 of 100 were faster."]
-    n: Annotated[int, "How many there were."]
+    p50: Annotated[float, "Median, in milliseconds."]
+    p95: Annotated[float, "95th percentile, in milliseconds."]
+    n: Annotated[int, "Number of answers."]
 
 
 class StatsResult(TypedDict):
-    """What was counted. It stays on this machine."""
+    """Counters of completions. They stay on this machine."""
 
     asked: Annotated[dict[str, int], "Requests by trigger."]
-    offered: Annotated[dict[str, int], "Answers with a text, by source."]
-    empty: Annotated[dict[str, int], "Answers without, by reason."]
-    shown: Annotated[dict[str, int], "Seen by a person, by language."]
-    accepted: Annotated[dict[str, int], "Taken whole, by language."]
-    partlyAccepted: Annotated[dict[str, int], "Taken in part and not whole, by language."]
-    rejected: Annotated[dict[str, int], "Refused, by language."]
-    charactersTaken: Annotated[dict[str, int], "By model."]
-    acceptedShare: Annotated[float | None, "Of what was shown; null when nothing was."]
-    latencyMs: Annotated[dict[str, Latency], "By source."]
+    offered: Annotated[dict[str, int], "Answers with a completion, by source."]
+    empty: Annotated[dict[str, int], "Empty answers, by reason."]
+    shown: Annotated[dict[str, int], "Shown completions, by language."]
+    accepted: Annotated[dict[str, int], "Fully accepted, by language."]
+    partlyAccepted: Annotated[dict[str, int], "Partly accepted, by language."]
+    rejected: Annotated[dict[str, int], "Rejected, by language."]
+    charactersTaken: Annotated[dict[str, int], "Accepted characters, by model."]
+    acceptedShare: Annotated[float | None, "Share of shown completions that were accepted; null if none was shown."]
+    latencyMs: Annotated[dict[str, Latency], "Latency by source."]
 
 
 # Questions
 
 
 class CitedLines(TypedDict):
-    """Lines that an answer stands on, looked up: they exist and hold what is said of them."""
+    """Cited lines. They exist, and they support the statement."""
 
-    place: Annotated[str, "`path:first-last`, as it stands in the text."]
+    place: Annotated[str, "`path:first-last`, as in the text."]
     path: Annotated[str, "Relative to its folder, with forward slashes."]
-    folder: Annotated[str, "The path of the workspace folder; may be empty where there is only one."]
+    folder: Annotated[str, "Path of the workspace folder; may be empty if there is only one."]
     startLine: Annotated[int, "0-based."]
-    endLine: Annotated[int, "The line after the last one."]
+    endLine: Annotated[int, "The line after the last one, 0-based."]
     text: Annotated[str, "The lines."]
 
 
 class Citation(CitedLines):
-    """Lines that an answer stands on, looked up, for an editor to open."""
+    """Cited lines, with a link."""
 
-    uri: Annotated[str | None, "Of the file; null where its folder is gone."]
+    uri: Annotated[str | None, "URI of the file; null if its folder was removed."]
     range: Annotated[Range, "The lines, up to the end of the last one."]
 
 
-class ShownLines(TypedDict):
-    """Lines that speak to a question."""
+class EvidenceLines(TypedDict):
+    """Evidence for a question: lines of the repository, or an earlier turn."""
 
-    kind: Annotated[Literal["code", "definition", "document", "turn"], "What it is; a `turn` is of this conversation."]
-    place: Annotated[str, "`path:first-last`, as a person reads it."]
+    kind: Annotated[
+        Literal["code", "definition", "document", "turn"], "Kind of evidence; a `turn` belongs to this conversation."
+    ]
+    place: Annotated[str, "`path:first-last`, 1-based and inclusive."]
     path: Annotated[str, "Relative to its folder, with forward slashes."]
-    folder: Annotated[str, "The path of the workspace folder; may be empty where there is only one."]
+    folder: Annotated[str, "Path of the workspace folder; may be empty if there is only one."]
     startLine: Annotated[int, "0-based."]
-    endLine: Annotated[int, "The line after the last one."]
-    symbol: Annotated[str, "The qualified name of what is defined there."]
+    endLine: Annotated[int, "The line after the last one, 0-based."]
+    symbol: Annotated[str, "Qualified name of the definition."]
     why: Annotated[str, "Why it was chosen."]
-    score: Annotated[float, "The higher the better."]
-    parts: Annotated[list[Part], "They add up to the score, where there are any."]
-    way: Annotated[list[str], "The calls that lead there, step by step."]
+    score: Annotated[float, "Higher is better."]
+    parts: Annotated[list[Part], "The parts that add up to the score, if known."]
+    way: Annotated[list[str], "The chain of calls that leads there."]
     text: Annotated[str, "The lines."]
 
 
-class Exhibit(ShownLines):
-    """Lines that speak to a question, for an editor to open."""
+class EvidenceItem(EvidenceLines):
+    """Evidence for a question, with a link."""
 
-    uri: Annotated[str | None, "Of the file; null for a past turn."]
+    uri: Annotated[str | None, "URI of the file; null for a turn."]
 
 
 class Cost(TypedDict):
-    """What an answer cost."""
+    """Cost of an answer."""
 
-    calls: Annotated[int, "Of models."]
-    tokensIn: Annotated[int, "Read."]
-    tokensOut: Annotated[int, "Written."]
-    seconds: Annotated[float, "In which models worked."]
+    calls: Annotated[int, "Calls of models."]
+    tokensIn: Annotated[int, "Prompt tokens."]
+    tokensOut: Annotated[int, "Output tokens."]
+    seconds: Annotated[float, "Time in models."]
 
 
 class _Answer(TypedDict):
     text: Annotated[str, "The answer, as it was streamed."]
-    found: Annotated[bool, "False says that the repository does not answer this."]
-    nDropped: Annotated[int, "Citations that did not hold and are not shown."]
-    model: Annotated[str, "Who wrote it; empty when it is the evidence itself."]
-    conversationId: Annotated[str, "Where it can go on; empty when nothing is remembered."]
-    question: Annotated[str, "As it was taken, with what it leans on put in."]
-    confidence: Annotated[float, "How sure it is that the evidence answers the question, 0 to 1."]
-    names: Annotated[list[str], "Symbols of the repository that the question speaks of."]
-    notes: Annotated[list[str], "What a person should know."]
-    cost: Annotated[Cost, "What it cost."]
+    found: Annotated[bool, "False if the repository does not answer the question."]
+    nDropped: Annotated[int, "Number of invalid citations, which are not shown."]
+    model: Annotated[str, "The model that wrote it; empty for an extractive answer."]
+    conversationId: Annotated[str, "The conversation to continue; empty if it is not stored."]
+    question: Annotated[str, "The question after ellipsis resolution."]
+    confidence: Annotated[float, "Probability that the evidence answers the question, 0 to 1."]
+    names: Annotated[list[str], "Symbols of the repository in the question."]
+    notes: Annotated[list[str], "Notes for a person."]
+    cost: Annotated[Cost, "Cost of the answer."]
     timingsMs: Annotated[dict[str, float], "Milliseconds by step."]
 
 
@@ -335,97 +337,99 @@ class Answer(_Answer):
     """The answer to a question, as `weft ask --json` prints it."""
 
     citations: Annotated[list[CitedLines], "In the order of the text."]
-    exhibits: Annotated[list[ShownLines], "The evidence, best first."]
+    exhibits: Annotated[list[EvidenceLines], "The evidence, best first."]
 
 
 class AskResult(_Answer):
     """The answer to a question."""
 
     citations: Annotated[list[Citation], "In the order of the text."]
-    exhibits: Annotated[list[Exhibit], "The evidence, best first."]
+    exhibits: Annotated[list[EvidenceItem], "The evidence, best first."]
 
 
 class AskProgress(TypedDict, total=False):
     """A piece of an answer, by `$/progress` with the request's `partialResultToken`."""
 
-    conversationId: Annotated[str, "Where the conversation goes on; once, first of all."]
-    text: Annotated[str, "More of the answer."]
-    citation: Annotated[Citation, "Lines that are cited in the text to come."]
-    restart: Annotated[Literal[True], "The text and the citations so far are void: another model begins anew."]
+    conversationId: Annotated[str, "The conversation; sent once, first."]
+    text: Annotated[str, "The next part of the answer."]
+    citation: Annotated[Citation, "A citation in the text that follows."]
+    restart: Annotated[Literal[True], "Discard the text and the citations so far: another model starts over."]
 
 
 class Conversation(TypedDict):
-    """What is kept of a conversation."""
+    """A stored conversation."""
 
-    id: Annotated[str, "Its name in requests."]
+    id: Annotated[str, "Its identifier in requests."]
     title: Annotated[str, "Its first question."]
     createdAt: Annotated[float, "Seconds since the epoch."]
     changedAt: Annotated[float, "Seconds since the epoch."]
-    turns: Annotated[int, "How many there are."]
+    turns: Annotated[int, "Number of turns."]
 
 
-class KeptExhibit(TypedDict):
-    """What is kept of the evidence of an answer."""
+class StoredEvidence(TypedDict):
+    """Stored evidence of an answer."""
 
-    kind: Annotated[Literal["code", "definition", "document", "turn"], "What it is; a `turn` is of this conversation."]
-    folder: Annotated[str, "The path of the workspace folder; may be empty where there is only one."]
-    place: Annotated[str, "`path:first-last`, as a person reads it."]
-    symbol: Annotated[str, "The qualified name of what is defined there."]
+    kind: Annotated[
+        Literal["code", "definition", "document", "turn"], "Kind of evidence; a `turn` belongs to this conversation."
+    ]
+    folder: Annotated[str, "Path of the workspace folder; may be empty if there is only one."]
+    place: Annotated[str, "`path:first-last`, 1-based and inclusive."]
+    symbol: Annotated[str, "Qualified name of the definition."]
     why: Annotated[str, "Why it was chosen."]
 
 
 class _Turn(TypedDict):
-    conversationId: Annotated[str, "The conversation it belongs to."]
-    number: Annotated[int, "Its place there, from 0."]
-    question: Annotated[str, "As it was asked."]
+    conversationId: Annotated[str, "The conversation of the turn."]
+    number: Annotated[int, "Its number in the conversation, from 0."]
+    question: Annotated[str, "The question as asked."]
     askedAt: Annotated[float, "Seconds since the epoch."]
-    answer: Annotated[str | None, "Null where none came."]
-    answeredAt: Annotated[float | None, "Seconds since the epoch; null where no answer came."]
-    model: Annotated[str, "Who wrote it; empty when it is the evidence itself."]
-    evidence: Annotated[list[KeptExhibit], "What the answer was written from, best first."]
+    answer: Annotated[str | None, "Null if there is none."]
+    answeredAt: Annotated[float | None, "Seconds since the epoch; null without an answer."]
+    model: Annotated[str, "The model that wrote it; empty for an extractive answer."]
+    evidence: Annotated[list[StoredEvidence], "The evidence of the answer, best first."]
 
 
-class KeptTurn(_Turn):
+class StoredTurn(_Turn):
     """A question and its answer, as `weft history --json` prints them."""
 
-    citations: Annotated[list[CitedLines], "In the order of the text, as they held then."]
+    citations: Annotated[list[CitedLines], "In the order of the text, valid at that time."]
 
 
 class Turn(_Turn):
     """A question and its answer."""
 
-    citations: Annotated[list[Citation], "In the order of the text, as they held then."]
+    citations: Annotated[list[Citation], "In the order of the text, valid at that time."]
 
 
 class ConversationsResult(TypedDict, total=False):
-    """Depends on the action."""
+    """The fields depend on the action."""
 
-    conversations: Annotated[list[Conversation], "`list`: the last that was spoken in first."]
-    turns: Annotated[list[Turn], "`get`: in their order. `search`: the newest first."]
-    deleted: Annotated[int, "`delete`: how many conversations."]
-    exported: Annotated[int, "`export`: how many conversations."]
-    file: Annotated[str, "`export`: the path of the file that was written."]
+    conversations: Annotated[list[Conversation], "`list`: most recent first."]
+    turns: Annotated[list[Turn], "`get`: in order. `search`: newest first."]
+    deleted: Annotated[int, "`delete`: number of conversations."]
+    exported: Annotated[int, "`export`: number of conversations."]
+    file: Annotated[str, "`export`: path of the written file."]
 
 
 # The handshake
 
 
 class SlashCommand(TypedDict):
-    """What may be asked with a slash."""
+    """A slash command of `weft/ask`."""
 
-    name: Annotated[str, "Without the slash."]
-    argument: Annotated[str, "What may follow; empty for nothing."]
-    meaning: Annotated[str, "What it answers."]
-
-
-class ServerOffer(TypedDict):
-    """What the server says of itself in `capabilities.experimental.weft`."""
-
-    version: Annotated[str, "Weft's."]
-    slashCommands: Annotated[list[SlashCommand], "What `weft/ask` takes with a slash."]
+    name: Annotated[str, "The name without the slash."]
+    argument: Annotated[str, "Its argument; empty if it takes none."]
+    meaning: Annotated[str, "What the command answers."]
 
 
-class ClientOffer(TypedDict, total=False):
-    """What a client may say of itself in `capabilities.experimental.weft`."""
+class WeftServerCapabilities(TypedDict):
+    """Capabilities of the server in `capabilities.experimental.weft`."""
 
-    status: Annotated[bool, "It wants `weft/didChangeStatus`."]
+    version: Annotated[str, "The version of Weft."]
+    slashCommands: Annotated[list[SlashCommand], "The slash commands of `weft/ask`."]
+
+
+class WeftClientCapabilities(TypedDict, total=False):
+    """Capabilities of a client in `capabilities.experimental.weft`."""
+
+    status: Annotated[bool, "The client handles `weft/didChangeStatus`."]

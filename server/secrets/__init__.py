@@ -1,9 +1,8 @@
-"""What must not leave the machine: files that hold secrets, and secrets that stand in ordinary files.
+"""Does this file, or this line, hold a secret? Secret files are excluded; secrets in other files are redacted.
 
-`names` says which files hold secrets, by their names and content: they are not indexed, not in prompts, and have no
-completions. `redaction` replaces secrets in texts for models behind an address: by the forms of tokens
-(`patterns.json`, from gitleaks and detect-secrets), and by the names that values have (`assignments`). Nothing is read
-from disk here but the patterns, and nothing is sent.
+`names` detects secret files by name and content: they are not indexed, not part of prompts, and have no completions.
+`redaction` replaces secrets in texts for models behind an address: tokens of known formats (`patterns.json`, from
+gitleaks and detect-secrets), and values of secret-like names (`assignments`). Reads nothing but the patterns from disk.
 """
 
 from .names import is_secret_path, is_secret_text

@@ -1,9 +1,9 @@
-"""Values of secret-like names, in any syntax: entropy with context, line by line.
+"""Detection of secrets by the names of their values, in any syntax, line by line.
 
-Owns which names are secret-like, where the value of a name stands, and which value is a secret there. Three readings
-of a line, the most certain first: a value right behind its name (`password: hunter2`, `apiKey: string = "…"`,
-`getenv("TOKEN", "…")`), a value on the lines below (`key: |`, `SECRET = (`), and any random token on a line that
-speaks of secrets. Every reading takes time in proportion to the line. Knows no file names and no token formats.
+Owns which names are secret-like, where the value of a name is, and which values are secrets. Three rules, most certain
+first: a value right after its name (`password: hunter2`, `apiKey: string = "…"`, `getenv("TOKEN", "…")`), a value on
+the lines below (`key: |`, `SECRET = (`), and any random token on a line that mentions secrets. Each rule takes linear
+time. Knows no file names and no token formats.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from .words import word_set, words_of
 Span = tuple[int, int]
 
 NONE, KEY, PASSWORD = 0, 1, 2
-"""How much a name says: nothing, that random values are secrets, that made-up ones are."""
+"""What a name implies: nothing, that random values are secrets, or that invented ones are too."""
 
 LINES_BELOW = 6
-"""A value stands at most so many lines below its name."""
+"""Maximum distance of a value below its name."""
 
 _STEMS = (
     *("pass", "pwd", "secret", "token", "key", "cred", "auth", "bearer", "private", "login", "identified by", "pw"),
     *("cookie", "hook", "signature", "sig=", "connect", "pdo", "cipher", "dsn", "mysql", "curl", "redis-cli", "/user:"),
     "securestring",
 )
-"""A line that holds none of these is not read. They are looked for in the whole text at once, which is fast."""
+"""Lines without any of these are skipped. One search over the whole text finds them, which is fast."""
 
 _STRONG_CONTEXT = re.compile(
     r"passw|passp|passc|pwd|secret|token|api[ _-]?key|credential|creds|authori[sz]ation|basic_?auth|auth[_-]?key"
@@ -40,7 +40,7 @@ _STRONG_CONTEXT = re.compile(
     re.IGNORECASE,
 )
 
-# A name may have dots and dashes inside; of two words with a space between only those that mean one thing.
+# A name may contain dots and dashes, and a space only in fixed phrases such as `api key`.
 _NAME = re.compile(
     r"(?:[Aa]pi|API|[Aa]ccess|ACCESS|[Ss]ecret|SECRET|[Pp]rivate|[Ss]igning|[Ll]icen[cs]e|[Aa]uth)[ ]"
     r"(?:[Kk]ey|KEY|[Tt]oken)"
@@ -72,7 +72,7 @@ _COMMON_PASSWORDS = word_set(
     vagrant administrator abcdef qwertyuiop asdfgh zxcvbn oracle redis rabbitmq guestguest minioadmin"""
 )
 
-# The end of a name, a type, and what stands between a name and its value.
+# The end of a name, a type, and the separator between a name and its value.
 _AFTER = re.compile(
     r"""(?P<closing>\\?["'`]?[\])*_]{0,3}["'`]?)
     (?P<type>(?<!["'`])\s{0,3}(?::(?!=)|\s|\[\])\s{0,3}[A-Za-z&'\[][\w\[\]<>|.&'?*: ]{0,50}(?==(?![=>])))?
@@ -98,7 +98,7 @@ _PLACEHOLDER = re.compile(
 _CODE_VALUE = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|->)[A-Za-z_$][\w$]*)*")
 _WORDY = re.compile(r"[A-Za-z]+(?:[ _.:/-]+[A-Za-z]+)*[?!.:]?")
 
-# Random tokens of any syntax on a line that speaks of secrets.
+# Random tokens of any syntax, on a line that mentions secrets.
 _TOKEN = re.compile(r"[A-Za-z0-9_+/.~^!*$%-]{8,}={0,2}")
 _QUOTED_TOKEN = re.compile(r"""(?<=["'`])[A-Za-z0-9_+/.~^!*$%#@&?=:;-]{8,400}(?=["'`])""")
 
@@ -126,7 +126,7 @@ _COMMAND = re.compile(
     r"(?P<h>[^\s'\"$<>\[{-][^\s'\"$]{3,400})"
 )
 
-# Below a name: what its line ends with, and a line that is nothing but a value.
+# Values below a name: the end of the name's line, and a line that is only a value.
 _OPENS = re.compile(r"""(?:[:=({]|=>|[|>][+-]?\d?|\\|\"{3}|'{3}|`)\s*(?:\#.*|//.*)?\s*$""")
 _LONE = re.compile(
     r"""\s*(?:-\s+)?(?P<keyed>["']?(?:value|default|content|data|string|stringValue|secret)["']?\s*[:=]\s*)?
@@ -137,20 +137,20 @@ _LONE = re.compile(
 
 _NUMBER = re.compile(r"[ ]{0,6}\d{1,7}\| ?")
 SHORTEST_LONE = 20
-"""Characters of a random token that is a secret alone, where the line before it is not shown."""
+"""Minimum length of a random token that counts as a secret without context, because the line before it is missing."""
 
 
 class Below(NamedTuple):
-    """A name whose value may stand on the next lines."""
+    """A name whose value may be on the next lines."""
 
     level: int
     n_lines: int
     indent: int
-    is_keyed: bool  # it has a key of its own there: `value`, `default`
+    is_keyed: bool  # the value has its own key there: `value`, `default`
 
 
 def secrets_in(lines: Sequence[str]) -> dict[int, list[Span]]:
-    """By the numbers of lines the spans in them that are secrets, sorted and apart."""
+    """The spans of secrets by line number, sorted and disjoint."""
     found: dict[int, list[Span]] = {}
     in_context, with_address = _lines_to_read(lines)
     for number in with_address:
@@ -175,14 +175,14 @@ def secrets_in(lines: Sequence[str]) -> dict[int, list[Span]]:
         lone = _LONE.match(lines[number], at)
         if lone is not None and len(lone["value"]) >= SHORTEST_LONE and looks_random(lone["value"]):
             found.setdefault(number, []).append(lone.span("value"))
-    return {number: _joined(spans) for number, spans in found.items() if spans}
+    return {number: _merged(spans) for number, spans in found.items() if spans}
 
 
 def _lines_to_read(lines: Sequence[str]) -> tuple[set[int], list[int]]:
-    """Numbers of lines that may speak of secrets, and of those with an address that has a user in it."""
+    """The numbers of lines that may mention secrets, and of lines with a URL that contains a user."""
     text = "\n".join(lines)
     lower = text.lower()
-    if len(lower) != len(text):  # a few letters become two in lower case, so that places differ
+    if len(lower) != len(text):  # a few letters become two in lower case, which shifts positions
         return set(range(len(lines))), list(range(len(lines)))
     starts = [0]
     for line in lines:
@@ -200,13 +200,13 @@ def _lines_to_read(lines: Sequence[str]) -> tuple[set[int], list[int]]:
 
 
 def _end_of_number(line: str) -> int:
-    """Where the text of a line begins that is shown to a model with its number (`12| x = 1`), else 0."""
+    """The start of the text in a line with a line number (`12| x = 1`), as prompts show it; else 0."""
     found = _NUMBER.match(line)
     return found.end() if found else 0
 
 
 def _starts_of_windows(lines: Sequence[str]) -> Iterator[int]:
-    """Numbers of lines whose name may stand on a line that is not shown: the first, and the first of each excerpt."""
+    """The lines whose name may be on a missing line: the first one, and the first of each excerpt."""
     yield 0
     is_numbered = False
     for number, line in enumerate(lines):
@@ -216,7 +216,7 @@ def _starts_of_windows(lines: Sequence[str]) -> Iterator[int]:
 
 
 def _table_below(lines: Sequence[str], number: int) -> Iterator[int]:
-    """Numbers of the rows of a Markdown table below a row of it."""
+    """The following rows of a Markdown table."""
     for row in range(number + 1, min(len(lines), number + 1 + LINES_BELOW)):
         if not lines[row][_end_of_number(lines[row]) :].lstrip().startswith("|"):
             return
@@ -268,7 +268,7 @@ def _in_urls(line: str) -> Iterator[Span]:
 
 
 def _behind(line: str, at: int, level: int, before: str) -> Span | None:
-    """The value right behind a name that ends at `at`."""
+    """The span of the value right after a name that ends at `at`."""
     found = _AFTER.match(line, at)
     if found is None:
         return None
@@ -279,7 +279,7 @@ def _behind(line: str, at: int, level: int, before: str) -> Span | None:
 
 def _quoted(line: str, at: int, level: int, found: re.Match[str]) -> Span | None:
     if not found["sep"] and not line[at : at + 1].isspace():
-        return None  # a name that ends with a quote
+        return None  # the quote closes the name
     body = _QUOTED[found["quote"]].match(line, found.end())
     return body.span() if body is not None and is_secret_value(body[0], level) else None
 
@@ -307,7 +307,7 @@ def _below(line: str, below: Below) -> Iterator[Span]:
 
 
 def _opened(line: str) -> Below | None:
-    """What a line leaves open: `password: |`, `SECRET = (`, `- name: DB_PASSWORD`, `variable "db_password" {`."""
+    """The name that a line opens: `password: |`, `SECRET = (`, `- name: DB_PASSWORD`, `variable "db_password" {`."""
     stripped = line.rstrip()
     named = re.match(r"""\s*-?\s*["']?(?:name|key|id)["']?\s*[:=]\s*["']?(?P<name>[\w.-]{3,80})["']?\s*,?\s*$""", line)
     names = (
@@ -328,7 +328,7 @@ def _opened(line: str) -> Below | None:
 
 @lru_cache(maxsize=4096)
 def level_of(name: str) -> int:
-    """What a name says of its value."""
+    """What a name implies about its value."""
     words = words_of(name)
     if words[:1] in (["is"], ["has"]):
         return NONE
@@ -350,19 +350,19 @@ def level_of(name: str) -> int:
 
 @lru_cache(maxsize=4096)
 def is_secret_value(value: str, level: int) -> bool:
-    """Whether a quoted value right behind a name is a secret."""
+    """Whether a quoted value right after a name is a secret."""
     if len(value) < 4 or any(map(str.isspace, value)) or _PLACEHOLDER.search(value):
         return False
     if UUID.fullmatch(value) or looks_random(value, 0.15):
         return True
     has_digit, has_letter = any(map(str.isdigit, value)), any(map(str.isalpha, value))
     if level == PASSWORD:
-        return _is_made_up(value, has_digit, has_letter)
+        return _is_invented(value, has_digit, has_letter)
     return len(value) >= 16 and has_digit and has_letter and unlikely(value) >= 0.15 and not _WORDY.fullmatch(value)
 
 
-def _is_made_up(value: str, has_digit: bool, has_letter: bool) -> bool:
-    """A password that a person thought of: letters with digits or signs, or one of those that everybody has."""
+def _is_invented(value: str, has_digit: bool, has_letter: bool) -> bool:
+    """Whether it looks like an invented password: letters with digits or punctuation, or a common password."""
     if value.lower().rstrip("0123456789!") in _COMMON_PASSWORDS:
         return True
     if "/" in value or not has_letter or value.endswith(":"):
@@ -388,12 +388,12 @@ def _is_secret_unquoted(value: str, level: int, line: str, end: int, before: str
     ) or (has_digit and is_last and not spaced and value[-1] in "!#" and has_letter)
 
 
-def _joined(spans: list[Span]) -> list[Span]:
-    """The spans in their order, those that overlap as one."""
-    joined: list[Span] = []
+def _merged(spans: list[Span]) -> list[Span]:
+    """The sorted spans, overlapping ones merged."""
+    merged: list[Span] = []
     for start, end in sorted(spans):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
         else:
-            joined.append((start, end))
-    return joined
+            merged.append((start, end))
+    return merged

@@ -1,9 +1,9 @@
-"""Which files hold secrets, by rules over the words of their names, and by two signs in their content.
+"""Detection of secret files by the words of their paths, and by private keys in their content.
 
-A name is split into words at dots, dashes, underscores and capitals; suffixes of backups and editors are taken off
-first, so that `.env~` and `id_rsa.old` are what `.env` and `id_rsa` are. Examples and templates are no secrets, and
-neither is code or prose about secrets: `secrets.py`, `token.go`, `secrets/__init__.py`, `passwords.md`. A missed
-secret is worse than a file that is left out, so data files are judged broadly. Reads no disk.
+A name is split into words at dots, dashes, underscores and capitals, after suffixes of backups and editors are removed:
+`.env~` counts as `.env`, `id_rsa.old` as `id_rsa`. Examples and templates are not secret, and neither is code or prose
+about secrets: `secrets.py`, `token.go`, `passwords.md`. A missed secret is worse than an excluded file, so the rules
+for data files are broad. Reads no disk.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _FOLDERS = word_set(
     """.ssh .gnupg .aws .gcloud .kube .password-store .azure .pulumi .ngrok2 .secrets .credentials .terraform.d .oci
     .bluemix .chef .docker.secrets .keys"""
 )
-"""All that stands in one of these is secret."""
+"""Every file below one of these is secret."""
 
 _DATA_FOLDERS = word_set("secrets secret credentials creds private-keys private_keys passwords vault-secrets")
-"""What stands in one of these is secret unless it is code or prose."""
+"""A file below one of these is secret unless it is code or prose."""
 
 _NAMES = word_set(
     """.netrc _netrc netrc .npmrc .pypirc .yarnrc .yarnrc.yml .git-credentials .gem-credentials .htpasswd .pgpass
@@ -138,7 +138,7 @@ _QUALIFIERS = word_set(
 
 @lru_cache(maxsize=65_536)
 def is_secret_path(path: str) -> bool:
-    """Whether `path` (its last name, or a folder in it) is one that holds secrets."""
+    """Whether the name of the file, or a folder of `path`, marks it as secret."""
     path = path.replace("\\", "/")
     *folders, name = path.split("/")
     lower_folders = [folder.lower() for folder in folders]
@@ -162,11 +162,11 @@ def is_secret_path(path: str) -> bool:
         return False
     if not _DATA_FOLDERS.isdisjoint(lower_folders):
         return True
-    return _is_secret_byword_set(name)
+    return _is_secret_by_words(name)
 
 
 def _without_backup(name: str) -> str:
-    """The name of what an editor, a person or a package manager kept a copy of."""
+    """The name without the affixes of backups, editors and package managers."""
     if name.startswith("#") and name.endswith("#"):
         name = name.strip("#")
     name = name.removeprefix(".#")
@@ -174,8 +174,8 @@ def _without_backup(name: str) -> str:
     return stripped if stripped.strip(".") else name
 
 
-def _is_secret_byword_set(name: str) -> bool:
-    """Whether the words of a data file's name end with one that says secret, or say it among qualifiers alone."""
+def _is_secret_by_words(name: str) -> bool:
+    """Whether the name of a data file ends with a secret word, up to numbers and qualifiers."""
     stem = name.lstrip(".").rpartition(".")[0] or name.lstrip(".")
     words = words_of(stem)
     while len(words) > 1 and (words[-1].isdigit() or words[-1] in _QUALIFIERS):
@@ -199,7 +199,7 @@ _KEY_SHARE = 0.5
 
 
 def is_secret_text(text: str) -> bool:
-    """Whether a text is a private key with little beside it, or the key file of a service account."""
+    """Whether the text is mostly a private key, or the key file of a service account."""
     if "PRIVATE KEY" not in text:
         return "PuTTY-User-Key-File-" in text[:200] or text.startswith("$ANSIBLE_VAULT;")
     if _SERVICE_ACCOUNT.search(text) and '"private_key"' in text:

@@ -1,8 +1,8 @@
-"""Text without secrets, for models behind an address: keys, tokens of known forms, values of secret-like names.
+"""Redaction of secrets in text: private keys, tokens of known formats, values of secret-like names.
 
-The number of lines stays the same, and only the secret itself is replaced. The same text always gives the same result,
-so that a server which keeps the prefix of a prompt finds it again. Text is read in steps of some lines, each with the
-lines before it, and what came of a step is cached: when somebody types, one step is read.
+Only the secret is replaced, and the number of lines stays the same. Redaction is deterministic, so that the prefix
+cache of a server still hits. Text is processed in blocks of lines, each with some lines of context before it, and the
+result of each block is cached: a keystroke changes one block.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .assignments import LINES_BELOW, secrets_in
 
 REDACTED = "[redacted]"
 
-STEP_LINES = 32
+BLOCK_LINES = 32
 SHORTEST_TOKEN, SHORTEST_LETTERS = 15, 30
-"""Characters of a token of any known form, and of one that has letters alone."""
+"""Minimum length of a token of a known format, and of one without digits."""
 
 _RUN = re.compile(r"[A-Za-z0-9_+/=-]{15,}")
 _DIGIT = re.compile(r"[0-9]")
 
-CACHED_STEPS = 4096
+CACHED_BLOCKS = 4096
 
 
 def redact(text: str) -> str:
@@ -36,20 +36,20 @@ def redact(text: str) -> str:
             text = pattern.sub(_blank_lines, text)
     text = _KEY_MIDDLE.sub(_blank_all, text)
     lines = text.split("\n")
-    if len(lines) <= STEP_LINES:
-        return _redact_step(text, 0)
-    steps = []
-    for start in range(0, len(lines), STEP_LINES):
+    if len(lines) <= BLOCK_LINES:
+        return _redact_block(text, 0)
+    blocks = []
+    for start in range(0, len(lines), BLOCK_LINES):
         first = max(0, start - LINES_BELOW)
-        steps.append(_redact_step("\n".join(lines[first : start + STEP_LINES]), start - first))
-    return "\n".join(steps)
+        blocks.append(_redact_block("\n".join(lines[first : start + BLOCK_LINES]), start - first))
+    return "\n".join(blocks)
 
 
-@lru_cache(maxsize=CACHED_STEPS)
-def _redact_step(text: str, n_before: int) -> str:
-    """Some lines without secrets; the first `n_before` are read for what they say of the others."""
+@lru_cache(maxsize=CACHED_BLOCKS)
+def _redact_block(text: str, n_before: int) -> str:
+    """Redact some lines; the first `n_before` are context and are left out of the result."""
     lines = text.split("\n")
-    _take_out_tokens(lines)
+    _redact_tokens(lines)
     for number, spans in secrets_in(lines).items():
         line = lines[number]
         for start, end in reversed(spans):
@@ -58,8 +58,8 @@ def _redact_step(text: str, n_before: int) -> str:
     return "\n".join(lines[n_before:])
 
 
-def _take_out_tokens(lines: list[str]) -> None:
-    """Replace tokens of known forms, in the lines that have a run of characters as long as the shortest of them."""
+def _redact_tokens(lines: list[str]) -> None:
+    """Replace tokens of known formats. Reads only lines with a run of characters of the minimum length."""
     with_run = [number for number, line in enumerate(lines) if len(line) >= SHORTEST_TOKEN and _has_run(line)]
     if not with_run:
         return
@@ -84,7 +84,7 @@ class _Rule(NamedTuple):
     pattern: re.Pattern[str]
 
     def replaced(self, found: re.Match[str]) -> str:
-        """The match without its secret: the first group that took part, else all but the space and quotes around."""
+        """The match with its secret replaced: the first matching group, else all but spaces and quotes."""
         group = next((number for number, text in enumerate(found.groups(), 1) if text), 0)
         whole, (start, end) = found[0], found.span(group)
         secret = found[group]
@@ -97,7 +97,7 @@ class _Rule(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _rules() -> tuple[_Rule, ...]:
-    """The rules of gitleaks and detect-secrets, from the file beside this one."""
+    """The rules of gitleaks and detect-secrets, from `patterns.json`."""
     data = json.loads(Path(__file__).with_name("patterns.json").read_text(encoding="utf-8"))
     return tuple(
         _Rule(tuple(rule["words"]) or ("",), rule["entropy"], re.compile(rule["pattern"], re.MULTILINE))
@@ -106,13 +106,13 @@ def _rules() -> tuple[_Rule, ...]:
 
 
 def entropy(text: str) -> float:
-    """Bits a character, by Shannon."""
+    """Shannon entropy in bits per character."""
     total = len(text)
     return -sum(n / total * math.log2(n / total) for n in Counter(text).values()) if total else 0.0
 
 
-# The lines of a key and nothing else: code that only names the marks goes on as it was. A window of lines may hold
-# only the head of a key, only its tail, or only its middle.
+# Only the lines of a key: code that mentions the markers stays unchanged. A block of lines may contain only the head,
+# the middle or the tail of a key.
 _KEY_LINE = (
     r"""[ \t"'`#*/+.(]{0,40}(?:[A-Za-z0-9+/=]{8,200}|[A-Za-z-]{3,20}:[ ][^\r\n"']{1,80})?[ \t"'`\\nr+.,;)]{0,12}\r?"""
 )
@@ -143,7 +143,7 @@ def _blank_lines(found: re.Match[str]) -> str:
     return found["kind"] + re.sub(r"[^\r\n]+", REDACTED, found["body"])
 
 
-# Forms that the rule sets lack, or want another length or the name of the service beside.
+# Formats that the rule sets lack, or restrict to another length or to the name of the service.
 _TOKENS = re.compile(
     r"""(?<![A-Za-z0-9_])(?:
       (?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA|ANVA|ABIA|ACCA)[A-Z2-7]{16}    # AWS access keys

@@ -1,11 +1,10 @@
-"""Makes `patterns.json` of the rule sets of gitleaks and detect-secrets.
+"""Generator of `patterns.json` from the rule sets of gitleaks and detect-secrets.
 
     python -m weft.server.secrets.update_patterns GITLEAKS DETECT_SECRETS
 
-Both arguments are checkouts. Read from them are `config/gitleaks.toml` and `detect_secrets/plugins/*.py`, as data: no
-code of theirs is run. Rules that need no name of a service beside the token are kept as they are. Of the others the
-part before the name of the service is left out, so that each takes linear time. Rules for files, public keys, account
-numbers and whatever Python's `re` cannot read are left out, and listed.
+Both arguments are checkouts. `config/gitleaks.toml` and `detect_secrets/plugins/*.py` are read as data; none of their
+code runs. The part of a rule before the name of the service is removed, so that each rule takes linear time. Rules for
+files, public keys and account numbers, and those that Python's `re` can't compile, are left out and listed.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ LEFT_OUT = {
 
 PUBLIC = ("-client-id", "-access-id", "-public-key", "-pub-key", "-pub-api-key", "-user-api-id")
 
-# What detect-secrets has as regular expressions of one token. Its other plugins need names or look at entropy, as
-# `assignments.py` does; the word of each is what a text must hold.
+# The plugins of detect-secrets with regular expressions of a token, and a word that a text must contain. Its other
+# plugins use names or entropy, as `assignments.py` does.
 DETECT_SECRETS = {
     "artifactory": ("akc",),
     "azure_storage_key": ("accountkey=",),
@@ -115,11 +114,11 @@ def _patterns_of(source: str) -> Iterator[str]:
 
 
 def _for_python(pattern: str) -> str:
-    """RE2's syntax in that of Python, where flags in the middle, POSIX classes and the end are written otherwise."""
+    """RE2 syntax converted to Python's: inline flags, POSIX classes, and the end of the text."""
     pattern = _BEFORE_NAME.sub("", pattern)
     pattern = pattern.replace("[[:alnum:]]", "[0-9A-Za-z]").replace("[:alnum:]", "0-9A-Za-z").replace(r"\z", r"\Z")
     if "(?i)" in pattern.removeprefix("(?i)"):
-        # From here on to the end of the group; letters of these tokens are random, so that either case will do.
+        # The flag would apply to the rest of its group. The tokens are random, so ignoring case is harmless.
         pattern = "(?i)" + pattern.replace("(?i)", "")
     return pattern
 

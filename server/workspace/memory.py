@@ -105,7 +105,7 @@ def memory_file(root: Path, config: Config) -> Path:
 def open_memory(root: Path | None, config: Config) -> MemoryStore:
     """The memory of the workspace at `root`; None keeps nothing. One that cannot be opened is replaced by an empty one
     in this process, whose notes say why."""
-    limit_bytes = config.memory.kept_mb * 1_000_000
+    limit_bytes = config.memory.cache_limit_mb * 1_000_000
     note = ""
     if root is not None:
         try:

@@ -104,7 +104,7 @@ def said(status: Status) -> Said:
 def _nobody(status: Status) -> Said:
     loading = next((model for model in status.models if model.state == "opening"), None)
     if loading is not None:
-        return Said("starting", loading.note or f"{loading.name} is being loaded.", ("log",))
+        return Said("starting", loading.note or f"{loading.name} is loading.", ("log",))
     text = " ".join(status.notes) or "No model is configured, so nothing is completed."
     return Said("error", text, ("doctor", "models", "log"))
 

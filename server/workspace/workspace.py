@@ -24,7 +24,7 @@ from ..completion.iterate import Round
 from ..completion.repair import IndentStyle
 from ..completion.service import CompletionService, Explanation
 from ..completion.stats import Stats, stats_folder
-from ..completion.values import Completion, Trigger
+from ..completion.values import NO_TRACE, Completion, RequestOptions, Trace, Trigger
 from ..config import Config, load_config
 from ..models.active import ActiveModels
 from ..models.chain import ModelChain
@@ -168,6 +168,7 @@ class Workspace(WorkspaceIndex):
         trigger: Trigger = "automatic",
         style: IndentStyle | None = None,
         text: str | None = None,
+        trace: Trace = NO_TRACE,
     ) -> Completion:
         """The completion at a position (0-based, in Python characters; clamped to the text).
 
@@ -176,9 +177,8 @@ class Workspace(WorkspaceIndex):
         indents; None reads it from the file.
         Raises OSError for a file that is neither open nor readable on disk, ValueError for one that is no text.
         """
-        request = self.completion.request_at(
-            path, line, character, text=text, cancel=cancel, trigger=trigger, multi_line=multi_line, style=style
-        )
+        options = RequestOptions(trigger, multi_line, style, trace)
+        request = self.completion.request_at(Path(path), line, character, options, text=text, cancel=cancel)
         return self.completion.complete(request)
 
     def complete_in_rounds(
@@ -189,28 +189,38 @@ class Workspace(WorkspaceIndex):
         n_rounds: int,
         *,
         multi_line: bool | None = None,
+        trace: Trace = NO_TRACE,
         on_round: Callable[[Round], None] = lambda done: None,
     ) -> Completion:
         """The completion at a position after RepoCoder's loop, see `CompletionService`. Raises as `complete` does."""
-        request = self.completion.request_at(path, line, character, trigger="invoked", multi_line=multi_line)
+        options = RequestOptions("invoked", multi_line, trace=trace)
+        request = self.completion.request_at(Path(path), line, character, options)
         return self.completion.complete_in_rounds(request, n_rounds, on_round)
 
     def complete_several(
-        self, path: Path | str, line: int, character: int, n: int, *, multi_line: bool | None = None
+        self,
+        path: Path | str,
+        line: int,
+        character: int,
+        n: int,
+        *,
+        multi_line: bool | None = None,
+        trace: Trace = NO_TRACE,
     ) -> list[Completion]:
         """Up to `n` different completions at a position, the best first. Raises as `complete` does."""
-        request = self.completion.request_at(path, line, character, trigger="invoked", multi_line=multi_line)
+        options = RequestOptions("invoked", multi_line, trace=trace)
+        request = self.completion.request_at(Path(path), line, character, options)
         return self.completion.complete_several(request, n)
 
     def retrieve(
         self, path: Path | str, line: int, character: int, *, options: RetrievalOptions | None = None
     ) -> Retrieved:
         """Fragments of the repository for the code at a position, best first."""
-        return self.completion.retrieve(path, line, character, options)
+        return self.completion.retrieve(Path(path), line, character, options)
 
     def explain(self, path: Path | str, line: int, character: int, *, text: str | None = None) -> Explanation:
         """The fragments that `complete` would be given at a position, and why."""
-        return self.completion.explain(path, line, character, text=text)
+        return self.completion.explain(Path(path), line, character, text=text)
 
     # Questions.
 

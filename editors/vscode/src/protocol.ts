@@ -1,15 +1,15 @@
 // Weft's own messages. Generated from the server's types by `python -m weft.server.lsp.describe`: change them there.
 // What each message does stands in docs/protocol.md.
 
-/** What a person may do about a status; each editor has its own command for it. */
+/** An action that a status offers; each editor has its own command for it. */
 export interface StatusAction {
-  /** In words, for a button. */
+  /** Label of a button. */
   title: string;
-  /** `doctor`: look for what is wrong. `log`: show Weft's log. `settings`, `models`: open the settings, those of the models. `pause`, `resume`: `weft/pause`. `restart`: start the server again. */
+  /** `doctor`: check the installation. `log`: show the log. `settings`, `models`: open all settings, or those of the models. `pause`, `resume`: `weft/pause`. `restart`: restart the server. */
   action: "doctor" | "log" | "settings" | "resume" | "pause" | "restart" | "models";
 }
 
-/** As in the language server protocol. */
+/** As in the Language Server Protocol. */
 export interface Position {
   /** 0-based. */
   line: number;
@@ -17,53 +17,53 @@ export interface Position {
   character: number;
 }
 
-/** As in the language server protocol. */
+/** As in the Language Server Protocol. */
 export interface Range {
-  /** Where it begins. */
+  /** The first position. */
   start: Position;
   /** The position after the last character. */
   end: Position;
 }
 
-/** One line for a person. An editor shows it as it is; with `uri` it leads there. */
+/** One line of text for a person, shown unchanged; with `uri` it is a link. */
 export interface PageLine {
   /** The line. */
   text: string;
-  /** What the line leads to, if it leads anywhere. */
+  /** The target of the link. */
   uri?: string;
-  /** The lines there that are meant. */
+  /** The linked lines. */
   range?: Range;
 }
 
 /** One configured model. */
 export interface ModelStatus {
-  /** Its name, or where it is. */
+  /** Its name, URL or path. */
   name: string;
   /** As in the settings. */
   backend: string;
-  /** `down` does not answer and is tried again; `aside` failed its self-test. */
+  /** `down`: does not answer and is retried. `aside`: disabled, because its self-test failed. */
   state: "opening" | "ready" | "down" | "aside";
   /** What is wrong with it, and what to do. */
   note: string;
-  /** As measured; 0 when unknown. */
+  /** Measured prefill speed; 0 if unknown. */
   readsTokensPerSecond: number;
-  /** As measured; 0 when unknown. */
+  /** Measured decoding speed; 0 if unknown. */
   writesTokensPerSecond: number;
 }
 
-/** How Weft is, for a status bar and for whoever wonders why nothing happens. */
+/** The state of the server, for a status bar and for diagnosis. */
 export interface StatusResult {
-  /** `off`: `completion.enabled` is false. `slow`: a model is too slow on this machine. `degraded`: a configured model is down and another answers. `error`: nobody answers, or the workspace could not be read. */
+  /** `off`: `completion.enabled` is false. `slow`: a model misses its target latency. `degraded`: a configured model is down and another one answers. `error`: no model answers, or the workspace can't be read. */
   kind: "starting" | "indexing" | "ready" | "paused" | "off" | "slow" | "degraded" | "error";
-  /** The cause in a sentence. */
+  /** The cause, in one sentence. */
   text: string;
-  /** How much is indexed, 0 to 100; null while nothing is being indexed. */
+  /** Progress of indexing, 0 to 100; null if no indexing runs. */
   percent: number | null;
-  /** What helps, the likeliest first. */
+  /** Actions that may help, best first. */
   actions: StatusAction[];
   /** The whole status for a person; null in `weft/didChangeStatus`. */
   page: PageLine[] | null;
-  /** The state of the index. `kind` says it for a person. */
+  /** The state of the index; `kind` is the state of everything. */
   state: "starting" | "indexing" | "ready" | "error";
   /** Paths of the workspace folders. */
   folders: string[];
@@ -71,19 +71,19 @@ export interface StatusResult {
   files: number;
   /** Lines in them. */
   lines: number;
-  /** Fragments that they are searched by. */
+  /** Fragments in the index. */
   fragments: number;
   /** The model that answers now. */
   model: string;
-  /** Why it is that one: the first in the configuration, or what is the matter with those before it. */
+  /** Why this model answers: the first in the configuration, or the states of the models before it. */
   modelReason: string;
   /** The configured models in their order. */
   models: ModelStatus[];
-  /** What is wrong and what to do; files that could not be analysed are named with the reason. */
+  /** What is wrong and what to do, such as files that can't be analysed, with the reason. */
   notes: string[];
-  /** Whether the index is being compared with the disk, as after many changes. Requests are answered meanwhile. */
+  /** Whether the index is being compared with the disk, for example after many changes. Requests are answered meanwhile. */
   reconciling: boolean;
-  /** Resident memory of the server in megabytes. */
+  /** Resident memory of the server, in megabytes. */
   memoryMb: number;
 }
 
@@ -93,31 +93,31 @@ export interface PauseParams {
   paused: boolean;
 }
 
-/** One thing that the doctor looked at. */
+/** The result of one check. */
 export interface Finding {
-  /** What was looked at. */
+  /** The checked item. */
   what: string;
-  /** What is there. */
+  /** The result. */
   found: string;
-  /** What to do; empty when nothing is wrong. */
+  /** What to do; empty if nothing is wrong. */
   nextStep: string;
 }
 
-/** What is installed and configured, and whether it can work. */
+/** The checks of the installation and the configuration. */
 export interface DoctorResult {
-  /** Weft's. */
+  /** The version of Weft. */
   version: string;
-  /** Whether nothing is to be done. */
+  /** Whether all checks passed. */
   ok: boolean;
-  /** In the order in which they were looked at. */
+  /** In the order of the checks. */
   findings: Finding[];
-  /** The same for a person. */
+  /** The same as text. */
   page: PageLine[];
 }
 
-/** As in the language server protocol. */
+/** As in the Language Server Protocol. */
 export interface TextDocumentIdentifier {
-  /** Of a document. */
+  /** URI of a document. */
   uri: string;
 }
 
@@ -131,11 +131,11 @@ export interface ExplainParams {
 
 /** One part of a score. */
 export interface Part {
-  /** Where it comes from. */
+  /** The signal. */
   name: string;
-  /** What it adds to the score. */
+  /** Its contribution to the score. */
   value: number;
-  /** What it was found by. */
+  /** The words or relations that matched. */
   detail: string;
 }
 
@@ -145,57 +145,57 @@ export interface LinkedPlace {
   path: string;
   /** 0-based. */
   startLine: number;
-  /** The line after the last one. */
+  /** The line after the last one, 0-based. */
   endLine: number;
-  /** Of the file; null outside of all folders. */
+  /** URI of the file; null outside of all folders. */
   uri: string | null;
 }
 
-/** A fragment, with links to its places. */
+/** A retrieved fragment, with links to its locations. */
 export interface ExplainedFragment {
-  /** The higher the better. */
+  /** Higher is better. */
   score: number;
-  /** They add up to the score. */
+  /** The parts that add up to the score. */
   parts: Part[];
-  /** The strongest relations from the cursor to it, step by step. */
+  /** The strongest path of relations from the cursor to the fragment. */
   way: string[];
-  /** Its lines. */
+  /** The lines. */
   text: string;
-  /** All places where this text stands, the best first. */
+  /** All locations of this text, best first. */
   places: LinkedPlace[];
 }
 
-/** A window that scored well and is not used. */
-export interface LeftOut {
-  /** `path:first-last`, as a person reads it: 1-based, the last line included. */
+/** A fragment that scored well and was left out. */
+export interface OmittedFragment {
+  /** `path:first-last`, 1-based and inclusive. */
   place: string;
-  /** Why not. */
+  /** Why it was left out. */
   reason: string;
-  /** Of the file; null outside of all folders. */
+  /** URI of the file; null outside of all folders. */
   uri: string | null;
   /** 0-based. */
   startLine: number;
-  /** The line after the last one. */
+  /** The line after the last one, 0-based. */
   endLine: number;
 }
 
-/** Which fragments a completion at a position is given, and why. */
+/** The fragments for a completion at a position, and why they were chosen. */
 export interface ExplainResult {
-  /** The document as the index names it. */
+  /** The path of the document in the index. */
   path: string;
-  /** First line of the document that the prompt shows anyway (0-based). */
+  /** First line of the document that the prompt contains anyway, 0-based. */
   shownFromLine: number;
-  /** The model that would be asked. */
+  /** The model that would answer. */
   model: string;
-  /** What a person should know: a model that can't be reached, a file that is not completed. */
+  /** Notes, such as an unreachable model or a file without completions. */
   notes: string[];
   /** Best first. */
   fragments: ExplainedFragment[];
   /** Best first. */
-  leftOut: LeftOut[];
+  leftOut: OmittedFragment[];
   /** Milliseconds by step. */
   timingsMs: Record<string, number>;
-  /** All of it for a person, with links to the fragments. */
+  /** The same as text, with links to the fragments. */
   page: PageLine[];
 }
 
@@ -219,57 +219,57 @@ export interface Place {
   path: string;
   /** 0-based. */
   startLine: number;
-  /** The line after the last one. */
+  /** The line after the last one, 0-based. */
   endLine: number;
 }
 
-/** A piece of the repository that was retrieved. */
+/** A retrieved fragment of the repository. */
 export interface Fragment {
-  /** The higher the better. */
+  /** Higher is better. */
   score: number;
-  /** They add up to the score. */
+  /** The parts that add up to the score. */
   parts: Part[];
-  /** The strongest relations from the cursor to it, step by step. */
+  /** The strongest path of relations from the cursor to the fragment. */
   way: string[];
-  /** Its lines. */
+  /** The lines. */
   text: string;
-  /** All places where this text stands, the best first. */
+  /** All locations of this text, best first. */
   places: Place[];
 }
 
 /** A completion in an open document. */
 export interface CompleteItem {
-  /** What to insert; empty when there is nothing to show. */
+  /** The text to insert; empty if there is none. */
   text: string;
-  /** Where the replaced text begins: line and column in Python characters. */
+  /** Start of the replaced text: 0-based line and column, in Unicode code points. */
   start: number[];
-  /** Where it ends, likewise. */
+  /** End of the replaced text, likewise. */
   end: number[];
-  /** How probable it is to be right; null when the model gives no probabilities. */
+  /** Calibrated probability that it is right; null if the model reports no probabilities. */
   confidence: number | null;
-  /** Who wrote it. */
+  /** The model that wrote it. */
   model: string;
-  /** Names it in the messages about what became of it. */
+  /** Identifies the completion in feedback messages. */
   id: string;
-  /** Written for this request; written before for this place; the rest of one that is typed; written by a request that was running; written before anybody asked. */
+  /** `model`: generated for this request. `cache`: from an earlier request at this position. `typed-through`: the rest of a completion that the user types. `joined`: from a request that was still running. `speculated`: prefetched. */
   source: "model" | "cache" | "typed-through" | "joined" | "speculated";
-  /** The rules that changed the model's text. */
+  /** The repair rules that changed the text of the model. */
   repairs: string[];
-  /** The reason when `text` is empty. */
+  /** The reason if `text` is empty. */
   whyEmpty: string;
-  /** Why the text is not whole: it was cut by a time limit. */
+  /** Why the text is incomplete: a time limit cut it. */
   note: string;
-  /** What the model was shown, best first. */
+  /** The retrieved fragments in the prompt, best first. */
   fragments: Fragment[];
   /** Milliseconds by step. */
   timingsMs: Record<string, number>;
-  /** What `text` replaces: on one line. */
+  /** The range that `text` replaces, on one line. */
   range: Range;
 }
 
-/** Completions that somebody asked for. */
+/** Invoked completions. */
 export interface CompleteResult {
-  /** Different texts, the best first; one that is empty when there is none. */
+  /** Different completions, best first; a single empty one if there is none. */
   items: CompleteItem[];
 }
 
@@ -295,65 +295,65 @@ export interface AskParams {
   workDoneToken?: number | string | null;
 }
 
-/** What an answer cost. */
+/** Cost of an answer. */
 export interface Cost {
-  /** Of models. */
+  /** Calls of models. */
   calls: number;
-  /** Read. */
+  /** Prompt tokens. */
   tokensIn: number;
-  /** Written. */
+  /** Output tokens. */
   tokensOut: number;
-  /** In which models worked. */
+  /** Time in models. */
   seconds: number;
 }
 
-/** Lines that an answer stands on, looked up, for an editor to open. */
+/** Cited lines, with a link. */
 export interface Citation {
-  /** `path:first-last`, as it stands in the text. */
+  /** `path:first-last`, as in the text. */
   place: string;
   /** Relative to its folder, with forward slashes. */
   path: string;
-  /** The path of the workspace folder; may be empty where there is only one. */
+  /** Path of the workspace folder; may be empty if there is only one. */
   folder: string;
   /** 0-based. */
   startLine: number;
-  /** The line after the last one. */
+  /** The line after the last one, 0-based. */
   endLine: number;
   /** The lines. */
   text: string;
-  /** Of the file; null where its folder is gone. */
+  /** URI of the file; null if its folder was removed. */
   uri: string | null;
   /** The lines, up to the end of the last one. */
   range: Range;
 }
 
-/** Lines that speak to a question, for an editor to open. */
-export interface Exhibit {
-  /** What it is; a `turn` is of this conversation. */
+/** Evidence for a question, with a link. */
+export interface EvidenceItem {
+  /** Kind of evidence; a `turn` belongs to this conversation. */
   kind: "code" | "definition" | "document" | "turn";
-  /** `path:first-last`, as a person reads it. */
+  /** `path:first-last`, 1-based and inclusive. */
   place: string;
   /** Relative to its folder, with forward slashes. */
   path: string;
-  /** The path of the workspace folder; may be empty where there is only one. */
+  /** Path of the workspace folder; may be empty if there is only one. */
   folder: string;
   /** 0-based. */
   startLine: number;
-  /** The line after the last one. */
+  /** The line after the last one, 0-based. */
   endLine: number;
-  /** The qualified name of what is defined there. */
+  /** Qualified name of the definition. */
   symbol: string;
   /** Why it was chosen. */
   why: string;
-  /** The higher the better. */
+  /** Higher is better. */
   score: number;
-  /** They add up to the score, where there are any. */
+  /** The parts that add up to the score, if known. */
   parts: Part[];
-  /** The calls that lead there, step by step. */
+  /** The chain of calls that leads there. */
   way: string[];
   /** The lines. */
   text: string;
-  /** Of the file; null for a past turn. */
+  /** URI of the file; null for a turn. */
   uri: string | null;
 }
 
@@ -361,30 +361,30 @@ export interface Exhibit {
 export interface AskResult {
   /** The answer, as it was streamed. */
   text: string;
-  /** False says that the repository does not answer this. */
+  /** False if the repository does not answer the question. */
   found: boolean;
-  /** Citations that did not hold and are not shown. */
+  /** Number of invalid citations, which are not shown. */
   nDropped: number;
-  /** Who wrote it; empty when it is the evidence itself. */
+  /** The model that wrote it; empty for an extractive answer. */
   model: string;
-  /** Where it can go on; empty when nothing is remembered. */
+  /** The conversation to continue; empty if it is not stored. */
   conversationId: string;
-  /** As it was taken, with what it leans on put in. */
+  /** The question after ellipsis resolution. */
   question: string;
-  /** How sure it is that the evidence answers the question, 0 to 1. */
+  /** Probability that the evidence answers the question, 0 to 1. */
   confidence: number;
-  /** Symbols of the repository that the question speaks of. */
+  /** Symbols of the repository in the question. */
   names: string[];
-  /** What a person should know. */
+  /** Notes for a person. */
   notes: string[];
-  /** What it cost. */
+  /** Cost of the answer. */
   cost: Cost;
   /** Milliseconds by step. */
   timingsMs: Record<string, number>;
   /** In the order of the text. */
   citations: Citation[];
   /** The evidence, best first. */
-  exhibits: Exhibit[];
+  exhibits: EvidenceItem[];
 }
 
 /** What to do with what was asked and answered in this workspace. */
@@ -405,9 +405,9 @@ export interface ConversationsParams {
   limit?: number;
 }
 
-/** What is kept of a conversation. */
+/** A stored conversation. */
 export interface Conversation {
-  /** Its name in requests. */
+  /** Its identifier in requests. */
   id: string;
   /** Its first question. */
   title: string;
@@ -415,19 +415,19 @@ export interface Conversation {
   createdAt: number;
   /** Seconds since the epoch. */
   changedAt: number;
-  /** How many there are. */
+  /** Number of turns. */
   turns: number;
 }
 
-/** What is kept of the evidence of an answer. */
-export interface KeptExhibit {
-  /** What it is; a `turn` is of this conversation. */
+/** Stored evidence of an answer. */
+export interface StoredEvidence {
+  /** Kind of evidence; a `turn` belongs to this conversation. */
   kind: "code" | "definition" | "document" | "turn";
-  /** The path of the workspace folder; may be empty where there is only one. */
+  /** Path of the workspace folder; may be empty if there is only one. */
   folder: string;
-  /** `path:first-last`, as a person reads it. */
+  /** `path:first-last`, 1-based and inclusive. */
   place: string;
-  /** The qualified name of what is defined there. */
+  /** Qualified name of the definition. */
   symbol: string;
   /** Why it was chosen. */
   why: string;
@@ -435,37 +435,37 @@ export interface KeptExhibit {
 
 /** A question and its answer. */
 export interface Turn {
-  /** The conversation it belongs to. */
+  /** The conversation of the turn. */
   conversationId: string;
-  /** Its place there, from 0. */
+  /** Its number in the conversation, from 0. */
   number: number;
-  /** As it was asked. */
+  /** The question as asked. */
   question: string;
   /** Seconds since the epoch. */
   askedAt: number;
-  /** Null where none came. */
+  /** Null if there is none. */
   answer: string | null;
-  /** Seconds since the epoch; null where no answer came. */
+  /** Seconds since the epoch; null without an answer. */
   answeredAt: number | null;
-  /** Who wrote it; empty when it is the evidence itself. */
+  /** The model that wrote it; empty for an extractive answer. */
   model: string;
-  /** What the answer was written from, best first. */
-  evidence: KeptExhibit[];
-  /** In the order of the text, as they held then. */
+  /** The evidence of the answer, best first. */
+  evidence: StoredEvidence[];
+  /** In the order of the text, valid at that time. */
   citations: Citation[];
 }
 
-/** Depends on the action. */
+/** The fields depend on the action. */
 export interface ConversationsResult {
-  /** `list`: the last that was spoken in first. */
+  /** `list`: most recent first. */
   conversations?: Conversation[];
-  /** `get`: in their order. `search`: the newest first. */
+  /** `get`: in order. `search`: newest first. */
   turns?: Turn[];
-  /** `delete`: how many conversations. */
+  /** `delete`: number of conversations. */
   deleted?: number;
-  /** `export`: how many conversations. */
+  /** `export`: number of conversations. */
   exported?: number;
-  /** `export`: the path of the file that was written. */
+  /** `export`: path of the written file. */
   file?: string;
 }
 
@@ -483,49 +483,49 @@ export interface PartlyAcceptedParams {
   acceptedLength: number;
 }
 
-/** How long answers took. */
+/** Latency of answers. */
 export interface Latency {
-  /** Milliseconds, the median. */
+  /** Median, in milliseconds. */
   p50: number;
-  /** Milliseconds; 95 of 100 were faster. */
+  /** 95th percentile, in milliseconds. */
   p95: number;
-  /** How many there were. */
+  /** Number of answers. */
   n: number;
 }
 
-/** What was counted. It stays on this machine. */
+/** Counters of completions. They stay on this machine. */
 export interface StatsResult {
   /** Requests by trigger. */
   asked: Record<string, number>;
-  /** Answers with a text, by source. */
+  /** Answers with a completion, by source. */
   offered: Record<string, number>;
-  /** Answers without, by reason. */
+  /** Empty answers, by reason. */
   empty: Record<string, number>;
-  /** Seen by a person, by language. */
+  /** Shown completions, by language. */
   shown: Record<string, number>;
-  /** Taken whole, by language. */
+  /** Fully accepted, by language. */
   accepted: Record<string, number>;
-  /** Taken in part and not whole, by language. */
+  /** Partly accepted, by language. */
   partlyAccepted: Record<string, number>;
-  /** Refused, by language. */
+  /** Rejected, by language. */
   rejected: Record<string, number>;
-  /** By model. */
+  /** Accepted characters, by model. */
   charactersTaken: Record<string, number>;
-  /** Of what was shown; null when nothing was. */
+  /** Share of shown completions that were accepted; null if none was shown. */
   acceptedShare: number | null;
-  /** By source. */
+  /** Latency by source. */
   latencyMs: Record<string, Latency>;
 }
 
 /** A piece of an answer, by `$/progress` with the request's `partialResultToken`. */
 export interface AskProgress {
-  /** Where the conversation goes on; once, first of all. */
+  /** The conversation; sent once, first. */
   conversationId?: string;
-  /** More of the answer. */
+  /** The next part of the answer. */
   text?: string;
-  /** Lines that are cited in the text to come. */
+  /** A citation in the text that follows. */
   citation?: Citation;
-  /** The text and the citations so far are void: another model begins anew. */
+  /** Discard the text and the citations so far: another model starts over. */
   restart?: true;
 }
 
@@ -533,36 +533,36 @@ export interface AskProgress {
 export interface AcceptArgument {
   /** Names the completion in the messages about what became of it. */
   id: string;
-  /** Where the text comes from, as above. */
+  /** As in `CompletionAnswer`. */
   source: "model" | "cache" | "typed-through" | "joined" | "speculated";
-  /** Who wrote it. */
+  /** The model that wrote it. */
   model: string;
-  /** How probable it is to be right; null when the model gives no probabilities. */
+  /** Calibrated probability that it is right; null if the model reports no probabilities. */
   confidence: number | null;
   /** Milliseconds by step. */
   timingsMs: Record<string, number>;
 }
 
-/** What may be asked with a slash. */
+/** A slash command of `weft/ask`. */
 export interface SlashCommand {
-  /** Without the slash. */
+  /** The name without the slash. */
   name: string;
-  /** What may follow; empty for nothing. */
+  /** Its argument; empty if it takes none. */
   argument: string;
-  /** What it answers. */
+  /** What the command answers. */
   meaning: string;
 }
 
-/** What the server says of itself in `capabilities.experimental.weft`. */
-export interface ServerOffer {
-  /** Weft's. */
+/** Capabilities of the server in `capabilities.experimental.weft`. */
+export interface WeftServerCapabilities {
+  /** The version of Weft. */
   version: string;
-  /** What `weft/ask` takes with a slash. */
+  /** The slash commands of `weft/ask`. */
   slashCommands: SlashCommand[];
 }
 
-/** What a client may say of itself in `capabilities.experimental.weft`. */
-export interface ClientOffer {
-  /** It wants `weft/didChangeStatus`. */
+/** Capabilities of a client in `capabilities.experimental.weft`. */
+export interface WeftClientCapabilities {
+  /** The client handles `weft/didChangeStatus`. */
   status?: boolean;
 }

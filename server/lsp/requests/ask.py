@@ -13,7 +13,7 @@ from ...chat.commands import read_command
 from ...chat.conversation import ChatRequest
 from ...chat.values import Reply
 from ...chat.writing import Listener
-from ...output.types import AskResult, Exhibit, ShownLines
+from ...output.types import AskResult, EvidenceItem, EvidenceLines
 from ...workspace.workspace import Workspace
 from ..documents import Encoding
 from ..links import PathOf, linked, uri
@@ -84,6 +84,6 @@ def _answer_json(reply: Reply, path_of: PathOf, encoding: Encoding) -> AskResult
     }
 
 
-def _linked_exhibit(shown: ShownLines, path_of: PathOf) -> Exhibit:
+def _linked_exhibit(shown: EvidenceLines, path_of: PathOf) -> EvidenceItem:
     path = None if shown["kind"] == "turn" else path_of(shown["folder"], shown["path"])
     return {**shown, "uri": uri(path)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....llm import Cancel
 from ...completion import Completion
+from ...completion.values import RequestOptions
 from ...output.as_json import completion_json
 from ...output.types import CompleteItem, CompleteResult
 from ...workspace.workspace import Workspace
@@ -25,7 +26,7 @@ async def handle_complete(session: Session, params: CompleteParams) -> CompleteR
 
     def call(workspace: Workspace, cancel: Cancel) -> list[Completion]:
         service = workspace.completion
-        request = service.request(cursor, cancel, trigger="invoked", multi_line=params.multi_line)
+        request = service.request(cursor, cancel, RequestOptions("invoked", params.multi_line))
         if params.candidates > 1:
             return service.complete_several(request, min(params.candidates, MOST_CANDIDATES))
         if params.iterations > 1:

@@ -6,6 +6,7 @@ import re
 
 from lsprotocol import types
 
+from ...completion.values import RequestOptions
 from ..session import Session
 from .inline_completion import complete, replaced_range, told_when_taken
 
@@ -16,7 +17,8 @@ async def handle_completion(session: Session, params: types.CompletionParams) ->
     """One entry, or none. Incomplete always: what is typed next asks again."""
     document = session.document(params.text_document.uri)
     is_invoked = params.context is None or params.context.trigger_kind == types.CompletionTriggerKind.Invoked
-    completion = await complete(session, document, params.position, "invoked" if is_invoked else "automatic")
+    options = RequestOptions("invoked" if is_invoked else "automatic")
+    completion = await complete(session, document, params.position, options)
     if document is None or completion is None:
         return types.CompletionList(is_incomplete=True, items=[])
     # Clients filter by the word before the cursor, so the entry begins with it and replaces it.

@@ -7,6 +7,7 @@ from lsprotocol import types
 from ....llm import Cancel
 from ...completion import Completion, Trigger
 from ...completion.repair import IndentStyle
+from ...completion.values import RequestOptions
 from ...workspace.workspace import Workspace
 from ..documents import Document
 from ..messages import COMMAND_DID_ACCEPT, InlineCompletionParams
@@ -18,7 +19,7 @@ async def handle_inline_completion(session: Session, params: InlineCompletionPar
     trigger: Trigger = (
         "invoked" if params.context.trigger_kind == types.InlineCompletionTriggerKind.Invoked else "automatic"
     )
-    completion = await complete(session, document, params.position, trigger, style_of(params))
+    completion = await complete(session, document, params.position, RequestOptions(trigger, style=style_of(params)))
     if document is None or completion is None:
         return types.InlineCompletionList([])
     item = types.InlineCompletionItem(
@@ -28,11 +29,7 @@ async def handle_inline_completion(session: Session, params: InlineCompletionPar
 
 
 async def complete(
-    session: Session,
-    document: Document | None,
-    position: types.Position,
-    trigger: Trigger,
-    style: IndentStyle | None = None,
+    session: Session, document: Document | None, position: types.Position, options: RequestOptions
 ) -> Completion | None:
     """The completion at a position; None when there is nothing to show."""
     if document is None:
@@ -41,7 +38,7 @@ async def complete(
 
     def call(workspace: Workspace, cancel: Cancel) -> Completion:
         service = workspace.completion
-        return service.complete(service.request(cursor, cancel, trigger=trigger, style=style))
+        return service.complete(service.request(cursor, cancel, options))
 
     completion = await session.ask("complete", document, call)
     return completion if completion is not None and completion.text else None

@@ -4,7 +4,7 @@
 // Code's frame both hold this value and apply the same events, so the view can be closed and come back at any moment.
 // Values are replaced, never changed. Knows no server and no screen.
 
-import type { AskResult, Citation, Exhibit, Turn as KeptTurn } from "../protocol";
+import type { AskResult, Citation, EvidenceItem, Turn as KeptTurn } from "../protocol";
 
 /** Selected lines that a question is about. */
 export interface Attachment {
@@ -13,8 +13,8 @@ export interface Attachment {
   range: { start: { line: number; character: number }; end: { line: number; character: number } };
 }
 
-export type Evidence = Pick<Exhibit, "kind" | "folder" | "place" | "symbol" | "why"> &
-  Partial<Pick<Exhibit, "uri" | "startLine" | "endLine" | "score" | "way">>;
+export type Evidence = Pick<EvidenceItem, "kind" | "folder" | "place" | "symbol" | "why"> &
+  Partial<Pick<EvidenceItem, "uri" | "startLine" | "endLine" | "score" | "way">>;
 
 export interface Turn {
   question: string;

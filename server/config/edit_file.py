@@ -1,7 +1,7 @@
-"""One change to the user's configuration file: a model goes to the front. Everything else stays letter for letter.
+"""Edit of the user's configuration file: put a model first, and keep every other character.
 
-Owns the edit and the safe writing: the new text is read back and must mean what was wanted before it replaces the old
-one, in one step, with the old one beside it as `.bak`. Knows no model and no setting.
+The new text is parsed and compared with the intended result before it atomically replaces the file; the old file stays
+as `.bak`. Knows no model and no setting.
 """
 
 from __future__ import annotations
@@ -24,34 +24,33 @@ from ...llm.disk import NotRegular, read_regular, replacing
 
 _HEADER = re.compile(r"\s*\[")
 _MODEL_HEADER = re.compile(r"""\s*\[\[\s*(model|"model"|'model')\s*\]\]\s*(#.*)?$""")
-_IDENTITY = ("backend", "path", "url", "name")  # what makes two tables the same model
+_IDENTITY = ("backend", "path", "url", "name")  # two tables with the same values are the same model
 
 Table = Mapping[str, str | int | bool]
 
 
 class CannotEdit(Exception):
-    """The file is left as it is. The message says what to write into it by hand."""
+    """The file is unchanged. The message says what to write into it by hand."""
 
 
 def prefer_model(path: Path, table: Table) -> bool:
-    """Make `table` the first `[[model]]` of the file at `path`; one that is the same model is moved with its settings.
+    """Make `table` the first `[[model]]` of the file at `path`; an existing table of the same model is moved.
 
-    False when it is the first already. Raises CannotEdit, and OSError when the file can't be written.
+    Returns False if it already is the first. Raises CannotEdit, and OSError if the file can't be written.
     """
-    path = Path(os.path.realpath(path))  # a link into somebody's dotfiles stays a link
+    path = Path(os.path.realpath(path))  # a symbolic link stays a link
     try:
         data = read_regular(path) if path.exists() else b""
     except NotRegular as error:
-        raise CannotEdit(f"{path} can't be read ({error.strerror}). Put a file there.") from error
+        raise CannotEdit(f"Can't read {path}: {error.strerror}. Replace it by a file.") from error
     try:
         text = data.decode("utf-8")
         before = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     except ValueError as error:
-        raise CannotEdit(f"{path} can't be read ({error}). Correct it first.") from error
+        raise CannotEdit(f"Can't read {path}: {error}. Correct it first.") from error
     models = before.get("model", [])
-    by_hand = CannotEdit(
-        "\n".join([f"{path} is laid out in an unusual way. Write as its first model:", *_block(table)])
-    )
+    reason = f"{path} has an unusual layout, which Weft does not edit. Write as its first model:"
+    by_hand = CannotEdit("\n".join([reason, *_block(table)]))
     if not (isinstance(models, list) and all(isinstance(model, dict) for model in models)):
         raise by_hand
     same = [number for number, model in enumerate(models) if _identity(model) == _identity(table)]
@@ -61,30 +60,30 @@ def prefer_model(path: Path, table: Table) -> bool:
     line_break = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     if same:
         block = _cut_model(lines, same[0])
-        wanted = [models[same[0]], *(model for number, model in enumerate(models) if number != same[0])]
+        intended = [models[same[0]], *(model for number, model in enumerate(models) if number != same[0])]
     else:
         block = [line + line_break for line in _block(table)]
-        wanted = [dict(table), *models]
+        intended = [dict(table), *models]
     _put_first(lines, block, line_break)
     new = "".join(lines)
     try:
         after = tomllib.loads(new.removeprefix("\ufeff").replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError:
         after = {}
-    if after != {**before, "model": wanted}:
+    if after != {**before, "model": intended}:
         raise by_hand
     _replace(path, new.encode())
     return True
 
 
 def _block(table: Table) -> list[str]:
-    # A JSON string is a TOML string, but for the one control character that JSON leaves alone.
+    # A JSON string is a TOML string, except for DEL, which JSON does not escape.
     values = {name: json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f") for name, value in table.items()}
     return ["[[model]]", *(f"{name} = {value}" for name, value in values.items())]
 
 
 def _cut_model(lines: list[str], number: int) -> list[str]:
-    """Take the `number`th model's lines out of `lines`."""
+    """Remove the lines of the model with this number from `lines`, and return them."""
     begin = [index for index, line in enumerate(lines) if _MODEL_HEADER.match(line)][number : number + 1]
     if not begin:
         return []
@@ -97,7 +96,7 @@ def _cut_model(lines: list[str], number: int) -> list[str]:
 
 
 def _put_first(lines: list[str], block: list[str], line_break: str) -> None:
-    """Insert `block` before the first model, and the comment that stands above that; else at the end."""
+    """Insert `block` before the first model and the comment above it, or at the end."""
     at = next((index for index, line in enumerate(lines) if _MODEL_HEADER.match(line)), len(lines))
     is_last = at == len(lines)
     at = at if is_last else _above_comments(lines, at, 0)
@@ -112,7 +111,7 @@ def _put_first(lines: list[str], block: list[str], line_break: str) -> None:
 
 
 def _above_comments(lines: list[str], at: int, lowest: int) -> int:
-    """Where the comment lines right above line `at` begin: they speak of what follows."""
+    """The start of the comment lines right above line `at`, which belong to what follows."""
     while at > lowest and lines[at - 1].lstrip().startswith("#"):
         at -= 1
     return at

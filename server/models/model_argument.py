@@ -1,11 +1,11 @@
-"""A model spelled out on the command line: `--model` of `weft complete`, and the names of `weft models`.
+"""Syntax of a model on the command line: `--model` of `weft complete`, and the names of `weft models`.
 
-Owns the spelling. Imports nothing, so that help texts load no engine.
+Imports nothing, because help texts load no engine.
 """
 
 from __future__ import annotations
 
-SPELLINGS = (
+MODEL_SYNTAX = (
     "workspace, transformers=DIRECTORY, onnx=DIRECTORY, llama.cpp=URL, llama.cpp=FILE.gguf, ollama=NAME, "
     "ollama=URL#NAME or openai=URL#NAME"
 )
@@ -13,8 +13,8 @@ SPELLINGS = (
 Table = dict[str, str]
 
 
-def spelled_model(text: str) -> Table | None:
-    """BACKEND or BACKEND=WHERE as the settings of one model, or a GGUF file alone; None when it is not spelled so."""
+def parse_model(text: str) -> Table | None:
+    """The settings of the model BACKEND, BACKEND=WHERE or FILE.gguf; None for another text."""
     if text.endswith(".gguf") and "=" not in text:
         return {"backend": "llama.cpp", "path": text}
     backend, _, where = text.partition("=")

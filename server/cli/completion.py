@@ -1,0 +1,117 @@
+"""`weft index`, `weft complete` and `weft retrieve`."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+
+from ...retrieval import UnknownStrategy, strategy_named
+from ..completion import Round
+from ..completion.values import NO_TRACE, Trace
+from ..output.as_json import completion_json, fragments_json, place_json, report_json, round_json, trace_json
+from ..workspace.workspace import Workspace
+from .common import existing_folder, indexed_workspace, open_workspace, parse_location, project_folder
+from .exit_status import NOTHING_TO_SHOW, UserError
+from .terminal import Terminal
+
+
+def index(options: argparse.Namespace) -> int:
+    terminal = Terminal(quiet=options.json)
+    folder = existing_folder(options.folder)
+    with open_workspace(folder, terminal, options) as workspace:
+        with terminal.progress(f"Indexing {folder.name}") as progress:
+            report = workspace.index(progress)
+        if options.json:
+            terminal.json({"folder": str(folder), **report_json(report)})
+        else:
+            terminal.report(folder, report)
+    return 0
+
+
+def complete(options: argparse.Namespace) -> int:
+    if options.iterations is not None:
+        return _complete_in_rounds(options)
+    if options.candidates < 1:
+        raise UserError(f"--candidates {options.candidates} is too small. Give at least 1.")
+    terminal = Terminal(quiet=options.json)
+    path, line, character = parse_location(options.location)
+    with _workspace_of(path, terminal, options) as workspace:
+        multi_line = options.multi_line or None
+        trace = Trace() if options.trace else NO_TRACE
+        if options.automatic:
+            completions = [workspace.complete(path, line, character, multi_line=multi_line, trace=trace)]
+        else:
+            completions = workspace.complete_several(
+                path, line, character, options.candidates, multi_line=multi_line, trace=trace
+            )
+        # The same fragments with the parts of their scores, which a completion has no time to compute.
+        explanation = workspace.explain(path, line, character)
+    first, *others = completions
+    first = replace(first, fragments=explanation.fragments)
+    if options.json:
+        further = {"candidates": [completion_json(other) for other in others]} if options.candidates > 1 else {}
+        steps = {"trace": trace_json(trace)} if options.trace else {}
+        terminal.json({**completion_json(first), **further, **steps, "notes": list(explanation.notes)})
+    else:
+        terminal.notes(explanation.notes)
+        for completion in (first, *others):
+            terminal.completion(path, completion)
+        terminal.trace(trace)
+    return 0 if first.text else NOTHING_TO_SHOW
+
+
+def _complete_in_rounds(options: argparse.Namespace) -> int:
+    n_rounds = options.iterations
+    if n_rounds < 1:
+        raise UserError(f"--iterations {n_rounds} is too small. Give at least 1; more than 3 rarely change anything.")
+    if options.trace:
+        raise UserError("--trace does not work with --iterations. Leave one of them out.")
+    terminal = Terminal(quiet=options.json)
+    path, line, character = parse_location(options.location)
+    rounds: list[Round] = []
+    with _workspace_of(path, terminal, options) as workspace, terminal.rounds_progress(n_rounds) as progress:
+
+        def on_round(finished: Round) -> None:
+            rounds.append(finished)
+            progress(finished)
+
+        completion = workspace.complete_in_rounds(
+            path, line, character, n_rounds, multi_line=options.multi_line or None, on_round=on_round
+        )
+        notes = workspace.status().notes
+    if options.json:
+        terminal.json({**completion_json(completion), "rounds": list(map(round_json, rounds)), "notes": list(notes)})
+    else:
+        terminal.notes(notes)
+        terminal.completion(path, completion)
+        terminal.rounds(rounds)
+    return 0 if completion.text else NOTHING_TO_SHOW
+
+
+def retrieve(options: argparse.Namespace) -> int:
+    if options.strategy is not None:
+        try:
+            strategy_named(options.strategy)
+        except UnknownStrategy as error:
+            raise UserError(f"--strategy: {error}") from None
+    terminal = Terminal(quiet=options.json)
+    path, line, character = parse_location(options.location)
+    given = {"strategy": options.strategy, "k": options.k}
+    with _workspace_of(path, terminal, options) as workspace:
+        changes = {name: value for name, value in given.items() if value is not None}
+        settings = replace(workspace.config.retrieval, explain=options.explain, **changes)
+        found = workspace.retrieve(path, line, character, options=settings)
+    if options.json:
+        left_out = [{"place": place_json(place), "reason": reason} for place, reason in found.left_out]
+        terminal.json({"fragments": fragments_json(found.fragments), "leftOut": left_out})
+    else:
+        terminal.fragments(found.fragments, details=options.explain)
+        terminal.left_out(found.left_out)
+    return 0 if found.fragments else NOTHING_TO_SHOW
+
+
+def _workspace_of(path: Path, terminal: Terminal, options: argparse.Namespace) -> AbstractContextManager[Workspace]:
+    folder = project_folder(path) if options.folder is None else existing_folder(options.folder)
+    return indexed_workspace(folder, terminal, options)

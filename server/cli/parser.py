@@ -1,0 +1,195 @@
+"""Arguments of every command. `run` of the parsed options names the function to call, as "module:function"."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ... import __version__
+from ..models.model_argument import MODEL_SYNTAX
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, _SubParsersAction
+
+    Commands = _SubParsersAction[ArgumentParser]
+
+Argument = tuple[str, dict[str, Any]]
+
+BENCHMARKS = {
+    "completion": ("completion", "quality and speed of completions"),
+    "latency": ("latency", "latency of the server while typing"),
+    "retrieval": ("repoeval", "quality of retrieval"),
+    "engine": ("engine", "speed of the index"),
+    "models": ("llm", "speed of models"),
+    "memory": ("memory", "quality and cost of memory strategies"),
+    "reliability": ("reliability", "stale, lost, leaked or missing answers under attack"),
+}
+"""The names of `weft bench`: the package of the benchmark, and what it measures."""
+
+
+def command_line() -> ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="weft",
+        description="Code completion and questions with the whole repository as context.",
+        epilog="Exit status: 0 success, 1 nothing to show or something needs attention, 2 can't run as given.",
+    )
+    parser.add_argument("--version", action="version", version=f"weft {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for add in (_index, _complete, _retrieve, _ask, _history, _serve, _models, _stats, _bench, _doctor):
+        add(commands)
+    return parser
+
+
+def _index(commands: Commands) -> None:
+    _command(commands, "index", "index a folder and cache the index on disk", "completion:index", _FOLDER, _NO_CACHE)
+
+
+def _complete(commands: Commands) -> None:
+    summary = "complete the code at a position"
+    complete = _command(
+        commands, "complete", summary, "completion:complete", _LOCATION, _REPOSITORY_OF_FILE, _MODEL, _NO_CACHE
+    )
+    complete.add_argument("--multi-line", action="store_true", help="allow several lines anywhere")
+    complete.add_argument("--trace", action="store_true", help="show the steps of the request with times and decisions")
+    how = complete.add_mutually_exclusive_group()
+    how.add_argument(
+        "--automatic",
+        action="store_true",
+        help="complete as while typing: with the rules, the deadline and the minimum confidence of automatic requests",
+    )
+    how.add_argument(
+        "--candidates",
+        type=int,
+        metavar="N",
+        default=1,
+        help="show up to N different completions, from all available models; takes the time of all of them",
+    )
+    how.add_argument(
+        "--iterations",
+        type=int,
+        metavar="N",
+        help="run N rounds of RepoCoder's loop: each round retrieves with the completion of the last one; slower",
+    )
+
+
+def _retrieve(commands: Commands) -> None:
+    summary = "show the fragments that a prompt would contain"
+    retrieve = _command(commands, "retrieve", summary, "completion:retrieve", _LOCATION, _REPOSITORY_OF_FILE, _NO_CACHE)
+    retrieve.add_argument("--explain", action="store_true", help="show the parts of each score, and what was left out")
+    retrieve.add_argument("--strategy", help="ranking strategy: weft, fragrel, bm25 or jaccard")
+    retrieve.add_argument("-k", type=int, metavar="N", help="maximum number of fragments")
+
+
+def _ask(commands: Commands) -> None:
+    summary = "answer questions about the repository, with cited lines"
+    ask = _command(commands, "ask", summary, "ask:ask", _REPOSITORY, _MODEL, _NO_CACHE)
+    ask.add_argument("question", nargs="?", metavar="QUESTION", help="default: an interactive prompt; try /help")
+    ask.add_argument("--conversation", metavar="ID", help="continue this conversation; default: the last one, for 1 h")
+    ask.add_argument("--new", action="store_true", help="start a new conversation")
+    ask.add_argument("--no-history", action="store_true", help="store nothing; use nothing that is stored")
+    ask.add_argument(
+        "--strategy", default="", metavar="NAME", help="answer with a memory strategy, from the documents alone"
+    )
+    ask.add_argument("--evidence", action="store_true", help="show all evidence with its scores")
+
+
+def _history(commands: Commands) -> None:
+    summary = "list, show, search, export, import or delete stored conversations"
+    history = _command(commands, "history", summary, "ask:history", _REPOSITORY)
+    history.add_argument(
+        "action", nargs="?", default="list", choices=("list", "show", "search", "export", "import", "delete")
+    )
+    history.add_argument("what", nargs="?", metavar="ID|TEXT|FILE", help="conversation, search text, or file")
+    history.add_argument("--limit", type=int, default=20, metavar="N", help="maximum number of results; default 20")
+    history.add_argument("--all", action="store_true", help="delete: all conversations of this workspace")
+    history.add_argument("--force", action="store_true", help="export: overwrite an existing file")
+
+
+def _serve(commands: Commands) -> None:
+    serve = commands.add_parser("serve", help="run the language server; default: on stdin and stdout")
+    serve.set_defaults(run="serve:serve")
+    serve.add_argument("--stdio", action="store_true", help="use stdin and stdout; the default")
+    transport = serve.add_mutually_exclusive_group()
+    transport.add_argument(
+        "--tcp", metavar="HOST:PORT", help="listen on a TCP port, for clients with the token; port 0: any free port"
+    )
+    transport.add_argument(
+        "--shared", action="store_true", help="connect to one server for all editor windows; start it if none runs"
+    )
+    transport.add_argument("--stop", action="store_true", help="stop the shared server; open editors start it again")
+    transport.add_argument("--listener", type=int, help=argparse.SUPPRESS)  # an open socket: be the shared server
+    serve.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help="with --tcp: store the token in this file, readable only by you; default: print a new token",
+    )
+
+
+def _models(commands: Commands) -> None:
+    models = _command(commands, "models", "list the models on this machine; get, test or use one", "models:list_models")
+    actions = models.add_subparsers(metavar="ACTION")
+    get = _command(actions, "get", "download a model, or install a release of Weft's own model", "models:get_model")
+    get.add_argument(
+        "name",
+        metavar="NAME",
+        help="name in the catalogue, OWNER/NAME for safetensors, OWNER/NAME:FILE.gguf, or FILE.zip, a release",
+    )
+    test = _command(actions, "test", "test infilling and speed of a model", "models:test_models")
+    test.add_argument("name", metavar="NAME", nargs="?", help="name in `weft models`; default: the configured models")
+    use = _command(actions, "use", "make a model the first one in your configuration", "models:use_model")
+    use.add_argument("name", metavar="NAME", help=f"name in `weft models`, or {MODEL_SYNTAX}")
+
+
+def _stats(commands: Commands) -> None:
+    summary = "show acceptance and latency of completions, and why some were empty"
+    stats = _command(commands, "stats", summary, "diagnostics:stats")
+    stats.add_argument("--days", type=int, default=30, metavar="N", help="count the last N days; default 30")
+    stats.add_argument("--reset", action="store_true", help="delete all counters")
+
+
+def _bench(commands: Commands) -> None:
+    bench = commands.add_parser("bench", help="measure quality and speed", add_help=False)
+    bench.set_defaults(run="diagnostics:bench")
+    bench.add_argument(
+        "what", choices=BENCHMARKS, help="; ".join(f"{name}: {what}" for name, (_, what) in BENCHMARKS.items())
+    )
+    bench.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its arguments; --help lists them")
+
+
+def _doctor(commands: Commands) -> None:
+    _command(commands, "doctor", "check the installation and the configuration", "diagnostics:doctor", _FOLDER)
+
+
+def _command(commands: Commands, name: str, summary: str, run: str, *shared: Argument) -> ArgumentParser:
+    """A command with these shared arguments, and `--json`."""
+    command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+    command.set_defaults(run=run)
+    for flag, options in (*shared, _JSON):
+        command.add_argument(flag, **options)
+    return command
+
+
+_LOCATION: Argument = (
+    "location",
+    {"metavar": "FILE:LINE[:COL]", "help": "1-based position; default column: the end of the line"},
+)
+_REPOSITORY_OF_FILE: Argument = (
+    "--folder",
+    {"type": Path, "help": "workspace folder; default: the repository of FILE"},
+)
+_REPOSITORY: Argument = (
+    "--folder",
+    {"type": Path, "help": "workspace folder; default: the repository of the current folder"},
+)
+_FOLDER: Argument = (
+    "folder",
+    {"nargs": "?", "type": Path, "default": Path(), "metavar": "FOLDER", "help": "default: the current one"},
+)
+_MODEL: Argument = (
+    "--model",
+    {"metavar": "BACKEND[=WHERE]", "help": f"{MODEL_SYNTAX}; default: the configured models"},
+)
+_NO_CACHE: Argument = ("--no-cache", {"action": "store_true", "help": "do not read or write the index on disk"})
+_JSON: Argument = ("--json", {"action": "store_true", "help": "print JSON"})
