@@ -226,11 +226,9 @@ def _converted(value: Any, kind: Any) -> object:
 
 def _nearest(name: str, table: str) -> str:
     """The nearest valid key, as a question: the same name in another table, a similar one in this table, then any."""
-    here = {setting.name: key for key, setting in SETTINGS.items() if setting.table == table}
-    here |= {child.rpartition(".")[2]: child for child in TABLES if child and child.rpartition(".")[0] == table}
-    anywhere = {setting.name: key for key, setting in SETTINGS.items()} | {
-        child.rpartition(".")[2]: child for child in TABLES if child
-    }
+    keys = [*SETTINGS, *filter(None, TABLES)]
+    anywhere = {key.rpartition(".")[2]: key for key in keys}
+    here = {key.rpartition(".")[2]: key for key in keys if key.rpartition(".")[0] == table}
     near = anywhere.get(name)
     for names in (here, anywhere):
         if near is None and (similar := difflib.get_close_matches(name, names, 1, 0.7)):

@@ -145,46 +145,45 @@ class ModelChain:
 
     def failed(self, model: CodeModel, error: ModelError) -> None:
         """A request to `model` failed."""
-        for entry in self._entries:
-            if entry.model is model:
-                self._went_down(entry, error)
+        if (entry := self._entry_of(model)) is not None:
+            self._went_down(entry, error)
 
     def late(self, model: CodeModel, seconds: float, setting: str) -> None:
         """`model` wrote nothing within `seconds`, the limit of `setting`."""
-        for entry in self._entries:
-            if entry.model is model:
-                entry.n_missed += 1
-                if entry.n_missed >= MAX_MISSED_DEADLINES:
-                    message = (
-                        f"{entry.name} wrote nothing within {1e3 * seconds:g} ms, {entry.n_missed} times in a row. "
-                        f"Use a smaller model, lower `completion.target_ms`, or raise `{setting}`."
-                    )
-                    self._went_down(entry, ModelUnreachable(message))
+        if (entry := self._entry_of(model)) is None:
+            return
+        entry.n_missed += 1
+        if entry.n_missed >= MAX_MISSED_DEADLINES:
+            message = (
+                f"{entry.name} wrote nothing within {1e3 * seconds:g} ms, {entry.n_missed} times in a row. "
+                f"Use a smaller model, lower `completion.target_ms`, or raise `{setting}`."
+            )
+            self._went_down(entry, ModelUnreachable(message))
 
     def worked(self, model: CodeModel) -> None:
         """`model` answered a request."""
-        for entry in self._entries:
-            if entry.model is model:
-                with self._changed:
-                    was_told, entry.is_told, entry.n_missed, entry.back_off_s = entry.is_told, False, 0, 0.0
-                    was_down = entry.state == "down"
-                    if was_down:
-                        entry.state, entry.note = "ready", ""
-                if was_down:
-                    self._on_change()
-                if was_told:
-                    self._tell(f"{entry.name} answers again.")
+        if (entry := self._entry_of(model)) is None:
+            return
+        with self._changed:
+            was_told, entry.is_told, entry.n_missed, entry.back_off_s = entry.is_told, False, 0, 0.0
+            was_down = entry.state == "down"
+            if was_down:
+                entry.state, entry.note = "ready", ""
+        if was_down:
+            self._on_change()
+        if was_told:
+            self._tell(f"{entry.name} answers again.")
 
     def took(self, model: CodeModel, seconds: float, target_s: float, *, timed_out: bool = False) -> None:
         """`model` took so long for an automatic request with the target `target_s`, or timed out."""
-        for entry in self._entries:
-            if entry.model is model:
-                with self._changed:
-                    before = entry.slowness.text
-                    (entry.slowness.timed_out if timed_out else entry.slowness.answered)(seconds, target_s)
-                    changed = entry.slowness.text != before
-                if changed:
-                    self._on_change()
+        if (entry := self._entry_of(model)) is None:
+            return
+        with self._changed:
+            before = entry.slowness.text
+            (entry.slowness.timed_out if timed_out else entry.slowness.answered)(seconds, target_s)
+            changed = entry.slowness.text != before
+        if changed:
+            self._on_change()
 
     @property
     def answering(self) -> tuple[str, str]:
@@ -230,6 +229,10 @@ class ModelChain:
             if model is not None and entry.config is not None:
                 entry.model = None
                 model.close()
+
+    def _entry_of(self, model: CodeModel) -> _Entry | None:
+        """None for a model that was replaced meanwhile."""
+        return next((entry for entry in self._entries if entry.model is model), None)
 
     def _open_due_models(self) -> None:
         while (entry := self._next_due()) is not None:

@@ -149,10 +149,5 @@ def report_json(report: IndexReport) -> Json:
 
 
 def _explained(folder: str, ranked: RankedFragment) -> answers.ExplainedFragment:
-    return {
-        "score": ranked.score,
-        "parts": parts_json(ranked.parts),
-        "way": list(ranked.path),
-        "places": [{**place_json(place), "uri": uri_of(folder, place.path)} for place in ranked.fragment.locations],
-        "text": ranked.fragment.text,
-    }
+    (fragment,) = fragments_json([ranked])
+    return {**fragment, "places": [{**place, "uri": uri_of(folder, place["path"])} for place in fragment["places"]]}
