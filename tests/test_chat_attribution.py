@@ -7,8 +7,8 @@ from weft.codegraph import parse_file
 from weft.retrieval import RepositoryIndex, slice_file
 from weft.server.chat.attribution import MOST_LINES, attributed
 from weft.server.chat.sources import Sources
-from weft.server.chat.support import holds, read_claim
-from weft.server.chat.values import Case, Exhibit
+from weft.server.chat.support import is_supported, read_claim
+from weft.server.chat.values import EvidenceSet, EvidenceItem
 
 PRICE = """\
 def total_price(items, currency):
@@ -23,12 +23,12 @@ BASKET = 'def pay(items):\n    return total_price(items, "EUR")\n'
 FILES = {"shop/price.py": PRICE, "shop/basket.py": BASKET}
 INDEX = RepositoryIndex.build((parse_file(path, text), slice_file(path, text)) for path, text in FILES.items())
 EXHIBITS = (
-    Exhibit("definition", "shop/price.py", 0, 3, "\n".join(PRICE.split("\n")[:3]), 3.0, symbol="total_price"),
-    Exhibit("definition", "shop/price.py", 5, 7, "\n".join(PRICE.split("\n")[5:7]), 2.0, symbol="discount"),
-    Exhibit("code", "shop/basket.py", 0, 2, BASKET.rstrip("\n"), 1.0, symbol="pay"),
-    Exhibit("turn", "conversation 1", 0, 0, "total_price is a rate", 1.0),
+    EvidenceItem("definition", "shop/price.py", 0, 3, "\n".join(PRICE.split("\n")[:3]), 3.0, symbol="total_price"),
+    EvidenceItem("definition", "shop/price.py", 5, 7, "\n".join(PRICE.split("\n")[5:7]), 2.0, symbol="discount"),
+    EvidenceItem("code", "shop/basket.py", 0, 2, BASKET.rstrip("\n"), 1.0, symbol="pay"),
+    EvidenceItem("turn", "conversation 1", 0, 0, "total_price is a rate", 1.0),
 )
-CASE = Case("what is the price?", EXHIBITS)
+CASE = EvidenceSet("what is the price?", EXHIBITS)
 SOURCES = Sources({"": INDEX}, EXHIBITS)
 
 
@@ -68,8 +68,8 @@ def test_whatever_is_said_its_lines_exist_and_hold_it(words):
         citation = each.citation
         lines = FILES[citation.path].split("\n")[citation.start_line : citation.end_line]
         assert citation.text == "\n".join(lines) and 0 < len(lines) <= MOST_LINES
-        exhibit = next(
+        item = next(
             e for e in EXHIBITS if e.path == citation.path and e.start_line <= citation.start_line < e.end_line
         )
         claim = read_claim("", "", each.sentence) if "```" in each.sentence else read_claim(each.sentence, "")
-        assert "```" in each.sentence or holds(claim, exhibit.text.split("\n"), (exhibit.symbol,))
+        assert "```" in each.sentence or is_supported(claim, item.text.split("\n"), (item.symbol,))

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from weft.codegraph import parse_file
 from weft.retrieval import RepositoryIndex, slice_file
 from weft.server.chat.citations import CheckedStream, check
-from weft.server.chat.places import find_mentions
+from weft.server.chat.citation_parsing import find_mentions
 from weft.server.chat.sources import Sources
-from weft.server.chat.values import Case, Exhibit
+from weft.server.chat.values import EvidenceSet, EvidenceItem
 
 FILES = {
     "shop/price.py": """\
@@ -58,16 +58,16 @@ def index_of(files: dict[str, str]) -> RepositoryIndex:
 
 INDEX = index_of(FILES)
 EXHIBITS = (
-    Exhibit("code", "shop/price.py", 5, 8, INDEX.texts["shop/price.py"].decode().split("\n\n\n")[1], 2.0),
-    Exhibit("document", "docs/guide.md", 0, 3, "", 1.0),
-    Exhibit("turn", "conversation 3f2a", 0, 2, "What is a discount?", 0.5),
+    EvidenceItem("code", "shop/price.py", 5, 8, INDEX.texts["shop/price.py"].decode().split("\n\n\n")[1], 2.0),
+    EvidenceItem("document", "docs/guide.md", 0, 3, "", 1.0),
+    EvidenceItem("turn", "conversation 3f2a", 0, 2, "What is a discount?", 0.5),
 )
-CASE = Case("How is the total price computed?", EXHIBITS)
+CASE = EvidenceSet("How is the total price computed?", EXHIBITS)
 SOURCES = Sources({"": INDEX}, EXHIBITS)
 
 
-def checked(text: str, case: Case = CASE):
-    return check(text, Sources({"": INDEX}, case.exhibits), case)
+def checked(text: str, evidence: EvidenceSet = CASE):
+    return check(text, Sources({"": INDEX}, evidence.items), evidence)
 
 
 def kept(text: str) -> str:
@@ -137,7 +137,7 @@ def test_a_file_may_be_named_by_its_end_where_only_one_ends_so():
     assert kept("A `Basket` pays in basket.py:4-7.") == "A `Basket` pays in shop/basket.py:4-7."
     # Of two with that name it is the one that the evidence shows.
     assert kept("`total_price` is in price.py:6-8.") == "`total_price` is in shop/price.py:6-8."
-    nothing_shown = checked("`total_price` is in price.py:6-8.", Case("?", ()))
+    nothing_shown = checked("`total_price` is in price.py:6-8.", EvidenceSet("?", ()))
     assert (nothing_shown.text, nothing_shown.n_dropped) == ("`total_price` is.", 1)
 
 
@@ -249,28 +249,28 @@ def test_a_very_long_span_holds_anything_and_so_nothing():
 
 
 def test_a_file_of_the_evidence_that_no_index_holds_can_be_cited_where_it_is_shown():
-    manual = Exhibit("document", "manual.pdf", 40, 42, "The pump starts\nat five bar.", 1.0)
-    case = Case("When does the pump start?", (manual,))
-    assert checked("The pump starts at five bar (manual.pdf:41-42).", case).n_dropped == 0
-    assert checked("The pump starts at five bar (manual.pdf:1-2).", case).n_dropped == 1
+    manual = EvidenceItem("document", "manual.pdf", 40, 42, "The pump starts\nat five bar.", 1.0)
+    evidence = EvidenceSet("When does the pump start?", (manual,))
+    assert checked("The pump starts at five bar (manual.pdf:41-42).", evidence).n_dropped == 0
+    assert checked("The pump starts at five bar (manual.pdf:1-2).", evidence).n_dropped == 1
 
 
 def test_a_path_with_blanks_is_cited_by_its_number_alone():
     texts = index_of({"my docs/read me.md": "The pump starts at five bar.\n"})
-    exhibits = (Exhibit("document", "my docs/read me.md", 0, 1, "The pump starts at five bar.", 1.0),)
-    sources, case = Sources({"": texts}, exhibits), Case("When does the pump start?", exhibits)
-    by_number = check("The pump starts at five bar [1].", sources, case)
+    items = (EvidenceItem("document", "my docs/read me.md", 0, 1, "The pump starts at five bar.", 1.0),)
+    sources, evidence = Sources({"": texts}, items), EvidenceSet("When does the pump start?", items)
+    by_number = check("The pump starts at five bar [1].", sources, evidence)
     assert by_number.text == "The pump starts at five bar (my docs/read me.md:1-1)." and not by_number.n_dropped
     # Known to be wrong: the blank parts the path in two.
-    assert check("The pump starts at five bar (my docs/read me.md:1).", sources, case).n_dropped == 1
+    assert check("The pump starts at five bar (my docs/read me.md:1).", sources, evidence).n_dropped == 1
 
 
 def test_chinese_sentences_are_held_to_names_and_to_pairs_of_characters():
     chinese = index_of({"价格.md": "# 价格\n\n购物篮超过一百欧元可以打九折。\n", "a.py": "def pay():\n    return 1\n"})
     sources = Sources({"": chinese})
-    assert check("购物篮超过一百欧元打折，见价格.md:3。", sources, Case("?", ())).n_dropped == 0
-    assert check("函数 `pay` 在a.py:1-2中定义。", sources, Case("?", ())).text == "函数 `pay` 在a.py:1-2中定义。"
-    assert check("企鹅会游泳（a.py:1-2）。", sources, Case("?", ())).n_dropped == 1
+    assert check("购物篮超过一百欧元打折，见价格.md:3。", sources, EvidenceSet("?", ())).n_dropped == 0
+    assert check("函数 `pay` 在a.py:1-2中定义。", sources, EvidenceSet("?", ())).text == "函数 `pay` 在a.py:1-2中定义。"
+    assert check("企鹅会游泳（a.py:1-2）。", sources, EvidenceSet("?", ())).n_dropped == 1
 
 
 def test_text_is_held_back_only_from_what_may_be_a_citation():

@@ -10,7 +10,7 @@ from weft.codegraph import parse_file
 from weft.retrieval import Location, RepositoryIndex, slice_file
 from weft.server.chat.evidence import gather
 from weft.server.chat.extractive import NO_MODEL, extractive
-from weft.server.chat.values import Case, Exhibit, Finding
+from weft.server.chat.values import EvidenceSet, EvidenceItem, Finding
 
 
 def index_of(text):
@@ -73,8 +73,8 @@ def test_what_the_code_graph_says_comes_first(zoo):
 
 
 def test_an_incomplete_finding_says_so():
-    exhibit = Exhibit("code", "a.py", 4, 5, "pay()", 1.0, "calls `pay`")
-    text = extractive(Case("?", (exhibit,), 1.0, findings=(Finding("Here.", (exhibit,), complete=False),))).text
+    item = EvidenceItem("code", "a.py", 4, 5, "pay()", 1.0, "calls `pay`")
+    text = extractive(EvidenceSet("?", (item,), 1.0, findings=(Finding("Here.", (item,), complete=False),))).text
     assert text.startswith("Here.\n- a.py:5-5: calls `pay`\n    5  pay()\n  There may be more.")
 
 
@@ -94,18 +94,18 @@ def test_a_question_without_an_answer_is_not_found(zoo, question):
 
 
 def test_the_threshold_is_the_callers(zoo):
-    case = gather({"zoo": zoo}, "When are kangaroos fed?")
-    assert not extractive(case, found_above=1.01).found
-    assert extractive(case, found_above=0.0).found
+    evidence = gather({"zoo": zoo}, "When are kangaroos fed?")
+    assert not extractive(evidence, found_above=1.01).found
+    assert extractive(evidence, found_above=0.0).found
 
 
 def test_a_case_without_evidence_is_not_found_however_sure():
-    assert extractive(Case("?", (), 1.0)).text == "Not found in this repository."
+    assert extractive(EvidenceSet("?", (), 1.0)).text == "Not found in this repository."
 
 
 def test_past_turns_are_no_evidence_of_the_repository():
-    turn = Exhibit("turn", "conversation 1", 0, 1, "kangaroo", 1.0)
-    reply = extractive(Case("kangaroo?", (turn,), 1.0))
+    turn = EvidenceItem("turn", "conversation 1", 0, 1, "kangaroo", 1.0)
+    reply = extractive(EvidenceSet("kangaroo?", (turn,), 1.0))
     assert not reply.found
     assert reply.citations == ()
 
@@ -122,22 +122,22 @@ def test_of_a_long_unit_the_lines_that_say_most_are_shown():
 
 
 def test_evidence_far_below_the_best_is_left_out():
-    best = Exhibit("code", "a.py", 0, 1, "best", 1.0)
-    near, far = (Exhibit("code", name, 0, 1, name, score) for name, score in (("near.py", 0.6), ("far.py", 0.2)))
-    text = extractive(Case("?", (best, near, far), 1.0)).text
+    best = EvidenceItem("code", "a.py", 0, 1, "best", 1.0)
+    near, far = (EvidenceItem("code", name, 0, 1, name, score) for name, score in (("near.py", 0.6), ("far.py", 0.2)))
+    text = extractive(EvidenceSet("?", (best, near, far), 1.0)).text
     assert "near.py" in text
     assert "far.py" not in text
 
 
 def test_a_folder_is_named_where_there_are_several(zoo):
-    case = gather({"zoo": zoo, "shop": index_of("#- a.py\ndef pay(): pass\n")}, "When are kangaroos fed?")
-    assert extractive(case).text.startswith("zoo: zoo/kangaroo.py:1-6 ")
+    evidence = gather({"zoo": zoo, "shop": index_of("#- a.py\ndef pay(): pass\n")}, "When are kangaroos fed?")
+    assert extractive(evidence).text.startswith("zoo: zoo/kangaroo.py:1-6 ")
 
 
 def test_a_folder_goes_by_its_name_unless_two_have_the_same():
     def text(*folders):
-        exhibits = [Exhibit("code", "a.py", 0, 1, "best", 1.0, folder=folder) for folder in folders]
-        return extractive(Case("?", tuple(exhibits), 1.0)).text
+        items = [EvidenceItem("code", "a.py", 0, 1, "best", 1.0, folder=folder) for folder in folders]
+        return extractive(EvidenceSet("?", tuple(items), 1.0)).text
 
     assert text("/one/shop", "/two/zoo").startswith("shop: a.py:1-1")
     assert "/two/shop: a.py:1-1" in text("/one/shop", "/two/shop")

@@ -12,7 +12,7 @@ from weft.llm.protocol import Piece
 from weft.server.chat import citations, places, units
 from weft.server.chat.citations import CheckedStream
 from weft.server.chat.sources import Sources
-from weft.server.chat.values import Case
+from weft.server.chat.values import EvidenceSet
 from weft.server.output import safe_text
 from weft.server.output.safe_text import MarkdownStream
 
@@ -80,7 +80,7 @@ def test_a_checked_answer_costs_its_length(kind: str, tally: list[int]):
 
     def cost(length: int) -> int:
         before = tally[0]
-        checked, markdown = CheckedStream(Sources({}, ()), Case("what is total?", ())), MarkdownStream()
+        checked, markdown = CheckedStream(Sources({}, ()), EvidenceSet("what is total?", ())), MarkdownStream()
         text = opening + (TEXTS[kind] * length)[:length]
         for at in range(0, len(text), 5):
             markdown.feed(checked.feed(text[at : at + 5]))

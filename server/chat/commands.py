@@ -15,13 +15,13 @@ from ...retrieval import Location, RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition, ValueBinding
 from ...retrieval.questions import is_document
 from ..workspace.recent_edits import RecentEdits, stands_in
-from .exhibits import around
-from .symbols import Site, callees, callers, callers_by_name, importers, subclasses
-from .values import Case, Exhibit, Finding
+from .evidence_items import around
+from .symbol_queries import Reference, callees, callers, callers_by_name, importers, subclasses
+from .values import EvidenceSet, EvidenceItem, Finding
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class CommandHelp:
     """What a person reads of a command: what may follow it, and what it answers."""
 
     argument: str
@@ -29,12 +29,12 @@ class About:
 
 
 COMMANDS = {
-    "explain": About("[NAME]", "what the selected code, or a symbol, does: its lines, what it calls and who calls it"),
-    "where": About("NAME", "where a symbol is defined, called, imported and inherited from"),
-    "recent": About("", "what was edited lately, and what calls it"),
-    "doc": About("WORDS", "the documents about something"),
-    "forget": About("[all]", "this conversation, or all of them, from this machine"),
-    "help": About("", "these commands"),
+    "explain": CommandHelp("[NAME]", "what the selected code, or a symbol, does: its lines, what it calls and who calls it"),
+    "where": CommandHelp("NAME", "where a symbol is defined, called, imported and inherited from"),
+    "recent": CommandHelp("", "what was edited lately, and what calls it"),
+    "doc": CommandHelp("WORDS", "the documents about something"),
+    "forget": CommandHelp("[all]", "this conversation, or all of them, from this machine"),
+    "help": CommandHelp("", "these commands"),
 }
 
 MOST_SITES = 12
@@ -98,7 +98,7 @@ def nothing_text(command: Command, indexes: Mapping[str, RepositoryIndex]) -> st
     return f"Nothing named `{name}` is defined in this repository.{meant}"
 
 
-def where_case(indexes: Mapping[str, RepositoryIndex], name: str) -> Case:
+def where_evidence(indexes: Mapping[str, RepositoryIndex], name: str) -> EvidenceSet:
     """Definitions and uses of a name, from the code graph."""
     made: list[Finding] = []
     for _, shower in _showers(indexes):
@@ -135,7 +135,7 @@ def where_case(indexes: Mapping[str, RepositoryIndex], name: str) -> Case:
     return _case(f"Where is `{name}` defined and used?", made, (name,))
 
 
-def explain_case(indexes: Mapping[str, RepositoryIndex], selection: Selection | None, name: str) -> Case:
+def explain_evidence(indexes: Mapping[str, RepositoryIndex], selection: Selection | None, name: str) -> EvidenceSet:
     """The selected lines or the definitions of a name, with what they call and who calls them."""
     made: list[Finding] = []
     for folder, shower in _showers(indexes):
@@ -147,7 +147,7 @@ def explain_case(indexes: Mapping[str, RepositoryIndex], selection: Selection | 
             start = min(selection.start_line, max(0, end - 1))
             if end <= start:
                 continue
-            shown = shower.exhibit("code", selection.path, start, end, "the selected lines")
+            shown = shower.item("code", selection.path, start, end, "the selected lines")
             made.append(Finding("These lines are selected.", (shown,)))
             chosen = _innermost(index, selection.path, start, end)
         else:
@@ -174,20 +174,20 @@ def explain_case(indexes: Mapping[str, RepositoryIndex], selection: Selection | 
     return _case(f"Explain {what}: what it does, and how it is used.", made, (name,) if name else ())
 
 
-def recent_case(indexes: Mapping[str, RepositoryIndex], recent: Mapping[str, RecentEdits], now: float) -> Case:
+def recent_evidence(indexes: Mapping[str, RepositoryIndex], recent: Mapping[str, RecentEdits], now: float) -> EvidenceSet:
     """What was edited lately, and who calls the definitions around it. `now` is of the clock that the edits have."""
     made: list[Finding] = []
     for folder, shower in _showers(indexes):
         index = shower.index
         touched: dict[tuple[str, str], NamedDefinition] = {}
-        shown: list[Exhibit] = []
+        shown: list[EvidenceItem] = []
         for hunk in recent.get(folder, RecentEdits()).hunks:
             n_lines = index.n_lines_of(hunk.path)
             if hunk.path not in index or hunk.start_line >= n_lines or not stands_in(hunk, _lines(index, hunk.path)):
                 continue
             end = min(max(hunk.end_line, hunk.start_line + 1), n_lines)
             ago = _ago(now - hunk.at)
-            shown.append(shower.exhibit("code", hunk.path, hunk.start_line, end, f"edited {ago}"))
+            shown.append(shower.item("code", hunk.path, hunk.start_line, end, f"edited {ago}"))
             for named in _innermost(index, hunk.path, hunk.start_line, end):
                 touched.setdefault((named.path, named.definition.qualified_name), named)
             if len(shown) == MOST_HUNKS:
@@ -198,40 +198,40 @@ def recent_case(indexes: Mapping[str, RepositoryIndex], recent: Mapping[str, Rec
             own = named.definition.qualified_name
             sites = callers(index, named)
             if sites:
-                exhibits = [shower.site(site, f"calls `{own}`") for site in sites]
-                made.append(_finding(f"`{own}` was touched, and is called in {_places(sites)}.", exhibits))
+                items = [shower.site(site, f"calls `{own}`") for site in sites]
+                made.append(_finding(f"`{own}` was touched, and is called in {_places(sites)}.", items))
     return _case("What was edited lately, and what does it touch?", made, ())
 
 
-def documents_only(case: Case) -> Case:
+def documents_only(evidence: EvidenceSet) -> EvidenceSet:
     """What documents say, of a case."""
-    documents = tuple(e for e in case.exhibits if e.kind == "document" or is_document(e.path))
-    return replace(case, exhibits=documents, findings=(), confidence=case.confidence if documents else 0.0)
+    documents = tuple(e for e in evidence.items if e.kind == "document" or is_document(e.path))
+    return replace(evidence, items=documents, findings=(), confidence=evidence.confidence if documents else 0.0)
 
 
 class _Shower:
-    """Makes exhibits of lines of one folder."""
+    """Makes items of lines of one folder."""
 
     def __init__(self, index: RepositoryIndex, folder: str) -> None:
         self.index = index
         self._folder = folder
 
-    def definition(self, named: NamedDefinition, why: str = "", n_lines: int = 6) -> Exhibit:
+    def definition(self, named: NamedDefinition, why: str = "", n_lines: int = 6) -> EvidenceItem:
         path, definition = named
         end = min(definition.end_line, definition.header_line + n_lines, self.index.n_lines_of(path))
         why = why or f"defines `{definition.qualified_name}`"
-        return self.exhibit("definition", path, definition.start_line, end, why, definition.qualified_name)
+        return self.item("definition", path, definition.start_line, end, why, definition.qualified_name)
 
-    def line(self, path: str, line: int, why: str, symbol: str = "") -> Exhibit:
-        return self.exhibit("code", path, *around(self.index, path, line, 0, 0), why, symbol)
+    def line(self, path: str, line: int, why: str, symbol: str = "") -> EvidenceItem:
+        return self.item("code", path, *around(self.index, path, line, 0, 0), why, symbol)
 
-    def site(self, site: Site, why: str) -> Exhibit:
+    def site(self, site: Reference, why: str) -> EvidenceItem:
         inside = f" in `{site.inside}`" if site.inside else ""
         return self.line(site.path, site.line, why + inside, site.inside)
 
-    def exhibit(self, kind: str, path: str, start: int, end: int, why: str, symbol: str = "") -> Exhibit:
+    def item(self, kind: str, path: str, start: int, end: int, why: str, symbol: str = "") -> EvidenceItem:
         text = self.index.text(Location(path, start, end))
-        return Exhibit(kind, path, start, end, text, 1.0, why, symbol, folder=self._folder)  # type: ignore[arg-type]
+        return EvidenceItem(kind, path, start, end, text, 1.0, why, symbol, folder=self._folder)  # type: ignore[arg-type]
 
 
 def _showers(indexes: Mapping[str, RepositoryIndex]) -> Iterator[tuple[str, _Shower]]:
@@ -239,13 +239,13 @@ def _showers(indexes: Mapping[str, RepositoryIndex]) -> Iterator[tuple[str, _Sho
         yield folder, _Shower(index, folder if len(indexes) > 1 else "")
 
 
-def _finding(text: str, shown: Sequence[Exhibit]) -> Finding:
+def _finding(text: str, shown: Sequence[EvidenceItem]) -> Finding:
     return Finding(text, tuple(shown[:MOST_SITES]), len(shown) <= MOST_SITES)
 
 
-def _case(question: str, made: Sequence[Finding], names: tuple[str, ...]) -> Case:
-    exhibits = {(exhibit.folder, exhibit.place): exhibit for finding in made for exhibit in finding.exhibits}
-    return Case(question, tuple(exhibits.values()), 1.0 if made else 0.0, names, tuple(made), looked_for=names)
+def _case(question: str, made: Sequence[Finding], names: tuple[str, ...]) -> EvidenceSet:
+    items = {(item.folder, item.place): item for finding in made for item in finding.items}
+    return EvidenceSet(question, tuple(items.values()), 1.0 if made else 0.0, names, tuple(made), search_terms=names)
 
 
 def _innermost(index: RepositoryIndex, path: str, start: int, end: int) -> list[NamedDefinition]:
@@ -260,7 +260,7 @@ def _lines(index: RepositoryIndex, path: str) -> list[str]:
     return index.texts[path].decode("utf-8", "surrogatepass").split("\n")
 
 
-def _places(things: Sequence[NamedDefinition | ValueBinding | Site | Exhibit]) -> str:
+def _places(things: Sequence[NamedDefinition | ValueBinding | Reference | EvidenceItem]) -> str:
     paths = {thing.path for thing in things}
     where = f" of {_n(paths, 'file')}" if len(paths) > 1 else ""
     return f"{_n(things, 'place')}{where}"

@@ -14,7 +14,7 @@ from ..models.chain import ModelChain
 from ..workspace.documents import FolderDocuments
 from ..workspace.recent_edits import RecentEdits
 from .evidence import GatherOptions
-from .values import Case, Exhibit
+from .values import EvidenceSet, EvidenceItem
 
 
 class Desk(Protocol):
@@ -41,8 +41,8 @@ class Desk(Protocol):
         folder: Path | str | None = None,
         *,
         options: GatherOptions | None = None,
-        turns: Sequence[Exhibit] = (),
-    ) -> Case: ...
+        turns: Sequence[EvidenceItem] = (),
+    ) -> EvidenceSet: ...
 
     def recent_edits(self) -> Mapping[str, RecentEdits]:
         """By folder."""

@@ -13,10 +13,10 @@ from ...codegraph.symbol_table import is_class
 from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import QuestionResult, is_test
-from .asked import MOST_SHOWN, Asked, NamedInQuestion, listed, n_of
-from .inside import defaults, raised, returned
-from .symbols import Site, Step, call_way, callees, callers, callers_by_name, importers, subclasses
-from .values import Exhibit, Finding
+from .question_context import MOST_SHOWN, QuestionContext, NameCandidates, listed, counted
+from .definition_facts import default_findings, raise_findings, return_findings
+from .symbol_queries import Reference, Step, find_call_path, callees, callers, callers_by_name, importers, subclasses
+from .values import EvidenceItem, Finding
 
 N_WITHOUT_WAY = 6
 """Where no way is known, so many calls of the target are shown."""
@@ -24,14 +24,14 @@ N_WITHOUT_WAY = 6
 
 def findings(found: QuestionResult, index: RepositoryIndex, folder: str = "") -> list[Finding]:
     """The findings for a question in one snapshot, in the order of what it asks."""
-    asked = Asked(found, index, folder)
+    asked = QuestionContext(found, index, folder)
     kinds = found.question.kinds
     # "What does pay call?" has the words of "what calls pay?" too.
     kinds = kinds - {"callers"} if "callees" in kinds else kinds
     return [finding for kind, find in _BY_KIND if kind in kinds for finding in find(asked)]
 
 
-def _callers(asked: Asked) -> Iterator[Finding]:
+def _callers(asked: QuestionContext) -> Iterator[Finding]:
     if not any(_is_used(name, asked.question.text) for name, _ in asked.names):
         return
     for name, definitions in asked.names:
@@ -45,14 +45,14 @@ def _callers(asked: Asked) -> Iterator[Finding]:
         if resolved:
             several = f" ({len(definitions)} definitions)" if len(definitions) > 1 else ""
             inside = listed((site.inside for site in resolved if site.inside), 6)
-            text = f"`{name}`{several} is called in {n_of(resolved, 'place')}" + (f", in {inside}." if inside else ".")
+            text = f"`{name}`{several} is called in {counted(resolved, 'place')}" + (f", in {inside}." if inside else ".")
             yield _finding(text, [_show_site(asked, site, last) for site in resolved[:MOST_SHOWN]], resolved)
         if others:
-            text = f"Something named `{last}` is called in {n_of(others, 'place')}, and its owner is not known."
+            text = f"Something named `{last}` is called in {counted(others, 'place')}, and its owner is not known."
             shown = [_show_site(asked, site, last) for site in others[:MOST_SHOWN]]
             yield Finding(text, tuple(shown), False)
         if imports:
-            text = f"`{last}` is imported in {n_of(imports, 'place')}."
+            text = f"`{last}` is imported in {counted(imports, 'place')}."
             shown = [asked.show(site.path, site.line, f"imports `{last}`", site.inside, 0, 0) for site in imports]
             yield _finding(text, shown[:MOST_SHOWN], imports)
         if not resolved and not others and not imports:
@@ -76,7 +76,7 @@ _USED = r"\s+(?:\w+\s+){0,2}(?:called|used|invoked|imported|instantiated|constru
 _IMPORTS = re.compile(r"import|\buse[sd]?\b|usage|depend|refer", re.IGNORECASE)
 
 
-def _callees(asked: Asked) -> Iterator[Finding]:
+def _callees(asked: QuestionContext) -> Iterator[Finding]:
     for name, definitions in asked.names:
         for named in definitions[:3]:
             called = callees(asked.index, named)
@@ -90,13 +90,13 @@ def _callees(asked: Asked) -> Iterator[Finding]:
                 yield _finding(text, shown, called)
 
 
-def _ways(asked: Asked) -> Iterator[Finding]:
+def _ways(asked: QuestionContext) -> Iterator[Finding]:
     if len(asked.ends) < 2 or not asked.speaks_of_names:
         return
     (source, sources), (target, targets) = _two_ends(asked)
-    steps = call_way(asked.index, sources, targets)
+    steps = find_call_path(asked.index, sources, targets)
     if not steps:
-        steps = call_way(asked.index, targets, sources)
+        steps = find_call_path(asked.index, targets, sources)
         source, target = (target, source) if steps else (source, target)
     if not steps:
         sites = asked.in_order(site for named in targets for site in callers(asked.index, named))
@@ -115,20 +115,20 @@ def _ways(asked: Asked) -> Iterator[Finding]:
     unsure = f" It may be any of {len(targets)} definitions." if several else ""
     if not several and any(step.how in _UNSURE for step in steps):
         unsure = " Not every step is certain."
-    yield Finding(f"`{source}` reaches `{target}` in {n_of(steps, 'step')}: {way}.{unsure}", tuple(shown), not unsure)
+    yield Finding(f"`{source}` reaches `{target}` in {counted(steps, 'step')}: {way}.{unsure}", tuple(shown), not unsure)
 
 
 _UNSURE = ("unique name", "override", "name alone")
 
 
-def _two_ends(asked: Asked) -> tuple[NamedInQuestion, NamedInQuestion]:
+def _two_ends(asked: QuestionContext) -> tuple[NameCandidates, NameCandidates]:
     """The first two names, those written as the code has them before plain words."""
     chosen = asked.names if len(asked.names) > 1 else [*asked.names, *asked.ends]
     first, second, *_ = [item for item in asked.ends if item in chosen[:2] or len(asked.ends) == 2] + asked.ends
     return first, second
 
 
-def _subclasses(asked: Asked) -> Iterator[Finding]:
+def _subclasses(asked: QuestionContext) -> Iterator[Finding]:
     for name, definitions in asked.names:
         if any(not is_class(named.definition) for named in definitions):
             continue
@@ -141,31 +141,31 @@ def _subclasses(asked: Asked) -> Iterator[Finding]:
         if found:
             verb = "inherits" if len(found) == 1 else "inherit"
             names = listed(_name_of(named) for named in found)
-            yield _finding(f"{n_of(found, 'class')} {verb} from `{last}`: {names}.", shown, found)
+            yield _finding(f"{counted(found, 'class')} {verb} from `{last}`: {names}.", shown, found)
 
 
-_BY_KIND: tuple[tuple[str, Callable[[Asked], Iterable[Finding]]], ...] = (
+_BY_KIND: tuple[tuple[str, Callable[[QuestionContext], Iterable[Finding]]], ...] = (
     ("path", _ways),
     ("callees", _callees),
     ("callers", _callers),
     ("subclasses", _subclasses),
-    ("returns", returned),
-    ("raisers", raised),
-    ("value", defaults),
+    ("returns", return_findings),
+    ("raisers", raise_findings),
+    ("value", default_findings),
 )
 
 
-def _finding(text: str, shown: Sequence[Exhibit], all_of_them: Sequence[object]) -> Finding:
+def _finding(text: str, shown: Sequence[EvidenceItem], all_of_them: Sequence[object]) -> Finding:
     return Finding(text, tuple(shown), len(shown) == len(all_of_them))
 
 
-def _show_site(asked: Asked, site: Site, name: str) -> Exhibit:
+def _show_site(asked: QuestionContext, site: Reference, name: str) -> EvidenceItem:
     inside = f" in `{site.inside}`" if site.inside else ""
     how = f" ({site.how})" if site.how else ", by its name alone"
     return asked.show(site.path, site.line, f"calls `{name}`{inside}{how}", site.inside)
 
 
-def _show_step(asked: Asked, step: Step) -> Exhibit:
+def _show_step(asked: QuestionContext, step: Step) -> EvidenceItem:
     target, inside = _name_of(step.target), step.inside or _name_of(step.source)
     if step.how == "override":
         return asked.show(step.target.path, step.line, f"`{target}` stands for `{_name_of(step.source)}`", target)

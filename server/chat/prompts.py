@@ -1,7 +1,7 @@
 """What a model is told and shown for a question about the repository.
 
 Owns the words and the layout: instruction, recent turns, numbered evidence with its lines, question. Evidence is data:
-it stands between marks of its own, what could be read as a mark or as a turn of the conversation is defused, and the
+it stands between marks of its own, what could be read as a mark or as a turn of the conversation is sanitized, and the
 instruction says so. Knows no model but its way to count tokens.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from ...llm.prompting.conversation import FRAME_TOKENS
 from ...llm.protocol import Message
-from .values import Case, Exhibit
+from .values import EvidenceSet, EvidenceItem
 
 NOT_FOUND = "Not found in this repository."
 
@@ -28,7 +28,7 @@ Quote names and short code in backticks, exactly as they stand.
 If the evidence does not answer the question, write "{NOT_FOUND}" and nothing else.
 Be brief: a few sentences. Answer in the language of the question."""
 
-STAND_ALONE = """\
+REWRITE_PROMPT = """\
 Below is a conversation about a code repository, and a last question that leans on it. Write the last question again \
 so that it can be understood alone: put in the names that its words stand for. Change nothing else. Write only the \
 question.
@@ -51,14 +51,14 @@ FEWEST_LINES = 4
 
 
 def question_messages(
-    case: Case, recent: Sequence[Message], count_tokens: Callable[[str], int], room: int
+    evidence: EvidenceSet, recent: Sequence[Message], count_tokens: Callable[[str], int], room: int
 ) -> tuple[tuple[Message, ...], int]:
-    """The messages for a case, of `room` tokens at most, and how many exhibits stand in them.
+    """The messages for a case, of `room` tokens at most, and how many items stand in them.
 
     Exhibits come in their order until no further one fits. The newest turns are shown first, and leave room for half
     of the evidence.
     """
-    asked = f"\n\nQuestion: {defused(case.question)}"
+    asked = f"\n\nQuestion: {sanitized(evidence.question)}"
     room -= sum(count_tokens(text) + FRAME_TOKENS for text in (INSTRUCTION, asked, "<evidence>\n\n</evidence>"))
     turns: list[Message] = []
     for message in reversed(recent):
@@ -66,12 +66,12 @@ def question_messages(
         if needed > room // 2:
             break
         room -= needed
-        turns.insert(0, replace(message, text=defused(message.text)))
+        turns.insert(0, replace(message, text=sanitized(message.text)))
     while turns and turns[0].role == "assistant":
         turns.pop(0)
     shown: list[str] = []
-    for number, exhibit in enumerate(case.exhibits, 1):
-        text = shown_exhibit(number, exhibit)
+    for number, item in enumerate(evidence.items, 1):
+        text = evidence_text(number, item)
         needed = count_tokens(text) + 2
         if needed > room:
             text = _beginning(text, count_tokens, room)
@@ -85,23 +85,23 @@ def question_messages(
     return (Message("system", INSTRUCTION), *turns, Message("user", body)), len(shown)
 
 
-def shown_exhibit(number: int, exhibit: Exhibit) -> str:
+def evidence_text(number: int, item: EvidenceItem) -> str:
     """Its number and place, and its lines with theirs; of a past turn what was said."""
-    if exhibit.kind == "turn":
-        return f"[{number}] said earlier in this conversation\n{defused(exhibit.text)}"
-    about = f" ({exhibit.symbol})" if exhibit.symbol else ""
-    lines = exhibit.text.split("\n")[: exhibit.end_line - exhibit.start_line]
-    numbered = (f"{line}| {text}" for line, text in enumerate(lines, exhibit.start_line + 1))
-    return defused("\n".join((f"[{number}] {exhibit.place}{about}", *numbered)))
+    if item.kind == "turn":
+        return f"[{number}] said earlier in this conversation\n{sanitized(item.text)}"
+    about = f" ({item.symbol})" if item.symbol else ""
+    lines = item.text.split("\n")[: item.end_line - item.start_line]
+    numbered = (f"{line}| {text}" for line, text in enumerate(lines, item.start_line + 1))
+    return sanitized("\n".join((f"[{number}] {item.place}{about}", *numbered)))
 
 
-def stand_alone_prompt(question: str, said: Sequence[tuple[str, str]]) -> str:
+def rewrite_prompt(question: str, said: Sequence[tuple[str, str]]) -> str:
     """What asks a model for a question without ellipsis."""
-    conversation = "\n".join(f"Question: {defused(asked)}\nAnswer: {defused(answer)[:400]}" for asked, answer in said)
-    return STAND_ALONE.format(conversation=conversation, question=defused(question))
+    conversation = "\n".join(f"Question: {sanitized(asked)}\nAnswer: {sanitized(answer)[:400]}" for asked, answer in said)
+    return REWRITE_PROMPT.format(conversation=conversation, question=sanitized(question))
 
 
-def defused(text: str) -> str:
+def sanitized(text: str) -> str:
     """The text without control characters, and with a blank in what a model could take for the mark of a turn."""
     return _TURN_MARKS.sub(lambda found: f"{found[0][0]} {found[0][1:]}", _CONTROL.sub("", text))
 

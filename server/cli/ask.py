@@ -25,7 +25,7 @@ from ...memory.storage import (
 )
 from ..chat.as_json import conversation_json, reply_json, turn_json
 from ..chat.values import Reply
-from ..chat.writing import Listener
+from ..chat.generation import StreamCallbacks
 from ..config import load_config
 from ..workspace.memories import open_memory
 from ..workspace.workspace import Workspace
@@ -61,9 +61,9 @@ class _Asking:
         """The answer to one question; the exit status."""
         cancel = Cancel()
         view = AnswerView(self._folder, quiet=self._as_json)
-        listener = Listener(view.on_text, view.on_restart, view.on_note)
+        callbacks = StreamCallbacks(view.on_text, view.on_restart, view.on_note)
         try:
-            reply = self._answered(question, listener, cancel)
+            reply = self._answered(question, callbacks, cancel)
         except (NoConversation, ValueError) as error:
             raise UserError(str(error)) from error
         except StoreError as error:
@@ -102,7 +102,7 @@ class _Asking:
                 status = self.one(question)
                 print()
 
-    def _answered(self, question: str, listener: Listener, cancel: Cancel) -> Reply:
+    def _answered(self, question: str, callbacks: StreamCallbacks, cancel: Cancel) -> Reply:
         """The reply, from a thread of its own: an interrupt stops the model and keeps what it has written."""
         done: Future[Reply] = Future()
 
@@ -114,7 +114,7 @@ class _Asking:
                         self._conversation,
                         strategy=self._strategy,
                         remember=self._remember,
-                        listener=listener,
+                        callbacks=callbacks,
                         cancel=cancel,
                     )
                 )

@@ -63,8 +63,8 @@ from .writer import Writer
 
 if TYPE_CHECKING:  # questions load what they need when the first one is asked: completions begin sooner
     from ..chat.evidence import GatherOptions
-    from ..chat.values import Case, Exhibit, Reply
-    from ..chat.writing import Listener
+    from ..chat.values import EvidenceSet, EvidenceItem, Reply
+    from ..chat.generation import StreamCallbacks
 
 log = logging.getLogger("weft")
 
@@ -549,8 +549,8 @@ class Workspace:
         folder: Path | str | None = None,
         *,
         options: GatherOptions | None = None,
-        turns: Sequence[Exhibit] = (),
-    ) -> Case:
+        turns: Sequence[EvidenceItem] = (),
+    ) -> EvidenceSet:
         """Everything that speaks to a question, of one folder or of all: code, documents and these past turns.
 
         Unsaved edits count. Raises ValueError for a folder that is none of this workspace.
@@ -566,8 +566,8 @@ class Workspace:
                 notes += documents.notes
             except StoreError as error:  # code answers as well without what is kept of documents
                 notes.append(str(error))
-        case = gather(indexes, question, options or GatherOptions(), turns, beside)
-        return replace(case, notes=(*case.notes, *notes))
+        evidence = gather(indexes, question, options or GatherOptions(), turns, beside)
+        return replace(evidence, notes=(*evidence.notes, *notes))
 
     def indexes(self, folder: Path | str | None = None) -> dict[str, RepositoryIndex]:
         """The newest snapshots by folder, of one or of all. Unsaved edits are in them."""
@@ -587,7 +587,7 @@ class Workspace:
         folder: Path | str | None = None,
         strategy: str = "",
         remember: bool = True,
-        listener: Listener | None = None,
+        callbacks: StreamCallbacks | None = None,
         cancel: Cancel | None = None,
     ) -> Reply:
         """The reply to a question about the code, with checked citations; see `Chat.ask`.
@@ -596,7 +596,7 @@ class Workspace:
         """
         from ..chat.commands import Selection
         from ..chat.conversation import Chat
-        from ..chat.writing import NOBODY
+        from ..chat.generation import NO_CALLBACKS
 
         selected = None
         if selection is not None:
@@ -614,7 +614,7 @@ class Workspace:
                 folder=folder,
                 strategy=strategy,
                 remember=remember,
-                listener=listener or NOBODY,
+                callbacks=callbacks or NO_CALLBACKS,
                 cancel=cancel,
             )
         finally:

@@ -11,7 +11,7 @@ from ....memory.storage import NoConversation, StoreError
 from ...chat.as_json import citation_json, reply_json
 from ...chat.commands import read_command
 from ...chat.values import Reply
-from ...chat.writing import Listener
+from ...chat.generation import StreamCallbacks
 from ...output.types import AskResult, Exhibit, ShownLines
 from ...workspace.workspace import Workspace
 from ..links import PathOf, linked, uri
@@ -36,7 +36,7 @@ async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
             selection=selection,
             strategy=params.strategy,
             remember=params.remember,
-            listener=Listener(
+            callbacks=StreamCallbacks(
                 progress.text,
                 progress.restart,
                 progress.note,

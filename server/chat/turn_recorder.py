@@ -20,7 +20,7 @@ STOPPED = "\n\n(The answer was stopped here.)"
 """Ends an answer in the history that is not whole."""
 
 
-class Keeper:
+class TurnRecorder:
     """Where one turn is kept; nowhere without a memory, and when its conversation was deleted meanwhile."""
 
     def __init__(self, memory: MemoryStore | None = None, conversation_id: str = "", number: int = 0) -> None:
@@ -28,7 +28,7 @@ class Keeper:
         self.conversation_id, self.number = conversation_id, number
         self._next_s = time.monotonic() + KEPT_EVERY_S
 
-    def keep_part(self, text: Callable[[], str]) -> None:
+    def record_partial(self, text: Callable[[], str]) -> None:
         """An answer that is being written, now and then."""
         if self._memory is not None and time.monotonic() >= self._next_s:
             with suppress(NoConversation):
@@ -40,7 +40,7 @@ class Keeper:
             return
         shown = [
             {"kind": e.kind, "folder": e.folder, "place": e.place, "symbol": e.symbol, "why": e.why}
-            for e in reply.case.exhibits
+            for e in reply.evidence.items
         ]
         with suppress(NoConversation):
             self._memory.conversations.answer(

@@ -13,7 +13,7 @@ from ...memory import Segment
 from ...retrieval import RepositoryIndex, slice_file
 
 
-def index_beside(index: RepositoryIndex, segments: Sequence[Segment]) -> RepositoryIndex:
+def index_documents(index: RepositoryIndex, segments: Sequence[Segment]) -> RepositoryIndex:
     """An index of the segments whose sources are not in `index`."""
     return _index_of(tuple(segment for segment in segments if segment.source not in index))
 

@@ -13,9 +13,9 @@ from ...retrieval import Location, RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import TEST_WORDS, QuestionResult, is_test
 from ...retrieval.terms import terms_of
-from .exhibits import around
-from .symbols import Site
-from .values import Exhibit, Kind
+from .evidence_items import around
+from .symbol_queries import Reference
+from .values import EvidenceItem, Kind
 
 MOST_SHOWN = 12
 """A finding shows so many lines, and says how many there are."""
@@ -25,11 +25,11 @@ MOST_MEANT = 60
 
 LONGEST_SIGNATURE = 40
 
-NamedInQuestion: TypeAlias = tuple[str, tuple[NamedDefinition, ...]]
+NameCandidates: TypeAlias = tuple[str, tuple[NamedDefinition, ...]]
 """A name as the question has it, and what it may mean."""
 
 
-class Asked:
+class QuestionContext:
     """One question about one snapshot."""
 
     def __init__(self, found: QuestionResult, index: RepositoryIndex, folder: str) -> None:
@@ -37,7 +37,7 @@ class Asked:
         self.question = found.question
         self._folder = folder
         at = {name: _position(found.question.text, name) for name, _ in found.named}
-        self.ends: list[NamedInQuestion] = sorted(
+        self.ends: list[NameCandidates] = sorted(
             ((name, definitions[:MOST_MEANT]) for name, definitions in found.named), key=lambda item: at[item[0]]
         )
         as_written = [item for item in self.ends if item[0] in found.as_written]
@@ -46,28 +46,28 @@ class Asked:
         self.names = as_written or [item for item in self.ends if plain and _covers([item[0]], plain)]
         self.speaks_of_names = bool(as_written) or _covers([name for name, _ in self.ends], plain)
 
-    def show(self, path: str, line: int, why: str, symbol: str = "", n_above: int = 1, n_below: int = 2) -> Exhibit:
+    def show(self, path: str, line: int, why: str, symbol: str = "", n_above: int = 1, n_below: int = 2) -> EvidenceItem:
         """A line, with those beside it that belong to the same definition."""
-        return self.exhibit("code", path, *around(self.index, path, line, n_above, n_below), why, symbol)
+        return self.item("code", path, *around(self.index, path, line, n_above, n_below), why, symbol)
 
-    def show_definition(self, named: NamedDefinition, why: str, n_lines: int = 6) -> Exhibit:
+    def show_definition(self, named: NamedDefinition, why: str, n_lines: int = 6) -> EvidenceItem:
         """The first lines of a definition."""
         path, definition = named
         end = min(definition.end_line, definition.header_line + n_lines, self.index.n_lines_of(path))
-        return self.exhibit("definition", path, definition.start_line, end, why, definition.qualified_name)
+        return self.item("definition", path, definition.start_line, end, why, definition.qualified_name)
 
-    def show_signature(self, named: NamedDefinition, why: str) -> Exhibit:
+    def show_signature(self, named: NamedDefinition, why: str) -> EvidenceItem:
         """A definition as far as its parameters and its return annotation go."""
         path, definition = named
         end = self._signature_end(path, definition)
-        return self.exhibit("definition", path, definition.header_line, end, why, definition.qualified_name)
+        return self.item("definition", path, definition.header_line, end, why, definition.qualified_name)
 
-    def exhibit(self, kind: Kind, path: str, start: int, end: int, why: str, symbol: str) -> Exhibit:
-        return Exhibit(
+    def item(self, kind: Kind, path: str, start: int, end: int, why: str, symbol: str) -> EvidenceItem:
+        return EvidenceItem(
             kind, path, start, end, self.index.text(Location(path, start, end)), 0.0, why, symbol, folder=self._folder
         )
 
-    def in_order(self, sites: Iterable[Site]) -> list[Site]:
+    def in_order(self, sites: Iterable[Reference]) -> list[Reference]:
         """Code before tests, what the other words of the question speak of first, then by path and line."""
         return sorted(
             sites,
@@ -79,7 +79,7 @@ class Asked:
             ),
         )
 
-    def _said_of(self, site: Site) -> int:
+    def _said_of(self, site: Reference) -> int:
         terms = {term.lower() for term in terms_of(f"{site.path} {site.inside}")}
         return sum(
             1 for concept in self.question.concepts if concept.weight == 1.0 and not terms.isdisjoint(concept.forms)
@@ -96,7 +96,7 @@ class Asked:
         return last
 
 
-def n_of(things: Sequence[object], name: str) -> str:
+def counted(things: Sequence[object], name: str) -> str:
     """How many there are, as in `1 place` or `3 places`."""
     plural = f"{name}es" if name.endswith("s") else f"{name}s"
     return f"1 {name}" if len(things) == 1 else f"{len(things)} {plural}"

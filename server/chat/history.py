@@ -14,7 +14,7 @@ from ...memory import Question
 from ...memory.fragrel.presets import returning_chat
 from ...memory.storage import Turn
 from ...memory.strategy import Kit
-from .values import Exhibit
+from .values import EvidenceItem
 
 MOST_TURNS = 200
 """Older ones are out of mind."""
@@ -24,37 +24,37 @@ LONGEST_ANSWER = 1500
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    """`recent` are the last rounds, to be shown as they were said; `exhibits` are older ones, as evidence."""
+class History:
+    """`recent` are the last rounds, to be shown as they were said; `items` are older ones, as evidence."""
 
     recent: tuple[Message, ...] = ()
-    exhibits: tuple[Exhibit, ...] = ()
+    items: tuple[EvidenceItem, ...] = ()
 
 
-def past_of(turns: Sequence[Turn], question: str, kit: Kit) -> Past:
+def relevant_history(turns: Sequence[Turn], question: str, kit: Kit) -> History:
     """What of the turns, oldest first, matters for a question."""
     answered = [turn for turn in turns[-MOST_TURNS:] if turn.answer]
     if not answered:
-        return Past()
+        return History()
     source = f"conversation {answered[0].conversation}"
     memory = returning_chat(kit, source=source)
     for turn in answered:
-        memory.add(turn.question, what_was_said(turn), turn.asked_at)
+        memory.add(turn.question, answer_text(turn), turn.asked_at)
     prepared = memory.messages(Question(question))
     window = next((step.detail for step in prepared.recalled.trace if step.name == "window"), {})
     n_recent = max(1, int(window.get("n_recent", 1)))
-    exhibits = [
-        Exhibit("turn", source, e.segment.number, e.segment.number + 1, e.segment.text, e.score, e.why)
+    items = [
+        EvidenceItem("turn", source, e.segment.number, e.segment.number + 1, e.segment.text, e.score, e.why)
         for e in sorted(prepared.recalled.evidence, key=lambda evidence: -evidence.score)
     ]
-    return Past(tuple(message for turn in answered[-n_recent:] for message in messages_of(turn)), tuple(exhibits))
+    return History(tuple(message for turn in answered[-n_recent:] for message in turn_messages(turn)), tuple(items))
 
 
-def messages_of(turn: Turn) -> tuple[Message, Message]:
-    return Message("user", turn.question), Message("assistant", what_was_said(turn))
+def turn_messages(turn: Turn) -> tuple[Message, Message]:
+    return Message("user", turn.question), Message("assistant", answer_text(turn))
 
 
-def what_was_said(turn: Turn) -> str:
+def answer_text(turn: Turn) -> str:
     """The answer of a turn; of one that shows evidence, which lines it showed."""
     if turn.model or not turn.citations:
         return (turn.answer or "")[:LONGEST_ANSWER]

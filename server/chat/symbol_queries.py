@@ -35,7 +35,7 @@ SiteKind = Literal["call", "call by name", "import"]
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class Reference:
     """A line that uses a definition."""
 
     path: str
@@ -56,7 +56,7 @@ class Step:
     inside: str = ""  # the qualified name of the definition that holds the line
 
 
-def callers(index: RepositoryIndex, named: NamedDefinition) -> list[Site]:
+def callers(index: RepositoryIndex, named: NamedDefinition) -> list[Reference]:
     """The calls that the graph resolves to a definition, by path and line. A class is called where it is made."""
     graph = index.graph
     found = {
@@ -64,26 +64,26 @@ def callers(index: RepositoryIndex, named: NamedDefinition) -> list[Site]:
         for caller in graph.callers(named.path, named.definition.qualified_name)
     }
     return [
-        Site(path, line, "call", _scope_name(index, path, graph.files[path].calls[caller.call].scope), caller.how)
+        Reference(path, line, "call", _scope_name(index, path, graph.files[path].calls[caller.call].scope), caller.how)
         for (path, line), caller in sorted(found.items())
     ]
 
 
-def callers_by_name(index: RepositoryIndex, name: str) -> list[Site]:
+def callers_by_name(index: RepositoryIndex, name: str) -> list[Reference]:
     """The calls of something of this name that lead nowhere in the graph: its receiver is not known."""
     found = []
     for path in _files_with(index, name):
         resolved = {edge.call for edge in index.graph.call_edges(path)}
         for number, call in enumerate(index.graph.files[path].calls):
             if number not in resolved and call.callee.rpartition(".")[2] == name:
-                found.append(Site(path, call.line, "call by name", _scope_name(index, path, call.scope)))
+                found.append(Reference(path, call.line, "call by name", _scope_name(index, path, call.scope)))
     return found
 
 
-def importers(index: RepositoryIndex, name: str) -> list[Site]:
+def importers(index: RepositoryIndex, name: str) -> list[Reference]:
     """The lines that import something of this name."""
     return [
-        Site(path, item.line, "import", _scope_name(index, path, item.scope))
+        Reference(path, item.line, "import", _scope_name(index, path, item.scope))
         for path in _files_with(index, name)
         for item in index.graph.files[path].imports
         if item.name == name
@@ -112,7 +112,7 @@ def callees(index: RepositoryIndex, named: NamedDefinition) -> list[tuple[int, N
     return sorted(found.values(), key=lambda item: item[0])
 
 
-def way_here(
+def call_path_to(
     index: RepositoryIndex, named: NamedDefinition, preferred: Collection[str] = (), n_steps: int = 3
 ) -> tuple[Step, ...]:
     """How calls lead to a definition: the last few of them, from the outside in; empty when nobody calls it.
@@ -136,7 +136,7 @@ def way_here(
     return tuple(reversed(way))
 
 
-def call_way(
+def find_call_path(
     index: RepositoryIndex, sources: Sequence[NamedDefinition], targets: Sequence[NamedDefinition]
 ) -> tuple[Step, ...]:
     """The surest way along calls from one of the sources to one of the targets; empty when none leads there.

@@ -16,12 +16,12 @@ from ...llm.protocol import Message, Piece
 from ...memory import Cost
 from ...memory.accountant import Accountant, Call
 from ..models.chain import ModelChain
-from .citations import Checked, CheckedStream
+from .citations import CheckedAnswer, CheckedStream
 from .ellipsis import is_faithful
-from .prompts import NOT_FOUND, question_messages, stand_alone_prompt
+from .prompts import NOT_FOUND, question_messages, rewrite_prompt
 from .sources import Sources
 from .support import STOP_WORDS, words_of
-from .values import Case, Citation
+from .values import EvidenceSet, Citation
 
 FRAME = 64
 """Tokens that a template may write around a conversation, and a safe distance."""
@@ -43,7 +43,7 @@ _SENTENCE_SIGNS = frozenset(".!?\n")
 
 
 @dataclass(frozen=True)
-class Listener:
+class StreamCallbacks:
     """Who follows an answer while it is written. Called from the thread that writes it."""
 
     on_text: Callable[[str], None] = lambda text: None
@@ -53,14 +53,14 @@ class Listener:
     on_citation: Callable[[Citation], None] = lambda citation: None  # before the text that it stands in
 
 
-NOBODY = Listener()
+NO_CALLBACKS = StreamCallbacks()
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class GeneratedAnswer:
     """What a model wrote, checked. `is_whole` is False when it was stopped, by a person or by the time limit."""
 
-    checked: Checked
+    checked: CheckedAnswer
     model: str
     cost: Cost
     is_whole: bool = True
@@ -68,7 +68,7 @@ class Written:
 
 
 @dataclass
-class AnswerWriter:
+class AnswerGenerator:
     """Asks the models in their order. `keep` may take the text so far, often enough that a kill loses little of it.
 
     `give_way` is called between two pieces of a model on this machine: completions of somebody who types come first.
@@ -77,17 +77,17 @@ class AnswerWriter:
     models: ModelChain
     max_new_tokens: int
     evidence_tokens: int
-    listener: Listener = NOBODY
+    callbacks: StreamCallbacks = NO_CALLBACKS
     keep: Callable[[Callable[[], str]], None] = lambda text: None
     give_way: Callable[[Cancel], None] = lambda cancel: None
     call_seconds: float = math.inf  # the longest time for one call of a model
     notes: list[str] = field(default_factory=list)  # why a model did not answer
 
-    def answer(self, case: Case, recent: Sequence[Message], sources: Sources, cancel: Cancel) -> Written | None:
+    def answer(self, evidence: EvidenceSet, recent: Sequence[Message], sources: Sources, cancel: Cancel) -> GeneratedAnswer | None:
         """The answer of the first model that gives one; None when none does, and `notes` say why."""
         for accountant in self.accountants(cancel):
-            stream = CheckedStream(sources, case)
-            call = self._call(accountant, case, recent)
+            stream = CheckedStream(sources, evidence)
+            call = self._call(accountant, evidence, recent)
             if call is None:
                 name, window = accountant.model.info.name, accountant.window_tokens
                 self.notes.append(f"{name} reads {window} tokens, too few for evidence. Raise its context_tokens.")
@@ -98,7 +98,7 @@ class AnswerWriter:
                 with closing(self._pieces(accountant, call, cancel)) as pieces:
                     for piece in pieces:
                         text = stream.feed(piece)
-                        self._tell(text, stream.citations[n_cited:])
+                        self._emit(text, stream.citations[n_cited:])
                         n_cited = len(stream.citations)
                         self.keep(stream.text)
                         ends_sentence = not _SENTENCE_SIGNS.isdisjoint(text)
@@ -106,29 +106,29 @@ class AnswerWriter:
                             break
                 if not is_looping:
                     text = stream.finish()
-                    self._tell(text, stream.citations[n_cited:])
+                    self._emit(text, stream.citations[n_cited:])
             except ModelError as error:
                 self._failed(accountant.model, error)
                 if stream.checked.text:
-                    self.listener.on_restart()
+                    self.callbacks.on_restart()
                 continue
             checked = stream.checked
             name, cost = accountant.model.info.name, accountant.ledger.total
             if cancel.is_reached and not checked.text.strip():
                 return None
             if cancel.cancelled:
-                return Written(checked, name, cost, is_whole=False, is_stopped=not cancel.is_reached)
+                return GeneratedAnswer(checked, name, cost, is_whole=False, is_stopped=not cancel.is_reached)
             if not checked.text.strip():
                 self.notes.append(f"{name} wrote nothing.")
                 continue
             if is_looping:
                 self.notes.append(f"{name} said the same again and again, and was stopped.")
-            if not checked.citations and _is_beside_the_point(checked.text, case):
+            if not checked.citations and _is_beside_the_point(checked.text, evidence):
                 self.notes.append(f"The answer of {name} had nothing to do with the evidence and is not shown.")
-                self.listener.on_restart()
+                self.callbacks.on_restart()
                 continue
             self.models.worked(accountant.model)
-            return Written(checked, name, cost)
+            return GeneratedAnswer(checked, name, cost)
         return None
 
     def stands_alone(self, question: str, said: Sequence[tuple[str, str]], cancel: Cancel) -> str:
@@ -136,7 +136,7 @@ class AnswerWriter:
         accountant = next(self.accountants(cancel), None)
         if accountant is None:
             return ""
-        prompt = stand_alone_prompt(question, said)
+        prompt = rewrite_prompt(question, said)
         call = Call.of("stand alone", prompt, max_new_tokens=REWRITTEN_TOKENS)
         try:
             written = accountant.ask(call, cancel).strip().strip('"')
@@ -164,13 +164,13 @@ class AnswerWriter:
             elif not cancel.cancelled:
                 self.notes.append(f"{model.info.name} holds no conversations. Name a model that does, to have answers.")
 
-    def _call(self, accountant: Accountant, case: Case, recent: Sequence[Message]) -> Call | None:
+    def _call(self, accountant: Accountant, evidence: EvidenceSet, recent: Sequence[Message]) -> Call | None:
         """What is asked; None where not even the first piece of evidence fits the model's window."""
         model = accountant.model
         # Half of a small window is for the answer.
         n_new = min(self.max_new_tokens, accountant.window_tokens // 2)
         room = min(accountant.window_tokens - n_new - FRAME, self.evidence_tokens + PROMPT_TOKENS)
-        messages, n_shown = question_messages(case, recent, model.count_tokens, room)
+        messages, n_shown = question_messages(evidence, recent, model.count_tokens, room)
         return Call("answer", messages, n_new, may_be_cut=True) if n_shown else None
 
     def _pieces(self, accountant: Accountant, call: Call, cancel: Cancel) -> Generator[str, None, None]:
@@ -180,11 +180,11 @@ class AnswerWriter:
                 if accountant.model.info.local:
                     self.give_way(cancel)
 
-    def _tell(self, text: str, citations: Sequence[Citation]) -> None:
+    def _emit(self, text: str, citations: Sequence[Citation]) -> None:
         for citation in citations:
-            self.listener.on_citation(citation)
+            self.callbacks.on_citation(citation)
         if text:
-            self.listener.on_text(text)
+            self.callbacks.on_text(text)
 
     def _failed(self, model: CodeModel, error: ModelError) -> None:
         self.models.failed(model, error)
@@ -197,13 +197,13 @@ def _repeats_itself(text: str) -> bool:
     return bool(said) and said.count(said[-1]) > MOST_REPEATS
 
 
-def _is_beside_the_point(text: str, case: Case) -> bool:
+def _is_beside_the_point(text: str, evidence: EvidenceSet) -> bool:
     """Whether an answer shares next to no words with the question and its evidence.
 
     Judged of words in Latin letters alone: an answer in another script may speak of the same.
     """
     words = {word for word in words_of(text) if word.isascii()} - STOP_WORDS
-    known = set(words_of("\n".join((case.question, NOT_FOUND, *(f"{e.path} {e.text}" for e in case.exhibits)))))
+    known = set(words_of("\n".join((evidence.question, NOT_FOUND, *(f"{e.path} {e.text}" for e in evidence.items)))))
     return len(words) >= FEWEST_JUDGED and len(words & known) < LEAST_SHARED * len(words)
 
 

@@ -29,11 +29,11 @@ from .citations import check
 from .evidence import CARRIES_MEANING
 from .extractive import extractive
 from .sources import Sources
-from .values import Case, Exhibit, Reply
-from .writing import AnswerWriter
+from .values import EvidenceSet, EvidenceItem, Reply
+from .generation import AnswerGenerator
 
 
-class Shelf(Protocol):
+class DocumentSource(Protocol):
     """Where documents come from."""
 
     @property
@@ -53,20 +53,20 @@ def check_strategy(name: str) -> None:
         strategy_named(name, Kit())
 
 
-def by_strategy(name: str, question: str, shelf: Shelf, writer: AnswerWriter, cancel: Cancel) -> Reply:
+def by_strategy(name: str, question: str, source: DocumentSource, writer: AnswerGenerator, cancel: Cancel) -> Reply:
     """The reply of the strategy of this name; of its evidence alone where no model answers. What it may cost is told
     before. Raises ValueError for an unknown name."""
-    items = _items(shelf)
+    items = _items(source)
     notes: list[str] = []
-    embedder, why = embedder_of(shelf.config.memory, shelf.memory, cancel, redact=shelf.config.redact)
-    set_reader, who_reads = reader_of(shelf.config.memory) if name in READERS else (None, "")
+    embedder, why = embedder_of(source.config.memory, source.memory, cancel, redact=source.config.redact)
+    set_reader, who_reads = reader_of(source.config.memory) if name in READERS else (None, "")
     with_model = ((accountant, set_reader) for accountant in writer.accountants(cancel))
     without: list[tuple[Accountant | None, CodeModel | None]] = [(None, set_reader)] if set_reader else []
     # The evidence alone, at the end, needs neither of them.
     for accountant, reader in chain(with_model, without, [(None, None)]):
         ledger = Ledger() if accountant is None else accountant.ledger
         reads = None if reader is None else Accountant(reader, ledger=ledger)
-        kit = Kit(accountant, embedder, shelf.memory.kept, reader=reads)
+        kit = Kit(accountant, embedder, source.memory.kept, reader=reads)
         if accountant is not None:
             kit = replace(kit, count_tokens=accountant.model.count_tokens)
         strategy = strategy_named(name, kit)
@@ -74,37 +74,37 @@ def by_strategy(name: str, question: str, shelf: Shelf, writer: AnswerWriter, ca
         try:
             strategy.remember(items, cancel)
             if names := [each.model.info.name for each in (reads, accountant) if each is not None]:
-                writer.listener.on_note(
+                writer.callbacks.on_note(
                     f"{name} asks {' and '.join(names)}: {in_words(strategy.estimate(asked))} at most."
                 )
             answer = strategy.answer(asked, cancel=cancel)
         except ModelError as error:
             notes.append(str(error))
             continue
-        exhibits = tuple(map(_exhibit, answer.recalled.evidence))
-        case = Case(question, exhibits, 1.0 if exhibits else 0.0, looked_for=_looked_for(question))
+        items = tuple(map(_item, answer.recalled.evidence))
+        evidence = EvidenceSet(question, items, 1.0 if items else 0.0, search_terms=_looked_for(question))
         if not answer.text:
-            reply = extractive(case, 0.5)
+            reply = extractive(evidence, 0.5)
             text, citations, n_dropped = reply.text, reply.citations, 0
         else:
-            checked = check(answer.text, Sources(shelf.indexes(), case.exhibits), case)
+            checked = check(answer.text, Sources(source.indexes(), evidence.items), evidence)
             text, citations, n_dropped = checked.text, checked.citations, checked.n_dropped
-        writer.listener.on_text(text)
+        writer.callbacks.on_text(text)
         told = tuple(dict.fromkeys(filter(None, (*writer.notes, *notes, *answer.notes, who_reads, why))))
-        return Reply(text, citations, case, bool(case.exhibits), n_dropped, answer.model, "", answer.cost, told)
+        return Reply(text, citations, evidence, bool(evidence.items), n_dropped, answer.model, "", answer.cost, told)
     return Reply(
-        "Neither a model nor the evidence could answer.", (), Case(question, ()), found=False, notes=tuple(notes)
+        "Neither a model nor the evidence could answer.", (), EvidenceSet(question, ()), found=False, notes=tuple(notes)
     )
 
 
-def _items(shelf: Shelf) -> list[Item]:
+def _items(source: DocumentSource) -> list[Item]:
     """Every document of every folder, whole."""
     items: list[Item] = []
-    for folder, index in shelf.indexes().items():
+    for folder, index in source.indexes().items():
         texts = {path: text.decode("utf-8", "replace") for path, text in index.texts.items() if is_document(path)}
         items += [Item(path, text) for path, text in sorted(texts.items())]
         beside: dict[str, list[str]] = {}
-        for segment in shelf.documents(folder).beside_code():
+        for segment in source.documents(folder).beside_code():
             lines = beside.setdefault(segment.source, [])
             # So that each stands on the lines that it has in its file.
             lines += [""] * (segment.first_line - len(lines))
@@ -118,10 +118,10 @@ def _looked_for(question: str) -> tuple[str, ...]:
     return tuple(concept.word for concept in analyse_question(question).concepts if concept.weight >= CARRIES_MEANING)
 
 
-def _exhibit(evidence: Evidence) -> Exhibit:
+def _item(evidence: Evidence) -> EvidenceItem:
     segment = evidence.segment
     why = evidence.why or "chosen by the strategy"
-    return Exhibit(
+    return EvidenceItem(
         "document",
         segment.source,
         segment.first_line,

@@ -1,6 +1,6 @@
 """Which lines of a unit are shown: all of them, or its head and the lines that say most of the question.
 
-Owns how units become exhibits, what counts as the same text, and the words that say why an exhibit was chosen. Knows
+Owns how units become items, what counts as the same text, and the words that say why an item was chosen. Knows
 no question but by what was found for it.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ...retrieval import Location, RepositoryIndex
 from ...retrieval.questions import QuestionResult, ScoredUnit, is_document
-from .values import Exhibit, Kind
+from .values import EvidenceItem, Kind
 
 WHOLE_LINES = 40
 """A unit of so many lines is shown whole."""
@@ -30,7 +30,7 @@ AFTER_THE_FIRST = 0.6
 """What a further piece of a unit counts, against the one before."""
 
 SAME_TEXT = 0.8
-"""Lines of which this share stands in a better exhibit say nothing new."""
+"""Lines of which this share stands in a better item say nothing new."""
 
 LEAST_COPIED = 5
 """Shorter runs of lines are alike by chance."""
@@ -39,8 +39,8 @@ N_WORDS = 5
 """So many words of the question are named as a reason."""
 
 
-def exhibits_of(found: QuestionResult, weighed: ScoredUnit, index: RepositoryIndex, folder: str = "") -> list[Exhibit]:
-    """The exhibits that show a unit, the one that says most first."""
+def unit_items(found: QuestionResult, weighed: ScoredUnit, index: RepositoryIndex, folder: str = "") -> list[EvidenceItem]:
+    """The items that show a unit, the one that says most first."""
     unit = weighed.unit
     pieces = list(_pieces(index, weighed))
     weight_of = dict(weighed.lines)
@@ -49,7 +49,7 @@ def exhibits_of(found: QuestionResult, weighed: ScoredUnit, index: RepositoryInd
     why = reason(found, weighed)
     kind: Kind = "document" if is_document(unit.path) else "definition" if unit.definition else "code"
     return [
-        Exhibit(
+        EvidenceItem(
             kind,
             unit.path,
             *pieces[number],
@@ -87,18 +87,18 @@ def around(index: RepositoryIndex, path: str, line: int, n_above: int = 1, n_bel
     return max(first, line - n_above), max(line + 1, min(last, line + 1 + n_below))
 
 
-def without_repeats(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
-    """The exhibits without lines that a better one shows, and without copies of a better one, which are counted."""
-    kept: list[Exhibit] = []
+def deduplicated(items: Sequence[EvidenceItem]) -> list[EvidenceItem]:
+    """The items without lines that a better one shows, and without copies of a better one, which are counted."""
+    kept: list[EvidenceItem] = []
     shown: dict[tuple[str, str], set[int]] = {}
     texts: list[set[str]] = []
     n_copies: Counter[int] = Counter()
-    for exhibit in exhibits:
-        lines = shown.setdefault((exhibit.folder, exhibit.path), set())
-        own = set(range(exhibit.start_line, exhibit.end_line))
+    for item in items:
+        lines = shown.setdefault((item.folder, item.path), set())
+        own = set(range(item.start_line, item.end_line))
         if len(own & lines) > 0.5 * len(own):
             continue
-        stripped = {line.strip() for line in exhibit.text.split("\n")} - {""}
+        stripped = {line.strip() for line in item.text.split("\n")} - {""}
         if len(own) >= LEAST_COPIED:
             copied = next((n for n, text in enumerate(texts) if len(stripped & text) >= SAME_TEXT * len(stripped)), -1)
             if copied >= 0:
@@ -106,7 +106,7 @@ def without_repeats(exhibits: Sequence[Exhibit]) -> list[Exhibit]:
                 continue
         lines |= own
         texts.append(stripped)
-        kept.append(exhibit)
+        kept.append(item)
     for number, n in n_copies.items():
         same = f"nearly the same stands in {n} other place{'s' if n > 1 else ''}"
         kept[number] = replace(kept[number], why="; ".join(filter(None, (kept[number].why, same))))
