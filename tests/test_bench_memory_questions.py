@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from weft.benchmarks.memory import questions
 from weft.benchmarks.memory.questions import QuestionScore, RepositoryQuestion, Span, score, table
-from weft.server.chat.values import EvidenceSet, Citation, EvidenceItem
+from weft.server.chat.values import Citation, EvidenceItem, EvidenceSet
 
 PAY = Span("shop.py", 11, 13, "def pay")
 TAX = Span("tax.py", 1, 2, "RATE")

@@ -8,7 +8,7 @@ from weft.retrieval import RepositoryIndex, slice_file
 from weft.server.chat.attribution import MOST_LINES, attributed
 from weft.server.chat.sources import Sources
 from weft.server.chat.support import is_supported, read_claim
-from weft.server.chat.values import EvidenceSet, EvidenceItem
+from weft.server.chat.values import EvidenceItem, EvidenceSet
 
 PRICE = """\
 def total_price(items, currency):
@@ -33,7 +33,7 @@ SOURCES = Sources({"": INDEX}, EXHIBITS)
 
 
 def places(text):
-    return [each.citation.place for each in attributed(text, CASE, SOURCES)]
+    return [each.citation.location for each in attributed(text, CASE, SOURCES)]
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,6 @@ def test_whatever_is_said_its_lines_exist_and_hold_it(words):
         citation = each.citation
         lines = FILES[citation.path].split("\n")[citation.start_line : citation.end_line]
         assert citation.text == "\n".join(lines) and 0 < len(lines) <= MOST_LINES
-        item = next(
-            e for e in EXHIBITS if e.path == citation.path and e.start_line <= citation.start_line < e.end_line
-        )
+        item = next(e for e in EXHIBITS if e.path == citation.path and e.start_line <= citation.start_line < e.end_line)
         claim = read_claim("", "", each.sentence) if "```" in each.sentence else read_claim(each.sentence, "")
         assert "```" in each.sentence or is_supported(claim, item.text.split("\n"), (item.symbol,))

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft.codegraph import parse_file
 from weft.retrieval import RepositoryIndex, slice_file
-from weft.server.chat.citations import CheckedStream, check
 from weft.server.chat.citation_parsing import find_mentions
+from weft.server.chat.citations import CheckedStream, check
 from weft.server.chat.sources import Sources
-from weft.server.chat.values import EvidenceSet, EvidenceItem
+from weft.server.chat.values import EvidenceItem, EvidenceSet
 
 FILES = {
     "shop/price.py": """\
@@ -107,7 +107,7 @@ def dropped(text: str) -> str:
 )
 def test_a_place_is_known_however_it_is_written(written):
     result = checked(f"The rate times the sum is in {written}.")
-    assert [citation.place for citation in result.citations] == ["shop/price.py:6-8"]
+    assert [citation.location for citation in result.citations] == ["shop/price.py:6-8"]
     assert result.n_dropped == result.n_corrected == 0
     assert "shop/price.py:6-8" in result.text and result.text.endswith(".")
 
@@ -207,13 +207,13 @@ def test_a_citation_that_is_off_by_a_few_lines_is_put_right():
     quoted = checked("A large total gets cheaper: `return 0.9 * total` (shop/price.py:10).")
     assert quoted.text.endswith("(shop/price.py:13-13).")
     named = checked("`discount` makes it cheaper (shop/price.py:12-14).")
-    assert named.citations[0].place == "shop/price.py:11-14"
+    assert named.citations[0].location == "shop/price.py:11-14"
     beyond = checked("`discount` ends the file (shop/price.py:11-16).")
-    assert beyond.citations[0].place == "shop/price.py:11-14"
+    assert beyond.citations[0].location == "shop/price.py:11-14"
     backwards = checked("`discount` ends the file (shop/price.py:14-11).")
-    assert backwards.citations[0].place == "shop/price.py:11-14"
+    assert backwards.citations[0].location == "shop/price.py:11-14"
     from_nothing = checked("`RATES` are in shop/price.py:0-3.")
-    assert from_nothing.citations[0].place == "shop/price.py:1-3"
+    assert from_nothing.citations[0].location == "shop/price.py:1-3"
     assert quoted.n_corrected == beyond.n_corrected == backwards.n_corrected == from_nothing.n_corrected == 1
 
 
@@ -304,7 +304,7 @@ TEXTS = st.lists(PIECES, max_size=25).map("".join)
 @given(TEXTS)
 def test_no_place_comes_out_that_was_not_checked(text):
     result = check(text, SOURCES, CASE)
-    places = {citation.place for citation in result.citations}
+    places = {citation.location for citation in result.citations}
     for mention in find_mentions(result.text, SOURCES.is_file, lambda _: True):
         if mention.path:
             assert {f"{mention.path}:{first}-{last}" for first, last in mention.spans} <= places, result

@@ -14,16 +14,16 @@ from weft.llm import Cancel, ModelError
 from weft.llm.protocol import Message, ModelUnreachable
 from weft.memory.storage import NoConversation
 from weft.server.chat.answerability import FOUND_ABOVE
+from weft.server.chat.citation_parsing import find_mentions
 from weft.server.chat.commands import COMMANDS, read_command
-from weft.server.chat.conversation import CITED_FOR_IT, NOTHING_CITED
+from weft.server.chat.conversation import ATTRIBUTED, NOTHING_CITED
 from weft.server.chat.ellipsis import is_elliptical, is_faithful, resolved
 from weft.server.chat.extractive import NO_MODEL
-from weft.server.chat.turn_recorder import STOPPED
-from weft.server.chat.citation_parsing import find_mentions
-from weft.server.chat.prompts import NOT_FOUND, sanitized, question_messages
-from weft.server.chat.sources import Sources
-from weft.server.chat.values import EvidenceSet, EvidenceItem
 from weft.server.chat.generation import StreamCallbacks
+from weft.server.chat.prompts import NOT_FOUND, question_messages, sanitized
+from weft.server.chat.sources import Sources
+from weft.server.chat.turn_recorder import STOPPED
+from weft.server.chat.values import EvidenceItem, EvidenceSet
 from weft.server.completion.idle import Idle
 from weft.server.config import ChatOptions, Config, ModelOptions
 from weft.server.workspace.workspace import Workspace
@@ -104,7 +104,7 @@ def test_without_a_model_the_evidence_answers_and_says_so(workspace):
     reply = workspace().ask(QUESTION)
     assert reply.found and reply.model == "" and NO_MODEL in reply.text
     assert "shop/price.py" in {citation.path for citation in reply.citations}
-    assert reply.notes == ("No model that holds conversations is configured.",)
+    assert reply.notes == ("No chat model is configured.",)
 
 
 def test_what_is_not_there_is_not_found_and_no_model_is_asked(workspace, scripted_chat):
@@ -131,7 +131,7 @@ def test_a_question_waits_for_files_that_are_being_read(project, tmp_path, monke
         reply = workspace.ask(QUESTION, callbacks=callbacks)
         thread.join()
         assert reply.found and reply.citations
-        assert notes[0] == "files are still being read; the answer waits for them"
+        assert notes[0] == "indexing is not finished; the answer waits for it"
 
 
 def test_files_that_are_never_read_hold_up_no_question(project, tmp_path, monkeypatch):
@@ -139,13 +139,13 @@ def test_files_that_are_never_read_hold_up_no_question(project, tmp_path, monkey
     monkeypatch.setattr("weft.server.workspace.workspace.LONGEST_WAIT_FOR_INDEX_S", 0.0)
     with Workspace([project(FILES)], Config(), cache=False) as workspace:
         workspace.expect_index()
-        assert workspace.ask(QUESTION).notes[0] == "Files are still being read: not everything was searched."
-        assert workspace.ask(QUESTION, strategy="top_1").notes[0].startswith("Files are still being read")
+        assert workspace.ask(QUESTION).notes[0] == "Indexing is not finished: some files were not searched."
+        assert workspace.ask(QUESTION, strategy="top_1").notes[0].startswith("Indexing is not finished")
 
 
 def test_a_model_that_holds_no_conversations_is_passed_over_with_a_reason(workspace, scripted_chat):
     reply = workspace(scripted_chat([], chats=False)).ask(QUESTION)
-    assert reply.model == "" and "holds no conversations" in reply.notes[0]
+    assert reply.model == "" and "is not a chat model" in reply.notes[0]
 
 
 def test_the_gate_is_where_it_was_measured():
@@ -160,9 +160,9 @@ def test_a_model_is_shown_numbered_evidence_and_its_citations_are_checked(worksp
     told = Told()
     reply = workspace(model).ask(QUESTION, callbacks=told.callbacks)
     assert reply.text == told.text == ANSWER + " Penguins swim."
-    assert [citation.place for citation in reply.citations] == ["shop/price.py:4-6"]
+    assert [citation.location for citation in reply.citations] == ["shop/price.py:4-6"]
     assert (reply.model, reply.n_dropped, reply.cost.n_calls) == ("scripted", 1, 1)
-    assert any("not shown: 1" in note for note in reply.notes)
+    assert any(note.startswith("Citations removed") and note.endswith(": 1.") for note in reply.notes)
     (prompt,) = model.prompts
     assert "shop/price.py:" in prompt and "4| def total_price(items, currency):" in prompt
     assert prompt.rstrip().endswith(f"Question: {QUESTION}")
@@ -180,7 +180,7 @@ def test_an_answer_without_a_citation_is_shown_with_the_lines_that_hold_what_it_
     told = Told()
     said = "`total_price` multiplies the sum by a rate."
     reply = workspace(scripted_chat([(QUESTION, said)])).ask(QUESTION, callbacks=told.callbacks)
-    assert reply.text == told.text == f"{said}\n\n{CITED_FOR_IT}\n- shop/price.py:4-4: {said}"
+    assert reply.text == told.text == f"{said}\n\n{ATTRIBUTED}\n- shop/price.py:4-4: {said}"
     assert [citation.text for citation in reply.citations] == ["def total_price(items, currency):"]
 
 
@@ -192,14 +192,14 @@ def test_a_model_may_say_that_it_is_not_there(workspace, scripted_chat):
 @pytest.mark.parametrize("answer", ["", " \n", "<think>it is the rate, I am sure"])
 def test_a_model_that_says_nothing_is_replaced_by_the_evidence(workspace, scripted_chat, answer):
     reply = workspace(scripted_chat([(QUESTION, answer)])).ask(QUESTION)
-    assert reply.model == "" and NO_MODEL in reply.text and "scripted wrote nothing." in reply.notes
+    assert reply.model == "" and NO_MODEL in reply.text and "scripted returned an empty answer." in reply.notes
 
 
 def test_a_model_in_a_loop_is_stopped(workspace, scripted_chat):
     model = scripted_chat([(QUESTION, f"{ANSWER} " + "It multiplies the rate once more. " * 50)])
     reply = workspace(model).ask(QUESTION)
     assert reply.text.startswith(ANSWER) and reply.text.count("once more") < 6
-    assert any("again and again" in note for note in reply.notes)
+    assert any("repeated itself" in note for note in reply.notes)
 
 
 def test_an_answer_beside_the_point_is_not_shown(workspace, scripted_chat):
@@ -207,7 +207,7 @@ def test_an_answer_beside_the_point_is_not_shown(workspace, scripted_chat):
     told = Told()
     reply = workspace(scripted_chat([(QUESTION, dream)])).ask(QUESTION, callbacks=told.callbacks)
     assert reply.model == "" and reply.text == told.text and NO_MODEL in reply.text and told.n_restarts == 1
-    assert any("nothing to do with the evidence" in note for note in reply.notes)
+    assert any("shares almost no words with the evidence" in note for note in reply.notes)
     # Of an answer in another script the words say nothing.
     assert workspace(scripted_chat([(QUESTION, "它把总价乘以汇率。" * 3)])).ask(QUESTION).model == "scripted"
 
@@ -316,8 +316,8 @@ def test_the_same_lines_in_two_folders_are_two_places(tmp_path):
         desk.index()
         reply = desk.ask("/where swim")
         named = [(str(folder.resolve()), "a.py:1-2") for folder in folders]
-        assert [(each.folder, each.place) for each in reply.citations] == named
-        assert [(each.folder, each.place) for each in reply.evidence.items] == named
+        assert [(each.folder, each.location) for each in reply.citations] == named
+        assert [(each.folder, each.location) for each in reply.evidence.items] == named
 
 
 # What a question leans on.
@@ -579,57 +579,57 @@ def test_where_shows_definition_calls_imports_and_subclasses(workspace):
     desk = workspace()
     text = desk.ask("/where total_price").text
     for part in (
-        "defined in 1 place",
+        "is defined at 1 location",
         "shop/price.py:4",
-        "is called in 1 place",
+        "is called at 1 location",
         "shop/basket.py:6-6",
-        "imported in 1",
+        "imported at 1",
     ):
         assert part in text
-    assert "gives `RATES` its value" in desk.ask("/where RATES").text
+    assert "assigns `RATES`" in desk.ask("/where RATES").text
     assert "Did you mean `discount`" in desk.ask("/where discuont").text
-    assert "Say which name" in desk.ask("/where").text
+    assert "Name a symbol" in desk.ask("/where").text
 
 
 def test_explain_shows_the_selection_what_it_calls_and_who_calls_it(workspace):
     desk = workspace()
     path = Path(desk.status().folders[0]) / "shop" / "price.py"
     reply = desk.ask("/explain", selection=(path, 3, 6))
-    assert "These lines are selected." in reply.text and "`total_price` is called in 1 place" in reply.text
+    assert "Selected lines." in reply.text and "`total_price` is called at 1 location" in reply.text
     assert "`Basket.pay` calls `total_price`, `discount`" in desk.ask("/explain Basket.pay").text
-    assert "Select code" in desk.ask("/explain").text
-    assert "Select code" in desk.ask("/explain", selection=(path.parent / "none.py", 0, 9)).text
+    assert "Select indexed code" in desk.ask("/explain").text
+    assert "Select indexed code" in desk.ask("/explain", selection=(path.parent / "none.py", 0, 9)).text
 
 
 def test_explain_is_written_by_a_model_where_there_is_one(workspace, scripted_chat):
     model = scripted_chat([("Explain `discount`", "`discount` makes a large total cheaper (shop/price.py:9-12).")])
     reply = workspace(model).ask("/explain discount")
-    assert reply.model == "scripted" and [citation.place for citation in reply.citations] == ["shop/price.py:9-12"]
+    assert reply.model == "scripted" and [citation.location for citation in reply.citations] == ["shop/price.py:9-12"]
 
 
 def test_recent_shows_what_was_edited_and_who_calls_it(workspace):
     desk = workspace()
-    assert "Nothing was edited lately" in desk.ask("/recent").text
+    assert "No recent edits" in desk.ask("/recent").text
     path = Path(desk.status().folders[0]) / "shop" / "price.py"
     text = path.read_text()
     desk.open_buffer(path, text)
     desk.edit_buffer(path, text.replace("0.9 * total", "0.8 * total"))
     reply = desk.ask("/recent")
     assert "edited a moment ago" in reply.text and "0.8 * total" in reply.text
-    assert "`discount` was touched, and is called in 1 place" in reply.text
+    assert "`discount` was edited and is called at 1 location" in reply.text
 
 
 def test_doc_shows_documents_alone(workspace):
     desk = workspace()
     reply = desk.ask("/doc discount rebates")
     assert {citation.path for citation in reply.citations} == {"docs/guide.md"}
-    assert "No document speaks of" in desk.ask("/doc penguins").text
+    assert "No document mentions" in desk.ask("/doc penguins").text
 
 
 def test_forget_deletes_this_conversation_or_all(workspace):
     desk = workspace()
     first, second = (desk.ask(QUESTION).conversation_id for _ in range(2))
-    assert "no conversation yet" in desk.ask("/forget").text
+    assert "no conversation to delete" in desk.ask("/forget").text
     assert desk.ask("/forget", first).found
     assert [each.id for each in desk.memory.conversations.list()] == [second]
     assert not desk.ask("/forget everything", second).found
@@ -642,7 +642,7 @@ def test_selected_lines_come_first_in_the_evidence(workspace, scripted_chat):
     desk = workspace(model)
     path = Path(desk.status().folders[0]) / "shop" / "price.py"
     reply = desk.ask("When is this cheaper?", selection=(path, 9, 11))
-    assert reply.evidence.items[0].place == "shop/price.py:10-11" and reply.found
+    assert reply.evidence.items[0].location == "shop/price.py:10-11" and reply.found
 
 
 # Real models.
@@ -661,8 +661,8 @@ def test_a_small_real_model_streams_an_answer_of_checked_places(project, small_c
     assert reply.text == told.text
     # A model that says nothing of sense may be stopped; what it is replaced by is checked as well.
     assert (reply.model and reply.cost.tokens_out > 8 and len(told.pieces) > 1) or "stopped" in reply.notes[0]
-    body = reply.text.partition(NOTHING_CITED)[0].partition(CITED_FOR_IT)[0]
-    places = {citation.place for citation in reply.citations}
+    body = reply.text.partition(NOTHING_CITED)[0].partition(ATTRIBUTED)[0]
+    places = {citation.location for citation in reply.citations}
     for mention in find_mentions(body, sources.is_file, lambda _: True):
         if mention.path:
             assert {f"{mention.path}:{first}-{last}" for first, last in mention.spans} <= places

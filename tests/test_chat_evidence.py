@@ -11,7 +11,7 @@ from weft.memory import Segment
 from weft.retrieval import Location, RepositoryIndex, slice_file
 from weft.server.chat.answerability import FOUND_ABOVE
 from weft.server.chat.evidence import GatherOptions, gather
-from weft.server.chat.symbol_queries import find_call_path, callees, callers, callers_by_name, subclasses, call_path_to
+from weft.server.chat.symbol_queries import call_path_to, callees, callers, callers_by_name, find_call_path, subclasses
 from weft.server.chat.values import EvidenceItem
 from weft.server.config import Config
 from weft.server.workspace.workspace import Workspace
@@ -31,7 +31,7 @@ def ask(index, question, **options):
 
 
 def places(items):
-    return [item.place for item in items]
+    return [item.location for item in items]
 
 
 def named(index, name):
@@ -99,16 +99,15 @@ def shop():
 def test_callers_are_listed_with_the_lines_that_call(shop):
     evidence = ask(shop, "What calls total?")
     (finding,) = evidence.findings
-    assert finding.text == "`total` is called in 2 places, in `Counter.pay`, `test_total`."
+    assert finding.text == "`total` is called at 2 locations in 2 files, in `Counter.pay`, `test_total`."
     assert finding.complete
     assert [(e.path, e.symbol) for e in finding.items] == [
         ("shop/counter.py", "Counter.pay"),
         ("tests/test_price.py", "test_total"),
     ]
     assert all("total(" in item.text for item in finding.items)
-    assert evidence.items[: len(finding.items)] == tuple(
-        e for e in evidence.items if e.place in places(finding.items)
-    )
+    shown = places(finding.items)
+    assert evidence.items[: len(shown)] == tuple(e for e in evidence.items if e.location in shown)
 
 
 def test_tests_are_called_first_when_the_question_is_about_tests(shop):
@@ -118,20 +117,20 @@ def test_tests_are_called_first_when_the_question_is_about_tests(shop):
 
 def test_what_only_has_the_same_name_is_told_apart(shop):
     (finding,) = ask(shop, "What calls Printer.receipt?").findings
-    assert finding.text == "Something named `receipt` is called in 1 place, and its owner is not known."
+    assert finding.text == "Unresolved calls of the name `receipt`: 1 location."
     assert not finding.complete
-    assert finding.items[0].why == "calls `receipt` in `QuickCounter.charge`, by its name alone"
+    assert finding.items[0].reason == "calls `receipt` in `QuickCounter.charge`, matched by name only"
 
 
 def test_a_definition_that_nobody_calls_is_said_to_be_that(shop):
     (finding,) = ask(shop, "Who uses unused_tax?").findings
-    assert finding.text == "No call of `unused_tax` is known in this repository."
+    assert finding.text == "No call of `unused_tax` was found in this repository."
     assert finding.items[0].symbol == "unused_tax"
 
 
 def test_imports_are_uses(shop):
     texts = [finding.text for finding in ask(shop, "Where is `tax` used?").findings]
-    assert texts == ["`tax` is called in 1 place, in `total`.", "`tax` is imported in 1 place."]
+    assert texts == ["`tax` is called at 1 location, in `total`.", "`tax` is imported at 1 location."]
 
 
 def test_callers_are_not_listed_when_something_else_is_said_to_be_used(shop):
@@ -165,14 +164,14 @@ def test_a_way_may_end_at_a_name_alone(shop):
     (finding,) = ask(shop, "How does QuickCounter.charge reach receipt?").findings
     assert finding.text == (
         "`QuickCounter.charge` reaches `receipt` in 1 step: `QuickCounter.charge` -> `receipt`."
-        " It may be any of 2 definitions."
+        " The last call may resolve to any of 2 definitions."
     )
     assert not finding.complete
 
 
 def test_no_way_is_said_to_be_unknown_and_shows_where_the_target_is_called(shop):
     (finding,) = ask(shop, "How does unused_tax reach total?").findings
-    assert finding.text.startswith("No way along calls from `unused_tax` to `total` or back is known.")
+    assert finding.text.startswith("No call path between `unused_tax` and `total` was found.")
     assert finding.items[0].symbol == "Counter.pay"
 
 
@@ -184,15 +183,15 @@ def test_subclasses_are_found_through_subclasses(shop):
 
 def test_what_raises_and_what_is_raised_is_found(shop):
     (raising,) = ask(shop, "What does `total` raise?").findings
-    assert raising.text == "`total` raises in 1 place."
+    assert raising.text == "`total` raises at 1 location."
     assert "raise PriceError" in raising.items[0].text
     (raised,) = ask(shop, "Where is PriceError raised?").findings
-    assert raised.text == "`PriceError` is raised in 1 place."
+    assert raised.text == "`PriceError` is raised at 1 location."
 
 
 def test_what_is_returned_is_read_from_the_definition(shop):
     (finding,) = ask(shop, "What does `tax` return?").findings
-    assert finding.text == "`tax` returns in 1 place. It is annotated with `float`."
+    assert finding.text == "`tax` returns at 1 location. Its return annotation is `float`."
     assert "return amount * rate" in finding.items[-1].text
 
 
@@ -218,7 +217,7 @@ def test_cycles_of_calls_and_of_classes_end():
 
 def test_callers_and_callees_answer_each_other(shop):
     total = named(shop, "total")
-    assert [(site.inside, site.kind) for site in callers(shop, total)] == [
+    assert [(site.enclosing, site.kind) for site in callers(shop, total)] == [
         ("Counter.pay", "call"),
         ("test_total", "call"),
     ]
@@ -226,15 +225,15 @@ def test_callers_and_callees_answer_each_other(shop):
     assert [site.line for site in callers_by_name(shop, "receipt")] == [11]
 
 
-# Exhibits
+# Evidence items
 
 
 def test_an_exhibit_says_why_it_was_chosen_and_how_calls_lead_there(shop):
     best = ask(shop, "Where is the tax of an amount computed?").items[0]
     assert (best.path, best.symbol, best.kind) == ("shop/tax.py", "tax", "definition")
-    assert "says “tax”, “amount”" in best.why
+    assert "mentions “tax”, “amount”" in best.reason
     assert sum(part.value for part in best.parts) == pytest.approx(best.score)
-    assert best.way == (
+    assert best.call_path == (
         "shop/counter.py:5: `Counter.pay` calls `total`",
         "shop/price.py:9: `total` calls `tax`",
     )
@@ -255,7 +254,7 @@ def test_copies_are_shown_once_and_counted():
     index = index_of("\n".join(f"#- {name}.py\ndef feed_{name}():\n{body}" for name in "abc"))
     items = ask(index, "Where is the kangaroo fed?").items
     assert len(items) == 1
-    assert items[0].why.endswith("nearly the same stands in 2 other places")
+    assert items[0].reason.endswith("nearly the same text at 2 other locations")
 
 
 def test_no_line_is_shown_twice(shop):
@@ -267,7 +266,7 @@ def test_no_line_is_shown_twice(shop):
 def test_evidence_fits_its_budget(shop):
     wide = ask(shop, "Where is the total of the items taxed?")
     narrow = ask(shop, "Where is the total of the items taxed?", max_tokens=60)
-    assert sum(len(e.place + e.text) // 4 for e in narrow.items) <= 60
+    assert sum(len(e.location + e.text) // 4 for e in narrow.items) <= 60
     assert 0 < len(narrow.items) < len(wide.items)
     assert len(ask(shop, "Where is the total of the items taxed?", max_items=2).items) == 2
     assert ask(shop, "Where is the total of the items taxed?", max_tokens=0).items == ()
@@ -296,13 +295,13 @@ def test_a_notebook_speaks_to_a_question_with_its_own_lines(shop):
     )
     evidence = gather({"shop": shop}, "When are kangaroos fed?", documents={"shop": segments})
     best = evidence.items[0]
-    assert (best.kind, best.place, best.text) == (
+    assert (best.kind, best.location, best.text) == (
         "document",
         "guide.ipynb:8-9",
         "Kangaroos are fed at noon.\nWith hay.",
     )
     assert evidence.confidence > FOUND_ABOVE
-    assert evidence.missing == ()
+    assert evidence.missing_terms == ()
 
 
 # How sure
@@ -330,7 +329,7 @@ def test_what_it_does_not_answer_is_not_found(shop, question):
 
 def test_the_words_that_no_file_says_are_named(shop):
     evidence = ask(shop, "How is the total sent by email?")
-    assert evidence.missing == ("sent", "email")
+    assert evidence.missing_terms == ("sent", "email")
     assert evidence.search_terms == ("sent", "email", "total")
 
 
@@ -398,7 +397,7 @@ def test_a_long_list_of_callers_leaves_room_for_the_definition():
     calls = "\n".join(f"def use_{n}():\n    return feed({n})\n" for n in range(40))
     index = index_of(f"#- a.py\nfrom zoo import feed\n{calls}\n#- zoo.py\ndef feed(kangaroo):\n    return kangaroo\n")
     evidence = ask(index, "What calls feed?")
-    assert evidence.findings[0].text.startswith("`feed` is called in 40 places")
+    assert evidence.findings[0].text.startswith("`feed` is called at 40 locations")
     assert not evidence.findings[0].complete
     assert "zoo.py" in [item.path for item in evidence.items]
 
@@ -435,10 +434,10 @@ def test_other_languages_are_asked_about_as_python_is():
         """
     )
     assert (
-        ask(index, "What calls roundCents?").findings[0].text == "`roundCents` is called in 1 place, in `Counter.pay`."
+        ask(index, "What calls roundCents?").findings[0].text == "`roundCents` is called at 1 location, in `Counter.pay`."
     )
     assert (
         ask(index, "Which classes implement Payable?").findings[0].text == "1 class inherits from `Payable`: `Counter`."
     )
-    assert ask(index, "Where is RangeError raised?").findings[0].text == "`RangeError` is raised in 1 place."
+    assert ask(index, "Where is RangeError raised?").findings[0].text == "`RangeError` is raised at 1 location."
     assert ask(index, "Where is the money taken?").items[0].symbol in ("Charge", "")

@@ -10,7 +10,7 @@ from weft.codegraph import parse_file
 from weft.retrieval import Location, RepositoryIndex, slice_file
 from weft.server.chat.evidence import gather
 from weft.server.chat.extractive import NO_MODEL, extractive
-from weft.server.chat.values import EvidenceSet, EvidenceItem, Finding
+from weft.server.chat.values import EvidenceItem, EvidenceSet, Finding
 
 
 def index_of(text):
@@ -57,33 +57,33 @@ def test_it_says_that_no_model_wrote_it(zoo):
 
 def test_the_best_evidence_stands_first_with_its_place_and_the_reason(zoo):
     first = reply_to(zoo, "When are kangaroos fed?").text.split("\n")[0]
-    assert first == "zoo/kangaroo.py:1-6 `feed_kangaroo` (says “fed”, “kangaroos”)"
+    assert first == "zoo/kangaroo.py:1-6 `feed_kangaroo` (mentions “fed”, “kangaroos”)"
 
 
 def test_it_tells_how_calls_lead_to_a_definition(zoo):
     text = reply_to(zoo, "When are kangaroos fed?").text
-    assert "reached by zoo/kangaroo.py:9: `noon` calls `feed_kangaroo`" in text
+    assert "called through zoo/kangaroo.py:9: `noon` calls `feed_kangaroo`" in text
 
 
 def test_what_the_code_graph_says_comes_first(zoo):
     reply = reply_to(zoo, "What calls feed_kangaroo?")
-    assert reply.text.startswith("`feed_kangaroo` is called in 1 place, in `noon`.\n- zoo/kangaroo.py:8-9: ")
+    assert reply.text.startswith("`feed_kangaroo` is called at 1 location, in `noon`.\n- zoo/kangaroo.py:8-9: ")
     assert "    9      return feed_kangaroo(hay=3)" in reply.text
-    assert reply.citations[0].place == "zoo/kangaroo.py:8-9"
+    assert reply.citations[0].location == "zoo/kangaroo.py:8-9"
 
 
 def test_an_incomplete_finding_says_so():
     item = EvidenceItem("code", "a.py", 4, 5, "pay()", 1.0, "calls `pay`")
     text = extractive(EvidenceSet("?", (item,), 1.0, findings=(Finding("Here.", (item,), complete=False),))).text
-    assert text.startswith("Here.\n- a.py:5-5: calls `pay`\n    5  pay()\n  There may be more.")
+    assert text.startswith("Here.\n- a.py:5-5: calls `pay`\n    5  pay()\n  The list may be incomplete.")
 
 
 def test_not_found_says_what_was_looked_for_and_what_is_nearest(zoo):
     reply = reply_to(zoo, "Where is the kangaroo invoiced by email?")
     assert not reply.found
-    assert reply.text.startswith("Not found in this repository.\nLooked for “invoiced”, “email”, “kangaroo”.")
-    assert "No file says “invoiced” or “email”." in reply.text
-    assert "Nearest:\n- zoo/" in reply.text
+    assert reply.text.startswith("Not found in this repository.\nSearch terms: “invoiced”, “email”, “kangaroo”.")
+    assert "In no file: “invoiced”, “email”." in reply.text
+    assert "Closest matches:\n- zoo/" in reply.text
 
 
 @pytest.mark.parametrize("question", ["", "?", "Where are the walruses?", "and then?"])

@@ -462,7 +462,7 @@ def test_the_settings_open_it_once_and_memorag_asks_it(
         blocks = counted(reader, monkeypatch)
         again = workspace.ask(WHO.text, strategy="memorag")
     assert why in reply.notes
-    assert told[0].startswith("memorag asks base with weights (ratio 4)")
+    assert told[0].startswith("memorag calls base with weights (ratio 4)")
     assert reply.model == again.model == "base with weights (ratio 4)"
     assert reply.cost.n_calls == again.cost.n_calls == 3
     assert {item.path for item in reply.evidence.items} == {"docs/shops.md"}

@@ -28,7 +28,7 @@ from ...languages import language_of
 from ...retrieval import RepositoryIndex
 from ...retrieval.terms import count_terms
 from ...server.chat.extractive import extractive
-from ...server.chat.values import EvidenceSet, Citation, EvidenceItem
+from ...server.chat.values import Citation, EvidenceItem, EvidenceSet
 from ...server.cli.exit_status import UserError
 from ...server.config import Config
 from ...server.workspace.workspace import Workspace

@@ -75,7 +75,9 @@ def run(folder: Path, questions: Sequence[TuningQuestion]) -> Iterator[Result]:
         for question in questions:
             started = time.perf_counter()
             evidence = workspace.gather(question.text)
-            yield Result(question, _rank(evidence, question), evidence.confidence, 1e3 * (time.perf_counter() - started))
+            yield Result(
+                question, _rank(evidence, question), evidence.confidence, 1e3 * (time.perf_counter() - started)
+            )
 
 
 def summary(results: Sequence[Result]) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from .sentence_boundaries import fenced_code, find_boundary, starts_fence
 from .sources import Sources
 from .support import Claim, is_supported, matching_lines, read_claim, words_of
-from .sentence_boundaries import starts_fence, fenced_code, find_boundary
-from .values import EvidenceSet, Citation
+from .values import Citation, EvidenceSet
 
 MOST_LINES = 8
 """A name may occur at both ends of a long definition: only the lines from its first occurrence are cited."""

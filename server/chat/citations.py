@@ -18,12 +18,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from .citation_removal import lead_start, is_footnote, without_mention
 from .citation_parsing import MAY_BEGIN, Mention, find_mentions, looks_like_a_file
+from .citation_removal import is_footnote, lead_start, without_mention
+from .sentence_boundaries import FENCE_BELOW, BoundaryFinder, fenced_code, last_word_start, starts_fence
 from .sources import SourceFile, Sources
 from .support import Claim, is_supported, matching_lines, read_claim
-from .sentence_boundaries import FENCE_BELOW, BoundaryFinder, starts_fence, fenced_code, last_word_start
-from .values import EvidenceSet, Citation
+from .values import Citation, EvidenceSet
 
 NEAR_LINES = 12
 """A citation is corrected when its quote or name occurs within this distance."""
@@ -46,7 +46,8 @@ class CheckedAnswer:
 def check(text: str, sources: Sources, evidence: EvidenceSet) -> CheckedAnswer:
     """The text with checked citations. Any text in; nothing is raised."""
     stream = CheckedStream(sources, evidence)
-    return replace(stream.checked, text=stream.feed(text) + stream.finish())
+    checked_text = stream.feed(text) + stream.finish()
+    return replace(stream.checked, text=checked_text)
 
 
 class CheckedStream:
@@ -262,7 +263,7 @@ def _with_locations(text: str, mention: Mention, locations: Sequence[str]) -> st
 
 
 def _claims_around(sentence: str, mentions: Sequence[Mention], number: int, block: str) -> list[Claim]:
-    """The claims that a sentence may make of one mention: one must be supported. Empty for a sentence without content."""
+    """The claims that a sentence may make of one mention: one must be supported. Empty without content."""
     before = sentence[mentions[number - 1].end if number else 0 : mentions[number].start]
     after = sentence[mentions[number].end : mentions[number + 1].start if number + 1 < len(mentions) else None]
     # With several mentions, a claim is the words before or after one, as in "X (a.py:1) and Y (b.py:2)".

@@ -1,4 +1,4 @@
-"""What a chat needs of its workspace, and nothing more of it."""
+"""The interface of a workspace that question answering uses."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..models.chain import ModelChain
 from ..workspace.documents import FolderDocuments
 from ..workspace.recent_edits import RecentEdits
 from .evidence import GatherOptions
-from .values import EvidenceSet, EvidenceItem
+from .values import EvidenceItem, EvidenceSet
 
 
 class Desk(Protocol):
-    """A workspace, as the chat sees it. Thread-safe."""
+    """The part of a workspace that questions need. Thread-safe."""
 
     @property
     def config(self) -> Config: ...
@@ -50,7 +50,7 @@ class Desk(Protocol):
 
     @property
     def is_indexing(self) -> bool:
-        """Whether files are being read that nobody can search yet."""
+        """Whether files are being read that are not searchable yet."""
         ...
 
     def wait_for_index(self, cancel: Cancel) -> None:

@@ -1,6 +1,6 @@
-"""The answer that a model writes: streamed, checked sentence by sentence, and given up when the model fails.
+"""Answer generation: streams a model's answer, checks its citations, and falls back to the next model.
 
-Owns the course from a case to a checked text, and which model is asked. Knows no history on disk and no protocol.
+Owns the steps from evidence to a checked text, and the choice of the model. Knows no stored history and no protocol.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from .ellipsis import is_faithful
 from .prompts import NOT_FOUND, question_messages, rewrite_prompt
 from .sources import Sources
 from .support import STOP_WORDS, words_of
-from .values import EvidenceSet, Citation
+from .values import Citation, EvidenceSet
 
 FRAME = 64
-"""Tokens that a template may write around a conversation, and a safe distance."""
+"""Tokens that a chat template may add around a conversation, with a margin."""
 
 PROMPT_TOKENS = 1500
-"""For instruction, question and the rounds before, beside the evidence."""
+"""The budget for instruction, question and recent turns, in addition to the evidence."""
 
 REWRITTEN_TOKENS = 60
 
 LOOP_CHARACTERS, SHORTEST_REPEATED, MOST_REPEATS = 3000, 20, 3
-"""Small models fall into loops: a sentence of so many characters that came so often in the last part of an answer."""
+"""Loop detection: a sentence of at least 20 characters occurs more than 3 times in the last 3000 characters."""
 
-FEWEST_JUDGED, LEAST_SHARED = 8, 0.2
-"""An answer without a citation is judged by its words when it has so many, and given up when it shares fewer. One of a
-model of 135 M parameters that spoke of the evidence shared 0.37 of its words, one that a base model dreamt 0.07."""
+FEWEST_WORDS, LEAST_SHARED = 8, 0.2
+"""An answer of 8 or more words without citations is rejected when less than this share of its words occurs in the
+evidence. A relevant answer of a model with 135 M parameters shared 0.37, a hallucinated one of a base model 0.07."""
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _SENTENCE_SIGNS = frozenset(".!?\n")
@@ -44,13 +44,13 @@ _SENTENCE_SIGNS = frozenset(".!?\n")
 
 @dataclass(frozen=True)
 class StreamCallbacks:
-    """Who follows an answer while it is written. Called from the thread that writes it."""
+    """Callbacks of a streamed answer. They run in the thread that generates it."""
 
     on_text: Callable[[str], None] = lambda text: None
-    on_restart: Callable[[], None] = lambda: None  # what was told so far is void: another model begins anew
-    on_note: Callable[[str], None] = lambda note: None  # worth knowing before the answer: what it costs, what is asked
-    on_conversation: Callable[[str], None] = lambda id: None  # where the turn is kept, before anything is answered
-    on_citation: Callable[[Citation], None] = lambda citation: None  # before the text that it stands in
+    on_restart: Callable[[], None] = lambda: None  # the text so far is void: another model starts over
+    on_note: Callable[[str], None] = lambda note: None  # before the answer: its cost, the resolved question
+    on_conversation: Callable[[str], None] = lambda id: None  # the id under which the turn is stored, before the answer
+    on_citation: Callable[[Citation], None] = lambda citation: None  # before the text that contains it
 
 
 NO_CALLBACKS = StreamCallbacks()
@@ -58,7 +58,7 @@ NO_CALLBACKS = StreamCallbacks()
 
 @dataclass(frozen=True, slots=True)
 class GeneratedAnswer:
-    """What a model wrote, checked. `is_whole` is False when it was stopped, by a person or by the time limit."""
+    """A model's checked answer. `is_whole` is False when it was stopped, by a person or by the time limit."""
 
     checked: CheckedAnswer
     model: str
@@ -69,28 +69,32 @@ class GeneratedAnswer:
 
 @dataclass
 class AnswerGenerator:
-    """Asks the models in their order. `keep` may take the text so far, often enough that a kill loses little of it.
+    """Asks the models in their order. `record_partial` gets the text so far, so that a killed process loses little.
 
-    `give_way` is called between two pieces of a model on this machine: completions of somebody who types come first.
+    `yield_to_completions` is called between two pieces of a local model: completions have priority.
     """
 
     models: ModelChain
     max_new_tokens: int
     evidence_tokens: int
     callbacks: StreamCallbacks = NO_CALLBACKS
-    keep: Callable[[Callable[[], str]], None] = lambda text: None
-    give_way: Callable[[Cancel], None] = lambda cancel: None
-    call_seconds: float = math.inf  # the longest time for one call of a model
-    notes: list[str] = field(default_factory=list)  # why a model did not answer
+    record_partial: Callable[[Callable[[], str]], None] = lambda text: None
+    yield_to_completions: Callable[[Cancel], None] = lambda cancel: None
+    call_seconds: float = math.inf  # the time limit of one call
+    notes: list[str] = field(default_factory=list)  # why models did not answer
 
-    def answer(self, evidence: EvidenceSet, recent: Sequence[Message], sources: Sources, cancel: Cancel) -> GeneratedAnswer | None:
-        """The answer of the first model that gives one; None when none does, and `notes` say why."""
+    def answer(
+        self, evidence: EvidenceSet, recent: Sequence[Message], sources: Sources, cancel: Cancel
+    ) -> GeneratedAnswer | None:
+        """The answer of the first model that gives one; None when none does, with the reasons in `notes`."""
         for accountant in self.accountants(cancel):
             stream = CheckedStream(sources, evidence)
             call = self._call(accountant, evidence, recent)
             if call is None:
                 name, window = accountant.model.info.name, accountant.window_tokens
-                self.notes.append(f"{name} reads {window} tokens, too few for evidence. Raise its context_tokens.")
+                self.notes.append(
+                    f"The context window of {name} ({window} tokens) is too small for evidence. Raise `context_tokens`."
+                )
                 continue
             is_looping = False
             n_cited = 0
@@ -100,7 +104,7 @@ class AnswerGenerator:
                         text = stream.feed(piece)
                         self._emit(text, stream.citations[n_cited:])
                         n_cited = len(stream.citations)
-                        self.keep(stream.text)
+                        self.record_partial(stream.text)
                         ends_sentence = not _SENTENCE_SIGNS.isdisjoint(text)
                         if is_looping := ends_sentence and _repeats_itself(stream.end_of_text(LOOP_CHARACTERS)):
                             break
@@ -119,20 +123,20 @@ class AnswerGenerator:
             if cancel.cancelled:
                 return GeneratedAnswer(checked, name, cost, is_whole=False, is_stopped=not cancel.is_reached)
             if not checked.text.strip():
-                self.notes.append(f"{name} wrote nothing.")
+                self.notes.append(f"{name} returned an empty answer.")
                 continue
             if is_looping:
-                self.notes.append(f"{name} said the same again and again, and was stopped.")
-            if not checked.citations and _is_beside_the_point(checked.text, evidence):
-                self.notes.append(f"The answer of {name} had nothing to do with the evidence and is not shown.")
+                self.notes.append(f"{name} repeated itself and was stopped.")
+            if not checked.citations and _is_off_topic(checked.text, evidence):
+                self.notes.append(f"The answer of {name} is not shown: it shares almost no words with the evidence.")
                 self.callbacks.on_restart()
                 continue
             self.models.worked(accountant.model)
             return GeneratedAnswer(checked, name, cost)
         return None
 
-    def stands_alone(self, question: str, said: Sequence[tuple[str, str]], cancel: Cancel) -> str:
-        """A question without ellipsis, as the first model that is up writes it; "" when that is not faithful."""
+    def standalone_question(self, question: str, said: Sequence[tuple[str, str]], cancel: Cancel) -> str:
+        """The first available model's rewrite of a follow-up question; "" when it is not faithful."""
         accountant = next(self.accountants(cancel), None)
         if accountant is None:
             return ""
@@ -146,11 +150,11 @@ class AnswerGenerator:
         return written if is_faithful(written, question, [text for pair in said for text in pair]) else ""
 
     def accountants(self, cancel: Cancel) -> Iterator[Accountant]:
-        """For each model that holds conversations and is up."""
+        """A metered model for each chat model that is available."""
         for model in self.models.usable():
             if cancel.cancelled:
                 return
-            # The next model, or the evidence alone, is there sooner than a server that does not answer.
+            # No retries: the next model, or an extractive answer, is faster than a server that does not respond.
             accountant = Accountant(
                 model, "chat", pause=lambda cancel, seconds: cancel.cancelled, call_seconds=self.call_seconds
             )
@@ -162,23 +166,25 @@ class AnswerGenerator:
             if model.info.chats:
                 yield accountant
             elif not cancel.cancelled:
-                self.notes.append(f"{model.info.name} holds no conversations. Name a model that does, to have answers.")
+                self.notes.append(
+                    f"{model.info.name} is not a chat model. Configure a chat model to get written answers."
+                )
 
     def _call(self, accountant: Accountant, evidence: EvidenceSet, recent: Sequence[Message]) -> Call | None:
-        """What is asked; None where not even the first piece of evidence fits the model's window."""
+        """The call; None where the first evidence item does not fit into the context window."""
         model = accountant.model
-        # Half of a small window is for the answer.
+        # Of a small window, half is reserved for the answer.
         n_new = min(self.max_new_tokens, accountant.window_tokens // 2)
         room = min(accountant.window_tokens - n_new - FRAME, self.evidence_tokens + PROMPT_TOKENS)
         messages, n_shown = question_messages(evidence, recent, model.count_tokens, room)
         return Call("answer", messages, n_new, may_be_cut=True) if n_shown else None
 
     def _pieces(self, accountant: Accountant, call: Call, cancel: Cancel) -> Generator[str, None, None]:
-        with closing(_from_first_word(accountant.stream(call, cancel))) as pieces:
+        with closing(_without_leading_space(accountant.stream(call, cancel))) as pieces:
             for piece in pieces:
                 yield piece
                 if accountant.model.info.local:
-                    self.give_way(cancel)
+                    self.yield_to_completions(cancel)
 
     def _emit(self, text: str, citations: Sequence[Citation]) -> None:
         for citation in citations:
@@ -192,25 +198,25 @@ class AnswerGenerator:
 
 
 def _repeats_itself(text: str) -> bool:
-    """Whether a text ends with a sentence that it has said before, too often for anything but a loop."""
+    """Whether the last sentence of a text is repeated more than `MOST_REPEATS` times."""
     said = [part for part in _SENTENCES.split(text) if len(part) >= SHORTEST_REPEATED]
     return bool(said) and said.count(said[-1]) > MOST_REPEATS
 
 
-def _is_beside_the_point(text: str, evidence: EvidenceSet) -> bool:
-    """Whether an answer shares next to no words with the question and its evidence.
+def _is_off_topic(text: str, evidence: EvidenceSet) -> bool:
+    """Whether an answer shares almost no words with the question and its evidence.
 
-    Judged of words in Latin letters alone: an answer in another script may speak of the same.
+    Only words in Latin letters count: an answer in another script may have the same content.
     """
     words = {word for word in words_of(text) if word.isascii()} - STOP_WORDS
     known = set(words_of("\n".join((evidence.question, NOT_FOUND, *(f"{e.path} {e.text}" for e in evidence.items)))))
-    return len(words) >= FEWEST_JUDGED and len(words & known) < LEAST_SHARED * len(words)
+    return len(words) >= FEWEST_WORDS and len(words & known) < LEAST_SHARED * len(words)
 
 
-def _from_first_word(pieces: Iterator[Piece]) -> Generator[str, None, None]:
-    """The text of an answer without the blanks that it begins with."""
-    has_begun = False
+def _without_leading_space(pieces: Iterator[Piece]) -> Generator[str, None, None]:
+    """The text of an answer without leading whitespace."""
+    has_started = False
     for piece in pieces:
-        text = piece.text if has_begun else piece.text.lstrip()
-        if has_begun := has_begun or bool(text):
+        text = piece.text if has_started else piece.text.lstrip()
+        if has_started := has_started or bool(text):
             yield text

@@ -1,7 +1,7 @@
-"""What was said before in a conversation, as far as it matters for the next question.
+"""Conversation history selection: the past turns that matter for the next question.
 
-Owns how kept turns become messages and evidence. What is chosen, and when, is the chat memory's (`memory/fragrel`): all
-of a short history, of a longer one the last round and those that the question comes back to.
+Owns how stored turns become messages and evidence. The chat memory (`memory/fragrel`) selects them: all of a short
+history, of a longer one the last round and the rounds that are relevant to the question.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from ...memory.strategy import Kit
 from .values import EvidenceItem
 
 MOST_TURNS = 200
-"""Older ones are out of mind."""
+"""Older turns are ignored."""
 
 LONGEST_ANSWER = 1500
-"""Characters of an old answer that are shown."""
+"""The most characters of a past answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """`recent` are the last rounds, to be shown as they were said; `items` are older ones, as evidence."""
+    """`recent` are the last rounds as messages; `items` are older ones as evidence."""
 
     recent: tuple[Message, ...] = ()
     items: tuple[EvidenceItem, ...] = ()
 
 
 def relevant_history(turns: Sequence[Turn], question: str, kit: Kit) -> History:
-    """What of the turns, oldest first, matters for a question."""
+    """The turns, given oldest first, that matter for a question."""
     answered = [turn for turn in turns[-MOST_TURNS:] if turn.answer]
     if not answered:
         return History()
@@ -55,8 +55,8 @@ def turn_messages(turn: Turn) -> tuple[Message, Message]:
 
 
 def answer_text(turn: Turn) -> str:
-    """The answer of a turn; of one that shows evidence, which lines it showed."""
+    """The answer of a turn; of an extractive answer the locations that it showed."""
     if turn.model or not turn.citations:
         return (turn.answer or "")[:LONGEST_ANSWER]
-    places = [str(citation.get("place")) for citation in turn.citations if isinstance(citation, dict)]
-    return f"These lines speak to it: {', '.join(places)}"[:LONGEST_ANSWER]
+    locations = [str(citation.get("place")) for citation in turn.citations if isinstance(citation, dict)]
+    return f"Relevant lines: {', '.join(locations)}"[:LONGEST_ANSWER]

@@ -1,13 +1,12 @@
-"""A question that a strategy of the memory room answers, from the documents of a workspace alone.
+"""Answers of a memory strategy from the documents of a workspace alone.
 
-Owns what the strategies are given and how their answers become replies with checked citations. Knows no strategy: any
-of `memory/strategies.py` serves.
+Owns the input of the strategies, and the conversion of their answers to replies with checked citations. Knows no
+strategy: any of `memory/strategies.py` works. Strategies and their documents are reused through `strategy_cache.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Protocol
@@ -18,7 +17,7 @@ from ...memory.accountant import Accountant, Ledger
 from ...memory.ledger import in_words
 from ...memory.storage import MemoryStore
 from ...memory.strategies import READERS, STRATEGIES, strategy_named
-from ...memory.strategy import Kit
+from ...memory.strategy import Kit, estimate_tokens
 from ...retrieval import RepositoryIndex
 from ...retrieval.questions import analyse_question, is_document
 from ..config import Config
@@ -26,15 +25,16 @@ from ..models.beacon_reader import reader_of
 from ..models.embeddings import embedder_of
 from ..workspace.documents import FolderDocuments
 from .citations import check
-from .evidence import CARRIES_MEANING
+from .evidence import CONTENT_WORD_WEIGHT
 from .extractive import extractive
-from .sources import Sources
-from .values import EvidenceSet, EvidenceItem, Reply
 from .generation import AnswerGenerator
+from .sources import Sources
+from .strategy_cache import EmbedderSlot, LoadedStrategy, StrategyCache
+from .values import EvidenceItem, EvidenceSet, Reply
 
 
 class DocumentSource(Protocol):
-    """Where documents come from."""
+    """The part of a workspace that provides documents and settings."""
 
     @property
     def config(self) -> Config: ...
@@ -48,79 +48,88 @@ class DocumentSource(Protocol):
 
 
 def check_strategy(name: str) -> None:
-    """Raises ValueError for a name that is none, with those that are."""
+    """Raises ValueError for an unknown name, with the known ones."""
     if name not in STRATEGIES:
         strategy_named(name, Kit())
 
 
-def by_strategy(name: str, question: str, source: DocumentSource, writer: AnswerGenerator, cancel: Cancel) -> Reply:
-    """The reply of the strategy of this name; of its evidence alone where no model answers. What it may cost is told
-    before. Raises ValueError for an unknown name."""
+def answer_by_strategy(
+    name: str, question: str, source: DocumentSource, generator: AnswerGenerator, cache: StrategyCache, cancel: Cancel
+) -> Reply:
+    """The reply of a strategy; an extractive one where no model answers. The callbacks get the estimated cost first.
+
+    Raises ValueError for an unknown name.
+    """
     items = _items(source)
-    notes: list[str] = []
-    embedder, why = embedder_of(source.config.memory, source.memory, cancel, redact=source.config.redact)
-    set_reader, who_reads = reader_of(source.config.memory) if name in READERS else (None, "")
-    with_model = ((accountant, set_reader) for accountant in writer.accountants(cancel))
+    config, notes = source.config, list[str]()
+    embedder, why = embedder_of(config.memory, source.memory, cancel, redact=config.redact)
+    set_reader, reader_note = reader_of(config.memory) if name in READERS else (None, "")
+    with_model = ((accountant, set_reader) for accountant in generator.accountants(cancel))
     without: list[tuple[Accountant | None, CodeModel | None]] = [(None, set_reader)] if set_reader else []
-    # The evidence alone, at the end, needs neither of them.
+    asked = Question(question)
+    # The last attempt, retrieval alone, needs no model.
     for accountant, reader in chain(with_model, without, [(None, None)]):
-        ledger = Ledger() if accountant is None else accountant.ledger
-        reads = None if reader is None else Accountant(reader, ledger=ledger)
-        kit = Kit(accountant, embedder, source.memory.kept, reader=reads)
-        if accountant is not None:
-            kit = replace(kit, count_tokens=accountant.model.count_tokens)
-        strategy = strategy_named(name, kit)
-        asked = Question(question)
+
+        def load(answering: Accountant | None = accountant, reader: CodeModel | None = reader) -> LoadedStrategy:
+            ledger = Ledger() if answering is None else answering.ledger
+            reading = None if reader is None else Accountant(reader, ledger=ledger)
+            count = estimate_tokens if answering is None else answering.model.count_tokens
+            slot = EmbedderSlot(embedder)
+            kit = Kit(answering, slot, source.memory.kept, count, reading)
+            return LoadedStrategy(strategy_named(name, kit), slot, answering, reading)
+
+        model = None if accountant is None else accountant.model
+        key = (name, model, reader, source.memory, embedder.name, config.memory, config.chat, config.redact)
         try:
-            strategy.remember(items, cancel)
-            if names := [each.model.info.name for each in (reads, accountant) if each is not None]:
-                writer.callbacks.on_note(
-                    f"{name} asks {' and '.join(names)}: {in_words(strategy.estimate(asked))} at most."
-                )
-            answer = strategy.answer(asked, cancel=cancel)
+            with cache.borrowed(key, load) as loaded:
+                loaded.embedder.current = embedder
+                loaded.update(items, cancel)
+                models = [each.model.info.name for each in (loaded.reading, loaded.answering) if each is not None]
+                if models:
+                    cost = in_words(loaded.strategy.estimate(asked))
+                    generator.callbacks.on_note(f"{name} calls {' and '.join(models)}: at most {cost}.")
+                answer = loaded.strategy.answer(asked, cancel=cancel)
         except ModelError as error:
             notes.append(str(error))
             continue
-        items = tuple(map(_item, answer.recalled.evidence))
-        evidence = EvidenceSet(question, items, 1.0 if items else 0.0, search_terms=_looked_for(question))
+        found = tuple(map(_evidence_item, answer.recalled.evidence))
+        evidence = EvidenceSet(question, found, 1.0 if found else 0.0, search_terms=_content_words(question))
         if not answer.text:
             reply = extractive(evidence, 0.5)
             text, citations, n_dropped = reply.text, reply.citations, 0
         else:
             checked = check(answer.text, Sources(source.indexes(), evidence.items), evidence)
             text, citations, n_dropped = checked.text, checked.citations, checked.n_dropped
-        writer.callbacks.on_text(text)
-        told = tuple(dict.fromkeys(filter(None, (*writer.notes, *notes, *answer.notes, who_reads, why))))
-        return Reply(text, citations, evidence, bool(evidence.items), n_dropped, answer.model, "", answer.cost, told)
-    return Reply(
-        "Neither a model nor the evidence could answer.", (), EvidenceSet(question, ()), found=False, notes=tuple(notes)
-    )
+        generator.callbacks.on_text(text)
+        shown = tuple(dict.fromkeys(filter(None, (*generator.notes, *notes, *answer.notes, reader_note, why))))
+        return Reply(text, citations, evidence, bool(evidence.items), n_dropped, answer.model, "", answer.cost, shown)
+    nothing = EvidenceSet(question, ())
+    return Reply("No model answered, and no evidence was retrieved.", (), nothing, found=False, notes=tuple(notes))
 
 
 def _items(source: DocumentSource) -> list[Item]:
-    """Every document of every folder, whole."""
+    """Every document of every folder, as a whole."""
     items: list[Item] = []
     for folder, index in source.indexes().items():
         texts = {path: text.decode("utf-8", "replace") for path, text in index.texts.items() if is_document(path)}
         items += [Item(path, text) for path, text in sorted(texts.items())]
-        beside: dict[str, list[str]] = {}
+        unindexed: dict[str, list[str]] = {}
         for segment in source.documents(folder).beside_code():
-            lines = beside.setdefault(segment.source, [])
-            # So that each stands on the lines that it has in its file.
+            lines = unindexed.setdefault(segment.source, [])
+            # Padding, so that each line has the number that it has in its file.
             lines += [""] * (segment.first_line - len(lines))
             lines += segment.text.rstrip("\n").split("\n")
-        items += [Item(path, "\n".join(lines)) for path, lines in beside.items()]
+        items += [Item(path, "\n".join(lines)) for path, lines in unindexed.items()]
     return items
 
 
-def _looked_for(question: str) -> tuple[str, ...]:
-    """The words of the question that carry meaning: lines that say them are shown."""
-    return tuple(concept.word for concept in analyse_question(question).concepts if concept.weight >= CARRIES_MEANING)
+def _content_words(question: str) -> tuple[str, ...]:
+    concepts = analyse_question(question).concepts
+    return tuple(concept.word for concept in concepts if concept.weight >= CONTENT_WORD_WEIGHT)
 
 
-def _item(evidence: Evidence) -> EvidenceItem:
+def _evidence_item(evidence: Evidence) -> EvidenceItem:
     segment = evidence.segment
-    why = evidence.why or "chosen by the strategy"
     return EvidenceItem(
         "document",
         segment.source,
@@ -128,6 +137,6 @@ def _item(evidence: Evidence) -> EvidenceItem:
         segment.end_line,
         segment.text,
         evidence.score,
-        why,
+        evidence.why or "retrieved by the strategy",
         parts=evidence.parts,
     )

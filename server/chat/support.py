@@ -103,7 +103,7 @@ def _nearest_quote(before: str, after: str) -> tuple[str, ...]:
 
 
 def _is_name(span: str) -> bool:
-    """Whether a code span is a name or a call: `a.b`, `f()`, `f(x, y)`, `--flag`, `path/to.py`. Other spans are quotes."""
+    """Whether a span is a name or a call: `a.b`, `f()`, `f(x, y)`, `--flag`, `path/to.py`. Other spans are quotes."""
     return _NAMELIKE.fullmatch(span.strip()) is not None
 
 

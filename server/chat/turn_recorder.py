@@ -1,6 +1,6 @@
-"""One turn of a conversation on disk, also while its answer is being written.
+"""Persistence of one conversation turn, also while its answer is being generated.
 
-Owns how often that is, and the mark of an answer that is not whole. Knows no model.
+Owns the write interval and the mark of an incomplete answer. Knows no model.
 """
 
 from __future__ import annotations
@@ -13,37 +13,37 @@ from ...memory.storage import MemoryStore, NoConversation
 from .as_json import citation_json
 from .values import Reply
 
-KEPT_EVERY_S = 1.0
-"""So often the answer that is being written goes to disk."""
+RECORD_INTERVAL_S = 1.0
+"""The interval between two writes of a partial answer."""
 
 STOPPED = "\n\n(The answer was stopped here.)"
-"""Ends an answer in the history that is not whole."""
+"""The end of an incomplete answer in the history."""
 
 
 class TurnRecorder:
-    """Where one turn is kept; nowhere without a memory, and when its conversation was deleted meanwhile."""
+    """Writes one turn to the store. Does nothing without a store, or when the conversation was deleted meanwhile."""
 
-    def __init__(self, memory: MemoryStore | None = None, conversation_id: str = "", number: int = 0) -> None:
-        self._memory = memory
+    def __init__(self, store: MemoryStore | None = None, conversation_id: str = "", number: int = 0) -> None:
+        self._store = store
         self.conversation_id, self.number = conversation_id, number
-        self._next_s = time.monotonic() + KEPT_EVERY_S
+        self._next_s = time.monotonic() + RECORD_INTERVAL_S
 
     def record_partial(self, text: Callable[[], str]) -> None:
-        """An answer that is being written, now and then."""
-        if self._memory is not None and time.monotonic() >= self._next_s:
+        """Store a partial answer, at most once per interval."""
+        if self._store is not None and time.monotonic() >= self._next_s:
             with suppress(NoConversation):
-                self._memory.conversations.answer(self.conversation_id, self.number, text() + STOPPED)
-            self._next_s = time.monotonic() + KEPT_EVERY_S
+                self._store.conversations.answer(self.conversation_id, self.number, text() + STOPPED)
+            self._next_s = time.monotonic() + RECORD_INTERVAL_S
 
-    def keep(self, reply: Reply, *, is_whole: bool) -> None:
-        if self._memory is None:
+    def record(self, reply: Reply, *, is_whole: bool) -> None:
+        if self._store is None:
             return
         shown = [
-            {"kind": e.kind, "folder": e.folder, "place": e.place, "symbol": e.symbol, "why": e.why}
+            {"kind": e.kind, "folder": e.folder, "place": e.location, "symbol": e.symbol, "why": e.reason}
             for e in reply.evidence.items
         ]
         with suppress(NoConversation):
-            self._memory.conversations.answer(
+            self._store.conversations.answer(
                 self.conversation_id,
                 self.number,
                 reply.text if is_whole else reply.text + STOPPED,

@@ -24,8 +24,8 @@ from ...memory.storage import (
     import_conversations,
 )
 from ..chat.as_json import conversation_json, reply_json, turn_json
-from ..chat.values import Reply
 from ..chat.generation import StreamCallbacks
+from ..chat.values import Reply
 from ..config import load_config
 from ..workspace.memories import open_memory
 from ..workspace.workspace import Workspace

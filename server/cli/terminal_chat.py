@@ -64,12 +64,12 @@ class AnswerView:
     def _item(self, number: int, item: EvidenceItem) -> None:
         parts = " + ".join(f"{part.name} {part.value:.2f}" for part in item.parts)
         head = Text.assemble(
-            (f"{number:>3}  ", "dim"), self._styled(for_terminal_line(item.place)), f"  {item.score:.2f}"
+            (f"{number:>3}  ", "dim"), self._styled(for_terminal_line(item.location)), f"  {item.score:.2f}"
         )
         head.append(f" = {parts}" if parts else "", "dim")
         self._out.print(head)
-        if item.why:
-            self._out.print(Text(f"     {for_terminal_line(item.why)}", "dim"))
+        if item.reason:
+            self._out.print(Text(f"     {for_terminal_line(item.reason)}", "dim"))
 
     def _styled(self, text: str) -> Text:
         """A safe text with its places as links; a terminal that knows none shows `path:first-last`, as it stands."""

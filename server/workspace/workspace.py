@@ -33,6 +33,7 @@ from ...llm.disk import read_regular
 from ...memory import Segment
 from ...memory.storage import MemoryStore, StoreError
 from ...retrieval import Location, RankedFragment, RepositoryIndex, RetrievalOptions, Retrieved
+from ..chat.strategy_cache import StrategyCache
 from ..completion import Completion, Cursor, Engine, Request, Round, Trigger, retrieve_at
 from ..completion.idle import Idle
 from ..completion.repair import IndentStyle, style_of_properties
@@ -63,8 +64,8 @@ from .writer import Writer
 
 if TYPE_CHECKING:  # questions load what they need when the first one is asked: completions begin sooner
     from ..chat.evidence import GatherOptions
-    from ..chat.values import EvidenceSet, EvidenceItem, Reply
     from ..chat.generation import StreamCallbacks
+    from ..chat.values import EvidenceItem, EvidenceSet, Reply
 
 log = logging.getLogger("weft")
 
@@ -160,6 +161,7 @@ class Workspace:
         self._model = model
         self._store = kept_indexes(config) if cache and config.index.keep_on_disk else None
         self._memories = Memories(roots[0] if cache and roots else None, config)
+        self._strategies = StrategyCache()
         self.stats = Stats(stats_folder(config.cache_dir) if cache else None)
         self._listeners: tuple[Callable[[], None], ...] = ()  # replaced whole
         self._models = self._new_chain()
@@ -293,6 +295,7 @@ class Workspace:
         self._reconciler.close()
         if self._watcher is not None:
             self._watcher.close()
+        self._strategies.clear()
         self._memories.close()
         self._writer.close()
         for folder in self._folders:
@@ -339,6 +342,7 @@ class Workspace:
         )
         self.config = config
         self._memories.configure(config)
+        self._strategies.clear()
         self._engine.forget()
         if models_changed:
             models, self._models = self._models, self._new_chain()
@@ -607,7 +611,7 @@ class Workspace:
         cancel = cancel or Cancel()
         forget = self._closed.on_cancel(cancel.cancel)
         try:
-            return Chat(self).ask(
+            return Chat(self, self._strategies).ask(
                 question,
                 conversation_id,
                 selection=selected,

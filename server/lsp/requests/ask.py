@@ -10,8 +10,8 @@ from ....llm import Cancel
 from ....memory.storage import NoConversation, StoreError
 from ...chat.as_json import citation_json, reply_json
 from ...chat.commands import read_command
-from ...chat.values import Reply
 from ...chat.generation import StreamCallbacks
+from ...chat.values import Reply
 from ...output.types import AskResult, Exhibit, ShownLines
 from ...workspace.workspace import Workspace
 from ..links import PathOf, linked, uri
