@@ -434,7 +434,8 @@ def test_other_languages_are_asked_about_as_python_is():
         """
     )
     assert (
-        ask(index, "What calls roundCents?").findings[0].text == "`roundCents` is called at 1 location, in `Counter.pay`."
+        ask(index, "What calls roundCents?").findings[0].text
+        == "`roundCents` is called at 1 location, in `Counter.pay`."
     )
     assert (
         ask(index, "Which classes implement Payable?").findings[0].text == "1 class inherits from `Payable`: `Counter`."
