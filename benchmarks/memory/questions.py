@@ -5,7 +5,7 @@ something decided, what calls it, what is it, how does one place reach another, 
 that these repositories do not answer. Each names spans of lines of a pinned archive. A question can need several
 spans, and a span can have alternatives that say the same.
 
-An item finds a span when they share a line. Exhibits of more than `LONGEST_EXHIBIT_LINES` lines find nothing:
+An evidence item finds a span when they share a line. Items of more than `LONGEST_EXHIBIT_LINES` lines find nothing:
 whoever has to read that much has not been told the place.
 
     weft bench memory questions --work DIR

@@ -1,7 +1,7 @@
 """`weft bench memory tuning`: recall and refusal on the questions that the search was tuned on.
 
 `tuning.jsonl` holds 142 questions about six repositories, 50 of them without an answer there. The constants of
-`retrieval/questions` and the curve of `server/chat/certainty` were chosen on them, so their figures are better than
+`retrieval/questions` and the curve of `server/chat/answerability` were chosen on them, so their figures are better than
 those of other questions. What may be told to others is measured on the questions of `questions.py`, of which none was
 looked at for tuning.
 
