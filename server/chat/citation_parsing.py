@@ -143,12 +143,12 @@ def _link(found: re.Match[str], is_file: Callable[[str], bool]) -> Mention | Non
     for text in (target, label):
         inner = next(find_mentions(text, is_file, lambda _: True), None)
         if inner is not None and (inner.path or inner.item_numbers):
-            said = label.strip("`*_ ")
+            plain = label.strip("`*_ ")
             # A label that is a location or the file name is redundant.
             is_location = next(find_mentions(label, is_file, lambda _: True), None) is not None or looks_like_a_file(
-                said
+                plain
             )
-            keeps = "" if is_location or said.isdecimal() else label
+            keeps = "" if is_location or plain.isdecimal() else label
             return Mention(*found.span(), inner.path, inner.spans, inner.item_numbers, label=keeps)
     return None
 

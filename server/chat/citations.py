@@ -138,7 +138,7 @@ class CheckedStream:
         fence = FENCE_BELOW.search(unit)
         end = len(unit) if fence is None else fence.start()
         block = fenced_code(unit[end:], [mention.start - end for mention in mentions])
-        said = read_claim(_outside(unit[:end], mentions), "")
+        claim = read_claim(_outside(unit[:end], mentions), "")
         whole = read_claim(_outside(unit[:end], mentions), "", block)
         whole = whole if whole.has_content else self._last_claim
         in_sentence = [mention for mention in mentions if mention.start < end]
@@ -155,11 +155,11 @@ class CheckedStream:
                 text = _with_locations(text, mention, locations) if locations else without_mention(text, mention)
         kept = {location for locations in decided for location in locations or ()}
         # Text that is joined by a removal may look like another citation.
-        while (made := self._unchecked(text, kept)) is not None:
+        while (unchecked := self._unchecked(text, kept)) is not None:
             self._n_dropped += 1
-            text = without_mention(text, made)
-        if said.has_content:
-            self._last_claim = said
+            text = without_mention(text, unchecked)
+        if claim.has_content:
+            self._last_claim = claim
         self._note_unknown_files(text)
         return text
 

@@ -204,8 +204,8 @@ class Chat:
         by_rule = resolved(question, asked, names_of)
         if names or any(names_in(text) for text in (*asked[-2:], question)):
             return by_rule
-        said = [(turn.question, answer_text(turn)) for turn in before[-2:]]
-        by_model = generator.standalone_question(question, said, cancel)
+        turns = [(turn.question, answer_text(turn)) for turn in before[-2:]]
+        by_model = generator.standalone_question(question, turns, cancel)
         generator.notes.clear()  # a model that fails here fails again for the answer, which reports it
         return by_model or by_rule
 

@@ -71,12 +71,12 @@ def names_in(text: str) -> list[str]:
     return list(dict.fromkeys(quoted or plain or called for quoted, plain, called in _NAME.findall(text)))
 
 
-def is_faithful(suggestion: str, question: str, said: Sequence[str]) -> bool:
+def is_faithful(suggestion: str, question: str, earlier: Sequence[str]) -> bool:
     """Whether a model's rewrite keeps all words of the question and adds only words of earlier turns."""
     if not suggestion or len(suggestion) > MOST_CHARACTERS or "\n" in suggestion:
         return False
     words, wanted = _words(suggestion), _words(_POINTING.sub(" ", _OPENING.sub(" ", question)))
-    known = set().union(*map(_words, said)) | _words(question)
+    known = set().union(*map(_words, earlier)) | _words(question)
     return wanted <= words and words <= known and words != wanted
 
 
@@ -88,10 +88,10 @@ def _rewritten(whole: str, question: str, names: Sequence[str]) -> str:
     rest = _JOINING.sub("", question, count=1)
     pointing = _POINTING.search(rest)
     if names and pointing and not own:
-        said = pointing[0].lower()
-        plural = said in ("they", "them", "their") or said.startswith(("these", "those"))
+        pronoun = pointing[0].lower()
+        plural = pronoun in ("they", "them", "their") or pronoun.startswith(("these", "those"))
         subject = " and ".join(f"`{name}`" for name in (names if plural else names[:1]))
-        if said in ("its", "their"):
+        if pronoun in ("its", "their"):
             subject += "'s"
         return f"{rest[: pointing.start()]}{subject}{rest[pointing.end() :]}".strip()
     about = ", ".join(f"`{name}`" for name in names if name not in own) if names else re.sub(r"[?\s]+$", "", whole)

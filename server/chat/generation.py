@@ -135,19 +135,19 @@ class AnswerGenerator:
             return GeneratedAnswer(checked, name, cost)
         return None
 
-    def standalone_question(self, question: str, said: Sequence[tuple[str, str]], cancel: Cancel) -> str:
+    def standalone_question(self, question: str, turns: Sequence[tuple[str, str]], cancel: Cancel) -> str:
         """The first available model's rewrite of a follow-up question; "" when it is not faithful."""
         accountant = next(self.accountants(cancel), None)
         if accountant is None:
             return ""
-        prompt = rewrite_prompt(question, said)
+        prompt = rewrite_prompt(question, turns)
         call = Call.of("stand alone", prompt, max_new_tokens=REWRITTEN_TOKENS)
         try:
             written = accountant.ask(call, cancel).strip().strip('"')
         except ModelError as error:
             self._failed(accountant.model, error)
             return ""
-        return written if is_faithful(written, question, [text for pair in said for text in pair]) else ""
+        return written if is_faithful(written, question, [text for pair in turns for text in pair]) else ""
 
     def accountants(self, cancel: Cancel) -> Iterator[Accountant]:
         """A metered model for each chat model that is available."""
@@ -199,8 +199,8 @@ class AnswerGenerator:
 
 def _repeats_itself(text: str) -> bool:
     """Whether the last sentence of a text is repeated more than `MOST_REPEATS` times."""
-    said = [part for part in _SENTENCES.split(text) if len(part) >= SHORTEST_REPEATED]
-    return bool(said) and said.count(said[-1]) > MOST_REPEATS
+    sentences = [part for part in _SENTENCES.split(text) if len(part) >= SHORTEST_REPEATED]
+    return bool(sentences) and sentences.count(sentences[-1]) > MOST_REPEATS
 
 
 def _is_off_topic(text: str, evidence: EvidenceSet) -> bool:

@@ -73,7 +73,7 @@ def question_messages(
         text = evidence_text(number, item)
         needed = count_tokens(text) + 2
         if needed > room:
-            text = _beginning(text, count_tokens, room)
+            text = _truncated(text, count_tokens, room)
         if not text:
             break
         room -= needed
@@ -94,10 +94,10 @@ def evidence_text(number: int, item: EvidenceItem) -> str:
     return sanitized("\n".join((f"[{number}] {item.location}{about}", *numbered)))
 
 
-def rewrite_prompt(question: str, said: Sequence[tuple[str, str]]) -> str:
+def rewrite_prompt(question: str, turns: Sequence[tuple[str, str]]) -> str:
     """The prompt that asks a model for a standalone question."""
     conversation = "\n".join(
-        f"Question: {sanitized(asked)}\nAnswer: {sanitized(answer)[:400]}" for asked, answer in said
+        f"Question: {sanitized(asked)}\nAnswer: {sanitized(answer)[:400]}" for asked, answer in turns
     )
     return REWRITE_PROMPT.format(conversation=conversation, question=sanitized(question))
 
@@ -107,7 +107,7 @@ def sanitized(text: str) -> str:
     return _TURN_MARKS.sub(lambda found: f"{found[0][0]} {found[0][1:]}", _CONTROL.sub("", text))
 
 
-def _beginning(text: str, count_tokens: Callable[[str], int], room: int) -> str:
+def _truncated(text: str, count_tokens: Callable[[str], int], room: int) -> str:
     """As many first lines as fit; "" when fewer than `FEWEST_LINES` do."""
     lines = text.split("\n")
     while len(lines) > FEWEST_LINES and count_tokens("\n".join(lines)) > room:

@@ -42,7 +42,7 @@ class EvidenceItem:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A statement from the code graph ("`pay` is called in 3 places.") and the lines that show it.
+    """A statement from the code graph ("`pay` is called at 3 locations.") and the lines that show it.
 
     `complete` is False when the list was cut, or when its entries match by name alone.
     """

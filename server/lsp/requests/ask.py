@@ -24,7 +24,7 @@ Selected = tuple[Path, int, int]
 
 
 async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
-    """Null when the server stops meanwhile. Cancelled like any request; what was written by then is kept."""
+    """Null when the server shuts down meanwhile. Cancelled like any request: the partial answer is stored."""
     encoding = session.client.encoding
     selection = _selection(session, params)
     progress = AnswerProgress(session.notify, params.partial_result_token, params.work_done_token)
@@ -60,7 +60,7 @@ async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
 
 
 def _selection(session: Session, params: AskParams) -> Selected | None:
-    """The selected lines of an open document. A cursor selects its line for /explain alone, which needs some."""
+    """The selected lines of an open document. Without a selection, /explain uses the line of the cursor."""
     if params.text_document is None:
         return None
     document = session.documents.get(params.text_document.uri)
@@ -69,7 +69,7 @@ def _selection(session: Session, params: AskParams) -> Selected | None:
     session.asks_about(document)
     if params.selection is not None and params.selection.start != params.selection.end:
         start, end = params.selection.start, params.selection.end
-        # A selection that ends at the very start of a line holds nothing of it.
+        # A selection that ends at the start of a line does not include it.
         last = end.line if end.character or end.line == start.line else end.line - 1
         return document.path, start.line, last + 1
     if params.position is not None and read_command(params.question).name == "explain":
@@ -78,15 +78,15 @@ def _selection(session: Session, params: AskParams) -> Selected | None:
 
 
 def _answer_json(reply: Reply, path_of: PathOf, encoding: Encoding) -> AskResult:
-    """As on the command line, with where an editor jumps to."""
+    """The reply as on the command line, with URIs and ranges."""
     answer = reply_json(reply)
     return {
         **answer,
         "citations": [linked(cited, path_of, encoding) for cited in answer["citations"]],
-        "exhibits": [_linked_exhibit(shown, path_of) for shown in answer["exhibits"]],
+        "exhibits": [_linked_item(shown, path_of) for shown in answer["exhibits"]],
     }
 
 
-def _linked_exhibit(shown: ShownLines, path_of: PathOf) -> Exhibit:
+def _linked_item(shown: ShownLines, path_of: PathOf) -> Exhibit:
     path = None if shown["kind"] == "turn" else path_of(shown["folder"], shown["path"])
     return {**shown, "uri": uri(path)}
