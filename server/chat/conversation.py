@@ -42,7 +42,7 @@ from .prompts import NOT_FOUND
 from .sources import Sources
 from .strategy_cache import StrategyCache
 from .turn_recorder import TurnRecorder
-from .values import Citation, EvidenceItem, EvidenceSet, Reply
+from .values import EvidenceItem, EvidenceSet, Reply
 
 NOTHING_CITED = "The model cited no lines, and no evidence matches its statements. It was given:"
 ATTRIBUTED = "The model cited no lines. These lines match its statements:"
@@ -101,7 +101,8 @@ class Chat:
 
             check_strategy(strategy)
         request = _Request(question, command, selection, folder, strategy)
-        with TimeLimit(cancel, self._most_seconds(strategy)) as limit:
+        options = self._desk.config.chat
+        with TimeLimit(cancel, options.strategy_max_seconds if strategy else options.max_seconds) as limit:
             if not remember:
                 return self._reply(request, (), TurnRecorder(), callbacks, limit)
             conversations = self._desk.memory.conversations
@@ -112,10 +113,6 @@ class Chat:
             reply = self._reply(request, before, recorder, callbacks, limit)
             recorder.record(reply, is_whole=not limit.cancelled)
             return reply
-
-    def _most_seconds(self, strategy: str) -> float:
-        options = self._desk.config.chat
-        return options.strategy_max_seconds if strategy else options.max_seconds
 
     def _reply(
         self,
@@ -154,10 +151,10 @@ class Chat:
         is_found = evidence.confidence >= options.found_above or _is_about_conversation(request.question, before)
         # These commands list locations: a model would only delay them.
         asks = is_found and command not in ("where", "recent", "doc") and not cancel.cancelled
-        by_model = self._by_model(evidence, past.recent, generator, callbacks, cancel) if asks else None
+        by_model = self._by_model(evidence, past.recent, generator, cancel) if asks else None
         reply = by_model or self._without_model(evidence, request, before)
         if by_model is None:
-            _emit(callbacks, reply.text, reply.citations)
+            callbacks.emit(reply.text, reply.citations)
         in_time = _time_notes(reply, "chat.max_seconds", cancel)
         notes = (*partial, *in_time, *generator.notes, *reply.notes, *evidence.notes, *self._desk.memory.notes)
         if by_model is None and is_found and not command and not generator.notes and not in_time:
@@ -165,17 +162,12 @@ class Chat:
         return replace(reply, conversation_id=recorder.conversation_id, notes=tuple(dict.fromkeys(notes)))
 
     def _by_model(
-        self,
-        evidence: EvidenceSet,
-        recent: Sequence[Message],
-        generator: AnswerGenerator,
-        callbacks: StreamCallbacks,
-        cancel: Cancel,
+        self, evidence: EvidenceSet, recent: Sequence[Message], generator: AnswerGenerator, cancel: Cancel
     ) -> Reply | None:
         """The answer of a model; None when no model gives one."""
         sources = Sources(self._desk.indexes(), evidence.items)
         written = generator.answer(evidence, recent, sources, cancel)
-        return None if written is None else _reply_of(written, evidence, sources, callbacks)
+        return None if written is None else _reply_of(written, evidence, sources, generator.callbacks)
 
     def _without_model(self, evidence: EvidenceSet, request: _Request, before: Sequence[Turn]) -> Reply:
         if request.command.name and not evidence.items:
@@ -267,7 +259,7 @@ def _reply_of(written: GeneratedAnswer, evidence: EvidenceSet, sources: Sources,
         given = [f"- {e.location}: {e.reason}" for e in evidence.items if e.kind != "turn"][:MOST_LISTED]
         lines = (ATTRIBUTED, *attribution_lines(attributions)) if attributions else (NOTHING_CITED, *given)
         tail = "\n".join(("", "", *lines))
-        _emit(callbacks, tail, citations)
+        callbacks.emit(tail, citations)
         text += tail
     if checked.n_dropped:
         notes.append(
@@ -288,12 +280,6 @@ def _time_notes(reply: Reply, setting: str, cancel: Cancel) -> tuple[str, ...]:
         return ()
     after = f"{cancel.seconds:g} s ({setting})"
     return (f"The answer was cut after {after}." if reply.model else f"No model answered within {after}.",)
-
-
-def _emit(callbacks: StreamCallbacks, text: str, citations: Sequence[Citation]) -> None:
-    for citation in citations:
-        callbacks.on_citation(citation)
-    callbacks.on_text(text)
 
 
 def _is_about_conversation(question: str, before: Sequence[Turn]) -> bool:

@@ -52,6 +52,13 @@ class StreamCallbacks:
     on_conversation: Callable[[str], None] = lambda id: None  # the id under which the turn is stored, before the answer
     on_citation: Callable[[Citation], None] = lambda citation: None  # before the text that contains it
 
+    def emit(self, text: str, citations: Sequence[Citation]) -> None:
+        """Citations, then the text that contains them."""
+        for citation in citations:
+            self.on_citation(citation)
+        if text:
+            self.on_text(text)
+
 
 NO_CALLBACKS = StreamCallbacks()
 
@@ -102,7 +109,7 @@ class AnswerGenerator:
                 with closing(self._pieces(accountant, call, cancel)) as pieces:
                     for piece in pieces:
                         text = stream.feed(piece)
-                        self._emit(text, stream.citations[n_cited:])
+                        self.callbacks.emit(text, stream.citations[n_cited:])
                         n_cited = len(stream.citations)
                         self.record_partial(stream.text)
                         ends_sentence = not _SENTENCE_SIGNS.isdisjoint(text)
@@ -110,7 +117,7 @@ class AnswerGenerator:
                             break
                 if not is_looping:
                     text = stream.finish()
-                    self._emit(text, stream.citations[n_cited:])
+                    self.callbacks.emit(text, stream.citations[n_cited:])
             except ModelError as error:
                 self._failed(accountant.model, error)
                 if stream.checked.text:
@@ -185,12 +192,6 @@ class AnswerGenerator:
                 yield piece
                 if accountant.model.info.local:
                     self.yield_to_completions(cancel)
-
-    def _emit(self, text: str, citations: Sequence[Citation]) -> None:
-        for citation in citations:
-            self.callbacks.on_citation(citation)
-        if text:
-            self.callbacks.on_text(text)
 
     def _failed(self, model: CodeModel, error: ModelError) -> None:
         self.models.failed(model, error)
