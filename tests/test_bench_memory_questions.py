@@ -25,7 +25,7 @@ def scored(gold, items, citations=()):
     ("start_line", "end_line", "is_found"),
     [(10, 13, True), (0, 11, True), (12, 20, True), (0, 10, False), (13, 20, False), (0, 61, False)],
 )
-def test_an_exhibit_finds_a_span_when_they_share_a_line_and_it_is_short(start_line, end_line, is_found):
+def test_an_item_finds_a_span_when_they_share_a_line_and_it_is_short(start_line, end_line, is_found):
     assert PAY.is_found_by("shop.py", start_line, end_line) == is_found
     assert not PAY.is_found_by("other.py", start_line, end_line)
 

@@ -57,16 +57,16 @@ def index_of(files: dict[str, str]) -> RepositoryIndex:
 
 
 INDEX = index_of(FILES)
-EXHIBITS = (
+ITEMS = (
     EvidenceItem("code", "shop/price.py", 5, 8, INDEX.texts["shop/price.py"].decode().split("\n\n\n")[1], 2.0),
     EvidenceItem("document", "docs/guide.md", 0, 3, "", 1.0),
     EvidenceItem("turn", "conversation 3f2a", 0, 2, "What is a discount?", 0.5),
 )
-CASE = EvidenceSet("How is the total price computed?", EXHIBITS)
-SOURCES = Sources({"": INDEX}, EXHIBITS)
+EVIDENCE = EvidenceSet("How is the total price computed?", ITEMS)
+SOURCES = Sources({"": INDEX}, ITEMS)
 
 
-def checked(text: str, evidence: EvidenceSet = CASE):
+def checked(text: str, evidence: EvidenceSet = EVIDENCE):
     return check(text, Sources({"": INDEX}, evidence.items), evidence)
 
 
@@ -245,7 +245,7 @@ def test_files_that_are_not_there_are_named():
 def test_a_very_long_span_holds_anything_and_so_nothing():
     long = index_of({"a.py": "".join(f"x{n} = {n}\n" for n in range(500))})
     text = "The value of `x7` is 7 (a.py:1-500)."
-    assert check(text, Sources({"": long}), CASE).n_dropped == 1
+    assert check(text, Sources({"": long}), EVIDENCE).n_dropped == 1
 
 
 def test_a_file_of_the_evidence_that_no_index_holds_can_be_cited_where_it_is_shown():
@@ -274,7 +274,7 @@ def test_chinese_sentences_are_held_to_names_and_to_pairs_of_characters():
 
 
 def test_text_is_held_back_only_from_what_may_be_a_citation():
-    stream = CheckedStream(SOURCES, CASE)
+    stream = CheckedStream(SOURCES, EVIDENCE)
     assert stream.feed("The total is the sum ") == "The total is the sum"
     assert stream.feed("of all prices (see sho") == " of all prices"
     assert stream.feed("p/price.py:6-8) times") == ""
@@ -283,7 +283,7 @@ def test_text_is_held_back_only_from_what_may_be_a_citation():
 
 
 def test_a_fenced_block_without_places_comes_line_by_line():
-    stream = CheckedStream(SOURCES, CASE)
+    stream = CheckedStream(SOURCES, EVIDENCE)
     assert stream.feed("```python\nx = items[1]\ny") == "```python\nx = items[1]\n"
     assert stream.feed(" = 2\n```\n") == "y = 2\n```\n"
 
@@ -303,7 +303,7 @@ TEXTS = st.lists(PIECES, max_size=25).map("".join)
 
 @given(TEXTS)
 def test_no_place_comes_out_that_was_not_checked(text):
-    result = check(text, SOURCES, CASE)
+    result = check(text, SOURCES, EVIDENCE)
     places = {citation.location for citation in result.citations}
     for mention in find_mentions(result.text, SOURCES.is_file, lambda _: True):
         if mention.path:
@@ -312,7 +312,7 @@ def test_no_place_comes_out_that_was_not_checked(text):
 
 @given(TEXTS)
 def test_citations_resolve_and_hold_what_they_say_they_hold(text):
-    for citation in check(text, SOURCES, CASE).citations:
+    for citation in check(text, SOURCES, EVIDENCE).citations:
         lines = INDEX.texts[citation.path].decode().split("\n")
         assert 0 <= citation.start_line < citation.end_line <= INDEX.n_lines_of(citation.path)
         assert citation.text == "\n".join(lines[citation.start_line : citation.end_line])
@@ -321,11 +321,11 @@ def test_citations_resolve_and_hold_what_they_say_they_hold(text):
 @given(TEXTS, st.lists(st.integers(0, 300), max_size=12))
 def test_a_stream_gives_what_the_whole_text_gives(text, cuts):
     edges = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
-    stream = CheckedStream(SOURCES, CASE)
+    stream = CheckedStream(SOURCES, EVIDENCE)
     pieces = [stream.feed(text[start:end]) for start, end in pairwise(edges)]
-    assert "".join(pieces) + stream.finish() == check(text, SOURCES, CASE).text
+    assert "".join(pieces) + stream.finish() == check(text, SOURCES, EVIDENCE).text
 
 
 @given(st.text(st.sampled_from("abc .,\n()`-")))
 def test_a_text_without_places_stays_as_it_is(text):
-    assert check(text, SOURCES, CASE).text == text
+    assert check(text, SOURCES, EVIDENCE).text == text

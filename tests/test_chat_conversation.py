@@ -80,8 +80,8 @@ def workspace(project, tmp_path, monkeypatch):
         each.close()
 
 
-class Told:
-    """What a callbacks was told since the last restart."""
+class Recorded:
+    """What the callbacks got since the last restart."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
@@ -157,9 +157,9 @@ def test_the_gate_is_where_it_was_measured():
 
 def test_a_model_is_shown_numbered_evidence_and_its_citations_are_checked(workspace, scripted_chat):
     model = scripted_chat([(QUESTION, ANSWER + " Penguins swim in shop/basket.py:1-2.")])
-    told = Told()
-    reply = workspace(model).ask(QUESTION, callbacks=told.callbacks)
-    assert reply.text == told.text == ANSWER + " Penguins swim."
+    recorded = Recorded()
+    reply = workspace(model).ask(QUESTION, callbacks=recorded.callbacks)
+    assert reply.text == recorded.text == ANSWER + " Penguins swim."
     assert [citation.location for citation in reply.citations] == ["shop/price.py:4-6"]
     assert (reply.model, reply.n_dropped, reply.cost.n_calls) == ("scripted", 1, 1)
     assert any(note.startswith("Citations removed") and note.endswith(": 1.") for note in reply.notes)
@@ -169,18 +169,18 @@ def test_a_model_is_shown_numbered_evidence_and_its_citations_are_checked(worksp
 
 
 def test_an_answer_without_a_citation_is_shown_with_its_evidence(workspace, scripted_chat):
-    told = Told()
-    reply = workspace(scripted_chat([(QUESTION, "It multiplies the sum.")])).ask(QUESTION, callbacks=told.callbacks)
-    assert reply.text == told.text and reply.found and not reply.citations
+    recorded = Recorded()
+    reply = workspace(scripted_chat([(QUESTION, "It multiplies the sum.")])).ask(QUESTION, callbacks=recorded.callbacks)
+    assert reply.text == recorded.text and reply.found and not reply.citations
     assert reply.text.startswith("It multiplies the sum.") and NOTHING_CITED in reply.text
     assert "shop/price.py" in reply.text
 
 
 def test_an_answer_without_a_citation_is_shown_with_the_lines_that_hold_what_it_says(workspace, scripted_chat):
-    told = Told()
+    recorded = Recorded()
     said = "`total_price` multiplies the sum by a rate."
-    reply = workspace(scripted_chat([(QUESTION, said)])).ask(QUESTION, callbacks=told.callbacks)
-    assert reply.text == told.text == f"{said}\n\n{ATTRIBUTED}\n- shop/price.py:4-4: {said}"
+    reply = workspace(scripted_chat([(QUESTION, said)])).ask(QUESTION, callbacks=recorded.callbacks)
+    assert reply.text == recorded.text == f"{said}\n\n{ATTRIBUTED}\n- shop/price.py:4-4: {said}"
     assert [citation.text for citation in reply.citations] == ["def total_price(items, currency):"]
 
 
@@ -204,9 +204,9 @@ def test_a_model_in_a_loop_is_stopped(workspace, scripted_chat):
 
 def test_an_answer_beside_the_point_is_not_shown(workspace, scripted_chat):
     dream = "The thousandth episode of our series will be broadcast on Sunday by a famous host from London."
-    told = Told()
-    reply = workspace(scripted_chat([(QUESTION, dream)])).ask(QUESTION, callbacks=told.callbacks)
-    assert reply.model == "" and reply.text == told.text and NO_MODEL in reply.text and told.n_restarts == 1
+    recorded = Recorded()
+    reply = workspace(scripted_chat([(QUESTION, dream)])).ask(QUESTION, callbacks=recorded.callbacks)
+    assert reply.model == "" and reply.text == recorded.text and NO_MODEL in reply.text and recorded.n_restarts == 1
     assert any("shares almost no words with the evidence" in note for note in reply.notes)
     # Of an answer in another script the words say nothing.
     assert workspace(scripted_chat([(QUESTION, "它把总价乘以汇率。" * 3)])).ask(QUESTION).model == "scripted"
@@ -235,9 +235,9 @@ def test_when_a_model_breaks_off_the_next_one_begins_anew(workspace, scripted_ch
     desk = workspace(first)
     usable = desk.models.usable
     desk.models.usable = lambda: iter([*usable(), second])
-    told = Told()
-    reply = desk.ask(QUESTION, callbacks=told.callbacks)
-    assert (reply.text, reply.model, told.text, told.n_restarts) == (ANSWER, "second", ANSWER, 1)
+    recorded = Recorded()
+    reply = desk.ask(QUESTION, callbacks=recorded.callbacks)
+    assert (reply.text, reply.model, recorded.text, recorded.n_restarts) == (ANSWER, "second", ANSWER, 1)
     assert "first broke off." in reply.notes
 
 
@@ -400,10 +400,10 @@ def test_a_strategy_answers_from_documents_with_checked_citations_and_says_what_
         [("cheaper", "A basket over one hundred is cheaper (docs/guide.md:5). Fish swim (shop/price.py:1).")]
     )
     notes: list[str] = []
-    told = Told()
-    callbacks = replace(told.callbacks, on_note=notes.append)
+    recorded = Recorded()
+    callbacks = replace(recorded.callbacks, on_note=notes.append)
     reply = workspace(model).ask("When is a basket cheaper?", strategy="full_left", callbacks=callbacks)
-    assert reply.text == told.text == "A basket over one hundred is cheaper (docs/guide.md:5-5). Fish swim."
+    assert reply.text == recorded.text == "A basket over one hundred is cheaper (docs/guide.md:5-5). Fish swim."
     assert (reply.n_dropped, reply.model) == (1, "scripted") and "at most" in notes[0]
     assert {item.path for item in reply.evidence.items} == {"docs/guide.md"}
 
@@ -471,15 +471,15 @@ def test_the_question_is_on_disk_before_the_answer_begins(workspace, scripted_ch
 def test_an_answer_that_is_stopped_is_kept_as_far_as_it_was_written(workspace, scripted_chat):
     cancel = Cancel()
     desk = workspace(scripted_chat([(QUESTION, f"{ANSWER} And so on, for pages.")]))
-    told: list[str] = []
+    recorded: list[str] = []
 
     def on_text(text: str) -> None:
-        told.append(text)
+        recorded.append(text)
         if "price.py" in text:
             cancel.cancel()
 
     reply = desk.ask(QUESTION, callbacks=StreamCallbacks(on_text), cancel=cancel)
-    assert reply.text == "".join(told) and reply.text.startswith(ANSWER) and "pages" not in reply.text
+    assert reply.text == "".join(recorded) and reply.text.startswith(ANSWER) and "pages" not in reply.text
     (turn,) = desk.memory.conversations.turns(reply.conversation_id)
     assert turn.answer == reply.text + STOPPED
     assert "The answer was stopped." in reply.notes
@@ -653,14 +653,14 @@ def test_a_small_real_model_streams_an_answer_of_checked_places(project, small_c
     folder = project(FILES)
     model = ModelOptions(backend="transformers", path=str(small_chat_model), context_tokens=1024, threads=1)
     config = replace(Config(), model=(model,), chat=ChatOptions(answer_tokens=48, evidence_tokens=400))
-    told = Told()
+    recorded = Recorded()
     with Workspace([folder], config, cache=False) as desk:
         desk.index()
-        reply = desk.ask(QUESTION, callbacks=told.callbacks)
+        reply = desk.ask(QUESTION, callbacks=recorded.callbacks)
         sources = Sources(desk.indexes(), reply.evidence.items)
-    assert reply.text == told.text
+    assert reply.text == recorded.text
     # A model that says nothing of sense may be stopped; what it is replaced by is checked as well.
-    assert (reply.model and reply.cost.tokens_out > 8 and len(told.pieces) > 1) or "stopped" in reply.notes[0]
+    assert (reply.model and reply.cost.tokens_out > 8 and len(recorded.pieces) > 1) or "stopped" in reply.notes[0]
     body = reply.text.partition(NOTHING_CITED)[0].partition(ATTRIBUTED)[0]
     places = {citation.location for citation in reply.citations}
     for mention in find_mentions(body, sources.is_file, lambda _: True):
@@ -674,11 +674,11 @@ def test_a_real_llama_server_is_asked_and_its_death_leaves_the_evidence(project,
     server = llama_serving(tiny_model / "tiny-f16.gguf", "-c", "2048", "--chat-template", "vicuna")
     model = ModelOptions(backend="llama.cpp", url=server.url, context_tokens=2048)
     config = replace(Config(), model=(model,), chat=ChatOptions(answer_tokens=24, evidence_tokens=400))
-    told = Told()
+    recorded = Recorded()
     with Workspace([project(FILES)], config, cache=False) as desk:
         desk.index()
-        reply = desk.ask(QUESTION, callbacks=told.callbacks)
-        assert reply.model and reply.cost.tokens_out > 0 and reply.text == told.text
+        reply = desk.ask(QUESTION, callbacks=recorded.callbacks)
+        assert reply.model and reply.cost.tokens_out > 0 and reply.text == recorded.text
         server.kill()
         after = desk.ask(QUESTION)
     assert after.model == "" and NO_MODEL in after.text and server.url in after.notes[0]

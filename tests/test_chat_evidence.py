@@ -142,7 +142,7 @@ def test_callees_are_listed_in_the_order_of_the_lines(shop):
     assert finding.text == "`Counter.pay` calls `Counter.charge`, `total`."
 
 
-def test_a_way_goes_from_call_to_call(shop):
+def test_a_call_path_goes_from_call_to_call(shop):
     (finding,) = ask(shop, "How does Counter.pay reach tax?").findings
     assert finding.text == "`Counter.pay` reaches `tax` in 2 steps: `Counter.pay` -> `total` -> `tax`."
     assert [e.path for e in finding.items] == ["shop/counter.py", "shop/price.py", "shop/tax.py"]
@@ -150,17 +150,17 @@ def test_a_way_goes_from_call_to_call(shop):
     assert "total(items)" in finding.items[0].text
 
 
-def test_a_way_back_is_told_when_there_is_none_forth(shop):
+def test_a_call_path_is_found_in_either_direction(shop):
     (finding,) = ask(shop, "How does tax reach Counter.pay?").findings
     assert finding.text.startswith("`Counter.pay` reaches `tax`")
 
 
-def test_a_way_may_lead_through_a_method_that_stands_for_that_of_the_base(shop):
+def test_a_call_path_may_lead_through_an_override(shop):
     steps = find_call_path(shop, [named(shop, "Counter.pay")], [named(shop, "QuickCounter.charge")])
     assert [step.how for step in steps] == ["self", "override"]
 
 
-def test_a_way_may_end_at_a_name_alone(shop):
+def test_a_call_path_may_end_at_an_unresolved_call(shop):
     (finding,) = ask(shop, "How does QuickCounter.charge reach receipt?").findings
     assert finding.text == (
         "`QuickCounter.charge` reaches `receipt` in 1 step: `QuickCounter.charge` -> `receipt`."
@@ -169,7 +169,7 @@ def test_a_way_may_end_at_a_name_alone(shop):
     assert not finding.complete
 
 
-def test_no_way_is_said_to_be_unknown_and_shows_where_the_target_is_called(shop):
+def test_without_a_call_path_the_calls_of_the_target_are_shown(shop):
     (finding,) = ask(shop, "How does unused_tax reach total?").findings
     assert finding.text.startswith("No call path between `unused_tax` and `total` was found.")
     assert finding.items[0].symbol == "Counter.pay"
@@ -228,7 +228,7 @@ def test_callers_and_callees_answer_each_other(shop):
 # Evidence items
 
 
-def test_an_exhibit_says_why_it_was_chosen_and_how_calls_lead_there(shop):
+def test_an_evidence_item_has_a_reason_and_a_call_path(shop):
     best = ask(shop, "Where is the tax of an amount computed?").items[0]
     assert (best.path, best.symbol, best.kind) == ("shop/tax.py", "tax", "definition")
     assert "mentions “tax”, “amount”" in best.reason
@@ -342,7 +342,7 @@ WORDS = st.sampled_from(
 
 
 @given(st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=8).map(" ".join)))
-def test_any_text_is_a_question_and_every_exhibit_stands_in_the_snapshot(shop, question):
+def test_any_text_is_a_question_and_every_item_is_in_the_snapshot(shop, question):
     evidence = ask(shop, question)
     assert 0 <= evidence.confidence <= 1
     for item in (*evidence.items, *(e for finding in evidence.findings for e in finding.items)):
@@ -402,7 +402,7 @@ def test_a_long_list_of_callers_leaves_room_for_the_definition():
     assert "zoo.py" in [item.path for item in evidence.items]
 
 
-def test_the_names_of_a_case_are_those_surely_meant(shop):
+def test_the_names_of_the_evidence_are_the_certain_ones(shop):
     assert ask(shop, "How does Counter.pay charge the total?").names == ("Counter.pay",)
 
 
