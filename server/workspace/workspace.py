@@ -342,7 +342,6 @@ class Workspace:
         )
         self.config = config
         self._memories.configure(config)
-        self._strategies.clear()
         self._engine.forget()
         if models_changed:
             models, self._models = self._models, self._new_chain()
@@ -351,6 +350,7 @@ class Workspace:
                 self._models.pause()
             if self._tell is not None:
                 self._models.attend(self._tell, self._warm_again)
+        self._strategies.clear()
         if index_changed:
             with self._lock:
                 old, self._folders = self._folders, tuple(self._new_folder(folder.path) for folder in self._folders)
