@@ -55,7 +55,7 @@ def test_ask_prints_lines_that_exist_and_says_that_no_model_wrote_it(weft):
     status, out, err = weft("ask 'what calls total_price?'")
     assert status == 0
     assert "basket.py:" in out and "total_price(items" in out and "No model wrote this answer" in out
-    assert "No model that holds conversations is configured." in err and "conversation " in err
+    assert "No chat model is configured." in err and "conversation " in err
 
 
 def test_what_is_not_there_ends_with_one(weft):
@@ -66,7 +66,7 @@ def test_what_is_not_there_ends_with_one(weft):
 def test_a_conversation_goes_on_until_a_new_one_is_wanted(weft):
     first = json.loads(weft("ask 'what calls total_price?' --json")[1])
     status, out, err = weft("ask 'and where is it defined?'")
-    assert status == 0 and "price.py:" in out and "asked as: where is `total_price` defined?" in err
+    assert status == 0 and "price.py:" in out and "interpreted as: where is `total_price` defined?" in err
     again = json.loads(weft("ask 'and where is it defined?' --json")[1])
     assert again["conversationId"] == first["conversationId"]
     other = json.loads(weft("ask 'where is total_price defined?' --new --json")[1])
@@ -139,8 +139,8 @@ def test_a_mistake_is_named_without_a_traceback(weft, arguments, message):
 def test_without_a_question_one_is_asked_after_the_other(weft, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("what calls total_price?\n\nand where is it defined?\n/forget\n"))
     status, out, err = weft("ask")
-    assert status == 0 and "This conversation is forgotten." in out
-    assert "asked as: where is `total_price` defined?" in err
+    assert status == 0 and "Deleted this conversation." in out
+    assert "interpreted as: where is `total_price` defined?" in err
     assert weft("history")[0] == 1
 
 

@@ -6,38 +6,38 @@ from collections import Counter
 import pytest
 from weft.benchmarks.memory import questions
 from weft.benchmarks.memory.questions import QuestionScore, RepositoryQuestion, Span, score, table
-from weft.server.chat.values import Case, Citation, Exhibit
+from weft.server.chat.values import Citation, EvidenceItem, EvidenceSet
 
 PAY = Span("shop.py", 11, 13, "def pay")
 TAX = Span("tax.py", 1, 2, "RATE")
 
 
-def exhibit(path, start_line, end_line):
-    return Exhibit("code", path, start_line, end_line, "", 1.0)
+def item(path, start_line, end_line):
+    return EvidenceItem("code", path, start_line, end_line, "", 1.0)
 
 
-def scored(gold, exhibits, citations=()):
+def scored(gold, items, citations=()):
     question = RepositoryQuestion("shop/01", "decision", "where?", gold)
-    return score(question, Case("where?", tuple(exhibits), 0.7), citations, {"shop.py": "a\nb\nc\n"}.__getitem__)
+    return score(question, EvidenceSet("where?", tuple(items), 0.7), citations, {"shop.py": "a\nb\nc\n"}.__getitem__)
 
 
 @pytest.mark.parametrize(
     ("start_line", "end_line", "is_found"),
     [(10, 13, True), (0, 11, True), (12, 20, True), (0, 10, False), (13, 20, False), (0, 61, False)],
 )
-def test_an_exhibit_finds_a_span_when_they_share_a_line_and_it_is_short(start_line, end_line, is_found):
+def test_an_item_finds_a_span_when_they_share_a_line_and_it_is_short(start_line, end_line, is_found):
     assert PAY.is_found_by("shop.py", start_line, end_line) == is_found
     assert not PAY.is_found_by("other.py", start_line, end_line)
 
 
 def test_recall_is_the_share_of_spans_found_so_far():
-    row = scored(((PAY,), (TAX,)), [exhibit("x.py", 0, 3), exhibit("shop.py", 10, 12), exhibit("tax.py", 0, 1)])
+    row = scored(((PAY,), (TAX,)), [item("x.py", 0, 3), item("shop.py", 10, 12), item("tax.py", 0, 1)])
     assert row.rank == 2
     assert row.recall == {1: 0.0, 3: 1.0, 5: 1.0, 10: 1.0}
 
 
 def test_one_of_the_alternatives_is_enough():
-    assert scored(((PAY, TAX),), [exhibit("tax.py", 0, 1)]).recall[1] == 1.0
+    assert scored(((PAY, TAX),), [item("tax.py", 0, 1)]).recall[1] == 1.0
 
 
 def test_a_citation_is_valid_when_its_lines_say_what_is_quoted():

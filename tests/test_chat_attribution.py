@@ -7,8 +7,8 @@ from weft.codegraph import parse_file
 from weft.retrieval import RepositoryIndex, slice_file
 from weft.server.chat.attribution import MOST_LINES, attributed
 from weft.server.chat.sources import Sources
-from weft.server.chat.support import holds, read_claim
-from weft.server.chat.values import Case, Exhibit
+from weft.server.chat.support import is_supported, read_claim
+from weft.server.chat.values import EvidenceItem, EvidenceSet
 
 PRICE = """\
 def total_price(items, currency):
@@ -22,18 +22,18 @@ def discount(total):
 BASKET = 'def pay(items):\n    return total_price(items, "EUR")\n'
 FILES = {"shop/price.py": PRICE, "shop/basket.py": BASKET}
 INDEX = RepositoryIndex.build((parse_file(path, text), slice_file(path, text)) for path, text in FILES.items())
-EXHIBITS = (
-    Exhibit("definition", "shop/price.py", 0, 3, "\n".join(PRICE.split("\n")[:3]), 3.0, symbol="total_price"),
-    Exhibit("definition", "shop/price.py", 5, 7, "\n".join(PRICE.split("\n")[5:7]), 2.0, symbol="discount"),
-    Exhibit("code", "shop/basket.py", 0, 2, BASKET.rstrip("\n"), 1.0, symbol="pay"),
-    Exhibit("turn", "conversation 1", 0, 0, "total_price is a rate", 1.0),
+ITEMS = (
+    EvidenceItem("definition", "shop/price.py", 0, 3, "\n".join(PRICE.split("\n")[:3]), 3.0, symbol="total_price"),
+    EvidenceItem("definition", "shop/price.py", 5, 7, "\n".join(PRICE.split("\n")[5:7]), 2.0, symbol="discount"),
+    EvidenceItem("code", "shop/basket.py", 0, 2, BASKET.rstrip("\n"), 1.0, symbol="pay"),
+    EvidenceItem("turn", "conversation 1", 0, 0, "total_price is a rate", 1.0),
 )
-CASE = Case("what is the price?", EXHIBITS)
-SOURCES = Sources({"": INDEX}, EXHIBITS)
+EVIDENCE = EvidenceSet("what is the price?", ITEMS)
+SOURCES = Sources({"": INDEX}, ITEMS)
 
 
 def places(text):
-    return [each.citation.place for each in attributed(text, CASE, SOURCES)]
+    return [each.citation.location for each in attributed(text, EVIDENCE, SOURCES)]
 
 
 @pytest.mark.parametrize(
@@ -64,12 +64,10 @@ def test_a_place_stands_once():
     st.lists(st.sampled_from(["`total_price`", "discount", "`rate * sum`", "0.9", ". ", " ", "\n", "pay()", "```\n"]))
 )
 def test_whatever_is_said_its_lines_exist_and_hold_it(words):
-    for each in attributed("".join(words), CASE, SOURCES):
+    for each in attributed("".join(words), EVIDENCE, SOURCES):
         citation = each.citation
         lines = FILES[citation.path].split("\n")[citation.start_line : citation.end_line]
         assert citation.text == "\n".join(lines) and 0 < len(lines) <= MOST_LINES
-        exhibit = next(
-            e for e in EXHIBITS if e.path == citation.path and e.start_line <= citation.start_line < e.end_line
-        )
+        item = next(e for e in ITEMS if e.path == citation.path and e.start_line <= citation.start_line < e.end_line)
         claim = read_claim("", "", each.sentence) if "```" in each.sentence else read_claim(each.sentence, "")
-        assert "```" in each.sentence or holds(claim, exhibit.text.split("\n"), (exhibit.symbol,))
+        assert "```" in each.sentence or is_supported(claim, item.text.split("\n"), (item.symbol,))

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft.codegraph import parse_file
 from weft.retrieval import RepositoryIndex, slice_file
+from weft.server.chat.citation_parsing import find_mentions
 from weft.server.chat.citations import CheckedStream, check
-from weft.server.chat.places import find_mentions
 from weft.server.chat.sources import Sources
-from weft.server.chat.values import Case, Exhibit
+from weft.server.chat.values import EvidenceItem, EvidenceSet
 
 FILES = {
     "shop/price.py": """\
@@ -57,17 +57,17 @@ def index_of(files: dict[str, str]) -> RepositoryIndex:
 
 
 INDEX = index_of(FILES)
-EXHIBITS = (
-    Exhibit("code", "shop/price.py", 5, 8, INDEX.texts["shop/price.py"].decode().split("\n\n\n")[1], 2.0),
-    Exhibit("document", "docs/guide.md", 0, 3, "", 1.0),
-    Exhibit("turn", "conversation 3f2a", 0, 2, "What is a discount?", 0.5),
+ITEMS = (
+    EvidenceItem("code", "shop/price.py", 5, 8, INDEX.texts["shop/price.py"].decode().split("\n\n\n")[1], 2.0),
+    EvidenceItem("document", "docs/guide.md", 0, 3, "", 1.0),
+    EvidenceItem("turn", "conversation 3f2a", 0, 2, "What is a discount?", 0.5),
 )
-CASE = Case("How is the total price computed?", EXHIBITS)
-SOURCES = Sources({"": INDEX}, EXHIBITS)
+EVIDENCE = EvidenceSet("How is the total price computed?", ITEMS)
+SOURCES = Sources({"": INDEX}, ITEMS)
 
 
-def checked(text: str, case: Case = CASE):
-    return check(text, Sources({"": INDEX}, case.exhibits), case)
+def checked(text: str, evidence: EvidenceSet = EVIDENCE):
+    return check(text, Sources({"": INDEX}, evidence.items), evidence)
 
 
 def kept(text: str) -> str:
@@ -107,7 +107,7 @@ def dropped(text: str) -> str:
 )
 def test_a_place_is_known_however_it_is_written(written):
     result = checked(f"The rate times the sum is in {written}.")
-    assert [citation.place for citation in result.citations] == ["shop/price.py:6-8"]
+    assert [citation.location for citation in result.citations] == ["shop/price.py:6-8"]
     assert result.n_dropped == result.n_corrected == 0
     assert "shop/price.py:6-8" in result.text and result.text.endswith(".")
 
@@ -137,7 +137,7 @@ def test_a_file_may_be_named_by_its_end_where_only_one_ends_so():
     assert kept("A `Basket` pays in basket.py:4-7.") == "A `Basket` pays in shop/basket.py:4-7."
     # Of two with that name it is the one that the evidence shows.
     assert kept("`total_price` is in price.py:6-8.") == "`total_price` is in shop/price.py:6-8."
-    nothing_shown = checked("`total_price` is in price.py:6-8.", Case("?", ()))
+    nothing_shown = checked("`total_price` is in price.py:6-8.", EvidenceSet("?", ()))
     assert (nothing_shown.text, nothing_shown.n_dropped) == ("`total_price` is.", 1)
 
 
@@ -207,13 +207,13 @@ def test_a_citation_that_is_off_by_a_few_lines_is_put_right():
     quoted = checked("A large total gets cheaper: `return 0.9 * total` (shop/price.py:10).")
     assert quoted.text.endswith("(shop/price.py:13-13).")
     named = checked("`discount` makes it cheaper (shop/price.py:12-14).")
-    assert named.citations[0].place == "shop/price.py:11-14"
+    assert named.citations[0].location == "shop/price.py:11-14"
     beyond = checked("`discount` ends the file (shop/price.py:11-16).")
-    assert beyond.citations[0].place == "shop/price.py:11-14"
+    assert beyond.citations[0].location == "shop/price.py:11-14"
     backwards = checked("`discount` ends the file (shop/price.py:14-11).")
-    assert backwards.citations[0].place == "shop/price.py:11-14"
+    assert backwards.citations[0].location == "shop/price.py:11-14"
     from_nothing = checked("`RATES` are in shop/price.py:0-3.")
-    assert from_nothing.citations[0].place == "shop/price.py:1-3"
+    assert from_nothing.citations[0].location == "shop/price.py:1-3"
     assert quoted.n_corrected == beyond.n_corrected == backwards.n_corrected == from_nothing.n_corrected == 1
 
 
@@ -245,36 +245,36 @@ def test_files_that_are_not_there_are_named():
 def test_a_very_long_span_holds_anything_and_so_nothing():
     long = index_of({"a.py": "".join(f"x{n} = {n}\n" for n in range(500))})
     text = "The value of `x7` is 7 (a.py:1-500)."
-    assert check(text, Sources({"": long}), CASE).n_dropped == 1
+    assert check(text, Sources({"": long}), EVIDENCE).n_dropped == 1
 
 
 def test_a_file_of_the_evidence_that_no_index_holds_can_be_cited_where_it_is_shown():
-    manual = Exhibit("document", "manual.pdf", 40, 42, "The pump starts\nat five bar.", 1.0)
-    case = Case("When does the pump start?", (manual,))
-    assert checked("The pump starts at five bar (manual.pdf:41-42).", case).n_dropped == 0
-    assert checked("The pump starts at five bar (manual.pdf:1-2).", case).n_dropped == 1
+    manual = EvidenceItem("document", "manual.pdf", 40, 42, "The pump starts\nat five bar.", 1.0)
+    evidence = EvidenceSet("When does the pump start?", (manual,))
+    assert checked("The pump starts at five bar (manual.pdf:41-42).", evidence).n_dropped == 0
+    assert checked("The pump starts at five bar (manual.pdf:1-2).", evidence).n_dropped == 1
 
 
 def test_a_path_with_blanks_is_cited_by_its_number_alone():
     texts = index_of({"my docs/read me.md": "The pump starts at five bar.\n"})
-    exhibits = (Exhibit("document", "my docs/read me.md", 0, 1, "The pump starts at five bar.", 1.0),)
-    sources, case = Sources({"": texts}, exhibits), Case("When does the pump start?", exhibits)
-    by_number = check("The pump starts at five bar [1].", sources, case)
+    items = (EvidenceItem("document", "my docs/read me.md", 0, 1, "The pump starts at five bar.", 1.0),)
+    sources, evidence = Sources({"": texts}, items), EvidenceSet("When does the pump start?", items)
+    by_number = check("The pump starts at five bar [1].", sources, evidence)
     assert by_number.text == "The pump starts at five bar (my docs/read me.md:1-1)." and not by_number.n_dropped
     # Known to be wrong: the blank parts the path in two.
-    assert check("The pump starts at five bar (my docs/read me.md:1).", sources, case).n_dropped == 1
+    assert check("The pump starts at five bar (my docs/read me.md:1).", sources, evidence).n_dropped == 1
 
 
 def test_chinese_sentences_are_held_to_names_and_to_pairs_of_characters():
     chinese = index_of({"价格.md": "# 价格\n\n购物篮超过一百欧元可以打九折。\n", "a.py": "def pay():\n    return 1\n"})
     sources = Sources({"": chinese})
-    assert check("购物篮超过一百欧元打折，见价格.md:3。", sources, Case("?", ())).n_dropped == 0
-    assert check("函数 `pay` 在a.py:1-2中定义。", sources, Case("?", ())).text == "函数 `pay` 在a.py:1-2中定义。"
-    assert check("企鹅会游泳（a.py:1-2）。", sources, Case("?", ())).n_dropped == 1
+    assert check("购物篮超过一百欧元打折，见价格.md:3。", sources, EvidenceSet("?", ())).n_dropped == 0
+    assert check("函数 `pay` 在a.py:1-2中定义。", sources, EvidenceSet("?", ())).text == "函数 `pay` 在a.py:1-2中定义。"
+    assert check("企鹅会游泳（a.py:1-2）。", sources, EvidenceSet("?", ())).n_dropped == 1
 
 
 def test_text_is_held_back_only_from_what_may_be_a_citation():
-    stream = CheckedStream(SOURCES, CASE)
+    stream = CheckedStream(SOURCES, EVIDENCE)
     assert stream.feed("The total is the sum ") == "The total is the sum"
     assert stream.feed("of all prices (see sho") == " of all prices"
     assert stream.feed("p/price.py:6-8) times") == ""
@@ -283,7 +283,7 @@ def test_text_is_held_back_only_from_what_may_be_a_citation():
 
 
 def test_a_fenced_block_without_places_comes_line_by_line():
-    stream = CheckedStream(SOURCES, CASE)
+    stream = CheckedStream(SOURCES, EVIDENCE)
     assert stream.feed("```python\nx = items[1]\ny") == "```python\nx = items[1]\n"
     assert stream.feed(" = 2\n```\n") == "y = 2\n```\n"
 
@@ -303,8 +303,8 @@ TEXTS = st.lists(PIECES, max_size=25).map("".join)
 
 @given(TEXTS)
 def test_no_place_comes_out_that_was_not_checked(text):
-    result = check(text, SOURCES, CASE)
-    places = {citation.place for citation in result.citations}
+    result = check(text, SOURCES, EVIDENCE)
+    places = {citation.location for citation in result.citations}
     for mention in find_mentions(result.text, SOURCES.is_file, lambda _: True):
         if mention.path:
             assert {f"{mention.path}:{first}-{last}" for first, last in mention.spans} <= places, result
@@ -312,7 +312,7 @@ def test_no_place_comes_out_that_was_not_checked(text):
 
 @given(TEXTS)
 def test_citations_resolve_and_hold_what_they_say_they_hold(text):
-    for citation in check(text, SOURCES, CASE).citations:
+    for citation in check(text, SOURCES, EVIDENCE).citations:
         lines = INDEX.texts[citation.path].decode().split("\n")
         assert 0 <= citation.start_line < citation.end_line <= INDEX.n_lines_of(citation.path)
         assert citation.text == "\n".join(lines[citation.start_line : citation.end_line])
@@ -321,11 +321,11 @@ def test_citations_resolve_and_hold_what_they_say_they_hold(text):
 @given(TEXTS, st.lists(st.integers(0, 300), max_size=12))
 def test_a_stream_gives_what_the_whole_text_gives(text, cuts):
     edges = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
-    stream = CheckedStream(SOURCES, CASE)
+    stream = CheckedStream(SOURCES, EVIDENCE)
     pieces = [stream.feed(text[start:end]) for start, end in pairwise(edges)]
-    assert "".join(pieces) + stream.finish() == check(text, SOURCES, CASE).text
+    assert "".join(pieces) + stream.finish() == check(text, SOURCES, EVIDENCE).text
 
 
 @given(st.text(st.sampled_from("abc .,\n()`-")))
 def test_a_text_without_places_stays_as_it_is(text):
-    assert check(text, SOURCES, CASE).text == text
+    assert check(text, SOURCES, EVIDENCE).text == text

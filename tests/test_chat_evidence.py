@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from weft.codegraph import parse_file
 from weft.memory import Segment
 from weft.retrieval import Location, RepositoryIndex, slice_file
-from weft.server.chat.certainty import FOUND_ABOVE
+from weft.server.chat.answerability import FOUND_ABOVE
 from weft.server.chat.evidence import GatherOptions, gather
-from weft.server.chat.symbols import call_way, callees, callers, callers_by_name, subclasses, way_here
-from weft.server.chat.values import Exhibit
+from weft.server.chat.symbol_queries import call_path_to, callees, callers, callers_by_name, find_call_path, subclasses
+from weft.server.chat.values import EvidenceItem
 from weft.server.config import Config
 from weft.server.workspace.workspace import Workspace
 
@@ -30,8 +30,8 @@ def ask(index, question, **options):
     return gather({"shop": index}, question, GatherOptions(**options))
 
 
-def places(exhibits):
-    return [exhibit.place for exhibit in exhibits]
+def places(items):
+    return [item.location for item in items]
 
 
 def named(index, name):
@@ -97,41 +97,40 @@ def shop():
 
 
 def test_callers_are_listed_with_the_lines_that_call(shop):
-    case = ask(shop, "What calls total?")
-    (finding,) = case.findings
-    assert finding.text == "`total` is called in 2 places, in `Counter.pay`, `test_total`."
+    evidence = ask(shop, "What calls total?")
+    (finding,) = evidence.findings
+    assert finding.text == "`total` is called at 2 locations in 2 files, in `Counter.pay`, `test_total`."
     assert finding.complete
-    assert [(e.path, e.symbol) for e in finding.exhibits] == [
+    assert [(e.path, e.symbol) for e in finding.items] == [
         ("shop/counter.py", "Counter.pay"),
         ("tests/test_price.py", "test_total"),
     ]
-    assert all("total(" in exhibit.text for exhibit in finding.exhibits)
-    assert case.exhibits[: len(finding.exhibits)] == tuple(
-        e for e in case.exhibits if e.place in places(finding.exhibits)
-    )
+    assert all("total(" in item.text for item in finding.items)
+    shown = places(finding.items)
+    assert evidence.items[: len(shown)] == tuple(e for e in evidence.items if e.location in shown)
 
 
 def test_tests_are_called_first_when_the_question_is_about_tests(shop):
-    case = ask(shop, "Which tests call total?")
-    assert case.findings[0].exhibits[0].path == "tests/test_price.py"
+    evidence = ask(shop, "Which tests call total?")
+    assert evidence.findings[0].items[0].path == "tests/test_price.py"
 
 
 def test_what_only_has_the_same_name_is_told_apart(shop):
     (finding,) = ask(shop, "What calls Printer.receipt?").findings
-    assert finding.text == "Something named `receipt` is called in 1 place, and its owner is not known."
+    assert finding.text == "Unresolved calls of the name `receipt`: 1 location."
     assert not finding.complete
-    assert finding.exhibits[0].why == "calls `receipt` in `QuickCounter.charge`, by its name alone"
+    assert finding.items[0].reason == "calls `receipt` in `QuickCounter.charge`, matched by name only"
 
 
 def test_a_definition_that_nobody_calls_is_said_to_be_that(shop):
     (finding,) = ask(shop, "Who uses unused_tax?").findings
-    assert finding.text == "No call of `unused_tax` is known in this repository."
-    assert finding.exhibits[0].symbol == "unused_tax"
+    assert finding.text == "No call of `unused_tax` was found in this repository."
+    assert finding.items[0].symbol == "unused_tax"
 
 
 def test_imports_are_uses(shop):
     texts = [finding.text for finding in ask(shop, "Where is `tax` used?").findings]
-    assert texts == ["`tax` is called in 1 place, in `total`.", "`tax` is imported in 1 place."]
+    assert texts == ["`tax` is called at 1 location, in `total`.", "`tax` is imported at 1 location."]
 
 
 def test_callers_are_not_listed_when_something_else_is_said_to_be_used(shop):
@@ -143,37 +142,37 @@ def test_callees_are_listed_in_the_order_of_the_lines(shop):
     assert finding.text == "`Counter.pay` calls `Counter.charge`, `total`."
 
 
-def test_a_way_goes_from_call_to_call(shop):
+def test_a_call_path_goes_from_call_to_call(shop):
     (finding,) = ask(shop, "How does Counter.pay reach tax?").findings
     assert finding.text == "`Counter.pay` reaches `tax` in 2 steps: `Counter.pay` -> `total` -> `tax`."
-    assert [e.path for e in finding.exhibits] == ["shop/counter.py", "shop/price.py", "shop/tax.py"]
-    assert finding.exhibits[0].text.endswith("return self.charge(total(items))\n\n    def charge") is False
-    assert "total(items)" in finding.exhibits[0].text
+    assert [e.path for e in finding.items] == ["shop/counter.py", "shop/price.py", "shop/tax.py"]
+    assert finding.items[0].text.endswith("return self.charge(total(items))\n\n    def charge") is False
+    assert "total(items)" in finding.items[0].text
 
 
-def test_a_way_back_is_told_when_there_is_none_forth(shop):
+def test_a_call_path_is_found_in_either_direction(shop):
     (finding,) = ask(shop, "How does tax reach Counter.pay?").findings
     assert finding.text.startswith("`Counter.pay` reaches `tax`")
 
 
-def test_a_way_may_lead_through_a_method_that_stands_for_that_of_the_base(shop):
-    steps = call_way(shop, [named(shop, "Counter.pay")], [named(shop, "QuickCounter.charge")])
+def test_a_call_path_may_lead_through_an_override(shop):
+    steps = find_call_path(shop, [named(shop, "Counter.pay")], [named(shop, "QuickCounter.charge")])
     assert [step.how for step in steps] == ["self", "override"]
 
 
-def test_a_way_may_end_at_a_name_alone(shop):
+def test_a_call_path_may_end_at_an_unresolved_call(shop):
     (finding,) = ask(shop, "How does QuickCounter.charge reach receipt?").findings
     assert finding.text == (
         "`QuickCounter.charge` reaches `receipt` in 1 step: `QuickCounter.charge` -> `receipt`."
-        " It may be any of 2 definitions."
+        " The last call may resolve to any of 2 definitions."
     )
     assert not finding.complete
 
 
-def test_no_way_is_said_to_be_unknown_and_shows_where_the_target_is_called(shop):
+def test_without_a_call_path_the_calls_of_the_target_are_shown(shop):
     (finding,) = ask(shop, "How does unused_tax reach total?").findings
-    assert finding.text.startswith("No way along calls from `unused_tax` to `total` or back is known.")
-    assert finding.exhibits[0].symbol == "Counter.pay"
+    assert finding.text.startswith("No call path between `unused_tax` and `total` was found.")
+    assert finding.items[0].symbol == "Counter.pay"
 
 
 def test_subclasses_are_found_through_subclasses(shop):
@@ -184,21 +183,21 @@ def test_subclasses_are_found_through_subclasses(shop):
 
 def test_what_raises_and_what_is_raised_is_found(shop):
     (raising,) = ask(shop, "What does `total` raise?").findings
-    assert raising.text == "`total` raises in 1 place."
-    assert "raise PriceError" in raising.exhibits[0].text
+    assert raising.text == "`total` raises at 1 location."
+    assert "raise PriceError" in raising.items[0].text
     (raised,) = ask(shop, "Where is PriceError raised?").findings
-    assert raised.text == "`PriceError` is raised in 1 place."
+    assert raised.text == "`PriceError` is raised at 1 location."
 
 
 def test_what_is_returned_is_read_from_the_definition(shop):
     (finding,) = ask(shop, "What does `tax` return?").findings
-    assert finding.text == "`tax` returns in 1 place. It is annotated with `float`."
-    assert "return amount * rate" in finding.exhibits[-1].text
+    assert finding.text == "`tax` returns at 1 location. Its return annotation is `float`."
+    assert "return amount * rate" in finding.items[-1].text
 
 
 def test_defaults_stand_in_the_signature(shop):
     (finding,) = ask(shop, "What are the defaults of `total`?").findings
-    assert finding.exhibits[0].text == "def total(items, rate=0.2):"
+    assert finding.items[0].text == "def total(items, rate=0.2):"
 
 
 def test_defaults_of_a_class_are_those_of_its_constructor():
@@ -206,19 +205,19 @@ def test_defaults_of_a_class_are_those_of_its_constructor():
         "#- a.py\nclass Shop:\n    def __init__(\n        self, limit=3\n    ):\n        self.limit = limit\n"
     )
     (finding,) = ask(index, "What are the defaults of Shop?").findings
-    assert finding.exhibits[0].text == "    def __init__(\n        self, limit=3\n    ):"
+    assert finding.items[0].text == "    def __init__(\n        self, limit=3\n    ):"
 
 
 def test_cycles_of_calls_and_of_classes_end():
     index = index_of("#- a.py\ndef f(): g()\ndef g(): f()\nclass A(B): pass\nclass B(A): pass\n")
-    assert [step.target.definition.name for step in way_here(index, named(index, "f"))] == ["f"]
+    assert [step.target.definition.name for step in call_path_to(index, named(index, "f"))] == ["f"]
     assert {sub.definition.name for sub in subclasses(index, "A")} == {"A", "B"}
-    assert call_way(index, [named(index, "f")], [named(index, "f")]) == ()
+    assert find_call_path(index, [named(index, "f")], [named(index, "f")]) == ()
 
 
 def test_callers_and_callees_answer_each_other(shop):
     total = named(shop, "total")
-    assert [(site.inside, site.kind) for site in callers(shop, total)] == [
+    assert [(site.enclosing, site.kind) for site in callers(shop, total)] == [
         ("Counter.pay", "call"),
         ("test_total", "call"),
     ]
@@ -226,15 +225,15 @@ def test_callers_and_callees_answer_each_other(shop):
     assert [site.line for site in callers_by_name(shop, "receipt")] == [11]
 
 
-# Exhibits
+# Evidence items
 
 
-def test_an_exhibit_says_why_it_was_chosen_and_how_calls_lead_there(shop):
-    best = ask(shop, "Where is the tax of an amount computed?").exhibits[0]
+def test_an_evidence_item_has_a_reason_and_a_call_path(shop):
+    best = ask(shop, "Where is the tax of an amount computed?").items[0]
     assert (best.path, best.symbol, best.kind) == ("shop/tax.py", "tax", "definition")
-    assert "says “tax”, “amount”" in best.why
+    assert "mentions “tax”, “amount”" in best.reason
     assert sum(part.value for part in best.parts) == pytest.approx(best.score)
-    assert best.way == (
+    assert best.call_path == (
         "shop/counter.py:5: `Counter.pay` calls `total`",
         "shop/price.py:9: `total` calls `tax`",
     )
@@ -244,48 +243,48 @@ def test_a_long_function_is_shown_by_its_head_and_the_lines_that_match():
     body = "\n".join(f"    step_{n}()" for n in range(100))
     text = f'def run(limit):\n    """Runs."""\n{body}\n    kangaroo = limit\n{body}\n'
     index = RepositoryIndex.build([(parse_file("a.py", text), slice_file("a.py", text))])
-    exhibits = ask(index, "Where is the kangaroo?").exhibits
-    assert [(e.start_line, e.end_line) for e in exhibits] == [(100, 106), (0, 2)]
-    assert "kangaroo = limit" in exhibits[0].text
-    assert exhibits[1].text == 'def run(limit):\n    """Runs."""'
+    items = ask(index, "Where is the kangaroo?").items
+    assert [(e.start_line, e.end_line) for e in items] == [(100, 106), (0, 2)]
+    assert "kangaroo = limit" in items[0].text
+    assert items[1].text == 'def run(limit):\n    """Runs."""'
 
 
 def test_copies_are_shown_once_and_counted():
     body = "\n".join(f"    line_{n} = kangaroo(line_{n})" for n in range(8))
     index = index_of("\n".join(f"#- {name}.py\ndef feed_{name}():\n{body}" for name in "abc"))
-    exhibits = ask(index, "Where is the kangaroo fed?").exhibits
-    assert len(exhibits) == 1
-    assert exhibits[0].why.endswith("nearly the same stands in 2 other places")
+    items = ask(index, "Where is the kangaroo fed?").items
+    assert len(items) == 1
+    assert items[0].reason.endswith("nearly the same text at 2 other locations")
 
 
 def test_no_line_is_shown_twice(shop):
-    exhibits = ask(shop, "Where is `total` called, and what is its rate?").exhibits
-    lines = [(e.path, n) for e in exhibits for n in range(e.start_line, e.end_line)]
+    items = ask(shop, "Where is `total` called, and what is its rate?").items
+    lines = [(e.path, n) for e in items for n in range(e.start_line, e.end_line)]
     assert len(lines) - len(set(lines)) <= 2  # a call's neighbours may stand in the unit beside
 
 
 def test_evidence_fits_its_budget(shop):
     wide = ask(shop, "Where is the total of the items taxed?")
     narrow = ask(shop, "Where is the total of the items taxed?", max_tokens=60)
-    assert sum(len(e.place + e.text) // 4 for e in narrow.exhibits) <= 60
-    assert 0 < len(narrow.exhibits) < len(wide.exhibits)
-    assert len(ask(shop, "Where is the total of the items taxed?", max_exhibits=2).exhibits) == 2
-    assert ask(shop, "Where is the total of the items taxed?", max_tokens=0).exhibits == ()
+    assert sum(len(e.location + e.text) // 4 for e in narrow.items) <= 60
+    assert 0 < len(narrow.items) < len(wide.items)
+    assert len(ask(shop, "Where is the total of the items taxed?", max_items=2).items) == 2
+    assert ask(shop, "Where is the total of the items taxed?", max_tokens=0).items == ()
 
 
 def test_past_turns_take_a_part_of_the_budget(shop):
-    turns = [Exhibit("turn", f"conversation {n}", 0, 1, "word " * 100, 1.0) for n in range(5)]
-    case = gather({"shop": shop}, "Where is the total?", GatherOptions(max_tokens=1000), turns)
-    assert [e.path for e in case.exhibits if e.kind == "turn"] == ["conversation 0"]
-    assert case.exhibits[-1].kind == "turn"
-    assert len(case.exhibits) > 1
+    turns = [EvidenceItem("turn", f"conversation {n}", 0, 1, "word " * 100, 1.0) for n in range(5)]
+    evidence = gather({"shop": shop}, "Where is the total?", GatherOptions(max_tokens=1000), turns)
+    assert [e.path for e in evidence.items if e.kind == "turn"] == ["conversation 0"]
+    assert evidence.items[-1].kind == "turn"
+    assert len(evidence.items) > 1
 
 
 def test_several_folders_are_searched_and_named(shop):
     garden = index_of("#- garden.py\ndef water_roses():\n    return 1\n")
-    case = gather({"shop": shop, "garden": garden}, "Where are roses watered?")
-    assert (case.exhibits[0].folder, case.exhibits[0].symbol) == ("garden", "water_roses")
-    assert ask(garden, "Where are roses watered?").exhibits[0].folder == ""
+    evidence = gather({"shop": shop, "garden": garden}, "Where are roses watered?")
+    assert (evidence.items[0].folder, evidence.items[0].symbol) == ("garden", "water_roses")
+    assert ask(garden, "Where are roses watered?").items[0].folder == ""
 
 
 def test_a_notebook_speaks_to_a_question_with_its_own_lines(shop):
@@ -294,15 +293,15 @@ def test_a_notebook_speaks_to_a_question_with_its_own_lines(shop):
         Segment("guide.ipynb", 1, "Roses are watered.", 38, 30),
         Segment("shop/tax.py", 0, "kangaroo", 0, 0),
     )
-    case = gather({"shop": shop}, "When are kangaroos fed?", documents={"shop": segments})
-    best = case.exhibits[0]
-    assert (best.kind, best.place, best.text) == (
+    evidence = gather({"shop": shop}, "When are kangaroos fed?", documents={"shop": segments})
+    best = evidence.items[0]
+    assert (best.kind, best.location, best.text) == (
         "document",
         "guide.ipynb:8-9",
         "Kangaroos are fed at noon.\nWith hay.",
     )
-    assert case.confidence > FOUND_ABOVE
-    assert case.missing == ()
+    assert evidence.confidence > FOUND_ABOVE
+    assert evidence.missing_terms == ()
 
 
 # How sure
@@ -329,9 +328,9 @@ def test_what_it_does_not_answer_is_not_found(shop, question):
 
 
 def test_the_words_that_no_file_says_are_named(shop):
-    case = ask(shop, "How is the total sent by email?")
-    assert case.missing == ("sent", "email")
-    assert case.looked_for == ("sent", "email", "total")
+    evidence = ask(shop, "How is the total sent by email?")
+    assert evidence.missing_terms == ("sent", "email")
+    assert evidence.search_terms == ("sent", "email", "total")
 
 
 # Any text
@@ -343,12 +342,12 @@ WORDS = st.sampled_from(
 
 
 @given(st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=8).map(" ".join)))
-def test_any_text_is_a_question_and_every_exhibit_stands_in_the_snapshot(shop, question):
-    case = ask(shop, question)
-    assert 0 <= case.confidence <= 1
-    for exhibit in (*case.exhibits, *(e for finding in case.findings for e in finding.exhibits)):
-        assert 0 <= exhibit.start_line < exhibit.end_line <= shop.n_lines_of(exhibit.path)
-        assert exhibit.text == shop.text(Location(exhibit.path, exhibit.start_line, exhibit.end_line))
+def test_any_text_is_a_question_and_every_item_is_in_the_snapshot(shop, question):
+    evidence = ask(shop, question)
+    assert 0 <= evidence.confidence <= 1
+    for item in (*evidence.items, *(e for finding in evidence.findings for e in finding.items)):
+        assert 0 <= item.start_line < item.end_line <= shop.n_lines_of(item.path)
+        assert item.text == shop.text(Location(item.path, item.start_line, item.end_line))
 
 
 CONTENT = st.text(st.sampled_from("ab \n\t\r🦘税(:\"'#=_.") | st.characters(codec="utf-8"), max_size=120)
@@ -358,8 +357,8 @@ CONTENT = st.text(st.sampled_from("ab \n\t\r🦘税(:\"'#=_.") | st.characters(c
 def test_any_files_can_be_asked_about(files):
     index = RepositoryIndex.build((parse_file(*file), slice_file(*file)) for file in files.items())
     for question in ("Where is a?", "What calls ab?", "Which document describes b?"):
-        for exhibit in ask(index, question).exhibits:
-            assert exhibit.text == index.text(Location(exhibit.path, exhibit.start_line, exhibit.end_line))
+        for item in ask(index, question).items:
+            assert item.text == index.text(Location(item.path, item.start_line, item.end_line))
 
 
 # In a workspace
@@ -370,7 +369,7 @@ def test_unsaved_edits_are_asked_about(project):
     with Workspace([folder], Config(), cache=False) as workspace:
         workspace.index()
         workspace.open_buffer(folder / "a.py", "def feed_kangaroo():\n    return 1\n")
-        assert workspace.gather("Where is the kangaroo fed?").exhibits[0].symbol == "feed_kangaroo"
+        assert workspace.gather("Where is the kangaroo fed?").items[0].symbol == "feed_kangaroo"
 
 
 def test_a_folder_that_is_not_open_is_an_error_that_says_so(project, tmp_path):
@@ -389,7 +388,7 @@ def test_a_notebook_of_a_workspace_is_found(project):
     )
     with Workspace([folder], Config(), cache=False) as workspace:
         workspace.index()
-        best = workspace.gather("What do kangaroos eat?").exhibits[0]
+        best = workspace.gather("What do kangaroos eat?").items[0]
     assert (best.kind, best.path) == ("document", "zoo.ipynb")
     assert "Kangaroos eat hay." in best.text
 
@@ -397,13 +396,13 @@ def test_a_notebook_of_a_workspace_is_found(project):
 def test_a_long_list_of_callers_leaves_room_for_the_definition():
     calls = "\n".join(f"def use_{n}():\n    return feed({n})\n" for n in range(40))
     index = index_of(f"#- a.py\nfrom zoo import feed\n{calls}\n#- zoo.py\ndef feed(kangaroo):\n    return kangaroo\n")
-    case = ask(index, "What calls feed?")
-    assert case.findings[0].text.startswith("`feed` is called in 40 places")
-    assert not case.findings[0].complete
-    assert "zoo.py" in [exhibit.path for exhibit in case.exhibits]
+    evidence = ask(index, "What calls feed?")
+    assert evidence.findings[0].text.startswith("`feed` is called at 40 locations")
+    assert not evidence.findings[0].complete
+    assert "zoo.py" in [item.path for item in evidence.items]
 
 
-def test_the_names_of_a_case_are_those_surely_meant(shop):
+def test_the_names_of_the_evidence_are_the_certain_ones(shop):
     assert ask(shop, "How does Counter.pay charge the total?").names == ("Counter.pay",)
 
 
@@ -435,10 +434,11 @@ def test_other_languages_are_asked_about_as_python_is():
         """
     )
     assert (
-        ask(index, "What calls roundCents?").findings[0].text == "`roundCents` is called in 1 place, in `Counter.pay`."
+        ask(index, "What calls roundCents?").findings[0].text
+        == "`roundCents` is called at 1 location, in `Counter.pay`."
     )
     assert (
         ask(index, "Which classes implement Payable?").findings[0].text == "1 class inherits from `Payable`: `Counter`."
     )
-    assert ask(index, "Where is RangeError raised?").findings[0].text == "`RangeError` is raised in 1 place."
-    assert ask(index, "Where is the money taken?").exhibits[0].symbol in ("Charge", "")
+    assert ask(index, "Where is RangeError raised?").findings[0].text == "`RangeError` is raised at 1 location."
+    assert ask(index, "Where is the money taken?").items[0].symbol in ("Charge", "")

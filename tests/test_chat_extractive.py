@@ -10,7 +10,7 @@ from weft.codegraph import parse_file
 from weft.retrieval import Location, RepositoryIndex, slice_file
 from weft.server.chat.evidence import gather
 from weft.server.chat.extractive import NO_MODEL, extractive
-from weft.server.chat.values import Case, Exhibit, Finding
+from weft.server.chat.values import EvidenceItem, EvidenceSet, Finding
 
 
 def index_of(text):
@@ -57,33 +57,33 @@ def test_it_says_that_no_model_wrote_it(zoo):
 
 def test_the_best_evidence_stands_first_with_its_place_and_the_reason(zoo):
     first = reply_to(zoo, "When are kangaroos fed?").text.split("\n")[0]
-    assert first == "zoo/kangaroo.py:1-6 `feed_kangaroo` (says “fed”, “kangaroos”)"
+    assert first == "zoo/kangaroo.py:1-6 `feed_kangaroo` (mentions “fed”, “kangaroos”)"
 
 
 def test_it_tells_how_calls_lead_to_a_definition(zoo):
     text = reply_to(zoo, "When are kangaroos fed?").text
-    assert "reached by zoo/kangaroo.py:9: `noon` calls `feed_kangaroo`" in text
+    assert "called through zoo/kangaroo.py:9: `noon` calls `feed_kangaroo`" in text
 
 
 def test_what_the_code_graph_says_comes_first(zoo):
     reply = reply_to(zoo, "What calls feed_kangaroo?")
-    assert reply.text.startswith("`feed_kangaroo` is called in 1 place, in `noon`.\n- zoo/kangaroo.py:8-9: ")
+    assert reply.text.startswith("`feed_kangaroo` is called at 1 location, in `noon`.\n- zoo/kangaroo.py:8-9: ")
     assert "    9      return feed_kangaroo(hay=3)" in reply.text
-    assert reply.citations[0].place == "zoo/kangaroo.py:8-9"
+    assert reply.citations[0].location == "zoo/kangaroo.py:8-9"
 
 
 def test_an_incomplete_finding_says_so():
-    exhibit = Exhibit("code", "a.py", 4, 5, "pay()", 1.0, "calls `pay`")
-    text = extractive(Case("?", (exhibit,), 1.0, findings=(Finding("Here.", (exhibit,), complete=False),))).text
-    assert text.startswith("Here.\n- a.py:5-5: calls `pay`\n    5  pay()\n  There may be more.")
+    item = EvidenceItem("code", "a.py", 4, 5, "pay()", 1.0, "calls `pay`")
+    text = extractive(EvidenceSet("?", (item,), 1.0, findings=(Finding("Here.", (item,), complete=False),))).text
+    assert text.startswith("Here.\n- a.py:5-5: calls `pay`\n    5  pay()\n  The list may be incomplete.")
 
 
 def test_not_found_says_what_was_looked_for_and_what_is_nearest(zoo):
     reply = reply_to(zoo, "Where is the kangaroo invoiced by email?")
     assert not reply.found
-    assert reply.text.startswith("Not found in this repository.\nLooked for “invoiced”, “email”, “kangaroo”.")
-    assert "No file says “invoiced” or “email”." in reply.text
-    assert "Nearest:\n- zoo/" in reply.text
+    assert reply.text.startswith("Not found in this repository.\nSearch terms: “invoiced”, “email”, “kangaroo”.")
+    assert "In no file: “invoiced”, “email”." in reply.text
+    assert "Closest matches:\n- zoo/" in reply.text
 
 
 @pytest.mark.parametrize("question", ["", "?", "Where are the walruses?", "and then?"])
@@ -94,18 +94,18 @@ def test_a_question_without_an_answer_is_not_found(zoo, question):
 
 
 def test_the_threshold_is_the_callers(zoo):
-    case = gather({"zoo": zoo}, "When are kangaroos fed?")
-    assert not extractive(case, found_above=1.01).found
-    assert extractive(case, found_above=0.0).found
+    evidence = gather({"zoo": zoo}, "When are kangaroos fed?")
+    assert not extractive(evidence, found_above=1.01).found
+    assert extractive(evidence, found_above=0.0).found
 
 
 def test_a_case_without_evidence_is_not_found_however_sure():
-    assert extractive(Case("?", (), 1.0)).text == "Not found in this repository."
+    assert extractive(EvidenceSet("?", (), 1.0)).text == "Not found in this repository."
 
 
 def test_past_turns_are_no_evidence_of_the_repository():
-    turn = Exhibit("turn", "conversation 1", 0, 1, "kangaroo", 1.0)
-    reply = extractive(Case("kangaroo?", (turn,), 1.0))
+    turn = EvidenceItem("turn", "conversation 1", 0, 1, "kangaroo", 1.0)
+    reply = extractive(EvidenceSet("kangaroo?", (turn,), 1.0))
     assert not reply.found
     assert reply.citations == ()
 
@@ -122,22 +122,22 @@ def test_of_a_long_unit_the_lines_that_say_most_are_shown():
 
 
 def test_evidence_far_below_the_best_is_left_out():
-    best = Exhibit("code", "a.py", 0, 1, "best", 1.0)
-    near, far = (Exhibit("code", name, 0, 1, name, score) for name, score in (("near.py", 0.6), ("far.py", 0.2)))
-    text = extractive(Case("?", (best, near, far), 1.0)).text
+    best = EvidenceItem("code", "a.py", 0, 1, "best", 1.0)
+    near, far = (EvidenceItem("code", name, 0, 1, name, score) for name, score in (("near.py", 0.6), ("far.py", 0.2)))
+    text = extractive(EvidenceSet("?", (best, near, far), 1.0)).text
     assert "near.py" in text
     assert "far.py" not in text
 
 
 def test_a_folder_is_named_where_there_are_several(zoo):
-    case = gather({"zoo": zoo, "shop": index_of("#- a.py\ndef pay(): pass\n")}, "When are kangaroos fed?")
-    assert extractive(case).text.startswith("zoo: zoo/kangaroo.py:1-6 ")
+    evidence = gather({"zoo": zoo, "shop": index_of("#- a.py\ndef pay(): pass\n")}, "When are kangaroos fed?")
+    assert extractive(evidence).text.startswith("zoo: zoo/kangaroo.py:1-6 ")
 
 
 def test_a_folder_goes_by_its_name_unless_two_have_the_same():
     def text(*folders):
-        exhibits = [Exhibit("code", "a.py", 0, 1, "best", 1.0, folder=folder) for folder in folders]
-        return extractive(Case("?", tuple(exhibits), 1.0)).text
+        items = [EvidenceItem("code", "a.py", 0, 1, "best", 1.0, folder=folder) for folder in folders]
+        return extractive(EvidenceSet("?", tuple(items), 1.0)).text
 
     assert text("/one/shop", "/two/zoo").startswith("shop: a.py:1-1")
     assert "/two/shop: a.py:1-1" in text("/one/shop", "/two/shop")

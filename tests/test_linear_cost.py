@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from weft.llm.prompting.infilling_chat import without_reasoning
 from weft.llm.protocol import Piece
-from weft.server.chat import citations, places, units
+from weft.server.chat import citation_parsing, citations, sentence_boundaries
 from weft.server.chat.citations import CheckedStream
 from weft.server.chat.sources import Sources
-from weft.server.chat.values import Case
+from weft.server.chat.values import EvidenceSet
 from weft.server.output import safe_text
 from weft.server.output.safe_text import MarkdownStream
 
@@ -65,12 +65,12 @@ class Counted:
 @pytest.fixture
 def tally(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counted = [0]
-    for module in (citations, places, units, safe_text):
+    for module in (citations, citation_parsing, sentence_boundaries, safe_text):
         for name, value in list(vars(module).items()):
             if isinstance(value, re.Pattern):
                 monkeypatch.setattr(module, name, Counted(value, counted))
     compiled = re.compile
-    monkeypatch.setattr(units.re, "compile", lambda *given: Counted(compiled(*given), counted))
+    monkeypatch.setattr(sentence_boundaries.re, "compile", lambda *given: Counted(compiled(*given), counted))
     return counted
 
 
@@ -80,7 +80,7 @@ def test_a_checked_answer_costs_its_length(kind: str, tally: list[int]):
 
     def cost(length: int) -> int:
         before = tally[0]
-        checked, markdown = CheckedStream(Sources({}, ()), Case("what is total?", ())), MarkdownStream()
+        checked, markdown = CheckedStream(Sources({}, ()), EvidenceSet("what is total?", ())), MarkdownStream()
         text = opening + (TEXTS[kind] * length)[:length]
         for at in range(0, len(text), 5):
             markdown.feed(checked.feed(text[at : at + 5]))

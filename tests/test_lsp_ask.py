@@ -105,7 +105,7 @@ def test_without_a_model_the_evidence_answers_and_a_selection_or_a_cursor_is_exp
         assert reply.exhibits[0].place == "shop/price.py:4-6"
         cursor = await editor.within(ask(editor, "/explain", **document, position={"line": 5, "character": 3}))
         assert cursor.exhibits[0].place == "shop/price.py:6-6"
-        assert "`total_price` is called in 1 place" in cursor.text
+        assert "`total_price` is called at 1 location" in cursor.text
 
     editing(FILES, story)
 

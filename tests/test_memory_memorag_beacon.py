@@ -36,7 +36,7 @@ from weft.memory.memorag.beacon.checkpoint import load_beacon, save_beacon  # no
 from weft.memory.memorag.beacon.held import HeldText  # noqa: E402
 from weft.memory.memorag.beacon.model import BeaconModel  # noqa: E402
 from weft.memory.memorag.beacon.reader import BeaconReader  # noqa: E402
-from weft.server.chat.writing import Listener  # noqa: E402
+from weft.server.chat.generation import StreamCallbacks  # noqa: E402
 from weft.server.config import Config, MemoryOptions  # noqa: E402
 from weft.server.models.beacon_reader import _opened, reader_of  # noqa: E402
 from weft.server.workspace.workspace import Workspace  # noqa: E402
@@ -456,16 +456,16 @@ def test_the_settings_open_it_once_and_memorag_asks_it(
     with Workspace([folder_of_shops], Config(memory=options), cache=False) as workspace:
         workspace.index()
         told: list[str] = []
-        reply = workspace.ask(WHO.text, strategy="memorag", listener=Listener(on_note=told.append))
+        reply = workspace.ask(WHO.text, strategy="memorag", callbacks=StreamCallbacks(on_note=told.append))
         reader, why = reader_of(options)
         assert isinstance(reader, BeaconReader)
         blocks = counted(reader, monkeypatch)
         again = workspace.ask(WHO.text, strategy="memorag")
     assert why in reply.notes
-    assert told[0].startswith("memorag asks base with weights (ratio 4)")
+    assert told[0].startswith("memorag calls base with weights (ratio 4)")
     assert reply.model == again.model == "base with weights (ratio 4)"
     assert reply.cost.n_calls == again.cost.n_calls == 3
-    assert {exhibit.path for exhibit in reply.case.exhibits} == {"docs/shops.md"}
+    assert {item.path for item in reply.evidence.items} == {"docs/shops.md"}
     assert sum(blocks[:2]) < 400  # the text is not read again
     reader.close()
     _opened.cache_clear()

@@ -61,7 +61,7 @@ def test_a_reader_that_fails_leaves_the_evidence(
 ):
     monkeypatch.setenv("WEFT_DATA_DIR", str(tmp_path / "data"))
     failing = scripted_chat([("", ModelError("The reader broke. Mend it."))])
-    monkeypatch.setattr("weft.server.chat.by_strategy.reader_of", lambda options: (failing, "a reader is set"))
+    monkeypatch.setattr("weft.server.chat.strategy_answers.reader_of", lambda options: (failing, "a reader is set"))
     options = MemoryOptions(embeddings="hashing")
     with Workspace([project(FILES)], Config(memory=options), cache=False) as workspace:
         workspace.index()

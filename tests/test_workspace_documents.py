@@ -58,10 +58,10 @@ def opened():
 
 
 def read(workspace, folder):
-    """(place, title) of every segment, once everything that waits is done."""
+    """The place of every segment, once everything that waits is done."""
     workspace.flush()
     workspace._memories._reader.flush()
-    return [(segment.place, segment.title) for segment in workspace.documents(folder).segments(wait_s=30)]
+    return [segment.place for segment in workspace.documents(folder).beside_code(wait_s=30)]
 
 
 def kept(workspace):
@@ -69,65 +69,45 @@ def kept(workspace):
     return [Path(source).name for source in workspace.memory.documents.sources()]
 
 
-ALL = [
-    ("guide.md:1-3", "Guide"),
-    ("guide.md:5-7", "Guide > Install"),
-    ("run.ipynb:6-6", ""),
-    ("shop.py:1-1", ""),
-    ("shop.py:5-5", "pay"),
-]
+ALL = ["run.ipynb:6-6"]
 
 
-def test_prose_notebooks_and_docstrings_are_documents(opened, folder):
+def test_notebooks_are_documents_and_files_of_the_code_index_are_not(opened, folder):
     workspace = opened(folder)
     assert read(workspace, folder) == ALL
     assert workspace.documents(folder).notes == ()
 
 
 def test_lines_of_documents_are_lines_of_files(opened, folder):
-    write(folder, {"crlf.md": "# A\r\n\r\nText of a section.\r\n\r\n# B\r\n"})
-    for segment in opened(folder).documents(folder).segments():
+    cells = [{"cell_type": "markdown", "source": ["# A\n", "Text of a section.\n", "# B\n"]}]
+    write(folder, {"prose.ipynb": json.dumps({"cells": cells}, indent=1)})
+    segments = opened(folder).documents(folder).beside_code(wait_s=30)
+    assert {segment.source for segment in segments} == {"prose.ipynb", "run.ipynb"}
+    for segment in segments:
         lines = (folder / segment.source).read_text().splitlines()[segment.first_line : segment.end_line]
-        for said, line in zip(segment.text.split("\n"), lines, strict=False):
-            assert said in line
-
-
-def test_what_is_typed_counts_before_it_is_saved(opened, folder):
-    workspace = opened(folder)
-    read(workspace, folder)
-    workspace.open_buffer(folder / "guide.md", "# Manual\n\nNew words.\n")
-    workspace.open_buffer(folder / "shop.py", SHOP.replace("money", "coins"))
-    assert read(workspace, folder)[:2] == [("guide.md:1-3", "Manual"), ("run.ipynb:6-6", "")]
-    assert any("coins" in segment.text for segment in workspace.documents(folder).segments())
-    workspace.close_buffer(folder / "guide.md")
-    workspace.close_buffer(folder / "shop.py")
-    assert read(workspace, folder) == ALL
+        for text, line in zip(segment.text.split("\n"), lines, strict=False):
+            assert text in line
 
 
 def test_what_is_not_saved_is_not_kept(opened, folder):
     workspace = opened(folder)
     workspace.open_buffer(folder / "guide.md", "# Manual\n\nMy password is hunter2.\n")
-    workspace.open_buffer(folder / "new.md", "# New\n\nMy password is hunter2.\n")
-    assert ("new.md:1-3", "New") in read(workspace, folder)
-    assert kept(workspace) == ["run.ipynb", "shop.py"]
+    assert read(workspace, folder) == ALL
+    assert kept(workspace) == ["run.ipynb"]
     assert workspace.memory.documents.search("hunter2") == ()
 
 
 def test_changes_on_disk_are_read(opened, folder):
     workspace = opened(folder)
     read(workspace, folder)
-    write(
-        folder,
-        {"guide.md": "# Other\n\nwords\n", "run.ipynb": NOTEBOOK.replace("train", "test"), "more.ipynb": NOTEBOOK},
-    )
-    (folder / "shop.py").unlink()
-    workspace.files_changed([folder / name for name in ("guide.md", "run.ipynb", "more.ipynb", "shop.py")])
-    assert read(workspace, folder) == [("guide.md:1-3", "Other"), ("more.ipynb:6-6", ""), ("run.ipynb:6-6", "")]
-    assert any("test(model)" in segment.text for segment in workspace.documents(folder).segments())
-    assert kept(workspace) == ["guide.md", "more.ipynb", "run.ipynb"]
+    write(folder, {"run.ipynb": NOTEBOOK.replace("train", "test"), "more.ipynb": NOTEBOOK})
+    workspace.files_changed([folder / name for name in ("run.ipynb", "more.ipynb")])
+    assert read(workspace, folder) == ["more.ipynb:6-6", "run.ipynb:6-6"]
+    assert any("test(model)" in segment.text for segment in workspace.documents(folder).beside_code())
+    assert kept(workspace) == ["more.ipynb", "run.ipynb"]
     (folder / "run.ipynb").unlink()
     workspace.files_changed([folder / "run.ipynb"])
-    assert [place for place, _ in read(workspace, folder)] == ["guide.md:1-3", "more.ipynb:6-6"]
+    assert read(workspace, folder) == ["more.ipynb:6-6"]
 
 
 def test_a_folder_that_comes_and_goes_brings_its_notebooks(opened, folder):
@@ -135,7 +115,7 @@ def test_a_folder_that_comes_and_goes_brings_its_notebooks(opened, folder):
     read(workspace, folder)
     write(folder, {"sub/deep/a.ipynb": NOTEBOOK})
     workspace.files_changed([folder / "sub"])
-    assert ("sub/deep/a.ipynb:6-6", "") in read(workspace, folder)
+    assert "sub/deep/a.ipynb:6-6" in read(workspace, folder)
     (folder / "sub" / "deep" / "a.ipynb").unlink()
     (folder / "sub" / "deep").rmdir()
     (folder / "sub").rmdir()
@@ -150,7 +130,7 @@ def test_rules_leave_documents_out(opened, folder):
     write(folder, {".gitignore": ""})
     workspace.files_changed([folder / ".gitignore"])
     workspace.index()
-    assert {place for place, _ in read(workspace, folder)} > {place for place, _ in ALL}
+    assert set(read(workspace, folder)) > set(ALL)
 
 
 def test_secrets_never_come_into_the_memory(opened, folder):
@@ -160,7 +140,7 @@ def test_secrets_never_come_into_the_memory(opened, folder):
     workspace = opened(folder)
     workspace.open_buffer(folder / "secrets.txt", f"{secret} and more\n")
     assert read(workspace, folder) == ALL
-    assert kept(workspace) == ["guide.md", "run.ipynb", "shop.py"]
+    assert kept(workspace) == ["run.ipynb"]
     path = workspace.memory.path
     workspace.close()
     assert secret.encode() not in path.read_bytes()
@@ -179,11 +159,12 @@ def test_links_are_not_followed(opened, folder, tmp_path):
 
 
 def test_the_next_start_reads_and_writes_only_what_changed(opened, folder, monkeypatch):
+    write(folder, {"more.ipynb": NOTEBOOK})
     workspace = opened(folder)
     before = read(workspace, folder)
     kept(workspace)
     workspace.close()
-    write(folder, {"guide.md": GUIDE + "\n## More\n\nof it\n"})
+    write(folder, {"run.ipynb": NOTEBOOK.replace("train", "test")})
     were_read, were_kept = [], []
 
     def read_sections(path, *others, was=documents_module.read_sections):
@@ -197,22 +178,18 @@ def test_the_next_start_reads_and_writes_only_what_changed(opened, folder, monke
     monkeypatch.setattr(documents_module, "read_sections", read_sections)
     monkeypatch.setattr(Documents, "put_all", put_all)
     workspace = opened(folder)
-    assert read(workspace, folder) == [*before[:2], ("guide.md:9-11", "Guide > More"), *before[2:]]
-    assert kept(workspace) == ["guide.md", "run.ipynb", "shop.py"]
-    assert were_read == were_kept == ["guide.md"]
+    assert read(workspace, folder) == before == ["more.ipynb:6-6", "run.ipynb:6-6"]
+    assert kept(workspace) == ["more.ipynb", "run.ipynb"]
+    assert were_read == were_kept == ["run.ipynb"]
 
 
-def test_what_the_index_of_code_does_not_hold_can_be_asked_for_alone(opened, folder):
+def test_what_is_gone_at_the_next_start_is_not_kept(opened, folder):
     workspace = opened(folder)
-    assert [s.place for s in workspace.documents(folder).beside_code()] == ["run.ipynb:6-6"]
-    assert kept(workspace) == ["run.ipynb"]
-    read(workspace, folder)
-    assert kept(workspace) == ["guide.md", "run.ipynb", "shop.py"]
+    assert read(workspace, folder) == ALL and kept(workspace) == ["run.ipynb"]
     workspace.close()
     (folder / "run.ipynb").unlink()
     workspace = opened(folder)
-    assert workspace.documents(folder).beside_code() == ()
-    assert kept(workspace) == ["guide.md", "shop.py"]
+    assert read(workspace, folder) == [] == kept(workspace)
 
 
 def test_nothing_is_read_before_somebody_asks(opened, folder):
@@ -252,17 +229,17 @@ def test_pages_of_a_pdf_are_documents(opened, folder, monkeypatch):
     monkeypatch.setattr(pypdf.PageObject, "extract_text", lambda page: "What the page says.\nIn two lines.")
     write(folder, {"docs/paper.pdf": out.getvalue()})
     workspace = opened(folder)
-    assert read(workspace, folder) == [("docs/paper.pdf#page=1:1-2", "page 1"), *ALL]
-    assert kept(workspace) == ["paper.pdf", "guide.md", "run.ipynb", "shop.py"]
+    assert read(workspace, folder) == ["docs/paper.pdf#page=1:1-2", *ALL]
+    assert kept(workspace) == ["paper.pdf", "run.ipynb"]
 
 
 def test_two_folders_keep_their_documents_apart(opened, folder, tmp_path):
     other = (tmp_path / "other").resolve()
-    write(other, {"guide.md": "# Other guide\n\nwords\n"})
+    write(other, {"run.ipynb": NOTEBOOK, "other.ipynb": NOTEBOOK})
     workspace = opened(folder, other)
     assert read(workspace, folder) == ALL
-    assert read(workspace, other) == [("guide.md:1-3", "Other guide")]
-    assert kept(workspace).count("guide.md") == 2
+    assert read(workspace, other) == ["other.ipynb:6-6", "run.ipynb:6-6"]
+    assert kept(workspace).count("run.ipynb") == 2
     with pytest.raises(KeyError, match="no folder of this workspace"):
         workspace.documents(tmp_path)
     workspace.remove_folder(other)
@@ -272,12 +249,11 @@ def test_two_folders_keep_their_documents_apart(opened, folder, tmp_path):
 
 def test_a_snapshot_of_documents_does_not_change(opened, folder):
     workspace = opened(folder)
-    before = workspace.documents(folder).segments()
+    before = workspace.documents(folder).beside_code(wait_s=30)
     copy = list(before)
-    workspace.open_buffer(folder / "guide.md", "# Manual\n")
-    assert read(workspace, folder) != ALL and list(before) == copy
-    again = workspace.documents(folder).segments()
-    assert again is workspace.documents(folder).segments()
+    (folder / "run.ipynb").unlink()
+    workspace.files_changed([folder / "run.ipynb"])
+    assert read(workspace, folder) == [] and list(before) == copy
 
 
 def test_the_memory_of_a_folder_is_found_again(opened, folder):
@@ -328,7 +304,7 @@ def test_a_new_configuration_is_followed(opened, folder, tmp_path):
     assert workspace.memory.conversations.get(id) is None
     assert read(workspace, folder) == ALL
     workspace.configure(replace(workspace.config, index=IndexOptions(exclude=("*.ipynb",))))
-    assert [place for place, _ in read(workspace, folder)] == [p for p, _ in ALL if "ipynb" not in p]
+    assert read(workspace, folder) == []
 
 
 def test_conversations_are_not_written_when_nobody_wants_that(opened, folder):
@@ -348,12 +324,12 @@ def test_documents_need_no_library_of_the_extras(folder):
         from weft import Config, Workspace
         with Workspace([sys.argv[1]], Config()) as workspace:
             workspace.index()
-            print(len(workspace.documents(sys.argv[1]).segments()))
+            print(len(workspace.documents(sys.argv[1]).beside_code()))
         """
     done = subprocess.run(
         [sys.executable, "-c", code, str(folder)], capture_output=True, text=True, env=dict(os.environ)
     )
-    assert (done.stdout.strip(), done.returncode) == ("5", 0), done.stderr
+    assert (done.stdout.strip(), done.returncode) == ("1", 0), done.stderr
 
 
 def test_a_job_that_fails_costs_itself_alone():

@@ -4,7 +4,7 @@ Owns the two editors' manners, which decide how much a server is asked, and the 
 
 **Time.** Keys come when the typist presses them; pauses of up to `LONGEST_PAUSE_S` are real. A longer pause, in which
 somebody thinks, is cut to that once every request is answered. What the server does by itself after a key (it reads
-ahead after 0.15 s and indexes the edit after 0.6 s, `server/workspace/workspace.py`) has mostly been done by then, so
+ahead after 0.15 s and indexes the edit after 0.6 s, `server/workspace/buffers.py`) has mostly been done by then, so
 the next key finds the server as it would have found it later.
 """
 

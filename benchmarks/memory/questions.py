@@ -5,7 +5,7 @@ something decided, what calls it, what is it, how does one place reach another, 
 that these repositories do not answer. Each names spans of lines of a pinned archive. A question can need several
 spans, and a span can have alternatives that say the same.
 
-An exhibit finds a span when they share a line. Exhibits of more than `LONGEST_EXHIBIT_LINES` lines find nothing:
+An evidence item finds a span when they share a line. Items of more than `LONGEST_EXHIBIT_LINES` lines find nothing:
 whoever has to read that much has not been told the place.
 
     weft bench memory questions --work DIR
@@ -28,7 +28,7 @@ from ...languages import language_of
 from ...retrieval import RepositoryIndex
 from ...retrieval.terms import count_terms
 from ...server.chat.extractive import extractive
-from ...server.chat.values import Case, Citation, Exhibit
+from ...server.chat.values import Citation, EvidenceItem, EvidenceSet
 from ...server.cli.exit_status import UserError
 from ...server.config import Config
 from ...server.workspace.workspace import Workspace
@@ -87,7 +87,7 @@ class RepositoryQuestion:
 
 @dataclass(frozen=True, slots=True)
 class QuestionScore:
-    """How one question fared. Shares are of its spans; `rank` is that of the first exhibit to find one, 0 for none."""
+    """How one question fared. Shares are of its spans; `rank` is that of the first item to find one, 0 for none."""
 
     id: str
     kind: str
@@ -131,14 +131,14 @@ def misplaced(questions: Iterable[RepositoryQuestion], tree: Path) -> list[str]:
 
 
 def score(
-    question: RepositoryQuestion, case: Case, citations: Sequence[Citation], texts: Callable[[str], str]
+    question: RepositoryQuestion, evidence: EvidenceSet, citations: Sequence[Citation], texts: Callable[[str], str]
 ) -> QuestionScore:
     """A row of the table. `texts` gives a file's text; `citations` are those of the reply, [] for "not found"."""
     found = [
-        [any(span.is_found_by(e.path, e.start_line, e.end_line) for span in spans) for e in case.exhibits]
+        [any(span.is_found_by(e.path, e.start_line, e.end_line) for span in spans) for e in evidence.items]
         for spans in question.gold
     ]
-    at = [i + 1 for i in range(len(case.exhibits)) if any(row[i] for row in found)]
+    at = [i + 1 for i in range(len(evidence.items)) if any(row[i] for row in found)]
     recall = {k: statistics.fmean(any(row[:k]) for row in found) if found else 0.0 for k in DEPTHS}
     spans = [span for alternatives in question.gold for span in alternatives]
     return QuestionScore(
@@ -146,26 +146,26 @@ def score(
         question.kind,
         at[0] if at else 0,
         recall,
-        case.confidence,
+        evidence.confidence,
         False,
         len(citations),
         sum(_holds(citation, texts) for citation in citations),
         sum(any(span.is_found_by(c.path, c.start_line, c.end_line) for span in spans) for c in citations),
-        sum(case.timings_ms.values()),
+        sum(evidence.timings_ms.values()),
     )
 
 
-def words_alone(index: RepositoryIndex, question: str) -> Case:
+def words_alone(index: RepositoryIndex, question: str) -> EvidenceSet:
     """What plain BM25 over windows of 20 lines finds with the question's words: the row to beat."""
     scores = index.lexical.bm25(count_terms(question))
     best = sorted(range(len(scores)), key=lambda i: -scores[i])[: max(DEPTHS)]
-    exhibits = []
+    items = []
     for fragment in (i for i in best if scores[i] > 0):
         place = index.location(fragment)
         kind = "code" if language_of(place.path).grammar else "document"
         text = index.text(place)
-        exhibits.append(Exhibit(kind, place.path, place.start_line, place.end_line, text, float(scores[fragment])))  # type: ignore[arg-type]
-    return Case(question, tuple(exhibits))
+        items.append(EvidenceItem(kind, place.path, place.start_line, place.end_line, text, float(scores[fragment])))  # type: ignore[arg-type]
+    return EvidenceSet(question, tuple(items))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -198,7 +198,7 @@ def _measure(options: argparse.Namespace) -> Report:
 
 def table(rows: dict[str, list[QuestionScore]]) -> str:
     """Markdown: recall of the spans by depth, and what the reply cites."""
-    head = ["", "questions", *(f"recall@{k}" for k in DEPTHS), "first exhibit right", "MRR"]
+    head = ["", "questions", *(f"recall@{k}" for k in DEPTHS), "first item right", "MRR"]
     lines = []
     for name, all_rows in rows.items():
         answerable = [row for row in all_rows if row.kind != "unanswerable"]
@@ -227,10 +227,10 @@ def table(rows: dict[str, list[QuestionScore]]) -> str:
 
 def _ask(workspace: Workspace, question: RepositoryQuestion, tree: Path) -> QuestionScore:
     started = time.perf_counter()
-    case = workspace.gather(question.text)
+    evidence = workspace.gather(question.text)
     milliseconds = 1e3 * (time.perf_counter() - started)
-    reply = extractive(case)
-    row = score(question, case, reply.citations, lambda path: (tree / path).read_text(encoding="utf-8"))
+    reply = extractive(evidence)
+    row = score(question, evidence, reply.citations, lambda path: (tree / path).read_text(encoding="utf-8"))
     return replace(row, says_not_found=not reply.found, milliseconds=milliseconds)
 
 

@@ -1,7 +1,7 @@
 """`weft bench memory tuning`: recall and refusal on the questions that the search was tuned on.
 
 `tuning.jsonl` holds 142 questions about six repositories, 50 of them without an answer there. The constants of
-`retrieval/questions` and the curve of `server/chat/certainty` were chosen on them, so their figures are better than
+`retrieval/questions` and the curve of `server/chat/answerability` were chosen on them, so their figures are better than
 those of other questions. What may be told to others is measured on the questions of `questions.py`, of which none was
 looked at for tuning.
 
@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...server.chat.certainty import FOUND_ABOVE
-from ...server.chat.values import Case
+from ...server.chat.answerability import FOUND_ABOVE
+from ...server.chat.values import EvidenceSet
 from ...server.config import Config
 from ...server.workspace.workspace import Workspace
 from ..command import Report, command_parser, run_command, say
@@ -51,7 +51,7 @@ class TuningQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a question. `rank` is that of the first exhibit with a line of the gold, 0 for none."""
+    """What came of a question. `rank` is that of the first item with a line of the gold, 0 for none."""
 
     question: TuningQuestion
     rank: int
@@ -74,8 +74,10 @@ def run(folder: Path, questions: Sequence[TuningQuestion]) -> Iterator[Result]:
         workspace.index()
         for question in questions:
             started = time.perf_counter()
-            case = workspace.gather(question.text)
-            yield Result(question, _rank(case, question), case.confidence, 1e3 * (time.perf_counter() - started))
+            evidence = workspace.gather(question.text)
+            yield Result(
+                question, _rank(evidence, question), evidence.confidence, 1e3 * (time.perf_counter() - started)
+            )
 
 
 def summary(results: Sequence[Result]) -> dict[str, Any]:
@@ -140,10 +142,10 @@ def _folder(repository: str, work: Path) -> Path | None:
     return folder
 
 
-def _rank(case: Case, question: TuningQuestion) -> int:
+def _rank(evidence: EvidenceSet, question: TuningQuestion) -> int:
     hits = (
         any(e.path == path and e.start_line < last and e.end_line >= first for path, first, last in question.gold)
-        for e in case.exhibits
+        for e in evidence.items
     )
     return next((rank for rank, is_hit in enumerate(hits, 1) if is_hit), 0)
 

@@ -1,1 +1,1 @@
-"""Here is a question about the repository: what answers it, and on which lines does it stand?"""
+"""Answer questions about the repository from its code, documents and history, with checked citations."""

@@ -1,7 +1,8 @@
-"""Replies, conversations and turns as plain JSON values, the same for the protocol, for `--json` and for history.
+"""JSON serialisation of replies, conversations and turns, shared by the protocol, `--json` and the stored history.
 
-Owns what stands in which field; the fields are in `answers.py`. Lines are 0-based and half-open; `place` is as a
-person reads it. Answers are safe Markdown here and other words are plain text; lines of files stay as they are.
+Owns which value goes into which field; the fields are declared in `server/output/types.py`. Lines are 0-based and
+half-open; `place` is 1-based and inclusive. Answers are sanitised as Markdown and other text as plain text; lines of
+files are left as they are.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from ..output import types as answers
 from ..output.as_json import parts_json, timings_json
 from ..output.safe_text import for_editor, for_markdown
 from .commands import COMMANDS
-from .values import Citation, Exhibit, Reply
+from .values import Citation, EvidenceItem, Reply
 
 
 def reply_json(reply: Reply) -> answers.Answer:
-    case = reply.case
+    evidence = reply.evidence
     return {
         "text": for_markdown(reply.text),
         "found": reply.found,
@@ -23,10 +24,10 @@ def reply_json(reply: Reply) -> answers.Answer:
         "nDropped": reply.n_dropped,
         "model": for_editor(reply.model),
         "conversationId": reply.conversation_id,
-        "question": for_editor(case.question),
-        "confidence": round(case.confidence, 3),
-        "names": list(case.names),
-        "exhibits": [exhibit_json(exhibit) for exhibit in case.exhibits],
+        "question": for_editor(evidence.question),
+        "confidence": round(evidence.confidence, 3),
+        "names": list(evidence.names),
+        "exhibits": [item_json(item) for item in evidence.items],
         "notes": list(map(for_editor, reply.notes)),
         "cost": {
             "calls": reply.cost.n_calls,
@@ -34,7 +35,7 @@ def reply_json(reply: Reply) -> answers.Answer:
             "tokensOut": reply.cost.tokens_out,
             "seconds": round(reply.cost.seconds, 3),
         },
-        "timingsMs": timings_json(case.timings_ms),
+        "timingsMs": timings_json(evidence.timings_ms),
     }
 
 
@@ -44,26 +45,26 @@ def citation_json(citation: Citation) -> answers.CitedLines:
         "path": citation.path,
         "startLine": citation.start_line,
         "endLine": citation.end_line,
-        "place": citation.place,
+        "place": citation.location,
         "text": citation.text,
     }
 
 
-def exhibit_json(exhibit: Exhibit) -> answers.EvidenceLines:
-    """The parts add up to the score, where there are any."""
+def item_json(item: EvidenceItem) -> answers.EvidenceLines:
+    """If there are `parts`, they add up to `score`."""
     return {
-        "kind": exhibit.kind,
-        "folder": exhibit.folder,
-        "path": exhibit.path,
-        "startLine": exhibit.start_line,
-        "endLine": exhibit.end_line,
-        "place": exhibit.place,
-        "symbol": for_editor(exhibit.symbol),
-        "why": for_editor(exhibit.why),
-        "score": exhibit.score,
-        "parts": parts_json(exhibit.parts),
-        "way": list(exhibit.way),
-        "text": exhibit.text,
+        "kind": item.kind,
+        "folder": item.folder,
+        "path": item.path,
+        "startLine": item.start_line,
+        "endLine": item.end_line,
+        "place": item.location,
+        "symbol": for_editor(item.symbol),
+        "why": for_editor(item.reason),
+        "score": item.score,
+        "parts": parts_json(item.parts),
+        "way": list(item.call_path),
+        "text": item.text,
     }
 
 
@@ -79,7 +80,7 @@ def conversation_json(conversation: Conversation) -> answers.Conversation:
 
 
 def turn_json(turn: Turn) -> answers.StoredTurn:
-    """`answer` is null where none came."""
+    """`answer` is null while the question is unanswered."""
     return {
         "conversationId": turn.conversation,
         "number": turn.number,

@@ -1,9 +1,9 @@
-"""Lines for an answer that names none: for each of its sentences, those of the evidence that hold what it says.
+"""Post-hoc attribution: supporting lines for the sentences of an answer without citations.
 
-Small models write without citing. Their sentences are held against the evidence by the rule for citations
-(`support.py`), and only those that name something of the code or quote it: words of prose are found too easily.
+Small models write without citing. Each sentence that names or quotes code is compared with the evidence by the rule for
+citations (`support.py`). Sentences of plain prose are skipped: their words match too easily.
 
-Owns which lines stand for which sentence. Knows no model.
+Owns which lines support which sentence. Knows no model.
 """
 
 from __future__ import annotations
@@ -11,55 +11,55 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from .sentence_boundaries import fenced_code, find_boundary, starts_fence
 from .sources import Sources
-from .support import Claim, holds, lines_with, read_claim, words_of
-from .units import begins_block, code_of, unit_end
-from .values import Case, Citation
+from .support import Claim, is_supported, matching_lines, read_claim, words_of
+from .values import Citation, EvidenceSet
 
 MOST_LINES = 8
-"""A name may stand at both ends of a long definition; where it stands first is what is cited."""
+"""A name may occur at both ends of a long definition: only the lines from its first occurrence are cited."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """A sentence, and lines that hold what it says."""
+    """A sentence and the lines that support it."""
 
     sentence: str
     citation: Citation
 
 
-def attributed(text: str, case: Case, sources: Sources) -> tuple[Attribution, ...]:
-    """For each sentence that any evidence holds, the lines that hold most of it; each place once, in order."""
+def attributed(text: str, evidence: EvidenceSet, sources: Sources) -> tuple[Attribution, ...]:
+    """The best supporting lines of each sentence that the evidence supports; each location once, in order."""
     found: dict[str, Attribution] = {}
     for sentence in _sentences(text):
-        claim = read_claim("", "", code_of(sentence, ())) if begins_block(sentence) else read_claim(sentence, "")
-        citation = _held_by(claim, case, sources) if claim.names or claim.quote else None
+        claim = read_claim("", "", fenced_code(sentence, ())) if starts_fence(sentence) else read_claim(sentence, "")
+        citation = _best_support(claim, evidence, sources) if claim.names or claim.quote else None
         if citation is not None:
-            found.setdefault(citation.place, Attribution(" ".join(sentence.split()), citation))
+            found.setdefault(citation.location, Attribution(" ".join(sentence.split()), citation))
     return tuple(found.values())
 
 
-def listed(attributions: Sequence[Attribution]) -> list[str]:
-    """A line for each, as a reply ends with them."""
-    return [f"- {each.citation.place}: {each.sentence}" for each in attributions]
+def attribution_lines(attributions: Sequence[Attribution]) -> list[str]:
+    """One line of text for each, for the end of a reply."""
+    return [f"- {each.citation.location}: {each.sentence}" for each in attributions]
 
 
-def _held_by(claim: Claim, case: Case, sources: Sources) -> Citation | None:
-    """The lines of the exhibit that shares most with a claim, the better exhibit where several do."""
+def _best_support(claim: Claim, evidence: EvidenceSet, sources: Sources) -> Citation | None:
+    """The lines of the item that shares most words with a claim, the higher-ranked item on a tie."""
     best: Citation | None = None
     most = (0, 0)
-    for exhibit in case.exhibits:
-        source = sources.of(exhibit)
+    for item in evidence.items:
+        source = sources.of(item)
         if source is None:
             continue
-        lines = source.between(exhibit.start_line, exhibit.end_line)
-        at = lines_with(claim, lines)
+        lines = source.between(item.start_line, item.end_line)
+        at = matching_lines(claim, lines)
         shared = len(claim.words & set(words_of("\n".join(lines)))), len(at)
-        if at and shared > most and holds(claim, lines, (exhibit.symbol,)):
+        if at and shared > most and is_supported(claim, lines, (item.symbol,)):
             first, end = at[0], min(at[-1] + 1, at[0] + MOST_LINES)
-            start_line = exhibit.start_line + first
+            start_line = item.start_line + first
             cited = "\n".join(lines[first:end])
-            best = Citation(exhibit.path, start_line, start_line + end - first, cited, exhibit.folder)
+            best = Citation(item.path, start_line, start_line + end - first, cited, item.folder)
             most = shared
     return best
 
@@ -67,7 +67,7 @@ def _held_by(claim: Claim, case: Case, sources: Sources) -> Citation | None:
 def _sentences(text: str) -> Iterator[str]:
     rest = text
     while rest:
-        end = unit_end(rest, lambda _: False) or len(rest)
+        end = find_boundary(rest, lambda _: False) or len(rest)
         if rest[:end].strip():
             yield rest[:end]
         rest = rest[end:]

@@ -1,51 +1,51 @@
-"""What may be asked with a slash: /explain, /where, /recent, /doc, /forget, /help.
+"""Slash commands: /explain, /where, /recent, /doc, /forget, /help.
 
-Owns their names, their arguments and the evidence of each. No model is needed: a command gathers a case, and who has a
-model may have it explained.
+Owns their names, arguments, help texts and the evidence of each. No command needs a model: it gathers evidence, which a
+model may then explain.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...retrieval import Location, RepositoryIndex
-from ...retrieval.definition_index import NamedDefinition, ValueBinding
+from ...retrieval import RepositoryIndex
+from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import is_document
 from ..workspace.recent_edits import RecentEdits, stands_in
-from .exhibits import around
-from .symbols import Site, callees, callers, callers_by_name, importers, subclasses
-from .values import Case, Exhibit, Finding
+from .evidence_items import EvidenceBuilder, counted, cut_finding, locations, name_list
+from .symbol_queries import callees, callers, callers_by_name, importers, subclasses
+from .values import EvidenceItem, EvidenceSet, Finding
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """What a person reads of a command: what may follow it, and what it answers."""
+class CommandHelp:
+    """What a person reads about a command: its argument and what it does."""
 
     argument: str
     meaning: str
 
 
 COMMANDS = {
-    "explain": About("[NAME]", "what the selected code, or a symbol, does: its lines, what it calls and who calls it"),
-    "where": About("NAME", "where a symbol is defined, called, imported and inherited from"),
-    "recent": About("", "what was edited lately, and what calls it"),
-    "doc": About("WORDS", "the documents about something"),
-    "forget": About("[all]", "this conversation, or all of them, from this machine"),
-    "help": About("", "these commands"),
+    "explain": CommandHelp("[NAME]", "explains the selected code or a symbol: its lines, its calls and its callers"),
+    "where": CommandHelp("NAME", "lists the definitions, calls, imports and subclasses of a symbol"),
+    "recent": CommandHelp("", "lists recent edits and the callers of the edited code"),
+    "doc": CommandHelp("WORDS", "searches the documents"),
+    "forget": CommandHelp("[all]", "deletes this conversation, or all conversations, from this machine"),
+    "help": CommandHelp("", "lists these commands"),
 }
 
-MOST_SITES = 12
-"""Lines of each kind that are shown; how many there are is said."""
+SELECTED = "selected lines"
+"""The reason of the item that shows the selection."""
 
 MOST_HUNKS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`name` is "" for a question in words, and as typed where no command has it."""
+    """A parsed command: `name` is "" for a question in words, and as typed for an unknown command."""
 
     name: str
     argument: str = ""
@@ -53,7 +53,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Lines that a person has selected, 0-based and half-open. `path` is relative to its folder."""
+    """Selected lines, 0-based and half-open. `path` is relative to its folder."""
 
     folder: str
     path: str
@@ -65,81 +65,81 @@ _COMMAND = re.compile(r"\s*/([A-Za-z]+)(?:\s+(.*))?\s*", re.DOTALL)
 
 
 def read_command(text: str) -> Command:
-    """The command of a text that begins with a slash and a word. A path ("/etc/hosts") is none."""
+    """The command of a text that starts with a slash and a word. A path ("/etc/hosts") is no command."""
     found = _COMMAND.fullmatch(text)
     return Command("") if found is None else Command(found[1].lower(), (found[2] or "").strip().strip("`"))
 
 
 def help_text(unknown: str = "") -> str:
-    """What there is; for a name that is none, which one was meant."""
+    """All commands; after an unknown name also the nearest one."""
     lines = []
     if unknown:
         near = difflib.get_close_matches(unknown, COMMANDS, n=1, cutoff=0.4)
         meant = f" Did you mean /{near[0]}?" if near else ""
-        lines.append(f"There is no command /{unknown}.{meant}")
+        lines.append(f"Unknown command: /{unknown}.{meant}")
     lines += [" ".join(filter(None, (f"/{name}", about.argument, about.meaning))) for name, about in COMMANDS.items()]
-    return "\n".join((*lines, "Anything else is a question about the repository."))
+    return "\n".join((*lines, "Any other text is a question about the repository."))
 
 
 def nothing_text(command: Command, indexes: Mapping[str, RepositoryIndex]) -> str:
-    """What is said of a command that found nothing, and the next step."""
+    """The reply to a command without results: what was not found, and what to do."""
     name = command.argument
     if command.name == "recent":
-        return "Nothing was edited lately that an editor told of."
+        return "No recent edits were reported by an editor."
     if command.name == "doc":
-        return f"No document speaks of “{name}”." if name else "Say what about, as in /doc configuration."
+        return f"No document mentions “{name}”." if name else "Name a topic, as in /doc configuration."
     if not name:
         if command.name == "where":
-            return "Say which name, as in /where Shop.pay."
-        return "Select code that is indexed, or name a symbol, as in /explain Shop.pay."
+            return "Name a symbol, as in /where Shop.pay."
+        return "Select indexed code, or name a symbol, as in /explain Shop.pay."
     known = {d.name for index in indexes.values() for file in index.graph.files.values() for d in file.definitions}
     near = difflib.get_close_matches(name.rpartition(".")[2], sorted(known), n=3)
     meant = f" Did you mean {' or '.join(f'`{other}`' for other in near)}?" if near else ""
-    return f"Nothing named `{name}` is defined in this repository.{meant}"
+    return f"`{name}` is not defined in this repository.{meant}"
 
 
-def where_case(indexes: Mapping[str, RepositoryIndex], name: str) -> Case:
-    """Definitions and uses of a name, from the code graph."""
+def where_evidence(indexes: Mapping[str, RepositoryIndex], name: str) -> EvidenceSet:
+    """Definitions and references of a name, from the code graph."""
     made: list[Finding] = []
-    for _, shower in _showers(indexes):
-        index = shower.index
+    for _, builder in _builders(indexes):
+        index = builder.index
         defined = index.names.definitions(name)
-        given = [] if defined else index.names.value_bindings(name)
+        assigned = [] if defined else index.names.value_bindings(name)
         if defined:
-            made.append(
-                _finding(f"`{name}` is defined in {_places(defined)}.", [shower.definition(d) for d in defined])
-            )
-        elif given:
-            shown = [shower.line(item.path, item.line, f"gives `{item.name}` its value") for item in given]
-            made.append(_finding(f"`{name}` is given a value in {_places(given)}.", shown))
+            shown = (builder.definition(each) for each in defined)
+            made.append(cut_finding(f"`{name}` is defined at {locations(defined)}.", shown, len(defined)))
+        elif assigned:
+            shown = (builder.line(each.path, each.line, f"assigns `{each.name}`", "", 0, 0) for each in assigned)
+            made.append(cut_finding(f"`{name}` is assigned at {locations(assigned)}.", shown, len(assigned)))
         last = name.rpartition(".")[2]
-        calls = [site for named in defined for site in callers(index, named)]
-        known = {(site.path, site.line) for site in calls}
-        loose = [site for site in callers_by_name(index, last) if (site.path, site.line) not in known]
+        calls = [call for named in defined for call in callers(index, named)]
+        known = {(call.path, call.line) for call in calls}
+        unresolved = [call for call in callers_by_name(index, last) if (call.path, call.line) not in known]
         classes = subclasses(index, last) if any(d.definition.kind == "class" for d in defined) else []
-        if not (defined or given or calls or loose):
+        if not (defined or assigned or calls or unresolved):
             continue
-        for text, sites, why in (
-            (f"`{last}` is called", calls, f"calls `{last}`"),
-            (f"Something named `{last}`, perhaps another one, is called", loose, f"calls something named `{last}`"),
-            (f"`{last}` is imported", importers(index, last), f"imports `{last}`"),
+        for text, found, reason in (
+            (f"`{last}` is called at", calls, f"calls `{last}`"),
+            (f"Unresolved calls of the name `{last}`:", unresolved, f"calls the name `{last}`"),
+            (f"`{last}` is imported at", importers(index, last), f"imports `{last}`"),
         ):
-            if sites:
-                shown = [shower.site(site, why) for site in sites]
-                made.append(_finding(f"{text} in {_places(sites)}.", shown))
+            if found:
+                references = (builder.reference(each, reason) for each in found)
+                made.append(cut_finding(f"{text} {locations(found)}.", references, len(found)))
         if classes:
-            shown = [shower.definition(each, f"inherits from `{last}`") for each in classes]
-            made.append(_finding(f"{_n(classes, 'class')} inherit from `{last}`.", shown))
-        if defined and not calls and not loose:
-            made.append(Finding(f"No call of `{last}` is known here.", ()))
-    return _case(f"Where is `{name}` defined and used?", made, (name,))
+            verb = "inherits" if len(classes) == 1 else "inherit"
+            shown = (builder.definition(each, f"inherits from `{last}`") for each in classes)
+            made.append(cut_finding(f"{counted(classes, 'class')} {verb} from `{last}`.", shown, len(classes)))
+        if defined and not calls and not unresolved:
+            made.append(Finding(f"No call of `{last}` was found.", ()))
+    return _evidence_set(f"Where is `{name}` defined and used?", made, (name,))
 
 
-def explain_case(indexes: Mapping[str, RepositoryIndex], selection: Selection | None, name: str) -> Case:
-    """The selected lines or the definitions of a name, with what they call and who calls them."""
+def explain_evidence(indexes: Mapping[str, RepositoryIndex], selection: Selection | None, name: str) -> EvidenceSet:
+    """The selected lines or the definitions of a name, with their callees and callers."""
     made: list[Finding] = []
-    for folder, shower in _showers(indexes):
-        index = shower.index
+    for folder, builder in _builders(indexes):
+        index = builder.index
         if name:
             chosen = index.names.definitions(name)[:3]
         elif selection is not None and selection.folder == folder and selection.path in index:
@@ -147,8 +147,7 @@ def explain_case(indexes: Mapping[str, RepositoryIndex], selection: Selection | 
             start = min(selection.start_line, max(0, end - 1))
             if end <= start:
                 continue
-            shown = shower.exhibit("code", selection.path, start, end, "the selected lines")
-            made.append(Finding("These lines are selected.", (shown,)))
+            made.append(Finding("Selected lines.", (builder.lines(selection.path, start, end, SELECTED),)))
             chosen = _innermost(index, selection.path, start, end)
         else:
             continue
@@ -156,100 +155,67 @@ def explain_case(indexes: Mapping[str, RepositoryIndex], selection: Selection | 
             own = named.definition.qualified_name
             kind = named.definition.kind
             if name:
-                made.append(Finding(f"`{own}` is a {kind}.", (shower.definition(named, n_lines=60),)))
-            called = callees(index, named)
-            if called:
-                listed = ", ".join(dict.fromkeys(f"`{target.definition.qualified_name}`" for _, target in called))
-                shown_calls = [shower.definition(target, f"called by `{own}`") for _, target in called]
-                made.append(_finding(f"`{own}` calls {listed}.", shown_calls))
-            sites = callers(index, named)
-            if sites:
-                made.append(
-                    _finding(
-                        f"`{own}` is called in {_places(sites)}.",
-                        [shower.site(site, f"calls `{own}`") for site in sites],
-                    )
-                )
+                made.append(Finding(f"`{own}` is a {kind}.", (builder.definition(named, n_lines=60),)))
+            if called := callees(index, named):
+                names = name_list(target.definition.qualified_name for _, target in called)
+                shown = (builder.definition(target, f"called by `{own}`") for _, target in called)
+                made.append(cut_finding(f"`{own}` calls {names}.", shown, len(called)))
+            if calls := callers(index, named):
+                shown = (builder.reference(call, f"calls `{own}`") for call in calls)
+                made.append(cut_finding(f"`{own}` is called at {locations(calls)}.", shown, len(calls)))
     what = f"`{name}`" if name else "the selected code"
-    return _case(f"Explain {what}: what it does, and how it is used.", made, (name,) if name else ())
+    return _evidence_set(f"Explain {what}: what it does, and how it is used.", made, (name,) if name else ())
 
 
-def recent_case(indexes: Mapping[str, RepositoryIndex], recent: Mapping[str, RecentEdits], now: float) -> Case:
-    """What was edited lately, and who calls the definitions around it. `now` is of the clock that the edits have."""
+def recent_evidence(
+    indexes: Mapping[str, RepositoryIndex], recent: Mapping[str, RecentEdits], now: float
+) -> EvidenceSet:
+    """Recent edits, and the callers of the definitions around them. `now` uses the clock of the edits."""
     made: list[Finding] = []
-    for folder, shower in _showers(indexes):
-        index = shower.index
+    for folder, builder in _builders(indexes):
+        index = builder.index
         touched: dict[tuple[str, str], NamedDefinition] = {}
-        shown: list[Exhibit] = []
+        shown: list[EvidenceItem] = []
         for hunk in recent.get(folder, RecentEdits()).hunks:
             n_lines = index.n_lines_of(hunk.path)
             if hunk.path not in index or hunk.start_line >= n_lines or not stands_in(hunk, _lines(index, hunk.path)):
                 continue
             end = min(max(hunk.end_line, hunk.start_line + 1), n_lines)
-            ago = _ago(now - hunk.at)
-            shown.append(shower.exhibit("code", hunk.path, hunk.start_line, end, f"edited {ago}"))
+            shown.append(builder.lines(hunk.path, hunk.start_line, end, f"edited {_ago(now - hunk.at)}"))
             for named in _innermost(index, hunk.path, hunk.start_line, end):
                 touched.setdefault((named.path, named.definition.qualified_name), named)
             if len(shown) == MOST_HUNKS:
                 break
         if shown:
-            made.append(Finding(f"Edited lately: {_places(shown)}.", tuple(shown)))
+            made.append(Finding(f"Recent edits: {locations(shown)}.", tuple(shown)))
         for named in touched.values():
             own = named.definition.qualified_name
-            sites = callers(index, named)
-            if sites:
-                exhibits = [shower.site(site, f"calls `{own}`") for site in sites]
-                made.append(_finding(f"`{own}` was touched, and is called in {_places(sites)}.", exhibits))
-    return _case("What was edited lately, and what does it touch?", made, ())
+            if calls := callers(index, named):
+                text = f"`{own}` was edited and is called at {locations(calls)}."
+                made.append(
+                    cut_finding(text, (builder.reference(call, f"calls `{own}`") for call in calls), len(calls))
+                )
+    return _evidence_set("What was edited recently, and what calls it?", made, ())
 
 
-def documents_only(case: Case) -> Case:
-    """What documents say, of a case."""
-    documents = tuple(e for e in case.exhibits if e.kind == "document" or is_document(e.path))
-    return replace(case, exhibits=documents, findings=(), confidence=case.confidence if documents else 0.0)
+def documents_only(evidence: EvidenceSet) -> EvidenceSet:
+    """The documents among the evidence."""
+    documents = tuple(item for item in evidence.items if item.kind == "document" or is_document(item.path))
+    return replace(evidence, items=documents, findings=(), confidence=evidence.confidence if documents else 0.0)
 
 
-class _Shower:
-    """Makes exhibits of lines of one folder."""
-
-    def __init__(self, index: RepositoryIndex, folder: str) -> None:
-        self.index = index
-        self._folder = folder
-
-    def definition(self, named: NamedDefinition, why: str = "", n_lines: int = 6) -> Exhibit:
-        path, definition = named
-        end = min(definition.end_line, definition.header_line + n_lines, self.index.n_lines_of(path))
-        why = why or f"defines `{definition.qualified_name}`"
-        return self.exhibit("definition", path, definition.start_line, end, why, definition.qualified_name)
-
-    def line(self, path: str, line: int, why: str, symbol: str = "") -> Exhibit:
-        return self.exhibit("code", path, *around(self.index, path, line, 0, 0), why, symbol)
-
-    def site(self, site: Site, why: str) -> Exhibit:
-        inside = f" in `{site.inside}`" if site.inside else ""
-        return self.line(site.path, site.line, why + inside, site.inside)
-
-    def exhibit(self, kind: str, path: str, start: int, end: int, why: str, symbol: str = "") -> Exhibit:
-        text = self.index.text(Location(path, start, end))
-        return Exhibit(kind, path, start, end, text, 1.0, why, symbol, folder=self._folder)  # type: ignore[arg-type]
-
-
-def _showers(indexes: Mapping[str, RepositoryIndex]) -> Iterator[tuple[str, _Shower]]:
+def _builders(indexes: Mapping[str, RepositoryIndex]) -> Iterator[tuple[str, EvidenceBuilder]]:
     for folder, index in indexes.items():
-        yield folder, _Shower(index, folder if len(indexes) > 1 else "")
+        yield folder, EvidenceBuilder(index, folder if len(indexes) > 1 else "")
 
 
-def _finding(text: str, shown: Sequence[Exhibit]) -> Finding:
-    return Finding(text, tuple(shown[:MOST_SITES]), len(shown) <= MOST_SITES)
-
-
-def _case(question: str, made: Sequence[Finding], names: tuple[str, ...]) -> Case:
-    exhibits = {(exhibit.folder, exhibit.place): exhibit for finding in made for exhibit in finding.exhibits}
-    return Case(question, tuple(exhibits.values()), 1.0 if made else 0.0, names, tuple(made), looked_for=names)
+def _evidence_set(question: str, made: Sequence[Finding], names: tuple[str, ...]) -> EvidenceSet:
+    items = {(item.folder, item.location): item for finding in made for item in finding.items}
+    return EvidenceSet(question, tuple(items.values()), 1.0 if made else 0.0, names, tuple(made), search_terms=names)
 
 
 def _innermost(index: RepositoryIndex, path: str, start: int, end: int) -> list[NamedDefinition]:
-    """The definitions that begin in these lines, else the one that they stand in."""
+    """The definitions that start in these lines, else the innermost one that contains them."""
     definitions = index.graph.files[path].definitions
     inside = [d for d in definitions if start <= d.header_line < end]
     around_it = [d for d in definitions if d.start_line <= start and d.end_line >= end]
@@ -258,17 +224,6 @@ def _innermost(index: RepositoryIndex, path: str, start: int, end: int) -> list[
 
 def _lines(index: RepositoryIndex, path: str) -> list[str]:
     return index.texts[path].decode("utf-8", "surrogatepass").split("\n")
-
-
-def _places(things: Sequence[NamedDefinition | ValueBinding | Site | Exhibit]) -> str:
-    paths = {thing.path for thing in things}
-    where = f" of {_n(paths, 'file')}" if len(paths) > 1 else ""
-    return f"{_n(things, 'place')}{where}"
-
-
-def _n(things: Sized, name: str) -> str:
-    plural = f"{name}es" if name.endswith("s") else f"{name}s"
-    return f"1 {name}" if len(things) == 1 else f"{len(things)} {plural}"
 
 
 def _ago(seconds: float) -> str:

@@ -28,7 +28,7 @@ from ..workspace.memory import WorkspaceMemory
 from ..workspace.recent_edits import RecentEdits
 from .commands import Selection
 from .evidence import GatherOptions, gather
-from .values import Case, Exhibit
+from .values import EvidenceItem, EvidenceSet
 
 MAX_DOCUMENTS_WAIT_S = 1.0
 """A question waits at most this long for notebooks and PDF files to be read; a later one finds them."""
@@ -98,8 +98,8 @@ class ChatContext:
         folder: Path | str | None = None,
         *,
         options: GatherOptions | None = None,
-        turns: Sequence[Exhibit] = (),
-    ) -> Case:
+        turns: Sequence[EvidenceItem] = (),
+    ) -> EvidenceSet:
         """The evidence for a question, of one folder or of all: code, documents and these past turns.
 
         Raises ValueError for a folder that is none of this workspace.
@@ -114,8 +114,8 @@ class ChatContext:
                 notes += documents.notes
             except StoreError as error:  # code answers without stored documents
                 notes.append(str(error))
-        case = gather(indexes, question, options or GatherOptions(), turns, beside)
-        return replace(case, notes=(*case.notes, *notes))
+        evidence = gather(indexes, question, options or GatherOptions(), turns, beside)
+        return replace(evidence, notes=(*evidence.notes, *notes))
 
     def recent_edits(self) -> dict[str, RecentEdits]:
         """By folder."""

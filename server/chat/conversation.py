@@ -1,8 +1,8 @@
-"""A question about the repository in, a reply with checked citations out, and both of them remembered.
+"""Conversational question answering: from a question or command to a stored reply with checked citations.
 
-Owns the course of a question: what it leans on, evidence, the gate of "not found", the answer of a model or the
-evidence itself, and what is kept of it. A question is on disk before anything is done about it, and an answer that is
-being written every second, so that a server that is killed loses no turn. Knows no protocol and no terminal.
+Owns the pipeline: ellipsis resolution, evidence, the "not found" threshold, a model's or an extractive answer, and the
+stored turn. A question is stored before it is answered, and a partial answer every second, so that a killed server
+loses no turn. Knows no protocol and no terminal.
 """
 
 from __future__ import annotations
@@ -18,45 +18,47 @@ from ...llm import Cancel, TimeLimit
 from ...llm.protocol import Message
 from ...memory.storage import Turn
 from ...memory.strategy import Kit
-from .attribution import attributed, listed
+from .attribution import attributed, attribution_lines
 from .commands import (
     COMMANDS,
+    SELECTED,
     Command,
     Selection,
     documents_only,
-    explain_case,
+    explain_evidence,
     help_text,
     nothing_text,
     read_command,
-    recent_case,
-    where_case,
+    recent_evidence,
+    where_evidence,
 )
 from .context import ChatContext
 from .ellipsis import is_elliptical, names_in, resolved
 from .evidence import GatherOptions
 from .extractive import extractive
-from .keeping import Keeper
-from .past import past_of, what_was_said
+from .generation import NO_CALLBACKS, AnswerGenerator, GeneratedAnswer, StreamCallbacks
+from .history import answer_text, relevant_history
 from .prompts import NOT_FOUND
 from .sources import Sources
-from .values import Case, Citation, Exhibit, Reply
-from .writing import NOBODY, AnswerWriter, Listener, Written
+from .strategy_cache import StrategyCache
+from .turn_recorder import TurnRecorder
+from .values import EvidenceItem, EvidenceSet, Reply
 
-NOTHING_CITED = "No line of the repository was cited for this. The evidence that it was written from:"
-CITED_FOR_IT = "The model cited no lines. These speak of what it says:"
+NOTHING_CITED = "The model cited no lines, and no evidence matches its statements. It was given:"
+ATTRIBUTED = "The model cited no lines. These lines match its statements:"
 
 MOST_LISTED = 6
 
-_OF_THE_CONVERSATION = re.compile(
+_ABOUT_CONVERSATION = re.compile(
     r"\b(?:did|have) (?:i|we|you) (?:just )?(?:ask(?:ed)?|sa(?:y|id)|talk|mention|discuss)"
     r"|\b(?:this|our) conversation\b|\b(?:earlier|so far)\b|\b(?:previous|last|first) (?:question|answer)\b",
     re.IGNORECASE,
 )
-"""A question that the repository cannot answer and what was said before can."""
+"""A question about earlier turns, which the repository cannot answer."""
 
 
-NOT_ALL_READ = "Files are still being read: not everything was searched."
-NO_MODEL_HERE = "No model that holds conversations is configured."
+NOT_FULLY_INDEXED = "Indexing is not finished: some files were not searched."
+NO_CHAT_MODEL = "No chat model is configured."
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,176 +83,186 @@ class Chat:
 
     def __init__(self, context: ChatContext, closed: Cancel | None = None) -> None:
         """`closed` ends every answer."""
-        self.context = self._desk = context
+        self.context = context
         self._closed = closed or Cancel()
+        self._strategies = StrategyCache()
 
-    def ask(self, request: ChatRequest, listener: Listener = NOBODY, cancel: Cancel | None = None) -> Reply:
-        """The reply to a question or a command. Without a conversation id a new conversation begins.
+    def ask(
+        self, request: ChatRequest, callbacks: StreamCallbacks = NO_CALLBACKS, cancel: Cancel | None = None
+    ) -> Reply:
+        """The reply to a question or a command. Without a conversation id a new conversation starts.
 
-        What the listener is told, since its last restart, is the reply's text. When cancelled, the reply is what was
-        written so far. Raises NoConversation, StoreError where history cannot be read, ValueError for a folder that is
-        none of the workspace's, for an unknown strategy, and for a selection that no model may be shown.
+        The texts that the callbacks get after the last restart are the reply's text. When cancelled, the reply is the
+        text so far. Raises NoConversation, StoreError where history cannot be read, and ValueError for a folder outside
+        the workspace, for an unknown strategy, and for a selection that no model may be shown.
         """
         cancel = cancel or Cancel()
         forget = self._closed.on_cancel(cancel.cancel)
         try:
-            return self._ask(request, listener, cancel)
+            return self._ask(request, callbacks, cancel)
         finally:
             forget()
 
-    def _ask(self, request: ChatRequest, listener: Listener, cancel: Cancel) -> Reply:
-        question, strategy, id = request.question, request.strategy, request.conversation_id
-        selection = None if request.selection is None else self._desk.selection(*request.selection)
+    def close(self) -> None:
+        """Release the strategies and the documents that they hold."""
+        self._strategies.clear()
+
+    def _ask(self, asked: ChatRequest, callbacks: StreamCallbacks, cancel: Cancel) -> Reply:
+        question, strategy = asked.question, asked.strategy
+        selection = None if asked.selection is None else self.context.selection(*asked.selection)
         command = read_command(question)
         if not question.strip() or command.name == "help" or (command.name and command.name not in COMMANDS):
             unknown = command.name if command.name not in ("", "help") else ""
-            return _said(help_text(unknown), listener, found=not unknown, conversation_id=id)
-        if not self._desk.config.chat.enabled:
-            return _said("Questions are switched off (chat.enabled).", listener, found=False)
+            text = help_text(unknown)
+            return _own_reply(text, callbacks, found=not unknown, conversation_id=asked.conversation_id)
+        options = self.context.config.chat
+        if not options.enabled:
+            return _own_reply("Questions are disabled (`chat.enabled`).", callbacks, found=False)
         if command.name == "forget":
-            return self._forget(command.argument, id, listener)
+            return self._forget(command.argument, asked.conversation_id, callbacks)
         if strategy:
-            from .by_strategy import check_strategy  # the whole room of memory, which most questions do not need
+            from .strategy_answers import check_strategy  # loads all of memory/, which most questions do not need
 
             check_strategy(strategy)
-        wanted = _Wanted(question, command, selection, request.folder, strategy)
-        with TimeLimit(cancel, self._most_seconds(strategy)) as limit:
-            if not request.remember:
-                return self._reply(wanted, (), Keeper(), listener, limit)
-            said = self._desk.memory.conversations
-            id = id or said.begin("" if request.folder is None else str(request.folder))
-            keeper = Keeper(self._desk.memory, id, said.ask(id, question))
-            listener.on_conversation(id)
-            before = [turn for turn in said.turns(id) if turn.number < keeper.number]
-            reply = self._reply(wanted, before, keeper, listener, limit)
-            keeper.keep(reply, is_whole=not limit.cancelled)
+        request = _Request(question, command, selection, asked.folder, strategy)
+        with TimeLimit(cancel, options.strategy_max_seconds if strategy else options.max_seconds) as limit:
+            if not asked.remember:
+                return self._reply(request, (), TurnRecorder(), callbacks, limit)
+            conversations = self.context.memory.conversations
+            id = asked.conversation_id or conversations.begin("" if asked.folder is None else str(asked.folder))
+            recorder = TurnRecorder(self.context.memory, id, conversations.ask(id, question))
+            callbacks.on_conversation(id)
+            before = [turn for turn in conversations.turns(id) if turn.number < recorder.number]
+            reply = self._reply(request, before, recorder, callbacks, limit)
+            recorder.record(reply, is_whole=not limit.cancelled)
             return reply
 
-    def _most_seconds(self, strategy: str) -> float:
-        options = self._desk.config.chat
-        return options.strategy_max_seconds if strategy else options.max_seconds
-
     def _reply(
-        self, wanted: _Wanted, before: Sequence[Turn], keeper: Keeper, listener: Listener, cancel: Cancel
+        self,
+        request: _Request,
+        before: Sequence[Turn],
+        recorder: TurnRecorder,
+        callbacks: StreamCallbacks,
+        cancel: Cancel,
     ) -> Reply:
-        options = self._desk.config.chat
-        writer = AnswerWriter(
-            self._desk.models,
+        options = self.context.config.chat
+        generator = AnswerGenerator(
+            self.context.models,
             options.answer_tokens,
             options.evidence_tokens,
-            listener,
-            keeper.keep_part,
-            self._desk.wait_for_completions,
-            options.max_seconds if wanted.strategy else math.inf,
+            callbacks,
+            recorder.record_partial,
+            self.context.wait_for_completions,
+            options.max_seconds if request.strategy else math.inf,
         )
-        if self._desk.is_indexing:
-            listener.on_note("files are still being read; the answer waits for them")
-            self._desk.wait_for_index(cancel)
-        partial = (NOT_ALL_READ,) if self._desk.is_indexing else ()
-        command = wanted.command.name
-        whole = wanted.question if command else self._standing_alone(wanted.question, before, writer, cancel)
-        if whole != wanted.question:
-            listener.on_note(f"asked as: {whole}")
-        if wanted.strategy:
-            from .by_strategy import by_strategy
+        if self.context.is_indexing:
+            callbacks.on_note("indexing is not finished; the answer waits for it")
+            self.context.wait_for_index(cancel)
+        partial = (NOT_FULLY_INDEXED,) if self.context.is_indexing else ()
+        command = request.command.name
+        whole = request.question if command else self._standalone(request.question, before, generator, cancel)
+        if whole != request.question:
+            callbacks.on_note(f"interpreted as: {whole}")
+        if request.strategy:
+            from .strategy_answers import answer_by_strategy
 
-            reply = by_strategy(wanted.strategy, whole, self._desk, writer, cancel)
+            reply = answer_by_strategy(request.strategy, whole, self.context, generator, self._strategies, cancel)
             notes = (*partial, *_time_notes(reply, "chat.strategy_max_seconds", cancel), *reply.notes)
-            return replace(reply, conversation_id=keeper.conversation_id, notes=notes)
-        past = past_of(before, whole, Kit())
-        case = self._case(wanted, whole, past.exhibits)
-        is_found = case.confidence >= options.min_confidence or _is_of_the_conversation(wanted.question, before)
-        # A place is looked up faster than a model can say it.
+            return replace(reply, conversation_id=recorder.conversation_id, notes=notes)
+        past = relevant_history(before, whole, Kit())
+        evidence = self._gather(request, whole, past.items)
+        is_found = evidence.confidence >= options.min_confidence or _is_about_conversation(request.question, before)
+        # These commands list locations: a model would only delay them.
         asks = is_found and command not in ("where", "recent", "doc") and not cancel.cancelled
-        by_model = self._by_model(case, past.recent, writer, listener, cancel) if asks else None
-        reply = by_model or self._without_model(case, wanted, before)
+        by_model = self._by_model(evidence, past.recent, generator, cancel) if asks else None
+        reply = by_model or self._without_model(evidence, request, before)
         if by_model is None:
-            _tell(listener, reply.text, reply.citations)
+            callbacks.emit(reply.text, reply.citations)
         in_time = _time_notes(reply, "chat.max_seconds", cancel)
-        notes = (*partial, *in_time, *writer.notes, *reply.notes, *case.notes, *self._desk.memory.notes)
-        if by_model is None and is_found and not command and not writer.notes and not in_time:
-            notes = (*(self._desk.models.notes or (NO_MODEL_HERE,)), *notes)
-        return replace(reply, conversation_id=keeper.conversation_id, notes=tuple(dict.fromkeys(notes)))
+        notes = (*partial, *in_time, *generator.notes, *reply.notes, *evidence.notes, *self.context.memory.notes)
+        if by_model is None and is_found and not command and not generator.notes and not in_time:
+            notes = (*(self.context.models.notes or (NO_CHAT_MODEL,)), *notes)
+        return replace(reply, conversation_id=recorder.conversation_id, notes=tuple(dict.fromkeys(notes)))
 
     def _by_model(
-        self, case: Case, recent: Sequence[Message], writer: AnswerWriter, listener: Listener, cancel: Cancel
+        self, evidence: EvidenceSet, recent: Sequence[Message], generator: AnswerGenerator, cancel: Cancel
     ) -> Reply | None:
-        """The answer of a model; None when none gives one."""
-        sources = Sources(self._desk.indexes(), case.exhibits)
-        written = writer.answer(case, recent, sources, cancel)
-        return None if written is None else _composed(written, case, sources, listener)
+        """The answer of a model; None when no model gives one."""
+        sources = Sources(self.context.indexes(), evidence.items)
+        written = generator.answer(evidence, recent, sources, cancel)
+        return None if written is None else _reply_of(written, evidence, sources, generator.callbacks)
 
-    def _without_model(self, case: Case, wanted: _Wanted, before: Sequence[Turn]) -> Reply:
-        if wanted.command.name and not case.exhibits:
-            return Reply(nothing_text(wanted.command, self._desk.indexes()), (), case, found=False)
-        if not wanted.command.name and _is_of_the_conversation(wanted.question, before):
+    def _without_model(self, evidence: EvidenceSet, request: _Request, before: Sequence[Turn]) -> Reply:
+        if request.command.name and not evidence.items:
+            return Reply(nothing_text(request.command, self.context.indexes()), (), evidence, found=False)
+        if not request.command.name and _is_about_conversation(request.question, before):
             asked = [f"{turn.number + 1}. {turn.question}" for turn in before]
-            return Reply("\n".join(("Asked so far in this conversation:", *asked)), (), case)
-        return extractive(case, self._desk.config.chat.min_confidence)
+            return Reply("\n".join(("Questions in this conversation:", *asked)), (), evidence)
+        return extractive(evidence, self.context.config.chat.min_confidence)
 
-    def _standing_alone(self, question: str, before: Sequence[Turn], writer: AnswerWriter, cancel: Cancel) -> str:
-        """The question with what it leans on. A model is asked only where no name was said that could be put in."""
+    def _standalone(self, question: str, before: Sequence[Turn], generator: AnswerGenerator, cancel: Cancel) -> str:
+        """The standalone form of a question. A model rewrites it only if the earlier turns have no name to insert."""
         asked = [turn.question for turn in before if not read_command(turn.question).name]
         if not asked or not is_elliptical(question):
             return question
         names = list[str]()
 
         def names_of(text: str) -> list[str]:
-            case, indexes = self._desk.gather(text), self._desk.indexes().values()
-            known = [word for word in case.looked_for if any(index.names.definitions(word) for index in indexes)]
-            found = list(dict.fromkeys((*case.names, *known)))
-            # A plain word is a name where nothing else was asked about: "what calls pay?"
-            about = all(any(word in name.lower() for name in found) for word in case.looked_for)
+            evidence, indexes = self.context.gather(text), self.context.indexes().values()
+            known = [word for word in evidence.search_terms if any(index.names.definitions(word) for index in indexes)]
+            found = list(dict.fromkeys((*evidence.names, *known)))
+            # A plain word is a name where the question has no other content: "what calls pay?"
+            about = all(any(word in name.lower() for name in found) for word in evidence.search_terms)
             names[:] = found if about else ()
             return names
 
         by_rule = resolved(question, asked, names_of)
         if names or any(names_in(text) for text in (*asked[-2:], question)):
             return by_rule
-        said = [(turn.question, what_was_said(turn)) for turn in before[-2:]]
-        by_model = writer.stands_alone(question, said, cancel)
-        writer.notes.clear()  # who fails here is asked for the answer as well, and says why then
+        turns = [(turn.question, answer_text(turn)) for turn in before[-2:]]
+        by_model = generator.standalone_question(question, turns, cancel)
+        generator.notes.clear()  # a model that fails here fails again for the answer, which reports it
         return by_model or by_rule
 
-    def _case(self, wanted: _Wanted, question: str, turns: Sequence[Exhibit]) -> Case:
-        """The evidence for a question that stands alone, or for a command."""
-        desk, command, selection = self._desk, wanted.command, wanted.selection
+    def _gather(self, request: _Request, question: str, turns: Sequence[EvidenceItem]) -> EvidenceSet:
+        """The evidence for a standalone question or a command."""
+        desk, command, selection = self.context, request.command, request.selection
         if command.name == "where":
-            return where_case(desk.indexes(), command.argument)
+            return where_evidence(desk.indexes(), command.argument)
         if command.name == "explain":
-            return explain_case(desk.indexes(), selection, command.argument)
+            return explain_evidence(desk.indexes(), selection, command.argument)
         if command.name == "recent":
-            return recent_case(desk.indexes(), desk.recent_edits(), time.monotonic())
+            return recent_evidence(desk.indexes(), desk.recent_edits(), time.monotonic())
         options = GatherOptions(max_tokens=desk.config.chat.evidence_tokens)
         if command.name == "doc":
-            # Most of what is found is code; of a lot the documents are enough.
-            wide = replace(options, max_exhibits=60, max_tokens=10 * options.max_tokens)
+            # Most results are code, so documents are selected from a larger set.
+            wide = replace(options, max_items=60, max_tokens=10 * options.max_tokens)
             return documents_only(
-                desk.gather(f"Which document describes {command.argument}?", wanted.folder, options=wide)
+                desk.gather(f"Which document describes {command.argument}?", request.folder, options=wide)
             )
-        case = desk.gather(question, wanted.folder, options=options, turns=turns)
+        evidence = desk.gather(question, request.folder, options=options, turns=turns)
         if selection is None:
-            return case
-        # Who selects lines and asks speaks of them.
-        chosen = [e for e in explain_case(desk.indexes(), selection, "").exhibits if e.why == "the selected lines"]
-        return replace(case, exhibits=(*chosen, *case.exhibits), confidence=1.0 if chosen else case.confidence)
+            return evidence
+        # A question with a selection is about the selected lines.
+        chosen = [e for e in explain_evidence(desk.indexes(), selection, "").items if e.reason == SELECTED]
+        return replace(evidence, items=(*chosen, *evidence.items), confidence=1.0 if chosen else evidence.confidence)
 
-    def _forget(self, argument: str, conversation_id: str, listener: Listener) -> Reply:
-        memory = self._desk.memory
+    def _forget(self, argument: str, conversation_id: str, callbacks: StreamCallbacks) -> Reply:
+        memory = self.context.memory
         if argument.lower() == "all":
             memory.conversations.delete_all()
-            return _said("All conversations of this workspace are forgotten.", listener)
+            return _own_reply("Deleted all conversations of this workspace.", callbacks)
         if argument:
-            return _said("/forget takes nothing, or the word all.", listener, found=False)
+            return _own_reply("/forget takes no argument, or `all`.", callbacks, found=False)
         if not conversation_id:
-            return _said("There is no conversation yet that could be forgotten.", listener, found=False)
+            return _own_reply("There is no conversation to delete.", callbacks, found=False)
         memory.conversations.delete(conversation_id)
-        return _said("This conversation is forgotten.", listener)
+        return _own_reply("Deleted this conversation.", callbacks)
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What was asked for."""
+class _Request:
+    """A question or command with its options."""
 
     question: str
     command: Command
@@ -259,50 +271,45 @@ class _Wanted:
     strategy: str
 
 
-def _composed(written: Written, case: Case, sources: Sources, listener: Listener) -> Reply:
-    """A model's answer as a reply. One that cites nothing is shown with the lines that hold what it says, or with what
-    it was given."""
+def _reply_of(written: GeneratedAnswer, evidence: EvidenceSet, sources: Sources, callbacks: StreamCallbacks) -> Reply:
+    """A model's answer as a reply. An answer without citations ends with lines that match it, or with its evidence."""
     checked = written.checked
     found = not checked.text.strip().startswith(NOT_FOUND)
     text, citations, notes = checked.text, checked.citations, []
     if found and not citations and written.is_whole:
-        held = attributed(text, case, sources)
-        citations = tuple(each.citation for each in held)
-        given = [f"- {e.place}: {e.why}" for e in case.exhibits if e.kind != "turn"][:MOST_LISTED]
-        lines = (CITED_FOR_IT, *listed(held)) if held else (NOTHING_CITED, *given)
+        attributions = attributed(text, evidence, sources)
+        citations = tuple(each.citation for each in attributions)
+        given = [f"- {e.location}: {e.reason}" for e in evidence.items if e.kind != "turn"][:MOST_LISTED]
+        lines = (ATTRIBUTED, *attribution_lines(attributions)) if attributions else (NOTHING_CITED, *given)
         tail = "\n".join(("", "", *lines))
-        _tell(listener, tail, citations)
+        callbacks.emit(tail, citations)
         text += tail
     if checked.n_dropped:
-        notes.append(f"Citations that did not hold, and are not shown: {checked.n_dropped}.")
+        notes.append(
+            f"Citations removed, as their lines do not exist or do not support the statement: {checked.n_dropped}."
+        )
     if checked.n_corrected:
-        notes.append(f"Citations that pointed beside what they cite, and were put right: {checked.n_corrected}.")
+        notes.append(f"Citations moved to the lines that support the statement: {checked.n_corrected}.")
     if checked.unknown_files:
-        notes.append(f"No folder holds these files that the answer names: {', '.join(checked.unknown_files)}.")
+        notes.append(f"The answer names files that are not in the workspace: {', '.join(checked.unknown_files)}.")
     if written.is_stopped:
         notes.append("The answer was stopped.")
-    return Reply(text, citations, case, found, checked.n_dropped, written.model, "", written.cost, tuple(notes))
+    return Reply(text, citations, evidence, found, checked.n_dropped, written.model, "", written.cost, tuple(notes))
 
 
 def _time_notes(reply: Reply, setting: str, cancel: Cancel) -> tuple[str, ...]:
-    """What a person should know when the time of an answer was up."""
+    """The note about a time limit that was reached."""
     if not cancel.is_reached:
         return ()
     after = f"{cancel.seconds:g} s ({setting})"
     return (f"The answer was cut after {after}." if reply.model else f"No model answered within {after}.",)
 
 
-def _tell(listener: Listener, text: str, citations: Sequence[Citation]) -> None:
-    for citation in citations:
-        listener.on_citation(citation)
-    listener.on_text(text)
+def _is_about_conversation(question: str, before: Sequence[Turn]) -> bool:
+    return bool(before and _ABOUT_CONVERSATION.search(question))
 
 
-def _is_of_the_conversation(question: str, before: Sequence[Turn]) -> bool:
-    return bool(before and _OF_THE_CONVERSATION.search(question))
-
-
-def _said(text: str, listener: Listener, *, found: bool = True, conversation_id: str = "") -> Reply:
-    """What Weft says by itself."""
-    listener.on_text(text)
-    return Reply(text, (), Case("", ()), found, conversation_id=conversation_id)
+def _own_reply(text: str, callbacks: StreamCallbacks, *, found: bool = True, conversation_id: str = "") -> Reply:
+    """A reply with fixed text."""
+    callbacks.on_text(text)
+    return Reply(text, (), EvidenceSet("", ()), found, conversation_id=conversation_id)

@@ -1,6 +1,6 @@
-"""A question that leans on the one before, with what it leans on put in: "and where is it called?".
+"""Ellipsis resolution for follow-up questions: "and where is it called?" becomes a standalone question.
 
-Owns the signs of ellipsis and what is put in. Knows no model: its suggestion is only judged here.
+Owns the patterns of ellipsis and the rewriting rules. Knows no model: it only checks a model's rewrite.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 
 MOST_CHARACTERS = 300
-"""Of a question that a model has written again."""
+"""The longest rewrite of a model that is accepted."""
 
 _OPENING = re.compile(
     r"^\s*(?:(?:and|but|also|or|then|so|ok(?:ay)?|now)\b[\s,]*|(?:what|how) about\b"
@@ -46,52 +46,52 @@ _COMMON = frozenset(
 
 
 def is_elliptical(question: str) -> bool:
-    """Whether words of the question stand for something that was said before."""
+    """Whether a question refers to earlier turns by pronouns or omission."""
     return bool(_OPENING.match(question) or (_POINTING.search(question) and not _EMPTY_IT.search(question)))
 
 
 def resolved(question: str, before: Sequence[str], names_of: Callable[[str], Sequence[str]] | None = None) -> str:
-    """The question with the names that it leans on, from the questions before, oldest first.
+    """The question with its references replaced by names from the previous questions, oldest first.
 
-    "and where is it called?" after "what does `pay` return?" is "where is `pay` called?". Where no name was said, the
-    question before stands in brackets. A question that stands alone comes back as it is. `names_of` knows names of the
-    repository that don't look like one ("pay"); by default only those that do are known.
+    "and where is it called?" after "what does `pay` return?" is "where is `pay` called?". Without a name, the previous
+    question is appended in brackets. A standalone question is returned unchanged. `names_of` recognises names of the
+    repository that do not look like one ("pay"); without it only code-like names are recognised.
     """
     whole = ""
     for asked in (*before, question):
         if whole and is_elliptical(asked):
-            whole = _leaning_on(whole, asked, names_in(whole) or (names_of(whole) if names_of else ()))
+            whole = _rewritten(whole, asked, names_in(whole) or (names_of(whole) if names_of else ()))
         else:
             whole = asked
     return whole
 
 
 def names_in(text: str) -> list[str]:
-    """Names of code, in their order."""
+    """Code-like names, in order."""
     return list(dict.fromkeys(quoted or plain or called for quoted, plain, called in _NAME.findall(text)))
 
 
-def is_faithful(suggestion: str, question: str, said: Sequence[str]) -> bool:
-    """Whether a model's version of a question keeps what it says and adds only what was said before."""
+def is_faithful(suggestion: str, question: str, earlier: Sequence[str]) -> bool:
+    """Whether a model's rewrite keeps all words of the question and adds only words of earlier turns."""
     if not suggestion or len(suggestion) > MOST_CHARACTERS or "\n" in suggestion:
         return False
     words, wanted = _words(suggestion), _words(_POINTING.sub(" ", _OPENING.sub(" ", question)))
-    known = set().union(*map(_words, said)) | _words(question)
+    known = set().union(*map(_words, earlier)) | _words(question)
     return wanted <= words and words <= known and words != wanted
 
 
-def _leaning_on(whole: str, question: str, names: Sequence[str]) -> str:
+def _rewritten(whole: str, question: str, names: Sequence[str]) -> str:
     own = names_in(question)
     pointing = _POINTING.search(question)
     if own and not pointing:
-        return question  # "and what calls `pay`?" says it all
+        return question  # "and what calls `pay`?" is complete
     rest = _JOINING.sub("", question, count=1)
     pointing = _POINTING.search(rest)
     if names and pointing and not own:
-        said = pointing[0].lower()
-        plural = said in ("they", "them", "their") or said.startswith(("these", "those"))
+        pronoun = pointing[0].lower()
+        plural = pronoun in ("they", "them", "their") or pronoun.startswith(("these", "those"))
         subject = " and ".join(f"`{name}`" for name in (names if plural else names[:1]))
-        if said in ("its", "their"):
+        if pronoun in ("its", "their"):
             subject += "'s"
         return f"{rest[: pointing.start()]}{subject}{rest[pointing.end() :]}".strip()
     about = ", ".join(f"`{name}`" for name in names if name not in own) if names else re.sub(r"[?\s]+$", "", whole)

@@ -1,7 +1,7 @@
-"""Everything that speaks to a question: code, definitions, documents and past turns, in one budget.
+"""Evidence retrieval: code, definitions, documents and past turns for a question, within one token budget.
 
-Owns how these are fused and ordered. What ranks them is in `retrieval/questions`, what the code graph says by itself in
-`findings`, how sure it is in `certainty`. Knows no model.
+Owns fusion and order. The ranking is in `retrieval/questions`, answers of the code graph are in `findings`, and the
+confidence is in `answerability`. Knows no model.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from ...memory.strategy import estimate_tokens
 from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import QuestionResult, SearchOptions, search
-from .beside import index_beside
-from .certainty import SAID_BY_THE_GRAPH, certainty
-from .exhibits import exhibits_of, without_repeats
+from .answerability import GRAPH_FINDING_CONFIDENCE, answerability
+from .document_index import index_documents
+from .evidence_items import deduplicated, unit_items
 from .findings import findings
-from .symbols import Step, way_here
-from .values import Case, Exhibit
+from .symbol_queries import CallStep, call_path_to
+from .values import EvidenceItem, EvidenceSet
 
-N_WAYS = 6
-"""For so many definitions the calls that lead there are given."""
+N_CALL_PATHS = 6
+"""The number of definitions that get a call path."""
 
-CARRIES_MEANING = 0.5
-"""Words of a question with this weight are what was looked for; lighter ones are around them."""
+CONTENT_WORD_WEIGHT = 0.5
+"""The least weight of a content word of a question."""
 
 TURN_SHARE = 0.25
-"""Past turns take at most this share of the budget."""
+"""The largest share of the budget for past turns."""
 
 
 @dataclass(frozen=True, slots=True)
 class GatherOptions:
-    """How much evidence, and what it is searched with."""
+    """The size of the evidence, and the search options."""
 
     max_tokens: int = 3000
-    max_exhibits: int = 12
+    max_items: int = 12
     search: SearchOptions = field(default_factory=SearchOptions)
 
 
 @dataclass(frozen=True, slots=True)
-class _Searched:
-    """What was found in one snapshot, and the folder that exhibits name."""
+class _FolderSearch:
+    """The search results of one snapshot, and the folder of its items."""
 
     folder: str
     index: RepositoryIndex
@@ -52,7 +52,7 @@ class _Searched:
 
     @property
     def scale(self) -> float:
-        """Makes scores of several snapshots comparable: a question weighs 1 in each."""
+        """Normalises scores, so that those of several snapshots are comparable: a question weighs 1 in each."""
         return 1 / (sum(self.found.idf) or 1.0)
 
 
@@ -60,109 +60,110 @@ def gather(
     indexes: Mapping[str, RepositoryIndex],
     question: str,
     options: GatherOptions = GatherOptions(),
-    turns: Sequence[Exhibit] = (),
+    turns: Sequence[EvidenceItem] = (),
     documents: Mapping[str, Sequence[Segment]] = MappingProxyType({}),
-) -> Case:
-    """The case of a question, best exhibit first, in at most the tokens of the options.
+) -> EvidenceSet:
+    """The evidence for a question, best item first, within the budget of the options.
 
-    `indexes` are the snapshots by workspace folder; with a single one exhibits name no folder. `turns` are past turns
-    that may matter, best first. `documents` are segments by folder; those of files that an index holds are found there.
-    Raises nothing: a question without words gives an empty case.
+    `indexes` are the snapshots by workspace folder; with one folder, items have no folder name. `turns` are relevant
+    past turns, best first. `documents` are segments by folder; segments of indexed files are ignored. Raises nothing: a
+    question without words has no evidence.
     """
     started = time.perf_counter()
     shown = {folder: "" if len(indexes) == 1 else folder for folder in indexes}
-    code = [_Searched(shown[f], index, search(index, question, options.search)) for f, index in indexes.items()]
-    beside = ((f, index_beside(indexes[f], segments)) for f, segments in documents.items() if f in indexes)
-    more = [_Searched(shown[f], i, search(i, question, options.search)) for f, i in beside if i.n_files]
+    code = [_FolderSearch(shown[f], index, search(index, question, options.search)) for f, index in indexes.items()]
+    unindexed = ((f, index_documents(indexes[f], segments)) for f, segments in documents.items() if f in indexes)
+    more = [_FolderSearch(shown[f], i, search(i, question, options.search)) for f, i in unindexed if i.n_files]
     searched = time.perf_counter()
-    said = [finding for one in code for finding in findings(one.found, one.index, one.folder)]
-    # Of a long list of callers the first are enough: the definition and what else speaks to the question need room.
-    first = [exhibit for finding in said for exhibit in finding.exhibits][: options.max_exhibits * 3 // 4]
-    ranked = sorted((exhibit for one in (*code, *more) for exhibit in _exhibits(one)), key=lambda e: -e.score)
-    # What the graph says comes first and keeps its order; the search goes on below it.
+    graph_findings = [finding for one in code for finding in findings(one.found, one.index, one.folder)]
+    # A long list of callers is cut: the definition and the search results need room.
+    first = [item for finding in graph_findings for item in finding.items][: options.max_items * 3 // 4]
+    ranked = sorted((item for one in (*code, *more) for item in _items(one)), key=lambda e: -e.score)
+    # Findings come first, in their order; search results follow.
     top = ranked[0].score if ranked else 1.0
-    first = [replace(exhibit, score=top * 1.01 ** (len(first) - rank)) for rank, exhibit in enumerate(first)]
-    past = _within(turns, int(options.max_tokens * TURN_SHARE), options.max_exhibits // 3)
+    first = [replace(item, score=top * 1.01 ** (len(first) - rank)) for rank, item in enumerate(first)]
+    past = _within(turns, int(options.max_tokens * TURN_SHARE), options.max_items // 3)
     room = options.max_tokens - sum(map(_tokens, past))
-    chosen = _within(without_repeats([*first, *ranked]), room, options.max_exhibits)
-    sure = max((certainty(one.found) for one in (*code, *more)), default=0.0)
-    if any(finding.exhibits for finding in said):
-        sure = max(sure, SAID_BY_THE_GRAPH)
+    chosen = _within(deduplicated([*first, *ranked]), room, options.max_items)
+    confidence = max((answerability(one.found) for one in (*code, *more)), default=0.0)
+    if any(finding.items for finding in graph_findings):
+        confidence = max(confidence, GRAPH_FINDING_CONFIDENCE)
     founds = [one.found for one in (*code, *more)]
-    looked_for, missing = _words(founds)
+    search_terms, missing_terms = _search_terms(founds)
     done = time.perf_counter()
-    return Case(
+    return EvidenceSet(
         question,
-        (*_with_ways(chosen, {one.folder: one.index for one in code}), *past),
-        sure,
+        (*_with_call_paths(chosen, {one.folder: one.index for one in code}), *past),
+        confidence,
         tuple(dict.fromkeys(name for found in founds for name in _names(found))),
-        tuple(said),
-        looked_for,
-        missing,
+        tuple(graph_findings),
+        search_terms,
+        missing_terms,
         timings_ms={"search": 1e3 * (searched - started), "exhibits": 1e3 * (done - searched)},
     )
 
 
-def _exhibits(searched: _Searched) -> Iterator[Exhibit]:
-    for weighed in searched.found.units:
-        for exhibit in exhibits_of(searched.found, weighed, searched.index, searched.folder):
-            parts = tuple(replace(part, value=part.value * searched.scale) for part in exhibit.parts)
-            yield replace(exhibit, score=exhibit.score * searched.scale, parts=parts)
+def _items(searched: _FolderSearch) -> Iterator[EvidenceItem]:
+    for scored in searched.found.units:
+        for item in unit_items(searched.found, scored, searched.index, searched.folder):
+            parts = tuple(replace(part, value=part.value * searched.scale) for part in item.parts)
+            yield replace(item, score=item.score * searched.scale, parts=parts)
 
 
-def _with_ways(exhibits: Sequence[Exhibit], indexes: Mapping[str, RepositoryIndex]) -> list[Exhibit]:
-    """The best definitions with the calls that lead to them; each definition once."""
-    names = [exhibit.symbol for exhibit in exhibits]
-    made, done = list(exhibits), set[tuple[str, str, str]]()
-    for number, exhibit in enumerate(exhibits):
-        key = (exhibit.folder, exhibit.path, exhibit.symbol)
-        if exhibit.kind != "definition" or key in done or len(done) == N_WAYS:
+def _with_call_paths(items: Sequence[EvidenceItem], indexes: Mapping[str, RepositoryIndex]) -> list[EvidenceItem]:
+    """The items with call paths for the best definitions; each definition once."""
+    names = [item.symbol for item in items]
+    made, done = list(items), set[tuple[str, str, str]]()
+    for number, item in enumerate(items):
+        key = (item.folder, item.path, item.symbol)
+        if item.kind != "definition" or key in done or len(done) == N_CALL_PATHS:
             continue
         done.add(key)
-        index = indexes[exhibit.folder]
-        definition = index.graph.definition(exhibit.path, exhibit.symbol)
+        index = indexes[item.folder]
+        definition = index.graph.definition(item.path, item.symbol)
         if definition is not None:
-            steps = way_here(index, NamedDefinition(exhibit.path, definition), names)
-            made[number] = replace(exhibit, way=tuple(_in_words(step) for step in steps))
+            steps = call_path_to(index, NamedDefinition(item.path, definition), names)
+            made[number] = replace(item, call_path=tuple(_step_text(step) for step in steps))
     return made
 
 
-def _in_words(step: Step) -> str:
+def _step_text(step: CallStep) -> str:
     source, target = step.source, step.target
     call = f"{source.path}:{step.line + 1}: `{source.definition.qualified_name}` calls"
     return f"{call} `{target.definition.qualified_name}`"
 
 
 def _names(found: QuestionResult) -> Iterator[str]:
-    """The names that are surely meant: as written, or of several words. A single plain word is mostly just a word."""
+    """The names that are certain: as written in the code, or of several words. A plain word is mostly no name."""
     for name, _ in found.named:
         if name in found.as_written or name not in found.question.words:
             yield name
 
 
-def _words(founds: Sequence[QuestionResult]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words that carry meaning, the rarest first, and those of them that no folder has."""
+def _search_terms(founds: Sequence[QuestionResult]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The content words, the rarest first, and those of them that occur in no folder."""
     if not founds:
         return (), ()
     concepts = founds[0].question.concepts
     df = [sum(found.df[number] for found in founds) for number in range(len(concepts))]
     order = sorted(
-        (number for number in range(len(concepts)) if concepts[number].weight >= CARRIES_MEANING), key=lambda n: df[n]
+        (number for number in range(len(concepts)) if concepts[number].weight >= CONTENT_WORD_WEIGHT),
+        key=lambda n: df[n],
     )
     return tuple(concepts[n].word for n in order), tuple(concepts[n].word for n in order if not df[n])
 
 
-def _within(exhibits: Sequence[Exhibit], tokens: int, n: int) -> list[Exhibit]:
-    kept: list[Exhibit] = []
-    for exhibit in exhibits:
-        cost = _tokens(exhibit)
+def _within(items: Sequence[EvidenceItem], tokens: int, n: int) -> list[EvidenceItem]:
+    kept: list[EvidenceItem] = []
+    for item in items:
+        cost = _tokens(item)
         if len(kept) == n:
             break
         if cost <= tokens:
             tokens -= cost
-            kept.append(exhibit)
+            kept.append(item)
     return kept
 
 
-def _tokens(exhibit: Exhibit) -> int:
-    return estimate_tokens(f"{exhibit.place}\n{exhibit.text}")
+def _tokens(item: EvidenceItem) -> int:
+    return estimate_tokens(f"{item.location}\n{item.text}")

@@ -1,6 +1,6 @@
-"""The answer without a model: the evidence itself, said plainly.
+"""Extractive answers: the best lines of the evidence and the findings, for when no model writes an answer.
 
-Owns the wording. Knows the case alone: no index, no model.
+Owns the wording. Knows the evidence set only: no index, no model.
 """
 
 from __future__ import annotations
@@ -11,105 +11,107 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import PurePath
 
-from .certainty import FOUND_ABOVE
-from .values import Case, Citation, Exhibit, Finding, Reply
+from .answerability import FOUND_ABOVE
+from .values import Citation, EvidenceItem, EvidenceSet, Finding, Reply
 
-NO_MODEL = "No model wrote this answer: these are lines of the repository, best first."
+NO_MODEL = "No model wrote this answer: it lists lines of the repository, best match first."
 
-N_SHOWN, N_BESIDE = 6, 2
-"""So many exhibits are shown, and so many beside lines that the code graph gives."""
+N_SHOWN, N_WITH_FINDINGS = 6, 2
+"""The number of items that are shown without findings, and in addition to findings."""
 
 N_NEAREST = 3
-"""So many places are named where nothing answers."""
+"""The number of closest matches in a "not found" answer."""
 
 SHARE_OF_BEST = 0.5
-"""An exhibit is shown when its score is this share of the best one's."""
+"""An item is shown when it has at least this share of the best score."""
 
 LINES_OF_SITE, LINES_OF_DEFINITION = 4, 16
-"""Of lines that the code graph gives so many are shown."""
+"""The most lines of an item of a finding."""
 
 LEAST_LINES, MOST_LINES, SHORT_GAP = 3, 8, 2
-"""Of each so many lines that say something, and lines between them where they are no more than this."""
+"""The number of matching lines of an item, and the longest gap between them that is filled."""
 
 
-def extractive(case: Case, found_above: float = FOUND_ABOVE) -> Reply:
-    """A reply whose every line stands in the evidence."""
-    of_the_repository = [exhibit for exhibit in case.exhibits if exhibit.kind != "turn"]
-    if not of_the_repository or case.confidence < found_above:
-        return _not_found(case, of_the_repository)
-    names = _folder_names(case)
-    blocks = [_finding(finding, names) for finding in case.findings]
-    stood = {(exhibit.folder, exhibit.place) for finding in case.findings for exhibit in finding.exhibits}
-    others = [exhibit for exhibit in of_the_repository if (exhibit.folder, exhibit.place) not in stood]
+def extractive(evidence: EvidenceSet, found_above: float = FOUND_ABOVE) -> Reply:
+    """A reply that consists of findings and lines of the evidence."""
+    in_files = [item for item in evidence.items if item.kind != "turn"]
+    if not in_files or evidence.confidence < found_above:
+        return _not_found(evidence, in_files)
+    names = _folder_names(evidence)
+    blocks = [_finding(finding, names) for finding in evidence.findings]
+    shown_before = {(item.folder, item.location) for finding in evidence.findings for item in finding.items}
+    others = [item for item in in_files if (item.folder, item.location) not in shown_before]
     best = others[0].score if others else 0.0
-    others = [exhibit for exhibit in others if exhibit.score >= SHARE_OF_BEST * best][: N_BESIDE if stood else N_SHOWN]
-    words = _words(case)
-    blocks += [_exhibit(exhibit, words, names) for exhibit in others]
-    shown = [exhibit for finding in case.findings for exhibit in finding.exhibits] + others
-    return Reply("\n\n".join((*blocks, NO_MODEL)), _citations(shown), case)
+    others = [item for item in others if item.score >= SHARE_OF_BEST * best][
+        : N_WITH_FINDINGS if shown_before else N_SHOWN
+    ]
+    words = _words(evidence)
+    blocks += [_item(item, words, names) for item in others]
+    shown = [item for finding in evidence.findings for item in finding.items] + others
+    return Reply("\n\n".join((*blocks, NO_MODEL)), _citations(shown), evidence)
 
 
-def _not_found(case: Case, evidence: Sequence[Exhibit]) -> Reply:
+def _not_found(evidence: EvidenceSet, items: Sequence[EvidenceItem]) -> Reply:
     lines = ["Not found in this repository."]
-    if case.looked_for:
-        lines.append("Looked for " + ", ".join(f"“{word}”" for word in case.looked_for[:8]) + ".")
-    if case.missing:
-        lines.append("No file says " + " or ".join(f"“{word}”" for word in case.missing[:5]) + ".")
-    near = evidence[:N_NEAREST]
+    if evidence.search_terms:
+        lines.append("Search terms: " + ", ".join(f"“{word}”" for word in evidence.search_terms[:8]) + ".")
+    if evidence.missing_terms:
+        lines.append("In no file: " + ", ".join(f"“{word}”" for word in evidence.missing_terms[:5]) + ".")
+    near = items[:N_NEAREST]
     if near:
-        names = _folder_names(case)
-        lines += ["Nearest:", *(f"- {_head(exhibit, names)}" for exhibit in near)]
-    return Reply("\n".join(lines), _citations(near), case, found=False)
+        names = _folder_names(evidence)
+        lines += ["Closest matches:", *(f"- {_head(item, names)}" for item in near)]
+    return Reply("\n".join(lines), _citations(near), evidence, found=False)
 
 
 def _finding(finding: Finding, names: Mapping[str, str]) -> str:
     lines = [finding.text]
-    for exhibit in finding.exhibits:
-        lines.append(f"- {_place(exhibit, names)}: {exhibit.why}")
-        most = LINES_OF_DEFINITION if exhibit.kind == "definition" else LINES_OF_SITE
-        lines += _numbered(exhibit, exhibit.text.split("\n"), range(min(most, exhibit.end_line - exhibit.start_line)))
-    if not finding.complete and finding.exhibits:
-        lines.append("  There may be more.")
+    for item in finding.items:
+        lines.append(f"- {_location(item, names)}: {item.reason}")
+        most = LINES_OF_DEFINITION if item.kind == "definition" else LINES_OF_SITE
+        lines += _numbered(item, item.text.split("\n"), range(min(most, item.end_line - item.start_line)))
+    if not finding.complete and finding.items:
+        lines.append("  The list may be incomplete.")
     return "\n".join(lines)
 
 
-def _exhibit(exhibit: Exhibit, words: Sequence[re.Pattern[str]], names: Mapping[str, str]) -> str:
-    lines = exhibit.text.split("\n")
-    way = [f"    reached by {'; '.join(exhibit.way)}"] if exhibit.way else []
-    return "\n".join((_head(exhibit, names), *_numbered(exhibit, lines, _best_lines(lines, words)), *way))
+def _item(item: EvidenceItem, words: Sequence[re.Pattern[str]], names: Mapping[str, str]) -> str:
+    lines = item.text.split("\n")
+    path = [f"    called through {'; '.join(item.call_path)}"] if item.call_path else []
+    return "\n".join((_head(item, names), *_numbered(item, lines, _best_lines(lines, words)), *path))
 
 
-def _head(exhibit: Exhibit, names: Mapping[str, str]) -> str:
-    symbol = f" `{exhibit.symbol}`" if exhibit.symbol else ""
-    return f"{_place(exhibit, names)}{symbol}" + (f" ({exhibit.why})" if exhibit.why else "")
+def _head(item: EvidenceItem, names: Mapping[str, str]) -> str:
+    symbol = f" `{item.symbol}`" if item.symbol else ""
+    return f"{_location(item, names)}{symbol}" + (f" ({item.reason})" if item.reason else "")
 
 
-def _place(exhibit: Exhibit, names: Mapping[str, str]) -> str:
-    return f"{names[exhibit.folder]}: {exhibit.place}" if exhibit.folder else exhibit.place
+def _location(item: EvidenceItem, names: Mapping[str, str]) -> str:
+    return f"{names[item.folder]}: {item.location}" if item.folder else item.location
 
 
-def _folder_names(case: Case) -> dict[str, str]:
-    """What people call the workspace folders of the evidence: the whole path only where two have the same name."""
-    exhibits = [*case.exhibits, *(exhibit for finding in case.findings for exhibit in finding.exhibits)]
-    names = {exhibit.folder: PurePath(exhibit.folder).name for exhibit in exhibits if exhibit.folder}
+def _folder_names(evidence: EvidenceSet) -> dict[str, str]:
+    """The names of the workspace folders of the evidence: the whole path where two have the same name."""
+    items = [*evidence.items, *(item for finding in evidence.findings for item in finding.items)]
+    names = {item.folder: PurePath(item.folder).name for item in items if item.folder}
     n_folders = Counter(names.values())
     return {folder: name if n_folders[name] == 1 else folder for folder, name in names.items()}
 
 
-def _numbered(exhibit: Exhibit, lines: Sequence[str], chosen: Sequence[int]) -> list[str]:
-    width = len(str(exhibit.end_line))
+def _numbered(item: EvidenceItem, lines: Sequence[str], chosen: Sequence[int]) -> list[str]:
+    width = len(str(item.end_line))
     indent = min((len(lines[n]) - len(lines[n].lstrip()) for n in chosen if lines[n].strip()), default=0)
     shown, last = [], None
     for number in chosen:
         if last is not None and number > last + 1:
             shown.append(f"    {'':>{width}}  ...")
-        shown.append(f"    {exhibit.start_line + number + 1:>{width}}  {lines[number][indent:]}".rstrip())
+        shown.append(f"    {item.start_line + number + 1:>{width}}  {lines[number][indent:]}".rstrip())
         last = number
     return shown
 
 
 def _best_lines(lines: Sequence[str], words: Sequence[re.Pattern[str]]) -> list[int]:
-    """The lines that say most words and the outermost one, in the order of the text; short gaps are closed."""
+    """The lines with the most matching words and the outermost one, in order; short gaps are filled."""
     if len(lines) <= MOST_LINES:
         return list(range(len(lines)))
     scores = {
@@ -126,13 +128,13 @@ def _best_lines(lines: Sequence[str], words: Sequence[re.Pattern[str]]) -> list[
     return sorted(chosen)
 
 
-def _words(case: Case) -> list[re.Pattern[str]]:
-    return [re.compile(re.escape(word[: max(4, len(word) - 3)]), re.IGNORECASE) for word in case.looked_for]
+def _words(evidence: EvidenceSet) -> list[re.Pattern[str]]:
+    return [re.compile(re.escape(word[: max(4, len(word) - 3)]), re.IGNORECASE) for word in evidence.search_terms]
 
 
-def _citations(exhibits: Sequence[Exhibit]) -> tuple[Citation, ...]:
+def _citations(items: Sequence[EvidenceItem]) -> tuple[Citation, ...]:
     found = {
         (e.folder, e.path, e.start_line, e.end_line): Citation(e.path, e.start_line, e.end_line, e.text, e.folder)
-        for e in exhibits
+        for e in items
     }
     return tuple(found.values())

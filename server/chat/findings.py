@@ -1,67 +1,76 @@
-"""What the code graph answers by itself: callers, callees, ways, subclasses, and what definitions say of themselves.
+"""Code-graph answers: callers, callees, call paths, subclasses, and facts of definitions.
 
-Owns which question wants which of these, and the sentence that says it. A finding adds to the general search and never
-replaces it. Knows no ranking.
+Owns which kind of question gets which of these, and its wording. Findings add to the general search and never replace
+it. Knows no ranking.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from ...codegraph.symbol_table import is_class
 from ...retrieval import RepositoryIndex
 from ...retrieval.definition_index import NamedDefinition
 from ...retrieval.questions import QuestionResult, is_test
-from .asked import MOST_SHOWN, Asked, NamedInQuestion, listed, n_of
-from .inside import defaults, raised, returned
-from .symbols import Site, Step, call_way, callees, callers, callers_by_name, importers, subclasses
-from .values import Exhibit, Finding
+from .definition_facts import default_findings, raise_findings, return_findings
+from .evidence_items import MOST_SHOWN, counted, cut_finding, locations, name_list
+from .question_context import NameCandidates, QuestionContext
+from .symbol_queries import (
+    CallStep,
+    Reference,
+    callees,
+    callers,
+    callers_by_name,
+    find_call_path,
+    importers,
+    subclasses,
+)
+from .values import EvidenceItem, Finding
 
-N_WITHOUT_WAY = 6
-"""Where no way is known, so many calls of the target are shown."""
+N_WITHOUT_PATH = 6
+"""The number of calls of the target that are shown when there is no call path."""
 
 
 def findings(found: QuestionResult, index: RepositoryIndex, folder: str = "") -> list[Finding]:
-    """The findings for a question in one snapshot, in the order of what it asks."""
-    asked = Asked(found, index, folder)
+    """The findings for a question in one snapshot, by kind."""
+    context = QuestionContext(found, index, folder)
     kinds = found.question.kinds
     # "What does pay call?" has the words of "what calls pay?" too.
     kinds = kinds - {"callers"} if "callees" in kinds else kinds
-    return [finding for kind, find in _BY_KIND if kind in kinds for finding in find(asked)]
+    return [finding for kind, find in _BY_KIND if kind in kinds for finding in find(context)]
 
 
-def _callers(asked: Asked) -> Iterator[Finding]:
-    if not any(_is_used(name, asked.question.text) for name, _ in asked.names):
+def _callers(context: QuestionContext) -> Iterator[Finding]:
+    if not any(_asks_for_uses(name, context.question.text) for name, _ in context.names):
         return
-    for name, definitions in asked.names:
+    for name, definitions in context.names:
         last = name.rpartition(".")[2]
-        found = {(site.path, site.line): site for named in definitions for site in callers(asked.index, named)}
-        resolved = asked.in_order(found.values())
-        others = asked.in_order(
-            site for site in callers_by_name(asked.index, last) if (site.path, site.line) not in found
+        found = {(call.path, call.line): call for named in definitions for call in callers(context.index, named)}
+        resolved = context.ranked(found.values())
+        unresolved = context.ranked(
+            call for call in callers_by_name(context.index, last) if (call.path, call.line) not in found
         )
-        imports = asked.in_order(importers(asked.index, last)) if _IMPORTS.search(asked.question.text) else []
+        imports = context.ranked(importers(context.index, last)) if _IMPORTS.search(context.question.text) else []
         if resolved:
             several = f" ({len(definitions)} definitions)" if len(definitions) > 1 else ""
-            inside = listed((site.inside for site in resolved if site.inside), 6)
-            text = f"`{name}`{several} is called in {n_of(resolved, 'place')}" + (f", in {inside}." if inside else ".")
-            yield _finding(text, [_show_site(asked, site, last) for site in resolved[:MOST_SHOWN]], resolved)
-        if others:
-            text = f"Something named `{last}` is called in {n_of(others, 'place')}, and its owner is not known."
-            shown = [_show_site(asked, site, last) for site in others[:MOST_SHOWN]]
-            yield Finding(text, tuple(shown), False)
+            names = name_list((call.enclosing for call in resolved if call.enclosing), 6)
+            text = f"`{name}`{several} is called at {locations(resolved)}{', in ' if names else ''}{names}."
+            yield cut_finding(text, (_call_item(context, call, last) for call in resolved), len(resolved))
+        if unresolved:
+            text = f"Unresolved calls of the name `{last}`: {locations(unresolved)}."
+            shown = [_call_item(context, call, last) for call in unresolved[:MOST_SHOWN]]
+            yield Finding(text, tuple(shown), complete=False)
         if imports:
-            text = f"`{last}` is imported in {n_of(imports, 'place')}."
-            shown = [asked.show(site.path, site.line, f"imports `{last}`", site.inside, 0, 0) for site in imports]
-            yield _finding(text, shown[:MOST_SHOWN], imports)
-        if not resolved and not others and not imports:
-            shown = [asked.show_definition(named, f"defines `{name}`") for named in definitions[:MOST_SHOWN]]
-            yield Finding(f"No call of `{name}` is known in this repository.", tuple(shown))
+            shown_imports = (context.reference(each, f"imports `{last}`") for each in imports)
+            yield cut_finding(f"`{last}` is imported at {locations(imports)}.", shown_imports, len(imports))
+        if not resolved and not unresolved and not imports:
+            defined = [context.definition(named, f"defines `{name}`") for named in definitions[:MOST_SHOWN]]
+            yield Finding(f"No call of `{name}` was found in this repository.", tuple(defined))
 
 
-def _is_used(name: str, text: str) -> bool:
-    """Whether a question speaks of the use of this name, and not of what it uses: "calls pay", "where is pay used"."""
+def _asks_for_uses(name: str, text: str) -> bool:
+    """Whether a question asks for the uses of a name ("calls pay", "where is pay used"), not for what it uses."""
     written = r"[\s_]*".join(map(re.escape, name)) if name.isalnum() else re.escape(name)
     quoted = rf"[`'\"]?(?:\w+[.])*{written}(?:\(\))?[`'\"]?"
     return re.search(rf"{_USES}{quoted}|{quoted}{_USED}", text, re.IGNORECASE) is not None
@@ -76,103 +85,99 @@ _USED = r"\s+(?:\w+\s+){0,2}(?:called|used|invoked|imported|instantiated|constru
 _IMPORTS = re.compile(r"import|\buse[sd]?\b|usage|depend|refer", re.IGNORECASE)
 
 
-def _callees(asked: Asked) -> Iterator[Finding]:
-    for name, definitions in asked.names:
+def _callees(context: QuestionContext) -> Iterator[Finding]:
+    for name, definitions in context.names:
         for named in definitions[:3]:
-            called = callees(asked.index, named)
+            called = callees(context.index, named)
             symbol = named.definition.qualified_name
-            shown = [
-                asked.show(named.path, line, f"`{symbol}` calls `{target.definition.qualified_name}`", symbol, 0, 0)
-                for line, target in called[:MOST_SHOWN]
-            ]
+            shown = (
+                context.line(named.path, line, f"`{symbol}` calls `{_name_of(target)}`", symbol, 0, 0)
+                for line, target in called
+            )
             if called:
-                text = f"`{name}` calls {listed(_name_of(target) for _, target in called)}."
-                yield _finding(text, shown, called)
+                text = f"`{name}` calls {name_list(_name_of(target) for _, target in called)}."
+                yield cut_finding(text, shown, len(called))
 
 
-def _ways(asked: Asked) -> Iterator[Finding]:
-    if len(asked.ends) < 2 or not asked.speaks_of_names:
+def _call_paths(context: QuestionContext) -> Iterator[Finding]:
+    if len(context.all_names) < 2 or not context.is_about_names:
         return
-    (source, sources), (target, targets) = _two_ends(asked)
-    steps = call_way(asked.index, sources, targets)
+    (source, sources), (target, targets) = _endpoints(context)
+    steps = find_call_path(context.index, sources, targets)
     if not steps:
-        steps = call_way(asked.index, targets, sources)
+        steps = find_call_path(context.index, targets, sources)
         source, target = (target, source) if steps else (source, target)
     if not steps:
-        sites = asked.in_order(site for named in targets for site in callers(asked.index, named))
-        shown = [_show_site(asked, site, target) for site in sites[:N_WITHOUT_WAY]]
-        more = f" `{target}` is called here." if shown else ""
-        yield Finding(f"No way along calls from `{source}` to `{target}` or back is known.{more}", tuple(shown), False)
+        calls = context.ranked(call for named in targets for call in callers(context.index, named))
+        shown = [_call_item(context, call, target) for call in calls[:N_WITHOUT_PATH]]
+        more = f" Calls of `{target}`:" if shown else ""
+        text = f"No call path between `{source}` and `{target}` was found.{more}"
+        yield Finding(text, tuple(shown), complete=False)
         return
-    shown = [_show_step(asked, step) for step in steps]
-    several = steps[-1].how == "name alone" and len(targets) > 1
-    if not several:
-        shown.append(asked.show_definition(steps[-1].target, f"`{target}`, where the way ends"))
+    shown = [_step_item(context, step) for step in steps]
+    is_ambiguous = steps[-1].how == "name alone" and len(targets) > 1
     names = [_name_of(steps[0].source), *(_name_of(step.target) for step in steps)]
-    if several:
+    if is_ambiguous:
         names[-1] = target
-    way = " -> ".join(f"`{name}`" for name in names)
-    unsure = f" It may be any of {len(targets)} definitions." if several else ""
-    if not several and any(step.how in _UNSURE for step in steps):
-        unsure = " Not every step is certain."
-    yield Finding(f"`{source}` reaches `{target}` in {n_of(steps, 'step')}: {way}.{unsure}", tuple(shown), not unsure)
+        unsure = f" The last call may resolve to any of {len(targets)} definitions."
+    else:
+        shown.append(context.definition(steps[-1].target, f"`{target}`, the end of the call path"))
+        unsure = " Not every call is resolved with certainty." if any(step.how in _UNSURE for step in steps) else ""
+    path = " -> ".join(f"`{name}`" for name in names)
+    text = f"`{source}` reaches `{target}` in {counted(steps, 'step')}: {path}.{unsure}"
+    yield Finding(text, tuple(shown), not unsure)
 
 
 _UNSURE = ("unique name", "override", "name alone")
 
 
-def _two_ends(asked: Asked) -> tuple[NamedInQuestion, NamedInQuestion]:
-    """The first two names, those written as the code has them before plain words."""
-    chosen = asked.names if len(asked.names) > 1 else [*asked.names, *asked.ends]
-    first, second, *_ = [item for item in asked.ends if item in chosen[:2] or len(asked.ends) == 2] + asked.ends
+def _endpoints(context: QuestionContext) -> tuple[NameCandidates, NameCandidates]:
+    """The first two names; names written as in the code come before plain words."""
+    ends = context.all_names
+    chosen = context.names if len(context.names) > 1 else [*context.names, *ends]
+    first, second, *_ = [pair for pair in ends if pair in chosen[:2] or len(ends) == 2] + ends
     return first, second
 
 
-def _subclasses(asked: Asked) -> Iterator[Finding]:
-    for name, definitions in asked.names:
+def _subclasses(context: QuestionContext) -> Iterator[Finding]:
+    for name, definitions in context.names:
         if any(not is_class(named.definition) for named in definitions):
             continue
         last = name.rpartition(".")[2]
-        found = sorted(subclasses(asked.index, last), key=lambda named: is_test(named.path))
-        shown = [
-            asked.show_definition(named, f"inherits from `{', '.join(named.definition.bases)}`", 3)
-            for named in found[:MOST_SHOWN]
-        ]
+        found = sorted(subclasses(context.index, last), key=lambda named: is_test(named.path))
         if found:
             verb = "inherits" if len(found) == 1 else "inherit"
-            names = listed(_name_of(named) for named in found)
-            yield _finding(f"{n_of(found, 'class')} {verb} from `{last}`: {names}.", shown, found)
+            names = name_list(_name_of(named) for named in found)
+            shown = (
+                context.definition(named, f"inherits from `{', '.join(named.definition.bases)}`", 3) for named in found
+            )
+            yield cut_finding(f"{counted(found, 'class')} {verb} from `{last}`: {names}.", shown, len(found))
 
 
-_BY_KIND: tuple[tuple[str, Callable[[Asked], Iterable[Finding]]], ...] = (
-    ("path", _ways),
+_BY_KIND: tuple[tuple[str, Callable[[QuestionContext], Iterable[Finding]]], ...] = (
+    ("path", _call_paths),
     ("callees", _callees),
     ("callers", _callers),
     ("subclasses", _subclasses),
-    ("returns", returned),
-    ("raisers", raised),
-    ("value", defaults),
+    ("returns", return_findings),
+    ("raisers", raise_findings),
+    ("value", default_findings),
 )
 
 
-def _finding(text: str, shown: Sequence[Exhibit], all_of_them: Sequence[object]) -> Finding:
-    return Finding(text, tuple(shown), len(shown) == len(all_of_them))
+def _call_item(context: QuestionContext, call: Reference, name: str) -> EvidenceItem:
+    how = f" ({call.how})" if call.how else ", matched by name only"
+    return context.reference(call, f"calls `{name}`", how, 1, 2)
 
 
-def _show_site(asked: Asked, site: Site, name: str) -> Exhibit:
-    inside = f" in `{site.inside}`" if site.inside else ""
-    how = f" ({site.how})" if site.how else ", by its name alone"
-    return asked.show(site.path, site.line, f"calls `{name}`{inside}{how}", site.inside)
-
-
-def _show_step(asked: Asked, step: Step) -> Exhibit:
-    target, inside = _name_of(step.target), step.inside or _name_of(step.source)
+def _step_item(context: QuestionContext, step: CallStep) -> EvidenceItem:
+    target, enclosing = _name_of(step.target), step.enclosing or _name_of(step.source)
     if step.how == "override":
-        return asked.show(step.target.path, step.line, f"`{target}` stands for `{_name_of(step.source)}`", target)
+        return context.line(step.target.path, step.line, f"`{target}` overrides `{_name_of(step.source)}`", target)
     if step.how == "name alone":
-        why = f"`{inside}` calls something named `{step.target.definition.name}`"
-        return asked.show(step.source.path, step.line, why, inside)
-    return asked.show(step.source.path, step.line, f"`{inside}` calls `{target}` ({step.how})", inside)
+        reason = f"`{enclosing}` calls the name `{step.target.definition.name}`"
+        return context.line(step.source.path, step.line, reason, enclosing)
+    return context.line(step.source.path, step.line, f"`{enclosing}` calls `{target}` ({step.how})", enclosing)
 
 
 def _name_of(named: NamedDefinition) -> str:

@@ -1,8 +1,7 @@
-"""What a model is told and shown for a question about the repository.
+"""Prompts for question answering: instruction, recent turns, numbered evidence with line numbers, question.
 
-Owns the words and the layout: instruction, recent turns, numbered evidence with its lines, question. Evidence is data:
-it stands between marks of its own, what could be read as a mark or as a turn of the conversation is defused, and the
-instruction says so. Knows no model but its way to count tokens.
+Owns wording and layout. Evidence is data: it is delimited, delimiters and turn markers inside it are escaped, and the
+instruction tells the model to follow none of it. Knows no model, only its token counter.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import replace
 
 from ...llm.prompting.conversation import FRAME_TOKENS
 from ...llm.protocol import Message
-from .values import Case, Exhibit
+from .values import EvidenceItem, EvidenceSet
 
 NOT_FOUND = "Not found in this repository."
 
@@ -28,7 +27,7 @@ Quote names and short code in backticks, exactly as they stand.
 If the evidence does not answer the question, write "{NOT_FOUND}" and nothing else.
 Be brief: a few sentences. Answer in the language of the question."""
 
-STAND_ALONE = """\
+REWRITE_PROMPT = """\
 Below is a conversation about a code repository, and a last question that leans on it. Write the last question again \
 so that it can be understood alone: put in the names that its words stand for. Change nothing else. Write only the \
 question.
@@ -38,7 +37,7 @@ question.
 Last question: {question}
 The same question, understandable alone:"""
 
-# Marks by which models tell turns apart. A blank inside makes them plain letters, for servers that don't part the two.
+# Turn markers of chat templates. A space inside makes them plain text, for servers that do not distinguish the two.
 _TURN_MARKS = re.compile(
     r"<\|[^|>\n]{1,40}\|>|<[\uff5c][^>\n]{1,40}[\uff5c]>|</?s>|\[/?INST\]|<</?SYS>>"
     r"|<(?:start|end)_of_turn>|<(?:bos|eos|pad|unk)>|</?(?:system|user|assistant|evidence|question|think)>",
@@ -47,18 +46,18 @@ _TURN_MARKS = re.compile(
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 FEWEST_LINES = 4
-"""A last piece of evidence that can't be shown whole is shown when so many of its lines fit."""
+"""The last item is truncated when at least so many of its lines fit."""
 
 
 def question_messages(
-    case: Case, recent: Sequence[Message], count_tokens: Callable[[str], int], room: int
+    evidence: EvidenceSet, recent: Sequence[Message], count_tokens: Callable[[str], int], room: int
 ) -> tuple[tuple[Message, ...], int]:
-    """The messages for a case, of `room` tokens at most, and how many exhibits stand in them.
+    """The messages for a question, of at most `room` tokens, and the number of items in them.
 
-    Exhibits come in their order until no further one fits. The newest turns are shown first, and leave room for half
-    of the evidence.
+    Items are added in order until one does not fit. The newest turns are added first, and leave half of the room for
+    evidence.
     """
-    asked = f"\n\nQuestion: {defused(case.question)}"
+    asked = f"\n\nQuestion: {sanitized(evidence.question)}"
     room -= sum(count_tokens(text) + FRAME_TOKENS for text in (INSTRUCTION, asked, "<evidence>\n\n</evidence>"))
     turns: list[Message] = []
     for message in reversed(recent):
@@ -66,15 +65,15 @@ def question_messages(
         if needed > room // 2:
             break
         room -= needed
-        turns.insert(0, replace(message, text=defused(message.text)))
+        turns.insert(0, replace(message, text=sanitized(message.text)))
     while turns and turns[0].role == "assistant":
         turns.pop(0)
     shown: list[str] = []
-    for number, exhibit in enumerate(case.exhibits, 1):
-        text = shown_exhibit(number, exhibit)
+    for number, item in enumerate(evidence.items, 1):
+        text = evidence_text(number, item)
         needed = count_tokens(text) + 2
         if needed > room:
-            text = _beginning(text, count_tokens, room)
+            text = _truncated(text, count_tokens, room)
         if not text:
             break
         room -= needed
@@ -85,29 +84,31 @@ def question_messages(
     return (Message("system", INSTRUCTION), *turns, Message("user", body)), len(shown)
 
 
-def shown_exhibit(number: int, exhibit: Exhibit) -> str:
-    """Its number and place, and its lines with theirs; of a past turn what was said."""
-    if exhibit.kind == "turn":
-        return f"[{number}] said earlier in this conversation\n{defused(exhibit.text)}"
-    about = f" ({exhibit.symbol})" if exhibit.symbol else ""
-    lines = exhibit.text.split("\n")[: exhibit.end_line - exhibit.start_line]
-    numbered = (f"{line}| {text}" for line, text in enumerate(lines, exhibit.start_line + 1))
-    return defused("\n".join((f"[{number}] {exhibit.place}{about}", *numbered)))
+def evidence_text(number: int, item: EvidenceItem) -> str:
+    """An item with its number and location, and its lines with line numbers; of a past turn its text."""
+    if item.kind == "turn":
+        return f"[{number}] said earlier in this conversation\n{sanitized(item.text)}"
+    about = f" ({item.symbol})" if item.symbol else ""
+    lines = item.text.split("\n")[: item.end_line - item.start_line]
+    numbered = (f"{line}| {text}" for line, text in enumerate(lines, item.start_line + 1))
+    return sanitized("\n".join((f"[{number}] {item.location}{about}", *numbered)))
 
 
-def stand_alone_prompt(question: str, said: Sequence[tuple[str, str]]) -> str:
-    """What asks a model for a question without ellipsis."""
-    conversation = "\n".join(f"Question: {defused(asked)}\nAnswer: {defused(answer)[:400]}" for asked, answer in said)
-    return STAND_ALONE.format(conversation=conversation, question=defused(question))
+def rewrite_prompt(question: str, turns: Sequence[tuple[str, str]]) -> str:
+    """The prompt that asks a model for a standalone question."""
+    conversation = "\n".join(
+        f"Question: {sanitized(asked)}\nAnswer: {sanitized(answer)[:400]}" for asked, answer in turns
+    )
+    return REWRITE_PROMPT.format(conversation=conversation, question=sanitized(question))
 
 
-def defused(text: str) -> str:
-    """The text without control characters, and with a blank in what a model could take for the mark of a turn."""
+def sanitized(text: str) -> str:
+    """The text without control characters, and with a space in each turn marker."""
     return _TURN_MARKS.sub(lambda found: f"{found[0][0]} {found[0][1:]}", _CONTROL.sub("", text))
 
 
-def _beginning(text: str, count_tokens: Callable[[str], int], room: int) -> str:
-    """As many first lines as fit; "" when they are too few to say anything."""
+def _truncated(text: str, count_tokens: Callable[[str], int], room: int) -> str:
+    """As many first lines as fit; "" when fewer than `FEWEST_LINES` do."""
     lines = text.split("\n")
     while len(lines) > FEWEST_LINES and count_tokens("\n".join(lines)) > room:
         lines = lines[: max(FEWEST_LINES, len(lines) * 3 // 4)]

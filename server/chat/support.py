@@ -1,13 +1,13 @@
-"""Whether lines hold what a sentence says of them, as far as words can tell.
+"""Lexical support check: whether cited lines contain the code, names and words of a statement.
 
-Owns what a claim is made of (quoted code, names, words) and the rule below. Knows no place and no model. It is a check
-of the place, not of the truth: a sentence that turns the meaning around with the same words passes.
+Owns `Claim` (quoted code, names, words) and the rule below. Knows no files and no model. It checks the location, not
+the truth: a statement that negates the lines in the same words passes.
 
-The rule. Lines hold a claim when
-- the code that is quoted nearest to the citation stands in them, blanks aside (a fenced block: half of its lines), and
-- a name of the claim stands in them, or the share of its words that do, each weighted by its length, is at least
-  `FEWEST_SHARED`; a claim of a word or two needs one, a longer one two.
-Names of the definitions around the lines count with them, but never alone.
+Lines support a claim when
+- they contain the code quoted nearest to the citation, ignoring whitespace (of a fenced block: half of its lines), and
+- they contain a name of the claim, or the share of its words that they contain, weighted by length, is at least
+  `FEWEST_SHARED`; a claim of one or two words needs one of them, a longer claim two.
+Names of the enclosing definitions count too, but are not sufficient alone.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from ...retrieval.stemming import stem
 
 FEWEST_SHARED = 0.3
 """Measured with first sentences of docstrings as claims about their functions without them (vizier and torchrl, 668
-functions): 0.79 of the claims hold, 0.08 hold of another function anywhere, 0.34 of one in the same file. With 0.4
-it is 0.70, 0.06 and 0.27.
+functions): 0.79 of the claims are supported, 0.08 by another function anywhere, 0.34 by one in the same file. With 0.4
+the shares are 0.70, 0.06 and 0.27.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a sentence says without the places that it names."""
+    """The checkable content of a sentence, without its citations."""
 
-    quote: tuple[str, ...] = ()  # lines of code that must stand there
+    quote: tuple[str, ...] = ()  # lines of code that must occur
     names: frozenset[str] = frozenset()
     words: frozenset[str] = frozenset()
 
     @property
-    def says_something(self) -> bool:
+    def has_content(self) -> bool:
         return bool(self.quote or self.names or self.words)
 
 
 def read_claim(before: str, after: str, block: str = "") -> Claim:
-    """The claim of a sentence around its citation; `block` is fenced code that the citation stands above or in."""
+    """The claim of a sentence around its citation; `block` is fenced code below or around the citation."""
     text = f"{before} {after}"
     spans = _CODE_SPAN.findall(text)
     names = {name for span in spans if _is_name(span) for name in _names_in(span)}
@@ -48,9 +48,9 @@ def read_claim(before: str, after: str, block: str = "") -> Claim:
     return Claim(quote, frozenset(names), frozenset(words_of(text)) - STOP_WORDS)
 
 
-def holds(claim: Claim, lines: Sequence[str], around: Iterable[str] = ()) -> bool:
-    """Whether the rule above says so. `around` names the definitions that hold the lines."""
-    if claim.quote and not _stands_in(claim.quote, lines):
+def is_supported(claim: Claim, lines: Sequence[str], around: Iterable[str] = ()) -> bool:
+    """Whether lines support a claim by the rule above. `around` are names of the enclosing definitions."""
+    if claim.quote and not _contains(claim.quote, lines):
         return False
     if not claim.names and not claim.words:
         return bool(claim.quote)
@@ -71,22 +71,22 @@ def holds(claim: Claim, lines: Sequence[str], around: Iterable[str] = ()) -> boo
     return len(shared) >= fewest and held >= FEWEST_SHARED * weight
 
 
-def lines_with(claim: Claim, lines: Sequence[str]) -> list[int]:
-    """Which lines hold what can be looked for: the quoted code, or, without any, a name."""
+def matching_lines(claim: Claim, lines: Sequence[str]) -> list[int]:
+    """The lines that contain the quoted code or, without a quote, a name."""
     if claim.quote:
         return [number for number, line in enumerate(lines) if any(q in _squeezed(line) for q in claim.quote)]
     return [number for number, line in enumerate(lines) if claim.names & set(_IDENTIFIER.findall(line))]
 
 
 def words_of(text: str) -> list[str]:
-    """Words and parts of names in lower case, without their endings; pairs of characters where there are no blanks."""
+    """Lower-case stems of words and of parts of names; character bigrams for scripts without spaces."""
     words = [stem(part.lower()) for part in _WORD.findall(text)]
     for run in _UNSPACED.findall(text):
         words += [run[at : at + 2] for at in range(len(run) - 1)]
     return words
 
 
-def _stands_in(quote: Sequence[str], lines: Sequence[str]) -> bool:
+def _contains(quote: Sequence[str], lines: Sequence[str]) -> bool:
     text = "\n".join(map(_squeezed, lines))
     joined = _squeezed(" ".join(lines))
     found = sum(line in text or line in joined for line in quote)
@@ -94,7 +94,7 @@ def _stands_in(quote: Sequence[str], lines: Sequence[str]) -> bool:
 
 
 def _nearest_quote(before: str, after: str) -> tuple[str, ...]:
-    """The last quoted code before the citation, else the first behind it."""
+    """The last quoted code before the citation, else the first after it."""
     for spans in (_CODE_SPAN.findall(before)[::-1], _CODE_SPAN.findall(after)):
         for span in spans:
             if not _is_name(span):
@@ -103,12 +103,12 @@ def _nearest_quote(before: str, after: str) -> tuple[str, ...]:
 
 
 def _is_name(span: str) -> bool:
-    """A name, perhaps called: `a.b`, `f()`, `f(x, y)`, `--flag`, `path/to.py`. What is more is code that must stand."""
+    """Whether a span is a name or a call: `a.b`, `f()`, `f(x, y)`, `--flag`, `path/to.py`. Other spans are quotes."""
     return _NAMELIKE.fullmatch(span.strip()) is not None
 
 
 def _names_in(span: str) -> list[str]:
-    """The last part of a dotted name, which is what stands in code; the arguments of a call are not looked for."""
+    """The last part of a dotted name, as code writes it, without the arguments of a call."""
     return [name for name in _IDENTIFIER.findall(span.partition("(")[0])[-1:] if len(name) > 1]
 
 

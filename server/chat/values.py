@@ -1,7 +1,7 @@
-"""The values of a question about the repository: what speaks to it, and the reply.
+"""Values of question answering: evidence, findings, citations and the reply.
 
-Owns the words. Knows no index, no model and no protocol. Lines are 0-based and half-open, as everywhere inside; what a
-person reads (`place`) is 1-based and closed.
+Knows no index, no model and no protocol. Lines are 0-based and half-open; `location` is 1-based and inclusive, as a
+person reads it.
 """
 
 from __future__ import annotations
@@ -12,64 +12,64 @@ from typing import Literal
 from ...memory import Cost
 from ...retrieval import ScorePart
 
-Kind = Literal["code", "definition", "document", "turn"]
+EvidenceKind = Literal["code", "definition", "document", "turn"]
 
 
 @dataclass(frozen=True, slots=True)
-class Exhibit:
-    """Lines that speak to a question, why they were chosen, and what stands in them.
+class EvidenceItem:
+    """Lines that are relevant to a question, their text, and why they were retrieved.
 
-    `way` leads there along calls, step by step, as in "b.py:3: `g` calls `f`". For a past turn `path` is the
+    `call_path` are the calls that lead to them, as in "b.py:3: `g` calls `f`". For a past turn `path` is the
     conversation, and there are no lines to open.
     """
 
-    kind: Kind
+    kind: EvidenceKind
     path: str  # relative to its folder, with forward slashes
     start_line: int
     end_line: int
     text: str
     score: float
-    why: str = ""
+    reason: str = ""
     symbol: str = ""  # the qualified name that is defined here
     parts: tuple[ScorePart, ...] = ()
-    way: tuple[str, ...] = ()
+    call_path: tuple[str, ...] = ()
     folder: str = ""  # the workspace folder, where there are several
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         return f"{self.path}:{self.start_line + 1}-{self.end_line}"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A sentence that the code graph gives by itself ("`pay` is called in 3 places."), and the lines it stands on.
+    """A statement from the code graph ("`pay` is called at 3 locations.") and the lines that show it.
 
-    With `complete` there are no further ones: a list of callers that was cut, or that names alone made, is not.
+    `complete` is False when the list was cut, or when its entries match by name alone.
     """
 
     text: str
-    exhibits: tuple[Exhibit, ...]
+    items: tuple[EvidenceItem, ...]
     complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """Everything that was found for a question, best first, and how sure it is that this answers it."""
+class EvidenceSet:
+    """All evidence for a question, best first, with the estimated probability that it answers the question."""
 
-    question: str  # as it was asked, with what the history says put in
-    exhibits: tuple[Exhibit, ...]
+    question: str  # after ellipsis resolution
+    items: tuple[EvidenceItem, ...]
     confidence: float = 0.0  # 0 to 1; below the threshold the answer is "not found in this repository"
-    names: tuple[str, ...] = ()  # symbols of the repository that the question speaks of
-    findings: tuple[Finding, ...] = ()  # direct answers of the code graph, where the question asks for them
-    looked_for: tuple[str, ...] = ()  # words of the question that carry meaning, the rarest first
-    missing: tuple[str, ...] = ()  # those of them that no file says in any form
+    names: tuple[str, ...] = ()  # symbols of the repository that the question names
+    findings: tuple[Finding, ...] = ()  # direct answers from the code graph, where the question asks for them
+    search_terms: tuple[str, ...] = ()  # content words of the question, the rarest first
+    missing_terms: tuple[str, ...] = ()  # those of them that occur in no file, in any form
     notes: tuple[str, ...] = ()
     timings_ms: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """`path:first-last` as it stands in a reply, checked: the lines exist in the snapshot and hold what is cited."""
+    """Lines that a reply cites, checked: they exist in the snapshot and support the statement."""
 
     path: str
     start_line: int
@@ -78,19 +78,19 @@ class Citation:
     folder: str = ""
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         return f"{self.path}:{self.start_line + 1}-{self.end_line}"
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer to a question. `model` is "" when no model wrote it: then `text` is made of the evidence."""
+    """The answer to a question. `model` is "" when no model wrote it: then `text` is extracted from the evidence."""
 
     text: str
     citations: tuple[Citation, ...]
-    case: Case
-    found: bool = True  # False says that the repository does not answer this
-    n_dropped: int = 0  # citations that did not hold, and are not shown
+    evidence: EvidenceSet
+    found: bool = True  # False when the repository does not answer the question
+    n_dropped: int = 0  # citations that failed the check and are not shown
     model: str = ""
     conversation_id: str = ""
     cost: Cost = field(default_factory=Cost)

@@ -24,8 +24,8 @@ from ...memory.storage import (
     import_conversations,
 )
 from ..chat.as_json import conversation_json, reply_json, turn_json
+from ..chat.generation import StreamCallbacks
 from ..chat.values import Reply
-from ..chat.writing import Listener
 from ..config import load_config
 from ..workspace.memory import open_memory
 from ..workspace.workspace import Workspace
@@ -65,9 +65,9 @@ class Asking:
         """Print the answer to one question; returns the exit status."""
         cancel = Cancel()
         view = AnswerView(self._folder, quiet=self._as_json)
-        listener = Listener(view.on_text, view.on_restart, view.on_note)
+        callbacks = StreamCallbacks(view.on_text, view.on_restart, view.on_note)
         try:
-            reply = self._answer(question, listener, cancel)
+            reply = self._answer(question, callbacks, cancel)
         except (NoConversation, ValueError) as error:
             raise UserError(str(error)) from error
         except StoreError as error:
@@ -104,7 +104,7 @@ class Asking:
                 status = self.one(question)
                 print()
 
-    def _answer(self, question: str, listener: Listener, cancel: Cancel) -> Reply:
+    def _answer(self, question: str, callbacks: StreamCallbacks, cancel: Cancel) -> Reply:
         """The reply, computed in another thread: an interrupt cancels the model and keeps the text so far."""
         done: Future[Reply] = Future()
 
@@ -116,7 +116,7 @@ class Asking:
                         self._conversation,
                         strategy=self._strategy,
                         remember=self._remember,
-                        listener=listener,
+                        callbacks=callbacks,
                         cancel=cancel,
                     )
                 )

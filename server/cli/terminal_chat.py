@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ...memory.storage import Conversation, Turn
-from ..chat.values import Exhibit, Reply
+from ..chat.values import EvidenceItem, Reply
 from ..output.safe_text import CharacterStream, for_terminal, for_terminal_line
 
 _PLACE = re.compile(r"(?P<path>[\w./@+~-]+):(?P<first>\d+)-\d+")
@@ -50,24 +50,24 @@ class AnswerView:
         if evidence:
             self._out.print()
             self._out.print(Text("Evidence, best first:", "bold"))
-            for number, exhibit in enumerate(reply.case.exhibits, 1):
-                self._exhibit(number, exhibit)
-        if reply.case.question and reply.model:
+            for number, item in enumerate(reply.evidence.items, 1):
+                self._item(number, item)
+        if reply.evidence.question and reply.model:
             tokens = f"{reply.cost.tokens_in:,} prompt tokens, {reply.cost.tokens_out:,} output tokens"
             cost = f"{tokens}, {reply.cost.seconds:.1f} s"
             self._err.print(Text(f"{for_terminal_line(reply.model)} ({cost})", "dim"))
         if reply.conversation_id:
             self._err.print(Text(f"conversation {reply.conversation_id}", "dim"))
 
-    def _exhibit(self, number: int, exhibit: Exhibit) -> None:
-        parts = " + ".join(f"{part.name} {part.value:.2f}" for part in exhibit.parts)
+    def _item(self, number: int, item: EvidenceItem) -> None:
+        parts = " + ".join(f"{part.name} {part.value:.2f}" for part in item.parts)
         head = Text.assemble(
-            (f"{number:>3}  ", "dim"), self._styled(for_terminal_line(exhibit.place)), f"  {exhibit.score:.2f}"
+            (f"{number:>3}  ", "dim"), self._styled(for_terminal_line(item.location)), f"  {item.score:.2f}"
         )
         head.append(f" = {parts}" if parts else "", "dim")
         self._out.print(head)
-        if exhibit.why:
-            self._out.print(Text(f"     {for_terminal_line(exhibit.why)}", "dim"))
+        if item.reason:
+            self._out.print(Text(f"     {for_terminal_line(item.reason)}", "dim"))
 
     def _styled(self, text: str) -> Text:
         """A safe text with its locations as links; a terminal without links shows `path:first-last`."""

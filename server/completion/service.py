@@ -29,6 +29,9 @@ from .repair import style_of_properties
 from .stats import Stats
 from .values import Completion, Request, RequestOptions, Trigger
 
+READ_AHEAD_AFTER_S = 0.15
+"""A model reads ahead this long after the last edit."""
+
 PAUSED_NOTE = "Weft is paused: changes since then are not indexed."
 
 AUTOMATIC = RequestOptions()

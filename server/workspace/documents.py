@@ -1,10 +1,7 @@
-"""What the documents of a folder say, kept fresh with the code.
+"""The documents of a folder that the code index excludes: notebooks and PDF files, read in the background.
 
-Prose and docstrings are read from the folder's snapshot: its rules, its secrets left out, and texts that are open in an
-editor as they stand there. Notebooks and PDF files, which hold no code for it, are read from disk in the background.
-What was read is kept under its content, so that the next start reads only what changed; unsaved texts are not kept.
-
-Owns which files are documents here and when they are read. Knows no format and no question.
+Owns which files are read, and when. Segments are stored under the hash of their file, so that the next start reads only
+what changed. Knows no format and no question.
 """
 
 from __future__ import annotations
@@ -27,7 +24,6 @@ from ...memory.documents import (
     segments_of_sections,
 )
 from ...memory.storage import MemoryStore, StoredDocument, StoreError
-from ...retrieval import RepositoryIndex
 from ..config import Config
 from .background import Background
 from .files import FoundFile, Membership, content_hash, decode, read_bytes
@@ -46,9 +42,9 @@ FIRST_WAIT_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A document as it was read last. `stamp` is what it was read from: a text of the index, or size and time."""
+    """A document as it was read last. `stamp` is its size and modification time then; None when it cannot be read."""
 
-    stamp: object
+    stamp: tuple[int, int] | None
     hash: str
     segments: tuple[Segment, ...]
     notes: tuple[str, ...] = ()
@@ -67,34 +63,16 @@ class FolderDocuments:
         self._worker = worker
         self._closed = Cancel()
         self._lock = threading.Lock()
-        self._index: RepositoryIndex | None = None  # that `_texts` was read from
-        self._texts: dict[str, _Read] = {}
         self._files: dict[str, _Read] = {}  # replaced whole
-        self._segments: tuple[Segment, ...] | None = None  # of both
-        self._stored: dict[str, StoredDocument] = {}  # what the last start has kept
-        self._kept: dict[str, str] = {}  # hashes of what is kept now
+        self._stored: dict[str, StoredDocument] = {}  # from the last start
+        self._kept: dict[str, str] = {}  # hashes of what is stored now
         self._first_look: Future[None] | None = None
 
-    def segments(self, wait_s: float = FIRST_WAIT_S) -> tuple[Segment, ...]:
-        """All segments, by path, of this moment; empty when documents are switched off.
-
-        Costs what changed since the last time. `wait_s` bounds the wait for notebooks and PDF files the first time.
-        """
-        if not self._is_on:
-            return ()
-        self._wait_for_files(wait_s)
-        with self._lock:
-            snapshot = self._folder.snapshot
-            if snapshot.index is not self._index:
-                self._read_texts(snapshot.index)
-                self._worker.submit(self._keep)
-            if self._segments is None:
-                everything = {**self._texts, **self._files}
-                self._segments = tuple(s for path in sorted(everything) for s in everything[path].segments)
-            return self._segments
-
     def beside_code(self, wait_s: float = FIRST_WAIT_S) -> tuple[Segment, ...]:
-        """The segments of notebooks and PDF files alone, by path: the index of code holds all other texts."""
+        """The segments of notebooks and PDF files, by path; empty when documents are switched off.
+
+        Costs what changed since the last time. `wait_s` bounds the wait for the first reading.
+        """
         if not self._is_on:
             return ()
         self._wait_for_files(wait_s)
@@ -133,26 +111,6 @@ class FolderDocuments:
     def _is_folder(self, key: str) -> bool:
         return any(path.startswith(f"{key}/") for path in self._files) or (self._folder.path / key).is_dir()
 
-    def _read_texts(self, index: RepositoryIndex) -> None:
-        """Bring `_texts` up to date with an index. Under the lock."""
-        texts: dict[str, _Read] = {}
-        for path, data in index.texts.items():
-            known = self._texts.get(path)
-            if known is not None and known.stamp is data:
-                texts[path] = known
-            elif document_kind(path) not in ("", *_READ_FROM_DISK):
-                texts[path] = self._read(path, data, index)
-        self._index, self._texts, self._segments = index, texts, None
-
-    def _read(self, path: str, data: bytes, index: RepositoryIndex) -> _Read:
-        hash = _hash(data)
-        stored = self._stored.get(path)
-        if stored is not None and stored.hash == hash:
-            return _Read(data, hash, stored.segments)
-        file = index.graph.files.get(path)
-        sections = read_sections(path, data.decode("utf-8", "surrogatepass"), file.definitions if file else ())
-        return _Read(data, hash, tuple(segments_of_sections(sections)))
-
     def _look(self, keys: Iterable[str] | None = None) -> None:
         """Bring `_files` up to date with the disk: these, or all. On the worker."""
         if keys is None:
@@ -168,8 +126,7 @@ class FolderDocuments:
                 return
             if path not in files or files[path].stamp != (file.size, file.mtime_ns):
                 files[path] = self._read_file(file)
-        with self._lock:
-            self._files, self._segments = files, None
+        self._files = files
         self._keep()
 
     def _read_file(self, file: FoundFile) -> _Read:
@@ -195,19 +152,15 @@ class FolderDocuments:
     def _load(self) -> None:
         start = self._name("")
         documents = self._memory().documents.all()
-        self._stored = {d.source[len(start) :]: d for d in documents if d.source.startswith(start)}
+        stored = {d.source[len(start) :]: d for d in documents if d.source.startswith(start)}
+        self._stored = {path: d for path, d in stored.items() if document_kind(path) in _READ_FROM_DISK}
         self._kept = {path: document.hash for path, document in self._stored.items()}
 
     def _keep(self) -> None:
-        """Keep for the next start what is read now, but for unsaved texts. On the worker."""
-        with self._lock:
-            are_texts_read = self._index is not None
-            known = {p: h for p, h in self._kept.items() if are_texts_read or document_kind(p) in _READ_FROM_DISK}
-            saved = self._folder.snapshot.records
-            texts = {path: read for path, read in self._texts.items() if path in saved}
-            everything = {**texts, **{path: read for path, read in self._files.items() if not read.notes}}
-            gone = [path for path in known if path not in everything]
-            new = {path: read for path, read in everything.items() if known.get(path) != read.hash}
+        """Store for the next start what is read now. On the worker."""
+        files = {path: read for path, read in self._files.items() if not read.notes}
+        gone = [path for path in self._kept if path not in files]
+        new = {path: read for path, read in files.items() if self._kept.get(path) != read.hash}
         if self._closed.cancelled:
             return
         now, documents = time.time(), self._memory().documents
@@ -220,10 +173,7 @@ class FolderDocuments:
         except StoreError as error:
             log.warning("documents of %s are not kept: %s", self._folder.path, error)
             return
-        others = {path: hash for path, hash in self._kept.items() if path not in known}
-        self._kept = {**others, **{path: read.hash for path, read in everything.items()}}
-        if are_texts_read:
-            self._stored = {}  # all of it is read by now
+        self._kept = {path: read.hash for path, read in files.items()}
 
     def _name(self, path: str) -> str:
         return f"{self._folder.path.as_posix()}/{path}"

@@ -22,12 +22,13 @@ from ...retrieval import RetrievalOptions, Retrieved
 from ..completion.idle import IdleWorker
 from ..completion.iterate import Round
 from ..completion.repair import IndentStyle
-from ..completion.service import CompletionService, Explanation
+from ..completion.service import READ_AHEAD_AFTER_S, CompletionService, Explanation
 from ..completion.stats import Stats, stats_folder
 from ..completion.values import NO_TRACE, Completion, RequestOptions, Trace, Trigger
 from ..config import Config, load_config
 from ..models.active import ActiveModels
 from ..models.chain import ModelChain
+from .buffers import INDEX_AFTER_S
 from .index import WorkspaceIndex
 from .process import memory_mb
 from .quiet_timer import QuietTimer
@@ -37,19 +38,10 @@ from .text import TextChange, TextLines
 if TYPE_CHECKING:  # questions load their modules when the first one is asked: completions begin sooner
     from ..chat.conversation import Chat
     from ..chat.evidence import GatherOptions
-    from ..chat.values import Case, Reply
-    from ..chat.writing import Listener
+    from ..chat.generation import StreamCallbacks
+    from ..chat.values import EvidenceSet, Reply
 
 log = logging.getLogger("weft")
-
-READ_AHEAD_AFTER_S = 0.15
-"""A model reads ahead this long after the last edit."""
-
-INDEX_AFTER_S = 0.6
-"""An edited buffer is indexed this long after the last edit: the file that is typed in is read fresh anyway, and a
-request from another one brings the edit in at once. After 0.15 s every second key had an indexing beside its request
-(`weft bench latency`, processor time in half a minute: 628 instead of 82 ms at 200k lines, 2.0 instead of 0.3 s at 1M).
-"""
 
 SAVE_STATS_AFTER_S = 30.0
 """Counters are written to disk when nothing was typed for this long, and at the end."""
@@ -100,7 +92,7 @@ class Workspace(WorkspaceIndex):
         """Use another configuration; models and indexes that it changes are made again."""
         self._models.configure(config, is_paused=self.is_paused)
         self.completion.configure(config)
-        self.__dict__.pop("chat", None)
+        self._close_chat()
         self._configure_index(config)
         self._status_changed()
 
@@ -124,6 +116,7 @@ class Workspace(WorkspaceIndex):
         self._closed.cancel()
         self.completion.close()
         self._quiet_timer.close()
+        self._close_chat()
         self._close_index()
         self._models.close()
         self.stats.save()
@@ -244,17 +237,19 @@ class Workspace(WorkspaceIndex):
         folder: Path | str | None = None,
         strategy: str = "",
         remember: bool = True,
-        listener: Listener | None = None,
+        callbacks: StreamCallbacks | None = None,
         cancel: Cancel | None = None,
     ) -> Reply:
         """The reply to a question about the code, with checked citations; see `ChatRequest` and `Chat.ask`."""
         from ..chat.conversation import ChatRequest
-        from ..chat.writing import NOBODY
+        from ..chat.generation import NO_CALLBACKS
 
         request = ChatRequest(question, conversation_id, selection, folder, strategy, remember)
-        return self.chat.ask(request, listener or NOBODY, cancel)
+        return self.chat.ask(request, callbacks or NO_CALLBACKS, cancel)
 
-    def gather(self, question: str, folder: Path | str | None = None, *, options: GatherOptions | None = None) -> Case:
+    def gather(
+        self, question: str, folder: Path | str | None = None, *, options: GatherOptions | None = None
+    ) -> EvidenceSet:
         """The evidence for a question, of one folder or of all, unsaved edits included.
 
         Raises ValueError for a folder that is none of this workspace.
@@ -296,3 +291,8 @@ class Workspace(WorkspaceIndex):
             is_reconciling=self._folders.is_reconciling,
             failed=self._folders.failed,
         )
+
+    def _close_chat(self) -> None:
+        chat = self.__dict__.pop("chat", None)
+        if chat is not None:
+            chat.close()

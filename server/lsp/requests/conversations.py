@@ -1,4 +1,4 @@
-"""`weft/conversations`: what was asked and answered: list, get, search, delete, export (docs/protocol.md)."""
+"""`weft/conversations`: list, get, search, delete and export stored conversations (docs/protocol.md)."""
 
 from __future__ import annotations
 
@@ -28,50 +28,48 @@ async def handle_conversations(session: Session, params: ConversationsParams) ->
         return _answer(workspace, params, encoding)
 
     try:
-        # Who looks for a conversation as soon as the editor is up waits for the workspace.
+        # Right after the start of an editor this waits for the workspace.
         return await session.answer(call) or {}
     except FileExistsError:
-        raise JsonRpcInvalidParams(
-            f"There is an export called {params.file}. Replace it with overwrite: true."
-        ) from None
+        raise JsonRpcInvalidParams(f"The export {params.file} exists. To replace it, set overwrite: true.") from None
     except OSError as error:
-        raise JsonRpcInternalError(f"{params.file} cannot be written: {error.strerror}") from error
+        raise JsonRpcInternalError(f"Writing the export {params.file} failed: {error.strerror}.") from error
     except StoreError as error:
         raise JsonRpcInternalError(str(error)) from error
 
 
 def _answer(workspace: Workspace, params: ConversationsParams, encoding: Encoding) -> ConversationsResult:
-    said = workspace.memory.conversations
+    stored = workspace.memory.conversations
     if params.action == "list":
-        return {"conversations": [conversation_json(each) for each in said.list(params.limit, params.text)]}
+        return {"conversations": [conversation_json(each) for each in stored.list(params.limit, params.text)]}
     if params.action == "get":
-        return {"turns": [_linked(turn, workspace, encoding) for turn in said.turns(params.id)]}
+        return {"turns": [_linked(turn, workspace, encoding) for turn in stored.turns(params.id)]}
     if params.action == "search":
-        return {"turns": [_linked(turn, workspace, encoding) for turn in said.search(params.text, params.limit)]}
+        return {"turns": [_linked(turn, workspace, encoding) for turn in stored.search(params.text, params.limit)]}
     if params.action == "delete" and (params.id or params.all):
-        gone = len(said.list(1_000_000)) if params.all else int(said.get(params.id) is not None)
+        n_deleted = len(stored.list(1_000_000)) if params.all else int(stored.get(params.id) is not None)
         if params.all:
-            said.delete_all()
+            stored.delete_all()
         else:
-            said.delete(params.id)
-        return {"deleted": gone}
+            stored.delete(params.id)
+        return {"deleted": n_deleted}
     if params.action == "export" and params.file:
         file = exports_folder(workspace.config) / _checked_name(params.file)
-        return {"exported": export_conversations(said, file, overwrite=params.overwrite), "file": str(file)}
-    raise JsonRpcInvalidParams("action is list, get (id), search (text), delete (id, or all) or export (file).")
+        return {"exported": export_conversations(stored, file, overwrite=params.overwrite), "file": str(file)}
+    raise JsonRpcInvalidParams("action must be list, get (id), search (text), delete (id, or all) or export (file).")
 
 
 def _checked_name(name: str) -> str:
-    """A client names a file, never a place: whoever speaks for an editor may not be its user."""
+    """A plain file name, no path: a client may not choose the folder, as it may not be the user."""
     if not _NAME.fullmatch(name):
         raise JsonRpcInvalidParams(
-            "file is a name of letters, digits, '.', '-' and '_', which begins with a letter or digit. "
-            "The file is written into Weft's folder of exports."
+            "file must be a name of letters, digits, '.', '-' and '_' that starts with a letter or digit. "
+            "It is written to Weft's folder of exports."
         )
     return name
 
 
 def _linked(turn: StoredTurn, workspace: Workspace, encoding: Encoding) -> Turn:
-    """A turn with where an editor jumps to."""
-    kept = turn_json(turn)
-    return {**kept, "citations": [linked(cited, workspace.path_of, encoding) for cited in kept["citations"]]}
+    """A turn whose citations have URIs and ranges."""
+    as_json = turn_json(turn)
+    return {**as_json, "citations": [linked(cited, workspace.path_of, encoding) for cited in as_json["citations"]]}

@@ -276,7 +276,7 @@ def test_citations_open_the_right_lines_and_fill_the_quickfix_list(without_model
     assert question["selection"] == {"start": {"line": 5, "character": 0}, "end": {"line": 8, "character": 0}}
     assert chat.links()[:2] == ["shop/price.py:6-8", "shop/price.py:6-8"]
     nv.nv.command("Weft ask what calls total_price?")
-    chat.shows("is called in 1 place")
+    chat.shows("is called at 1 location")
     chat.is_done()
     nv.nv.command("Weft chat")
     window = nv.nv.current.window
@@ -305,7 +305,7 @@ def test_citations_open_the_right_lines_and_fill_the_quickfix_list(without_model
     nv.nv.command("cclose | %bwipeout! | Weft history")
     nv.wait(lambda: QUESTION in nv.nv.current.line, "the history")
     nv.keys("<CR>")
-    chat.shows("is called in 1 place")
+    chat.shows("is called at 1 location")
     nv.lua("vim.fn.search('^- shop/basket of goods.py:4-5', 'b')")
     nv.keys("gf")
     nv.wait(lambda: any("is not there any more" in notice for notice in nv.notices()), "the notice")

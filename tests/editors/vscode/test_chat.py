@@ -363,7 +363,7 @@ def test_weft_answers_in_the_own_chat_of_vs_code(shop, vscode, picture):
     shop.click(".interactive-input-part .monaco-editor .view-lines")
     shop.do("insert", text="/where handle_2")
     shop.press("Enter")
-    shop.wait(".interactive-response", "is defined in 1 place")
+    shop.wait(".interactive-response", "is defined at 1 location")
     first, second = asked(vscode, mark)
     assert first["question"] == QUESTION
     assert second["question"] == "/where handle_2" and second["conversationId"]

@@ -43,8 +43,8 @@ function begin(): { server: Played; session: Session; events: ChatEvent[] } {
 test("an answer comes in pieces, and the next question goes on with its conversation", async () => {
   const { server, session } = begin();
   const asking = session.ask("What?");
-  server.listening.note("asked as: what");
-  assert.equal(session.chat.turns[0]!.progress, "asked as: what");
+  server.listening.note("interpreted as: what");
+  assert.equal(session.chat.turns[0]!.progress, "interpreted as: what");
   for (const part of [{ conversationId: "c1" }, { text: "It " }, { citation: CITATION }, { text: "is a.py:1-2." }]) {
     server.listening.part(part as never);
   }

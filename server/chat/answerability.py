@@ -1,6 +1,6 @@
-"""How sure is it that what was found answers the question? The gate of "not found in this repository".
+"""Answerability estimate: the probability that retrieved evidence answers a question.
 
-Owns the curve and its threshold. Knows what a search found, and nothing of the texts.
+Owns the logistic model and the threshold for "not found in this repository". Knows search results, no texts.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ from math import exp
 from ...retrieval.questions import QuestionResult, is_test
 
 # A logistic curve fitted on 142 questions about six repositories, 50 of them without an answer there
-# (benchmarks/results/memory-log.md, "Questions about the code"): above the threshold 96 of 100 questions that have an
-# answer get one, 92 of 100 that have none get "not found", and 96 of 100 that get an answer have one.
+# (benchmarks/results/memory-log.md, "Questions about the code"): above the threshold 96 of 100 answerable
+# questions get an answer, 92 of 100 others get "not found", and 96 of 100 answers are to answerable questions.
 COVERED, SCORED, NOTHING = 3.22, 5.24, -5.70
 FOUND_ABOVE = 0.4
 """Below this the answer is "not found"."""
 
-SAID_BY_THE_GRAPH = 0.9
-"""The least certainty where the code graph says something of the names that a question is about."""
+GRAPH_FINDING_CONFIDENCE = 0.9
+"""The minimum where the code graph has a finding about the names in the question."""
 
 N_CONSIDERED = 5
-"""So many best units may cover the question."""
+"""The number of top units whose coverage of the question counts."""
 
 TEST_SHARE = 0.6
-"""What a test says proves less: its words are made up."""
+"""The weight of a match in a test, whose words are often made up."""
 
 
-def certainty(found: QuestionResult) -> float:
+def answerability(found: QuestionResult) -> float:
     """0 to 1: the probability that the repository answers the question."""
-    # Words of intent ("documented", "decided") need not stand beside what they are about.
+    # Words of intent ("documented", "decided") need not occur near their subject.
     idf = [idf if c.weight >= 0.5 else 0.0 for idf, c in zip(found.idf, found.question.concepts, strict=True)]
     total = sum(idf)
     best = found.units[:N_CONSIDERED]

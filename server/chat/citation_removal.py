@@ -1,14 +1,14 @@
-"""What is left of a sentence when a place is taken out: no empty brackets, no "in ." and no bullet without a text.
+"""Removal of a rejected citation from its sentence, without empty brackets, "in ." or empty list items.
 
-Owns the words and signs that belong to a place. Knows no file. Nothing before `lead_start` of a mention is changed, so
-what stands there may have been shown already.
+Owns the words and signs that belong to a citation. Knows no files. Text before `lead_start` of a mention never changes,
+so it can be shown before the mention is complete.
 """
 
 from __future__ import annotations
 
 import re
 
-from .places import Mention
+from .citation_parsing import Mention
 
 _SIGNS = " \t([{,;:\u2013\u2014-*_`\"'<>#|+\u2022"
 _LEAD_WORD = re.compile(
@@ -32,7 +32,7 @@ _ENDS = re.compile(r"[ \t]*(?:[.!?)\],;:]|$|\n)")
 
 
 def lead_start(text: str, end: int) -> int:
-    """Where the words and signs begin that lead to a place at `end`: " (see", " in the file"."""
+    """The offset of the words and signs that lead to a citation at `end`: " (see", " in the file"."""
     while True:
         at = len(text[:end].rstrip(_SIGNS))
         found = _LEAD_WORD.search(text[max(0, at - _LONGEST_WORD) : at])
@@ -41,21 +41,21 @@ def lead_start(text: str, end: int) -> int:
         end = at - len(found[0])
 
 
-def stands_alone(text: str, mention: Mention) -> bool:
-    """Whether a number stands behind a sentence as a note, and is no part of it."""
+def is_footnote(text: str, mention: Mention) -> bool:
+    """Whether a citation follows a sentence as a note and is no part of it."""
     before = text[: mention.start].rstrip(" ")
     return bool(before) and before[-1] not in "([{,;:\n-" and lead_start(text, mention.start) == len(before)
 
 
 def without_mention(text: str, mention: Mention) -> str:
-    """The text without a place, and without what only led to it."""
+    """The text without a citation and the words that lead to it."""
     before, after = text[: mention.start], text[mention.end :]
     if mention.label:
         return before + mention.label + after
-    if mention.exhibits and stands_alone(text, mention):
+    if mention.item_numbers and is_footnote(text, mention):
         return _joined(before.rstrip(" "), after)
     opened, closed = _OPENED.search(before[-200:]), _CLOSED.match(after)
-    if opened and closed:  # brackets around nothing else
+    if opened and closed:  # only the citation is in brackets
         return _joined(before[: len(before) - len(opened[0])], after[closed.end() :])
     if opened and (joint := _JOINT_AFTER.match(after)):  # the first of several in brackets
         return before + after[joint.end() :]
@@ -74,14 +74,14 @@ def without_mention(text: str, mention: Mention) -> str:
     if _ENDS.match(after):
         joint = _JOINT_BEFORE.search(before[-200:])
         cut = len(joint[0]) if joint else 0
-        # A verb wants something to speak of; behind a comma, a dash or a colon nothing is missing.
+        # After a comma, a dash or a colon the sentence is complete without the citation; after a verb it is not.
         if joint and joint[0].strip():
             return _joined(before[: len(before) - cut], after)
     return before + ("the code" if _is_latin(before[-1:]) or before[-1:] in (" ", "") else "") + after
 
 
 def _joined(before: str, after: str) -> str:
-    """Two ends of a sentence with one blank between words and none before a full stop."""
+    """Both parts joined with one space between words and none before a full stop."""
     if _ENDS.match(after):
         return before.rstrip(" \t,;:\u2013\u2014") + after.lstrip(" \t")
     if before[-1:] in (" ", "\n", "") and after[:1] == " ":

@@ -1,7 +1,7 @@
-"""Where a text names lines of the repository, in all the ways in which models write that.
+"""Citation parsing: references to file lines in free text, in all forms that models write.
 
-Owns the spellings: `path:3-5`, `path#L3-L5`, `path (lines 3 to 5)`, "lines 3 to 5 of path", Markdown links, `3:5:path`,
-permalinks, "[1]" for an exhibit, and "line 3" of a file named before. Knows no file: it is told what may be one.
+Owns the syntax: `path:3-5`, `path#L3-L5`, `path (lines 3 to 5)`, "lines 3 to 5 of path", Markdown links, `3:5:path`,
+permalinks, "[1]" for an evidence item, and "line 3" of a file cited before. Knows no files: callers pass a predicate.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from ...languages import UNKNOWN, language_of
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One naming of lines in `text[start:end]`.
+    """One reference to lines in `text[start:end]`, unchecked.
 
-    `path` is as written, "" for exhibits and for lines of a file that was named before. `spans` are first and last
-    lines, counted from 1, as written: nothing says that they exist. `marks` stand around it (`` ` ``, `**`), `label` is
-    the text of a link that says something else than the place.
+    `path` is as written, "" for evidence items and for lines of a file cited before. `spans` are first and last lines
+    as written, counted from 1: they may not exist. `marks` are the surrounding marks (`` ` ``, `**`), `label` is the
+    text of a link, unless that is the location itself.
     """
 
     start: int
     end: int
     path: str = ""
     spans: tuple[tuple[int, int], ...] = ()
-    exhibits: tuple[int, ...] = ()
+    item_numbers: tuple[int, ...] = ()
     marks: str = ""
     label: str = ""
 
 
 _MARKS = r"[`*_\"'<>]{0,3}"
 _PATH = r"(?:[A-Za-z]:)?[\\/]?(?:[\w.@+~%-]{1,200}[\\/]){0,40}[\w.@+~%-]{0,200}\w"
-_BLANK = r"[\ \t\u00a0]"  # never a line break
+_BLANK = r"[\ \t\u00a0]"  # no line break
 _TO = rf"(?:{_BLANK}?[-\u2013\u2014]{_BLANK}?|{_BLANK}(?:to|and|through|until){_BLANK})"
 _END = r"(?![A-Za-z0-9_])"
 _LINES = rf"ines?{_BLANK}(?P<{{0}}>[0-9]+)(?:{_TO}(?P<{{1}}>[0-9]+))?{_END}"
 _EXTENSIONS = frozenset(["rst", "txt", "ipynb", "pdf", "csv", "tsv", "lock", "ps1", "bat", "env", "in", "cmake", "ml"])
-"""Of files whose language is not known."""
+"""Extensions of files without a known language."""
 
 _MENTION = re.compile(
     rf"""
@@ -54,28 +54,28 @@ _MENTION = re.compile(
             [Ll]{_LINES.format("said_first", "said_last")}(?(bracket)\))
         )
         (?P<close>{_MARKS})
-    | (?<!\w)(?P<exhibits>(?:\[\^?[1-9][0-9]?(?:{_BLANK}?[,;-]{_BLANK}?[1-9][0-9]?)*\])+)(?!\()
-    | (?<!\w)(?:[Ee]xhibit|[Ee]vidence|[Ss]ource|[Ff]ragment){_BLANK}\#?(?P<named_exhibit>[1-9][0-9]?){_END}
+    | (?<!\w)(?P<item_numbers>(?:\[\^?[1-9][0-9]?(?:{_BLANK}?[,;-]{_BLANK}?[1-9][0-9]?)*\])+)(?!\()
+    | (?<!\w)(?:[Ee]xhibit|[Ee]vidence|[Ss]ource|[Ff]ragment){_BLANK}\#?(?P<item_number>[1-9][0-9]?){_END}
     | (?<!\w)[Ll]{_LINES.format("bare_first", "bare_last")}
     """,
     re.VERBOSE,
 )
 _SPAN = re.compile(r"([0-9]+)[-\u2013\u2014]([0-9]+)")
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")  # scripts that put no blank before a path
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")  # scripts without a space before a path
 _BLOB = re.compile(r"/(?:blob|blame|raw|src)/[^/]+/([^#?]+)")
 
 MAY_BEGIN = re.compile(
     r"\[|://|:\w*[0-9]|#L?[0-9]|(?<!\w)lines?(?!\w)|(?<!\w)(?:exhibit|evidence|source|fragment)\s|[\\/]\w|\w\.\w",
     re.IGNORECASE,
 )
-"""Something that a mention may begin with, or whose word a mention may begin with: text from there on is undecided."""
+"""A possible start of a mention, or of the word that a mention starts with: text after it is not final."""
 
 
 def find_mentions(text: str, is_file: Callable[[str], bool], code: Callable[[int], bool]) -> Iterator[Mention]:
-    """Every mention, in order. None crosses a line break.
+    """All mentions, in order. None spans a line break.
 
-    `is_file` knows files by names that don't look like one ("Makefile"); at offsets where `code(offset)` is true, "[1]"
-    is an index and no exhibit.
+    `is_file` recognises files whose names do not look like one ("Makefile"). At offsets where `code(offset)` is true,
+    "[1]" is an index expression, no evidence item.
     """
     at = 0
     while (found := _MENTION.search(text, at)) is not None:
@@ -84,7 +84,7 @@ def find_mentions(text: str, is_file: Callable[[str], bool], code: Callable[[int
             yield mention
             at = mention.end
         elif found["path"] is not None:
-            at = found.end("path")  # what follows a word that is no file may be a mention by itself
+            at = found.end("path")  # a mention may start after a word that is no file
         else:
             at = found.end()
 
@@ -102,7 +102,7 @@ def _read(found: re.Match[str], is_file: Callable[[str], bool], code: Callable[[
         span = (found["cursor_first"], found["cursor_last"])
         return _named(start, end, found["cursor_path"], [span], "", is_file)
     if found["path"] is not None:
-        # Marks that close around the path alone are no marks of what follows it.
+        # Marks around the path alone do not enclose the line numbers.
         close = "" if found["middle"] else _closing(found["open"], found["close"])
         end -= len(found["close"]) - len(close)
         if found["said_first"] is not None:
@@ -110,9 +110,9 @@ def _read(found: re.Match[str], is_file: Callable[[str], bool], code: Callable[[
             return _named(start, end, found["path"], [span], found["open"], is_file)
         spans = [(found["first"], found["last"] or found["dotted"]), *_SPAN.findall(found["more"])]
         return _named(start, end, found["path"], spans, found["open"], is_file, by_name=True)
-    if found["exhibits"] is not None or found["named_exhibit"] is not None:
-        numbers = _numbers(found["exhibits"] or found["named_exhibit"])
-        return None if code(start) else Mention(start, end, exhibits=numbers)
+    if found["item_numbers"] is not None or found["item_number"] is not None:
+        numbers = _numbers(found["item_numbers"] or found["item_number"])
+        return None if code(start) else Mention(start, end, item_numbers=numbers)
     return Mention(start, end, spans=(_span(found["bare_first"], found["bare_last"]),))
 
 
@@ -126,7 +126,7 @@ def _named(
     *,
     by_name: bool = False,
 ) -> Mention | None:
-    """Lines of a path, if that may be a file; `by_name` also takes files that don't look like one."""
+    """Lines of a path that may be a file; `by_name` also accepts files whose names do not look like one."""
     glued = _UNSPACED.match(path)
     if glued and not marks:
         rests = [cut for cut in range(glued.end() + 1) if is_file(path[cut:])] or [glued.end()]
@@ -138,21 +138,23 @@ def _named(
 
 
 def _link(found: re.Match[str], is_file: Callable[[str], bool]) -> Mention | None:
-    """A Markdown link whose target or label names lines."""
+    """A Markdown link whose target or label cites lines."""
     target, label = found["target"], found["label"]
     for text in (target, label):
         inner = next(find_mentions(text, is_file, lambda _: True), None)
-        if inner is not None and (inner.path or inner.exhibits):
-            said = label.strip("`*_ ")
-            # A label that names a place, or the file alone, says no more than the place does.
-            is_place = next(find_mentions(label, is_file, lambda _: True), None) is not None or looks_like_a_file(said)
-            keeps = "" if is_place or said.isdecimal() else label
-            return Mention(*found.span(), inner.path, inner.spans, inner.exhibits, label=keeps)
+        if inner is not None and (inner.path or inner.item_numbers):
+            plain = label.strip("`*_ ")
+            # A label that is a location or the file name is redundant.
+            is_location = next(find_mentions(label, is_file, lambda _: True), None) is not None or looks_like_a_file(
+                plain
+            )
+            keeps = "" if is_location or plain.isdecimal() else label
+            return Mention(*found.span(), inner.path, inner.spans, inner.item_numbers, label=keeps)
     return None
 
 
 def _permalink(found: re.Match[str]) -> Mention | None:
-    """An address that names lines; any other is none of ours."""
+    """A URL with line numbers; None for any other URL."""
     address = found["url"]
     before, mark, lines = address.partition("#L")
     numbers = re.fullmatch(r"(\d+)(?:-L?(\d+))?[.,;:!?]*", lines) if mark else None
@@ -165,7 +167,7 @@ def _permalink(found: re.Match[str]) -> Mention | None:
 
 
 def looks_like_a_file(name: str) -> bool:
-    """Whether a word is written as files are: with a folder before it or an ending that files have."""
+    """Whether a word looks like a file name: it has a folder or a known extension."""
     ending = name.rpartition(".")[2].lower() if "." in name.rstrip(".") else ""
     if "/" in name or "\\" in name:
         return bool(re.search(r"[^\W\d]", name))
@@ -173,7 +175,7 @@ def looks_like_a_file(name: str) -> bool:
 
 
 def _closing(opened: str, closed: str) -> str:
-    """Of the marks behind a place those that close what was opened before it."""
+    """The marks after a location that close those opened before it."""
     wanted = opened[::-1].replace("<", ">")
     return wanted if wanted and closed.startswith(wanted) else ""
 
@@ -186,6 +188,6 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _span(first: str, last: str | None) -> tuple[int, int]:
-    # More digits than any file has lines; Python itself refuses to read very long numbers.
+    # More digits than any file has lines: Python raises ValueError for very long numbers.
     start, end = (int(number[:9]) for number in (first, last or first))
     return start, end

@@ -1,8 +1,8 @@
-"""A text cut into what is decided at once.
+"""Incremental segmentation of a streamed text into sentences and fenced code blocks.
 
-A unit is a sentence, a fenced block, or a sentence that names a place at the end of a line with the block below it.
+A unit is a sentence, a fenced block, or a sentence with a citation at the end of a line and the block below it.
 
-Owns where these end, also in a text that is still being written. Knows no place: it is told whether a text names one.
+Owns where units end, also in a text that is still being generated. Knows no citation syntax: callers pass a predicate.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ import re
 from collections.abc import Callable, Sequence
 
 LONGEST_SENTENCE = 2000
-"""Longer ones are cut at a blank: nothing can be checked of them, and each piece costs a look at what is undecided."""
+"""Longer sentences are cut at a space: the pending text is searched again with each piece."""
 
 
-class UnitEnd:
-    """Where the unit that a growing text begins with ends.
+class BoundaryFinder:
+    """Finds the end of the first unit of a growing text.
 
-    Remembers how far it has looked, so that a text costs its length in whatever pieces it comes.
+    Remembers the searched offset, so that the cost is linear in the length of the text, however it is split.
     """
 
-    def __init__(self, names_a_place: Callable[[str], bool]) -> None:
-        self._names_a_place = names_a_place
-        self._searched = 0  # no sentence ends before
-        self._sentence_end = 0  # of a sentence that names a place, with what may be a block below
+    def __init__(self, cites_lines: Callable[[str], bool]) -> None:
+        self._cites_lines = cites_lines
+        self._searched = 0  # no sentence ends before this offset
+        self._sentence_end = 0  # of a sentence with a citation, perhaps above a block
         self._block_searched = 0
 
     def find(self, text: str) -> int | None:
-        """The end in `text`, which begins with the text of the last call; None while it is not known."""
+        """The end in `text`, which starts with the text of the last call; None while it is unknown."""
         if not self._sentence_end:
             if not text[:LONGEST_SENTENCE].strip():
                 line_end = text.find("\n", 0, LONGEST_SENTENCE) + 1
@@ -37,7 +37,7 @@ class UnitEnd:
             if _FENCE.match(text):
                 return self._block_end(text, 0)
             end = self._sentence(text)
-            if end is None or text[end - 1] != "\n" or not self._names_a_place(text[:end]):
+            if end is None or text[end - 1] != "\n" or not self._cites_lines(text[:end]):
                 return end
             self._sentence_end = end
         below = _BLANK_LINES.match(text, self._sentence_end)
@@ -52,11 +52,11 @@ class UnitEnd:
                 return found.end()
         if len(text) > LONGEST_SENTENCE:
             return text.rfind(" ", 0, LONGEST_SENTENCE) + 1 or LONGEST_SENTENCE
-        self._searched = last_blank(text)
+        self._searched = last_word_start(text)
         return None
 
     def _block_end(self, text: str, start: int) -> int | None:
-        """Where the fenced block that begins at `start` ends; None while it is open."""
+        """The end of the fenced block at `start`; None while it is open."""
         opened = _FENCE.match(text, start)
         assert opened is not None
         mark = opened["mark"]
@@ -69,26 +69,26 @@ class UnitEnd:
         return None if closed is None else closed.end()
 
 
-def unit_end(text: str, names_a_place: Callable[[str], bool]) -> int | None:
-    """Where the unit that a text begins with ends; None while that is not known."""
-    return UnitEnd(names_a_place).find(text)
+def find_boundary(text: str, cites_lines: Callable[[str], bool]) -> int | None:
+    """The end of the first unit of a text; None while it is unknown."""
+    return BoundaryFinder(cites_lines).find(text)
 
 
-def last_blank(text: str) -> int:
-    """Where the last word of a text may begin: nothing before it is decided by what follows the text."""
+def last_word_start(text: str) -> int:
+    """The offset of the last word: text that follows cannot change what is before it."""
     return max(text.rfind(" ", 0, -1), text.rfind("\n", 0, -1), text.rfind("\t", 0, -1), 0)
 
 
-def begins_block(text: str) -> bool:
-    """Whether a text begins with a fence, or with what may become one."""
+def starts_fence(text: str) -> bool:
+    """Whether a text starts with a code fence or with a prefix of one."""
     return _FENCE.match(text) is not None or _may_open_fence(text)
 
 
-def code_of(block: str, named_at: Sequence[int]) -> str:
-    """The lines inside a fenced block that name no place."""
+def fenced_code(block: str, cited_at: Sequence[int]) -> str:
+    """The lines of a fenced block without the fences and without lines that contain a citation."""
     kept, at = [], 0
     for line in block.split("\n"):
-        named = any(at <= start < at + len(line) + 1 for start in named_at)
+        named = any(at <= start < at + len(line) + 1 for start in cited_at)
         if not named and not FENCE_BELOW.match(line):
             kept.append(line)
         at += len(line) + 1
@@ -96,12 +96,12 @@ def code_of(block: str, named_at: Sequence[int]) -> str:
 
 
 def _may_open_fence(text: str) -> bool:
-    """Whether this is the beginning of a fence, of which it can't be said yet whether it is one."""
+    """Whether a text is a proper prefix of a code fence."""
     begun = text.lstrip(" ")
     return len(begun) < 3 and len(text) - len(begun) <= 3 and (begun in ("`", "``", "~", "~~"))
 
 
-_FENCE_CHARACTERS = 8  # of blanks and marks: enough to know one
+_FENCE_CHARACTERS = 8  # of spaces and marks: enough to recognise a fence
 _FENCE = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})")
 FENCE_BELOW = re.compile(r"^ {0,3}(?:`{3,}|~{3,})", re.MULTILINE)
 _BLANK_LINES = re.compile(r"(?:[ \t]*\n)*")

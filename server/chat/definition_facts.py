@@ -1,0 +1,113 @@
+"""Facts that a definition states itself: what it returns, what it raises, and default values.
+
+Owns the reading of a definition's own lines for such questions. Uses no calls of the code graph.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ...codegraph.symbol_table import is_class
+from ...retrieval import Location
+from ...retrieval.definition_index import NamedDefinition
+from ...retrieval.questions import is_test
+from ...retrieval.terms import encode
+from .evidence_items import MOST_SHOWN, counted, cut_finding, locations
+from .question_context import QuestionContext
+from .symbol_queries import Reference
+from .values import Finding
+
+MOST_READ = 5
+"""A name with more definitions is ambiguous: none of them is read."""
+
+_RAISES = re.compile(r"^\s*(?:raise|throw)\b")
+_RETURNS = re.compile(r"^\s*(?:return|yield)\b")
+
+
+def return_findings(context: QuestionContext) -> Iterator[Finding]:
+    """The return annotation and the return statements."""
+    for named in _unambiguous(context):
+        name = named.definition.qualified_name
+        lines = _own_lines(context, named, _RETURNS)
+        annotated = f" Its return annotation is `{named.definition.returns}`." if named.definition.returns else ""
+        if not is_class(named.definition) and (lines or annotated):
+            returns = f"returns at {counted(lines, 'location')}" if lines else "has no return statement"
+            shown = [context.signature(named, f"the signature of `{name}`")]
+            shown += [context.line(named.path, line, "returns here", name) for line in lines[:MOST_SHOWN]]
+            yield Finding(f"`{name}` {returns}.{annotated}", tuple(shown), len(lines) <= MOST_SHOWN)
+
+
+def raise_findings(context: QuestionContext) -> Iterator[Finding]:
+    """The lines of a definition that raise, and the lines that raise it if it is an exception."""
+    for named in _unambiguous(context):
+        name = named.definition.qualified_name
+        lines = _own_lines(context, named, _RAISES)
+        if lines and not is_class(named.definition):
+            shown = (context.line(named.path, line, f"`{name}` raises here", name) for line in lines)
+            yield cut_finding(f"`{name}` raises at {counted(lines, 'location')}.", shown, len(lines))
+    for name in dict.fromkeys((*(name for name, _ in context.names), *context.question.names)):
+        last = name.rpartition(".")[2]
+        found = sorted(_raising(context, last), key=lambda reference: is_test(reference.path))
+        if found:
+            shown = (context.line(each.path, each.line, f"raises `{last}`") for each in found)
+            yield cut_finding(f"`{last}` is raised at {locations(found)}.", shown, len(found))
+
+
+def default_findings(context: QuestionContext) -> Iterator[Finding]:
+    """The default values of a definition, and the assignments of a named constant."""
+    for named in _unambiguous(context):
+        path, definition = named
+        name = definition.qualified_name
+        constructor = context.index.graph.definition(path, f"{name}.__init__") if is_class(definition) else None
+        if constructor is not None:
+            where, shown = (
+                "`__init__`",
+                context.signature(NamedDefinition(path, constructor), f"parameters of `{name}`"),
+            )
+        elif is_class(definition):
+            where, shown = "class body", context.definition(named, f"attributes of `{name}`", 30)
+        else:
+            where, shown = "signature", context.signature(named, f"parameters of `{name}`")
+        yield Finding(f"The default values of `{name}` are in its {where}.", (shown,))
+    known = {name for name, _ in context.names}
+    for name in (name for name in context.question.names if name not in known):
+        found = context.index.names.value_bindings(name)
+        if found and len(found) <= MOST_SHOWN:
+            assigned = [context.line(path, line, f"assigns `{full}`", full, 0, 2) for path, full, line in found]
+            yield Finding(f"`{name}` is assigned at {locations(found)}.", tuple(assigned))
+
+
+def _unambiguous(context: QuestionContext) -> Iterator[NamedDefinition]:
+    for _, definitions in context.names:
+        if len(definitions) <= MOST_READ:
+            yield from definitions
+
+
+def _own_lines(context: QuestionContext, named: NamedDefinition, pattern: re.Pattern[str]) -> Sequence[int]:
+    """The matching lines of a definition, without those of nested definitions."""
+    path, definition = named
+    end = min(definition.end_line, context.index.n_lines_of(path))
+    nested = [
+        (d.start_line, d.end_line)
+        for d in context.index.graph.files[path].definitions
+        if definition.header_line < d.start_line and d.end_line <= definition.end_line
+    ]
+    lines = context.index.text(Location(path, definition.header_line, end)).split("\n")
+    return [
+        number
+        for number, line in enumerate(lines, definition.header_line)
+        if pattern.search(line) and not any(start <= number < stop for start, stop in nested)
+    ]
+
+
+def _raising(context: QuestionContext, name: str) -> Iterator[Reference]:
+    """The lines that raise something of this name."""
+    pattern = re.compile(rf"\b(?:raise|throw)\b.*\b{re.escape(name)}\b")
+    needle = encode(name)
+    for path in sorted(context.index.texts):
+        text = context.index.texts[path]
+        if needle in text and b"r" in text:
+            for number, line in enumerate(text.decode("utf-8", "surrogatepass").split("\n")):
+                if name in line and pattern.search(line):
+                    yield Reference(path, number, "raise")

@@ -1,0 +1,62 @@
+"""Conversation history selection: the past turns that matter for the next question.
+
+Owns how stored turns become messages and evidence. The chat memory (`memory/fragrel`) selects them: all of a short
+history, of a longer one the last round and the rounds that are relevant to the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...llm.protocol import Message
+from ...memory import Question
+from ...memory.fragrel.presets import returning_chat
+from ...memory.storage import Turn
+from ...memory.strategy import Kit
+from .values import EvidenceItem
+
+MOST_TURNS = 200
+"""Older turns are ignored."""
+
+LONGEST_ANSWER = 1500
+"""The most characters of a past answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """`recent` are the last rounds as messages; `items` are older ones as evidence."""
+
+    recent: tuple[Message, ...] = ()
+    items: tuple[EvidenceItem, ...] = ()
+
+
+def relevant_history(turns: Sequence[Turn], question: str, kit: Kit) -> History:
+    """The turns, given oldest first, that matter for a question."""
+    answered = [turn for turn in turns[-MOST_TURNS:] if turn.answer]
+    if not answered:
+        return History()
+    source = f"conversation {answered[0].conversation}"
+    memory = returning_chat(kit, source=source)
+    for turn in answered:
+        memory.add(turn.question, answer_text(turn), turn.asked_at)
+    prepared = memory.messages(Question(question))
+    window = next((step.detail for step in prepared.recalled.trace if step.name == "window"), {})
+    n_recent = max(1, int(window.get("n_recent", 1)))
+    items = [
+        EvidenceItem("turn", source, e.segment.number, e.segment.number + 1, e.segment.text, e.score, e.why)
+        for e in sorted(prepared.recalled.evidence, key=lambda evidence: -evidence.score)
+    ]
+    return History(tuple(message for turn in answered[-n_recent:] for message in turn_messages(turn)), tuple(items))
+
+
+def turn_messages(turn: Turn) -> tuple[Message, Message]:
+    return Message("user", turn.question), Message("assistant", answer_text(turn))
+
+
+def answer_text(turn: Turn) -> str:
+    """The answer of a turn; of an extractive answer the locations that it showed."""
+    if turn.model or not turn.citations:
+        return (turn.answer or "")[:LONGEST_ANSWER]
+    locations = [str(citation.get("place")) for citation in turn.citations if isinstance(citation, dict)]
+    return f"Relevant lines: {', '.join(locations)}"[:LONGEST_ANSWER]

@@ -1,0 +1,142 @@
+"""Answers of a memory strategy from the documents of a workspace alone.
+
+Owns the input of the strategies, and the conversion of their answers to replies with checked citations. Knows no
+strategy: any of `memory/strategies.py` works. Strategies and their documents are reused through `strategy_cache.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Protocol
+
+from ...llm import Cancel, CodeModel, ModelError
+from ...memory import Evidence, Item, Question
+from ...memory.accountant import Accountant, Ledger
+from ...memory.ledger import in_words
+from ...memory.storage import MemoryStore
+from ...memory.strategies import READERS, STRATEGIES, strategy_named
+from ...memory.strategy import Kit, estimate_tokens
+from ...retrieval import RepositoryIndex
+from ...retrieval.questions import analyse_question, is_document
+from ..config import Config
+from ..models.beacon_reader import reader_of
+from ..models.embeddings import embedder_of
+from ..workspace.documents import FolderDocuments
+from .citations import check
+from .evidence import CONTENT_WORD_WEIGHT
+from .extractive import extractive
+from .generation import AnswerGenerator
+from .sources import Sources
+from .strategy_cache import EmbedderSlot, LoadedStrategy, StrategyCache
+from .values import EvidenceItem, EvidenceSet, Reply
+
+
+class DocumentSource(Protocol):
+    """The part of a workspace that provides documents and settings."""
+
+    @property
+    def config(self) -> Config: ...
+
+    @property
+    def memory(self) -> MemoryStore: ...
+
+    def indexes(self) -> Mapping[str, RepositoryIndex]: ...
+
+    def documents(self, folder: Path | str) -> FolderDocuments: ...
+
+
+def check_strategy(name: str) -> None:
+    """Raises ValueError for an unknown name, with the known ones."""
+    if name not in STRATEGIES:
+        strategy_named(name, Kit())
+
+
+def answer_by_strategy(
+    name: str, question: str, source: DocumentSource, generator: AnswerGenerator, cache: StrategyCache, cancel: Cancel
+) -> Reply:
+    """The reply of a strategy; an extractive one where no model answers. The callbacks get the estimated cost first.
+
+    Raises ValueError for an unknown name.
+    """
+    items = _items(source)
+    config, notes = source.config, list[str]()
+    embedder, why = embedder_of(config.memory, source.memory, cancel, redact=config.redact)
+    set_reader, reader_note = reader_of(config.memory) if name in READERS else (None, "")
+    with_model = ((accountant, set_reader) for accountant in generator.accountants(cancel))
+    without: list[tuple[Accountant | None, CodeModel | None]] = [(None, set_reader)] if set_reader else []
+    asked = Question(question)
+    # The last attempt, retrieval alone, needs no model.
+    for accountant, reader in chain(with_model, without, [(None, None)]):
+
+        def load(answering: Accountant | None = accountant, reader: CodeModel | None = reader) -> LoadedStrategy:
+            ledger = Ledger() if answering is None else answering.ledger
+            reading = None if reader is None else Accountant(reader, ledger=ledger)
+            count = estimate_tokens if answering is None else answering.model.count_tokens
+            slot = EmbedderSlot(embedder)
+            kit = Kit(answering, slot, source.memory.kept, count, reading)
+            return LoadedStrategy(strategy_named(name, kit), slot, answering, reading)
+
+        model = None if accountant is None else accountant.model
+        key = (name, model, reader, source.memory, embedder.name, config.memory, config.chat, config.redact)
+        try:
+            with cache.borrowed(key, load) as loaded:
+                loaded.embedder.current = embedder
+                loaded.update(items, cancel)
+                models = [each.model.info.name for each in (loaded.reading, loaded.answering) if each is not None]
+                if models:
+                    cost = in_words(loaded.strategy.estimate(asked))
+                    generator.callbacks.on_note(f"{name} calls {' and '.join(models)}: at most {cost}.")
+                answer = loaded.strategy.answer(asked, cancel=cancel)
+        except ModelError as error:
+            notes.append(str(error))
+            continue
+        found = tuple(map(_evidence_item, answer.recalled.evidence))
+        evidence = EvidenceSet(question, found, 1.0 if found else 0.0, search_terms=_content_words(question))
+        if not answer.text:
+            reply = extractive(evidence, 0.5)
+            text, citations, n_dropped = reply.text, reply.citations, 0
+        else:
+            checked = check(answer.text, Sources(source.indexes(), evidence.items), evidence)
+            text, citations, n_dropped = checked.text, checked.citations, checked.n_dropped
+        generator.callbacks.on_text(text)
+        shown = tuple(dict.fromkeys(filter(None, (*generator.notes, *notes, *answer.notes, reader_note, why))))
+        return Reply(text, citations, evidence, bool(evidence.items), n_dropped, answer.model, "", answer.cost, shown)
+    nothing = EvidenceSet(question, ())
+    return Reply("No model answered, and no evidence was retrieved.", (), nothing, found=False, notes=tuple(notes))
+
+
+def _items(source: DocumentSource) -> list[Item]:
+    """Every document of every folder, as a whole."""
+    items: list[Item] = []
+    for folder, index in source.indexes().items():
+        texts = {path: text.decode("utf-8", "replace") for path, text in index.texts.items() if is_document(path)}
+        items += [Item(path, text) for path, text in sorted(texts.items())]
+        unindexed: dict[str, list[str]] = {}
+        for segment in source.documents(folder).beside_code():
+            lines = unindexed.setdefault(segment.source, [])
+            # Padding, so that each line has the number that it has in its file.
+            lines += [""] * (segment.first_line - len(lines))
+            lines += segment.text.rstrip("\n").split("\n")
+        items += [Item(path, "\n".join(lines)) for path, lines in unindexed.items()]
+    return items
+
+
+def _content_words(question: str) -> tuple[str, ...]:
+    concepts = analyse_question(question).concepts
+    return tuple(concept.word for concept in concepts if concept.weight >= CONTENT_WORD_WEIGHT)
+
+
+def _evidence_item(evidence: Evidence) -> EvidenceItem:
+    segment = evidence.segment
+    return EvidenceItem(
+        "document",
+        segment.source,
+        segment.first_line,
+        segment.end_line,
+        segment.text,
+        evidence.score,
+        evidence.why or "retrieved by the strategy",
+        parts=evidence.parts,
+    )
