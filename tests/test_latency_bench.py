@@ -12,11 +12,11 @@ from dataclasses import replace
 import httpx
 import pytest
 from weft.benchmarks.histories import FileEdit
-from weft.benchmarks.latency.client import Client, ServerGone
 from weft.benchmarks.latency.figures import figures_of
 from weft.benchmarks.latency.fixed_speed import FixedSpeedModel, ModelRequest, tokens_of
 from weft.benchmarks.latency.replay import Asked, Editor, Session, encodings_of
 from weft.benchmarks.latency.typing import Hands, sittings
+from weft.benchmarks.lsp_client import Client, ServerGone
 
 QUICK = Hands(
     letter_s=0.004,

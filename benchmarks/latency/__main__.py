@@ -23,8 +23,8 @@ from ...server.cli.exit_status import UserError
 from ...server.models.named import SPELLINGS, spelled_model
 from ..command import Report, command_parser, run_command, say
 from ..histories import OWN_REPOSITORY, FileEdit, commits_between
+from ..lsp_client import Client, when_ready
 from ..models import model_option
-from .client import Client, when_ready
 from .edited_workspaces import PINNED, SIZES, EditedWorkspace, make_workspace
 from .figures import Figures, figures_of
 from .fixed_speed import ModelRequest, add_speed_options

@@ -19,10 +19,11 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
 from typing import Any
+
+from ..http_server import JsonHandler, LoopbackServer
 
 READ_PER_S, WRITTEN_PER_S = 2000.0, 80.0
 """A 1.5B model in 4 bits on a laptop's graphics chip; a choice, not a measurement."""
@@ -151,7 +152,7 @@ class FixedSpeedModel:
 class Connection:
     """The other end of a connection."""
 
-    def __init__(self, handler: BaseHTTPRequestHandler) -> None:
+    def __init__(self, handler: JsonHandler) -> None:
         self._connection = handler.connection
 
     def is_gone(self) -> bool:
@@ -163,34 +164,31 @@ def _n_alike(one: Sequence[str], other: Sequence[str]) -> int:
     return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-def _handler(model: FixedSpeedModel) -> type[BaseHTTPRequestHandler]:
+def _handler(model: FixedSpeedModel) -> type[JsonHandler]:
     numbers: dict[str, int] = {}
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
+    class Handler(JsonHandler):
         def do_GET(self) -> None:
             match self.path:
                 case "/log":
-                    self._json([asdict(work) for work in model.log])
+                    self.send_json([asdict(work) for work in model.log])
                 case "/props":
                     settings = {"n_ctx": CONTEXT_TOKENS}
-                    self._json({"model_path": "fixed-speed.gguf", "default_generation_settings": settings})
+                    self.send_json({"model_path": "fixed-speed.gguf", "default_generation_settings": settings})
                 case "/health":
-                    self._json({"status": "ok"})
+                    self.send_json({"status": "ok"})
                 case _:
-                    self._json({"error": {"code": 404, "message": "File Not Found"}}, 404)
+                    self.send_json({"error": {"code": 404, "message": "File Not Found"}}, 404)
 
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
+            body = self.json_body()
             match self.path:
                 case "/tokenize":
-                    self._json({"tokens": self._numbers(body.get("content", ""))})
+                    self.send_json({"tokens": self._numbers(body.get("content", ""))})
                 case "/infill":
                     self._infill(body)
                 case _:
-                    self._json({"error": {"code": 404, "message": "File Not Found"}}, 404)
+                    self.send_json({"error": {"code": 404, "message": "File Not Found"}}, 404)
 
         def _numbers(self, content: str | list[str | int]) -> list[int]:
             found = []
@@ -206,7 +204,7 @@ def _handler(model: FixedSpeedModel) -> type[BaseHTTPRequestHandler]:
             prefix = body.get("input_prefix", "")
             prompt = f"{extra}{body.get('input_suffix', '')}{prefix}"  # llama.cpp with --spm-infill: the prefix last
             if not body.get("stream"):  # what a server is asked to find out whether it fills the middle
-                self._json({"content": ""})
+                self.send_json({"content": ""})
                 return
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
@@ -239,25 +237,7 @@ def _handler(model: FixedSpeedModel) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
             self.wfile.flush()
 
-        def _json(self, value: object, status: int = 200) -> None:
-            data = json.dumps(value).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: object) -> None:
-            """Quiet."""
-
     return Handler
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_: object) -> None:
-        """A client that goes away in the middle is what is measured here."""
 
 
 def add_speed_options(parser: argparse.ArgumentParser) -> None:
@@ -273,8 +253,8 @@ def main() -> None:
     options = parser.parse_args()
     truths = json.loads(options.truth.read_text(encoding="utf-8"))
     model = FixedSpeedModel(truths, options.right, options.reads, options.writes)
-    server = _Server(("127.0.0.1", 0), _handler(model))
-    print(f"http://127.0.0.1:{server.server_port}", flush=True)
+    server = LoopbackServer(_handler(model))
+    print(server.url, flush=True)
     server.serve_forever()
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...server.workspace.text import TextLines
-from .client import Client
+from ..lsp_client import Client, completion_params
 from .typing import Key, Sitting, Typist
 
 LONGEST_PAUSE_S = 1.0
@@ -206,11 +206,7 @@ class Editor:
         assert typist is not None
         self._ask_at_s = None
         position = self._position(TextLines(typist.text), typist.cursor)
-        params = {
-            "textDocument": {"uri": self._uri},
-            "position": position,
-            "context": {"triggerKind": 2},
-        }
+        params = completion_params(self._uri, **position, invoked=False)
         self._supersede(self._uri)
         number, sent_s = self._client.request("textDocument/inlineCompletion", params)
         asked = Asked(self._uri, self._key_s, sent_s)
@@ -237,8 +233,7 @@ class Editor:
         self._supersede(self._uri)
         self._versions[self._uri] += 1
         changes, self._unsent = self._unsent, []
-        document = {"uri": self._uri, "version": self._versions[self._uri]}
-        self._client.notify("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
+        self._client.change_document(self._uri, self._versions[self._uri], *changes)
 
     def _wait(self, pause_s: float) -> None:
         """Until the next key: answers are read, and what the editor does by itself is done."""
@@ -303,8 +298,7 @@ class Editor:
         uri = self._uri_of(typist)
         self._versions[uri] = 1
         self.session.n_files += 1
-        document = {"uri": uri, "languageId": _language(typist.edit.path), "version": 1, "text": typist.text}
-        self._client.notify("textDocument/didOpen", {"textDocument": document})
+        self._client.open_document(uri, typist.text, _language(typist.edit.path))
 
     def _turn_to(self, typist: Typist) -> None:
         if typist is not self._typist:

@@ -20,8 +20,8 @@ from ...server.shared.control import running_server, stop_server
 from ...server.workspace.process_memory import resident_mb
 from ..command import Report, command_parser, run_command
 from ..histories import OWN_REPOSITORY
+from ..lsp_client import SERVER, Client, completion_params, user_environment, when_ready
 from ..tables import markdown
-from .client import SERVER, Client, when_ready
 from .edited_workspaces import EDITED, PINNED, make_workspace
 
 N_HITS = 400
@@ -41,7 +41,7 @@ def _measure(options: argparse.Namespace) -> Report:
     here = make_workspace("20k", options.work, OWN_REPOSITORY, PINNED).folder
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
-        os.environ.update(dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "WEFT_CACHE_DIR"), name))
+        os.environ.update(user_environment(home))
         with _window(here, home, ALONE) as (first, _):
             when_ready(first)  # the index is cached from now on: all that follows starts alike
         with (
@@ -70,21 +70,16 @@ def _measure(options: argparse.Namespace) -> Report:
 def _window(folder: Path, home: Path, command: tuple[str, ...]) -> Iterator[tuple[Client, float]]:
     """A window, and the seconds from its start to the answer of `initialize`."""
     began_s = time.monotonic()
-    with Client(folder, home, {}, ["utf-16"], command) as client:
+    with Client(folder, home, command=command) as client:
         yield client, time.monotonic() - began_s
 
 
 def _hits(folder: Path, windows: list[Client]) -> list[list[float]]:
     """Seconds of each hit by window. They are asked in turns, so that what else the machine does meets all alike."""
-    document = {"uri": (folder / EDITED / "fresh.py").as_uri()}
-    asked = {
-        "textDocument": document,
-        "position": {"line": LINE, "character": CHARACTER},
-        "context": {"triggerKind": 1},
-    }
+    uri = (folder / EDITED / "fresh.py").as_uri()
+    asked = completion_params(uri, LINE, CHARACTER, invoked=True)
     for window in windows:
-        item = {**document, "languageId": "python", "version": 1, "text": NEW}
-        window.notify("textDocument/didOpen", {"textDocument": item})
+        window.open_document(uri, NEW)
         assert window.ask("textDocument/inlineCompletion", asked)["items"], "there is nothing to be hit"
     seconds: list[list[float]] = [[] for _ in windows]
     for _ in range(N_HITS):

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
 from datetime import date
 from pathlib import Path
@@ -32,6 +32,7 @@ from ...server.cli import main
 from ...server.completion.stats import VERSION as STATS_VERSION
 from ...server.config import load_config
 from ...server.workspace.memories import memory_file
+from ..lsp_client import user_environment
 
 N_CONVERSATIONS, N_TURNS = 8, 6
 _PAGE = 4096
@@ -329,16 +330,10 @@ def in_process(home: Path, folder: Path, *arguments: str) -> tuple[int | str, st
     return status, out.getvalue(), err.getvalue()
 
 
-def environment(home: Path) -> Mapping[str, str]:
-    """Variables of a user of our own, who has nothing anywhere else."""
-    homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "WEFT_CACHE_DIR", "WEFT_DATA_DIR")
-    return {**os.environ, **dict.fromkeys(homes, str(home)), "COLUMNS": "1000"}
-
-
 @contextmanager
 def user_at(home: Path) -> Iterator[None]:
     before = dict(os.environ)
-    os.environ.update(environment(home))
+    os.environ.update(user_environment(home), COLUMNS="1000")
     try:
         yield
     finally:

@@ -29,7 +29,7 @@ from ...retrieval.terms import encode
 from ...server.config import Config, IndexOptions
 from ...server.workspace.files import SourceText, read_source, walk
 from ...server.workspace.workspace import BACKGROUND_NICENESS, Workspace
-from ..latency.client import Client, ServerGone
+from ..lsp_client import Client, ServerGone
 from .campaign import Counts, Settings
 from .probe import ask_texts, hash_of, texts_of
 
@@ -289,7 +289,9 @@ class _OverStdio:
             self._socket.unlink()
         command = (sys.executable, "-m", f"{__package__}.probe", str(self._socket))
         capabilities = {"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}}
-        self._client = Client(folder, home, {}, ("utf-16",), command, capabilities if watches == "client" else {})
+        self._client = Client(
+            folder, home, command=command, more_capabilities=capabilities if watches == "client" else {}
+        )
 
     def is_ready(self) -> bool:
         return bool(self._client.ask("weft/status")["state"] == "ready")

@@ -20,7 +20,7 @@ from ...memory.storage import MemoryStore
 from ...server.config import Config, load_config
 from ...server.workspace.memories import memory_file
 from ...server.workspace.workspace import Workspace
-from ..latency.client import Client, ServerGone, when_ready
+from ..lsp_client import Client, ServerGone, when_ready
 from .damaged_files import user_at, write_project
 from .probe import texts_of
 
@@ -108,7 +108,7 @@ class _Kills:
         self.counts["start problems"] += len(list(file.parent.glob("*.aside")))
 
     def _started(self) -> Client:
-        return Client(self._project, self._home, {}, ("utf-8",))
+        return Client(self._project, self._home)
 
     def _check_start(self, client: Client) -> None:
         status = when_ready(client)

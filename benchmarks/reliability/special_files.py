@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from .damaged_files import environment, write_project
+from ..lsp_client import user_environment
+from .damaged_files import write_project
 
 WAITS_S = 60.0
 """A command that takes longer waits for something; the slowest takes 2 s on an idle machine."""
@@ -98,7 +99,7 @@ def meet_special_files(work: Path, kinds: tuple[str, ...], n_commands: int) -> C
                 done = subprocess.run(
                     [sys.executable, "-m", "weft", *arguments],
                     cwd=project,
-                    env=environment(home),
+                    env=user_environment(home),
                     stdin=subprocess.DEVNULL,
                     capture_output=True,
                     timeout=WAITS_S,
