@@ -27,7 +27,7 @@ from ...retrieval.fragments import lines_between, slice_file
 from ...retrieval.inverted_index import InvertedIndex
 from ...retrieval.terms import count_terms
 from ..command import Report, command_parser, run_command
-from ..repoeval.archives import ARCHIVES, Archive, checkout
+from ..repoeval.archives import PINNED, checkout
 from ..tables import markdown
 from .lexical import read_texts
 from .reference_relations import ExactGraph, environment
@@ -258,7 +258,7 @@ def _measure(options: argparse.Namespace) -> Report:
     if options.part != "speed":
         results["fidelity"], rows = {}, list[list[str]]()
         for repo, folder in PACKAGES:
-            root = options.trees / repo if options.trees else checkout(_archive(repo), options.work)
+            root = options.trees / repo if options.trees else checkout(PINNED[repo], options.work)
             repository = IndexedTexts({p: t for p, t in read_texts(root).items() if p.startswith(folder)})
             shares = fidelity(repository)
             results["fidelity"][repo] = {
@@ -281,10 +281,6 @@ def _measure(options: argparse.Namespace) -> Report:
         ]
         parts += ["Speed, one thread.", markdown(["", "value"], rows)]
     return Report("engine-relations", "\n\n".join(parts), results)
-
-
-def _archive(repo: str) -> Archive:
-    return next(archive for archive in ARCHIVES if archive.repo == repo)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from ...server.config import Config
 from ...server.workspace.workspace import Workspace
 from ..bootstrap import percentile
 from ..command import Report, command_parser, run_command
-from ..repoeval.archives import ARCHIVES, Archive, download, unpack
+from ..repoeval.archives import PINNED, download, unpack
 from ..tables import markdown
 
 LONGEST_EXHIBIT_LINES = 60
@@ -43,16 +43,10 @@ SUFFIXES = (".py", ".md", ".rst", ".txt", ".toml", ".cfg")
 
 _HERE = Path(__file__).with_name("questions")
 
-SCRAPY = Archive(
-    "scrapy",
-    "Scrapy==2.11.0",
-    "Scrapy-2.11.0.tar.gz",
-    "3cbdedce0c3f0e0482d61be2d7458683be7cd7cf14b0ee6adfbaddb80f5b36a5",
-)
 REPOSITORIES = {
-    "diffusers": next(archive for archive in ARCHIVES if archive.repo == "huggingface_diffusers"),
-    "nerfstudio": next(archive for archive in ARCHIVES if archive.repo == "nerfstudio-project_nerfstudio"),
-    "scrapy": SCRAPY,
+    "diffusers": PINNED["huggingface_diffusers"],
+    "nerfstudio": PINNED["nerfstudio-project_nerfstudio"],
+    "scrapy": PINNED["scrapy"],
 }
 
 

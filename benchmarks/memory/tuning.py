@@ -27,8 +27,7 @@ from ...server.chat.values import Case
 from ...server.config import Config
 from ...server.workspace.workspace import Workspace
 from ..command import Report, command_parser, run_command, say
-from ..engine.trees import SIDE_BY_SIDE
-from ..repoeval.archives import ARCHIVES, checkout
+from ..repoeval.archives import PINNED, checkout
 from ..tables import markdown
 
 WEFT_COMMIT = "6399b3c"
@@ -36,7 +35,6 @@ DEPTHS = (1, 3, 5, 10)
 THRESHOLDS = (0.3, FOUND_ABOVE, 0.5, 0.7)
 
 _HERE = Path(__file__)
-_ARCHIVES = {archive.repo: archive for archive in (*ARCHIVES, *SIDE_BY_SIDE)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +126,7 @@ def _measure(options: argparse.Namespace) -> Report:
 
 def _folder(repository: str, work: Path) -> Path | None:
     if repository != "weft":
-        return checkout(_ARCHIVES[repository], work)
+        return checkout(PINNED[repository], work)
     folder = work / "trees" / f"weft-{WEFT_COMMIT}"
     if not folder.is_dir():
         command = ["git", "archive", WEFT_COMMIT]

@@ -21,7 +21,7 @@ from ...server.cli.exit_status import UserError
 from ..bootstrap import bootstrap_interval, differences, mean
 from ..command import Report, command_parser, run_command, say
 from ..tables import bracketed, markdown, number, or_none
-from .archives import ARCHIVES, ArchiveError, checkout
+from .archives import ARCHIVES, PINNED, ArchiveError, checkout
 from .metrics import RetrievalScore, score_retrieval
 from .peers import PEERS, MakeRanker, Windows
 from .sources import SourceFile, read_sources
@@ -157,9 +157,8 @@ def trees(options: argparse.Namespace) -> Iterable[tuple[str, Path]]:
     wanted = [repo for repo in found if not options.repos or any(part in repo for part in options.repos)]
     if not wanted:
         raise ArchiveError(f"no repository has any of {options.repos} in its name; there are {', '.join(found)}")
-    archives = {archive.repo: archive for archive in ARCHIVES}
     for repo in wanted:
-        yield repo, found[repo] or checkout(archives[repo], options.work)
+        yield repo, found[repo] or checkout(PINNED[repo], options.work)
 
 
 def limited(tasks: list[Task], limit: int | None) -> list[Task]:
