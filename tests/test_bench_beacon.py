@@ -5,7 +5,7 @@ import re
 from random import Random
 
 import pytest
-from weft.benchmarks.beacon.measure import AskedTexts, Reading
+from weft.benchmarks.beacon.measure import AskedTexts, Measurement
 from weft.benchmarks.beacon.report import by_depth, figures, tables
 from weft.benchmarks.beacon.texts import VOCABULARY, make_text, to_tokens
 
@@ -58,7 +58,7 @@ def test_words_are_their_places_in_the_vocabulary():
 
 def row(way, length, text, right, **values):
     defaults = {"loss": 2.0, "kept_tokens": 512, "kept_bytes": 1_500_000, "beyond": False, "seconds": 1.0}
-    return Reading(way=way, length=length, text=text, depths=(0.1, 0.5, 0.999), right=right, **(defaults | values))
+    return Measurement(way=way, length=length, text=text, depths=(0.1, 0.5, 0.999), right=right, **(defaults | values))
 
 
 ROWS = [

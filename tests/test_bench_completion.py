@@ -19,12 +19,12 @@ from weft.benchmarks.completion.answering import CompletionRow, Repository, answ
 from weft.benchmarks.completion.figures import Bin, by_setting, calibration_error, interval, reliability, shown_at
 from weft.benchmarks.completion.fit import FITTED_ON, fit_confidence, fitted, pooled
 from weft.benchmarks.completion.mid_line import mid_line_tasks
-from weft.benchmarks.completion.report import Results, report, summary
+from weft.benchmarks.completion.report import ModelResults, report, summary
 from weft.benchmarks.completion.run import main
 from weft.benchmarks.completion.settings import ABLATION, SETTINGS
 from weft.benchmarks.completion.store import Store
 from weft.benchmarks.completion.subset import ROWS, subset_rows
-from weft.benchmarks.completion.work import Work
+from weft.benchmarks.completion.work import WorkItem
 from weft.benchmarks.models import ModelSpec, shown_name
 from weft.benchmarks.repoeval.sources import SourceFile, parse_source
 from weft.benchmarks.repoeval.tasks import Task, build_tasks
@@ -220,7 +220,7 @@ def test_differences_are_taken_to_another_models_rows_of_the_same_tasks() -> Non
     ours = [row(f"r/line/{number}", right=1.0) for number in range(3)]
     theirs = [row(f"r/line/{number}", right=0.0) for number in range(1, 4)]
     neural, alone = (
-        Results(ModelSpec(spelling, 4096), False, ["weft"], rows)
+        ModelResults(ModelSpec(spelling, 4096), False, ["weft"], rows)
         for spelling, rows in (("onnx=/models/own", ours), ("workspace", theirs))
     )
     line = summary(neural, "weft", alone)["line"]
@@ -342,9 +342,9 @@ def test_a_page_stands_alone(trees: Path) -> None:
 
 
 def test_a_second_run_asks_nothing_again(trees: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Work] = []
+    asked: list[WorkItem] = []
 
-    def here(pieces: Sequence[Work]) -> Iterator[list[CompletionRow]]:
+    def here(pieces: Sequence[WorkItem]) -> Iterator[list[CompletionRow]]:
         asked.extend(pieces)
         return work.here(pieces)
 
@@ -459,7 +459,7 @@ def test_processes_do_the_same_work(trees: Path) -> None:
     pieces = []
     for task in build_tasks(sources_of(), "shop"):
         asked = ModelSpec("workspace", 4096)
-        pieces.append(Work("shop", trees / "shop", task, (SETTINGS["weft"],), asked, suffix=False))
+        pieces.append(WorkItem("shop", trees / "shop", task, (SETTINGS["weft"],), asked, suffix=False))
 
     def texts(way: work.Executor) -> dict[str, str]:
         return {row.task_id: row.text for rows in way(pieces) for row in rows}

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.benchmarks.histories import FileEdit
-from weft.benchmarks.latency.typing import Hands, Typist, changes_of, sittings
+from weft.benchmarks.latency.typing import Typist, TypistProfile, changes_of, commit_replays
 
-CLUMSY = Hands(mistype=0.3, takes=0.7, takes_part=0.7, least_taken=1, erases_up_to=3)
+CLUMSY = TypistProfile(mistype=0.3, takes=0.7, takes_part=0.7, least_taken=1, erases_up_to=3)
 
 
-def typist(before, after, seed=0, **hands):
-    return Typist(FileEdit("c0ffee", "a.py", before, after), seed, replace(Hands(mistype=0.0), **hands))
+def typist(before, after, seed=0, **profile):
+    return Typist(FileEdit("c0ffee", "a.py", before, after), seed, replace(TypistProfile(mistype=0.0), **profile))
 
 
 def keys(typist):
@@ -178,7 +178,7 @@ def test_a_sitting_goes_back_and_forth_between_the_files_of_a_commit():
     spread = "".join(line if i % 2 else f"new {line}" for i, line in enumerate(lines))
     edits = [FileEdit("c0ffee", name, "".join(lines), spread) for name in ("a.py", "b.py")]
     edits.append(FileEdit("f00d", "c.py", "", "last\n"))
-    first, second = sittings(edits, seed=3, hands=Hands(switch_file=0.5))
+    first, second = commit_replays(edits, seed=3, profile=TypistProfile(switch_file=0.5))
     order = []
     for turn in first.keys(seed=3):
         turn.press()

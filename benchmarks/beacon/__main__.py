@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..command import Report, command_parser, run_command, say
-from .measure import AskedTexts, Reading, measure
+from .measure import AskedTexts, Measurement, measure
 from .report import figures, tables
 
 
@@ -39,17 +39,17 @@ def _measure(options: argparse.Namespace) -> Report | int:
     import torch
     import transformers  # noqa: F401
 
-    from .example import FULL, MICRO, make_example, open_ways
+    from .example import FULL, MICRO, make_example, open_methods
 
     torch.set_num_threads(1)
     if options.what == "train":
         make_example(MICRO if options.micro else FULL, options.out, lambda line: print(json.dumps(line), flush=True))
         return 0
     texts = AskedTexts(tuple(options.lengths), n_texts=options.texts)
-    ways, max_positions = open_ways(options.folder, options.memory)
-    rows = list[Reading]()
+    methods, max_positions = open_methods(options.folder, options.memory)
+    rows = list[Measurement]()
     for length in texts.lengths:
-        for row in measure(ways, list(texts.of(length)), max_positions):
+        for row in measure(methods, list(texts.of(length)), max_positions):
             rows.append(row)
             recall = sum(row.right) / len(row.right)
             say(f"{row.length} {row.text} {row.way}: {row.loss:.3f} {recall:.2f}")

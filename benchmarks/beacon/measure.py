@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from .texts import Text, make_text, to_tokens
 
 if TYPE_CHECKING:
-    from .reading import Way
+    from .reading import ReadingMethod
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class AskedTexts:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Measurement:
     """One way to read one text."""
 
     way: str
@@ -47,14 +47,14 @@ class Reading:
     seconds: float
 
 
-def measure(ways: Iterable[Way], texts: Sequence[Text], max_positions: int) -> Iterator[Reading]:
+def measure(methods: Iterable[ReadingMethod], texts: Sequence[Text], max_positions: int) -> Iterator[Measurement]:
     """Rows of texts of one length."""
-    for way in ways:
+    for way in methods:
         for number, text in enumerate(texts):
             questions = [to_tokens(question.words) for question in text.questions]
             expected = to_tokens([question.answer for question in text.questions])
             read = way.read(to_tokens(text.words), questions)
-            yield Reading(
+            yield Measurement(
                 way=way.name,
                 length=len(text.words),
                 text=number,

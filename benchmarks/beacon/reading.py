@@ -29,7 +29,7 @@ _BLOCK_TOKENS = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadResult:
     """What one way made of one text."""
 
     loss: float  # mean nats of all tokens but the first
@@ -40,16 +40,16 @@ class Read:
     seconds: float  # for reading the text, without its loss where that is computed apart
 
 
-class Way(Protocol):
+class ReadingMethod(Protocol):
     @property
     def name(self) -> str: ...
 
-    def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> Read:
+    def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> ReadResult:
         """`questions` are tokens, all of the same number, each asked right after the text."""
 
 
 @dataclass(frozen=True, slots=True)
-class WithBeacon:
+class BeaconMemory:
     """A window at a time; of those before, the memory tokens."""
 
     name: str
@@ -57,7 +57,7 @@ class WithBeacon:
     ratio: int
 
     @torch.no_grad()
-    def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> Read:
+    def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> ReadResult:
         row, ratio_of = torch.tensor([tokens]), Fixed(self.ratio).for_text(len(tokens), Random())
         loss = float(self.model.score(row, ratio_of).loss)
         started = time.perf_counter()
@@ -68,18 +68,18 @@ class WithBeacon:
         )
         n_tokens = len(tokens) + len(questions[0])
         positions = positions_needed(0, 0, n_tokens, window=self.model.window, ratio_of=ratio_of)
-        return Read(loss, answers, memory.n_kept, memory.n_bytes, positions, seconds)
+        return ReadResult(loss, answers, memory.n_kept, memory.n_bytes, positions, seconds)
 
 
 @dataclass(frozen=True, slots=True)
-class InFull:
+class FullAttention:
     """Every token sees every one before it."""
 
     name: str
     base: Any
 
     @torch.no_grad()
-    def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> Read:
+    def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> ReadResult:
         row, cache = torch.tensor([tokens]), DynamicCache(config=self.base.config)
         targets = functional.pad(row[:, 1:], (0, 1), value=-100)
         total, started = 0.0, time.perf_counter()
@@ -96,11 +96,11 @@ class InFull:
         layers: Any = cache.layers
         kept = sum(part.numel() * part.element_size() for layer in layers for part in (layer.keys, layer.values))
         positions = len(tokens) + len(questions[0])
-        return Read(total / (len(tokens) - 1), tuple(answers), len(tokens), kept, positions, seconds)
+        return ReadResult(total / (len(tokens) - 1), tuple(answers), len(tokens), kept, positions, seconds)
 
 
 @dataclass(frozen=True, slots=True)
-class LastTokens:
+class SlidingWindow:
     """Of what came before, at most the last `window` tokens, read anew every `stride` tokens: positions start at 0.
 
     With stride = window a window sees nothing before it, and a question follows nothing: no memory. With half of it
@@ -113,7 +113,7 @@ class LastTokens:
     stride: int
 
     @torch.no_grad()
-    def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> Read:
+    def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> ReadResult:
         row, overlap = torch.tensor(tokens), self.window - self.stride
         started = time.perf_counter()
         total = self._loss(row[: overlap + 1], 0) if overlap else 0.0
@@ -126,7 +126,7 @@ class LastTokens:
         answers = tuple(self.base(asked).logits[:, -1].argmax(-1).tolist())
         config = self.base.config
         token_bytes = 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim * 4
-        return Read(total / (len(tokens) - 1), answers, kept, kept * token_bytes, asked.shape[1], seconds)
+        return ReadResult(total / (len(tokens) - 1), answers, kept, kept * token_bytes, asked.shape[1], seconds)
 
     def _loss(self, piece: Tensor, n_seen: int) -> float:
         """The sum over what follows the first `n_seen` + 1 tokens of it."""

@@ -11,7 +11,9 @@ from typing import Any
 
 from ..bootstrap import interval
 from ..tables import markdown, percent, with_interval
-from .measure import Reading
+from .measure import Measurement
+
+Rows = Sequence[Measurement]
 
 BEYOND = "*"
 """Behind a figure for which the base model used positions that it was not trained on."""
@@ -19,7 +21,7 @@ BEYOND = "*"
 N_DEPTHS = 5
 
 
-def tables(rows: Sequence[Reading]) -> str:
+def tables(rows: Rows) -> str:
     """Loss, recall, what is kept, seconds, each by length; and recall by depth of the fact at each length."""
     lengths = sorted({row.length for row in rows})
     parts = [
@@ -40,7 +42,7 @@ def tables(rows: Sequence[Reading]) -> str:
     return "\n\n".join(parts)
 
 
-def figures(rows: Sequence[Reading]) -> dict[str, dict[str, Any]]:
+def figures(rows: Rows) -> dict[str, dict[str, Any]]:
     """By way and length."""
     found: dict[str, dict[str, Any]] = {}
     for way, of_way in _by_way(rows):
@@ -60,7 +62,7 @@ def figures(rows: Sequence[Reading]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def by_depth(rows: Sequence[Reading]) -> list[float]:
+def by_depth(rows: Rows) -> list[float]:
     """Recall of facts in each part of the text, the first part first; nan for a part without a question."""
     parts: list[list[bool]] = [[] for _ in range(N_DEPTHS)]
     for row in rows:
@@ -69,7 +71,7 @@ def by_depth(rows: Sequence[Reading]) -> list[float]:
     return [fmean(part) if part else float("nan") for part in parts]
 
 
-def _by_length(rows: Sequence[Reading], lengths: Sequence[int], cell: Callable[[Sequence[Reading]], str]) -> str:
+def _by_length(rows: Rows, lengths: Sequence[int], cell: Callable[[Rows], str]) -> str:
     lines = []
     for way, of_way in _by_way(rows):
         cells = []
@@ -80,15 +82,15 @@ def _by_length(rows: Sequence[Reading], lengths: Sequence[int], cell: Callable[[
     return markdown(("", *(f"{length:,}" for length in lengths)), lines)
 
 
-def _by_way(rows: Sequence[Reading]) -> list[tuple[str, list[Reading]]]:
+def _by_way(rows: Rows) -> list[tuple[str, list[Measurement]]]:
     """In the order of the rows."""
     return [(way, [row for row in rows if row.way == way]) for way in dict.fromkeys(row.way for row in rows)]
 
 
-def _kept(rows: Sequence[Reading]) -> str:
+def _kept(rows: Rows) -> str:
     return f"{max(row.kept_tokens for row in rows):,} ({max(row.kept_bytes for row in rows) / 1e6:.2f} MB)"
 
 
-def _questions(rows: Sequence[Reading]) -> int:
+def _questions(rows: Rows) -> int:
     first = rows[0]
     return sum(len(row.right) for row in rows if (row.way, row.length) == (first.way, first.length))

@@ -90,17 +90,17 @@ def edit_tasks(repository: Path, history: History, n_tasks: int) -> Iterator[Com
         if not _typed_by_hand(edits):
             continue
         files = {path: normalise(text) for path, text in files_at(repository, f"{commit}^") if _is_source(path)}
-        chance = random.Random(f"{SEED}:{repo}:{commit}")
-        by_target = {_target(task): task for task in tasks_of(repo, commit, edits, files, chance)}
+        rng = random.Random(f"{SEED}:{repo}:{commit}")
+        by_target = {_target(task): task for task in tasks_of(repo, commit, edits, files, rng)}
         found = [task for target, task in by_target.items() if target not in targets]
-        drawn = chance.sample(found, min(len(found), TASKS_PER_COMMIT, n_tasks - len(targets)))
+        drawn = rng.sample(found, min(len(found), TASKS_PER_COMMIT, n_tasks - len(targets)))
         targets.update(map(_target, drawn))
         if drawn:
             yield CommitTasks(commit, files, tuple(drawn))
 
 
 def tasks_of(
-    repo: str, commit: str, edits: Iterable[FileEdit], files: Mapping[str, str], chance: random.Random
+    repo: str, commit: str, edits: Iterable[FileEdit], files: Mapping[str, str], rng: random.Random
 ) -> Iterator[EditTask]:
     """One line of every hunk but the first that has a fitting one; `files` are those of the commit's parent."""
     replay = _Replay(files)
@@ -117,7 +117,7 @@ def tasks_of(
             replay.write(edit.path, new[:start] + rest, removed=removed)
             lines = [line for line in range(start, end) if line in fitting and not _resembles(new[line], removed)]
             if lines and replay.n_hunks:
-                line = chance.choice(lines)
+                line = rng.choice(lines)
                 replay.write(edit.path, [*new[:line], "", *rest], added=new[start:line])
                 n_standing = replay.standing + Counter([new[line].strip()])
                 task = make_task(f"{repo}/edit/{commit[:10]}-{replay.n_hunks}", source, line, new[line], n_standing)

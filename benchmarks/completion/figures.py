@@ -44,17 +44,17 @@ def interval(rows: Sequence[CompletionRow], value: Value, against: Sequence[Comp
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class GateResult:
     """What a gate lets through, as shares of all rows and of the rows that are shown; NaN when nothing is."""
 
     share: float
     right: float
 
 
-def shown_at(rows: Sequence[CompletionRow], least_confidence: float) -> Shown:
+def shown_at(rows: Sequence[CompletionRow], least_confidence: float) -> GateResult:
     """What is shown when less sure texts are not. A text without a confidence is shown."""
     shown = [row for row in rows if row.text and ((sure := confidence(row)) is None or sure >= least_confidence)]
-    return Shown(len(shown) / len(rows) if rows else math.nan, mean(row.exact_match for row in shown))
+    return GateResult(len(shown) / len(rows) if rows else math.nan, mean(row.exact_match for row in shown))
 
 
 @dataclass(frozen=True, slots=True)

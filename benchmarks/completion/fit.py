@@ -23,7 +23,7 @@ FITTED_KINDS = ("line", MID_LINE)
 """Tasks that are one line, as what is shown unasked mostly is."""
 
 MOST_GROUPS, LEAST_IN_GROUP = 20, 20
-"""Knots of a curve: fewer lines would make a share of chance."""
+"""Knots of a curve: fewer lines would make a share of rng."""
 
 LENGTH_POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 

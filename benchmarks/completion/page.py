@@ -14,10 +14,10 @@ from ..plots import across, down, line, name_at, ranges_plot, rows_plot
 from . import figures
 from .answering import CompletionRow
 from .figures import exact_match
-from .report import KINDS, THRESHOLD, Results
+from .report import KINDS, THRESHOLD, ModelResults
 
 
-def plots(results: Sequence[Results]) -> str:
+def plots(results: Sequence[ModelResults]) -> str:
     """HTML."""
     body = []
     for result in results:

@@ -29,11 +29,11 @@ from .answering import CompletionRow
 from .fit import FITTED_KINDS, fit_confidence
 from .mid_line import mid_line_tasks
 from .page import plots
-from .report import KINDS, Results, report, summary
+from .report import KINDS, ModelResults, report, summary
 from .settings import ABLATION, BASIC, SETTINGS
 from .store import Store
 from .subset import write_subset
-from .work import Executor, Work, here, in_processes, on_ray
+from .work import Executor, WorkItem, here, in_processes, on_ray
 
 SAY_EVERY_S = 10.0
 """How often a run says how far it is."""
@@ -91,10 +91,10 @@ def _choose_settings(options: argparse.Namespace) -> None:
         raise UserError(f"--against-model {options.against_model}: not among the models {' '.join(options.model)}")
 
 
-def _measured(options: argparse.Namespace, model: ModelSpec) -> Results:
+def _measured(options: argparse.Namespace, model: ModelSpec) -> ModelResults:
     executor = _executor(options)
     rows: list[CompletionRow] = []
-    pieces: list[Work] = []
+    pieces: list[WorkItem] = []
     stores: dict[str, Store] = {}
     for repo, tree in trees(options):
         sources = read_sources(tree)
@@ -108,7 +108,7 @@ def _measured(options: argparse.Namespace, model: ModelSpec) -> Results:
         for task in tasks:
             lacking = tuple(setting for setting in options.settings if (task.task_id, setting.name) not in there)
             if lacking and not options.kept:
-                pieces.append(Work(repo, tree.resolve(), task, lacking, model, options.suffix))
+                pieces.append(WorkItem(repo, tree.resolve(), task, lacking, model, options.suffix))
         say(f"{repo}: {len(sources)} files, {len(tasks)} tasks, {len(kept)} rows cached")
     said_at = time.monotonic()
     for number, done in enumerate(executor(pieces), 1):
@@ -117,7 +117,7 @@ def _measured(options: argparse.Namespace, model: ModelSpec) -> Results:
         if number == len(pieces) or time.monotonic() - said_at > SAY_EVERY_S:
             said_at = time.monotonic()
             say(f"{model.spelling}: {number} of {len(pieces)} tasks")
-    return Results(model, options.suffix, [setting.name for setting in options.settings], rows)
+    return ModelResults(model, options.suffix, [setting.name for setting in options.settings], rows)
 
 
 def _executor(options: argparse.Namespace) -> Executor:

@@ -27,7 +27,7 @@ from .trees import TREES, tree
 N_EDITS = 50
 
 
-class Contestant(Protocol):
+class LexicalIndex(Protocol):
     def build(self, parts: Sequence[FileFragments]) -> None: ...
 
     def scores(self, query: str) -> FloatArray: ...
@@ -35,7 +35,7 @@ class Contestant(Protocol):
     def edit(self, part: FileFragments) -> None: ...
 
 
-class Weft:
+class WeftIndex:
     def build(self, parts: Sequence[FileFragments]) -> None:
         self.index = InvertedIndex.build(parts)
 
@@ -46,7 +46,7 @@ class Weft:
         self.index = self.index.with_changes([part])
 
 
-class Peer:
+class LibraryIndex:
     """An index of another library. It has no edit, so the index is made anew."""
 
     def __init__(self, make: Callable[[Sequence[Sequence[str]]], Callable[[Sequence[str]], FloatArray]]) -> None:
@@ -69,10 +69,10 @@ class Peer:
         self.build([*{**self._parts, part.path: part}.values()])
 
 
-CONTESTANTS: Mapping[str, Callable[[], Contestant]] = {
-    "weft": Weft,
-    "bm25s": lambda: Peer(bm25s_index),
-    "rank_bm25": lambda: Peer(rank_bm25_index),
+INDEXES: Mapping[str, Callable[[], LexicalIndex]] = {
+    "weft": WeftIndex,
+    "bm25s": lambda: LibraryIndex(bm25s_index),
+    "rank_bm25": lambda: LibraryIndex(rank_bm25_index),
 }
 
 
@@ -89,7 +89,7 @@ def _measure(options: argparse.Namespace) -> Report:
     parts, slice_ms = timed(lambda: [slice_file(path, text) for path, text in texts.items()])
     n_lines = sum(int(part.ends[-1]) for part in parts if len(part))
     queries = pick_queries(parts, options.queries)
-    rows = {name: measure(contestant(), parts, queries) for name, contestant in CONTESTANTS.items()}
+    rows = {name: measure(lexical_index(), parts, queries) for name, lexical_index in INDEXES.items()}
     title = f"{n_lines} lines, {sum(map(len, parts))} windows; slicing takes {slice_ms / 1e3:.2f} s"
     results = {"lines": n_lines, "slice_s": round(slice_ms / 1e3, 3), "rows": rows}
     return Report("engine-lexical", table(rows), results, title)
@@ -109,14 +109,14 @@ def pick_queries(parts: Sequence[FileFragments], n_queries: int) -> list[str]:
     return [lines_between(part.text, int(part.starts[i]), int(part.ends[i])) for part, i in chosen]
 
 
-def measure(contestant: Contestant, parts: Sequence[FileFragments], queries: Sequence[str]) -> dict[str, float]:
+def measure(lexical_index: LexicalIndex, parts: Sequence[FileFragments], queries: Sequence[str]) -> dict[str, float]:
     """Seconds to build, and milliseconds for queries and for one edited file."""
-    _, build_ms = timed(lambda: contestant.build(parts))
-    contestant.scores(queries[0])
-    query_ms = [timed(partial(contestant.scores, query))[1] for query in queries]
+    _, build_ms = timed(lambda: lexical_index.build(parts))
+    lexical_index.scores(queries[0])
+    query_ms = [timed(partial(lexical_index.scores, query))[1] for query in queries]
     # An edit of a peer costs what building costs: three of them tell enough.
-    edited = random.Random(1).sample(parts, min(len(parts), N_EDITS if isinstance(contestant, Weft) else 3))
-    edit_ms = [timed(partial(contestant.edit, part))[1] for part in edited]
+    edited = random.Random(1).sample(parts, min(len(parts), N_EDITS if isinstance(lexical_index, WeftIndex) else 3))
+    edit_ms = [timed(partial(lexical_index.edit, part))[1] for part in edited]
     return {
         "build_s": round(build_ms / 1e3, 3),
         "query_p50_ms": round(statistics.median(query_ms), 3),

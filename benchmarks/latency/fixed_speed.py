@@ -1,9 +1,9 @@
 """A simulated llama-server of a fixed speed: `python -m weft.benchmarks.latency.fixed_speed TRUTH`.
 
-Owns a made-up model that reads and writes so many tokens a second, on one device that requests share, keeps prompts,
-and notices a client that goes away as llama-server does: between two tokens or two batches of the prompt. It knows the
-texts that somebody is about to type (TRUTH, a JSON list) and goes on as they do on a chosen share of the lines, else as
-another line does. `GET /log` tells what it did for each request, on the clock that all processes of a machine share.
+Owns a simulated model of fixed prefill and decoding speed, on one device that requests share. It has a prompt cache,
+and notices a disconnected client as llama-server does: between two tokens or two batches of the prompt. It knows the
+texts that will be typed (TRUTH, a JSON list): it continues a chosen share of the lines correctly, the others with
+another line. `GET /log` returns a record of each request, on the clock that all processes of a machine share.
 
 Knows nothing of Weft but the protocol. The first line it prints is its address.
 """
@@ -31,33 +31,33 @@ READ_PER_S, WRITTEN_PER_S = 2000.0, 80.0
 RIGHT_SHARE = 0.4
 BATCH_TOKENS = 256
 N_PROMPTS = 4
-"""Prompts that are kept, as llama-server's slots."""
+"""Cached prompts, as in the slots of llama-server."""
 
 CONTEXT_TOKENS = 8192
 UNKNOWN = "pass\n"
-"""What is written at a place that nobody is about to type at: Weft's self-test, a typo."""
+"""The completion behind an unknown prefix: the self-test of Weft, or a typo."""
 
 KNOWN_BY = (160, 80, 40)
-"""Characters before the cursor by which its place in the true text is found, the most first."""
+"""Lengths of the text before the cursor that is searched in the true texts, longest first."""
 
 _TOKEN = re.compile(r"\w{1,5}|\s+|[^\w\s]")
 
 
 def tokens_of(text: str) -> list[str]:
-    """As many as a tokenizer for code would make, roughly."""
+    """About as many tokens as a tokenizer for code makes."""
     return _TOKEN.findall(text)
 
 
 @dataclass
 class ModelRequest:
-    """One request at the model. Times are of `time.monotonic`; all are kept whether the client stayed or not."""
+    """One request at the model. Times are of `time.monotonic`; aborted requests are recorded too."""
 
     begin_s: float
     end_s: float = 0.0
     n_cached: int = 0  # of the prompt
     n_read: int = 0
     n_written: int = 0
-    warm_up: bool = False  # nothing was to be written
+    warm_up: bool = False  # a request for no token
     closed_early: bool = False
 
 
@@ -80,7 +80,7 @@ class FixedSpeedModel:
     def answer(
         self, work: ModelRequest, prompt: str, prefix: str, n_predict: int, stop: Sequence[str], client: Connection
     ) -> Generator[str, None, None]:
-        """What is written after the prompt, token by token, at the model's speed; ends when the client is gone."""
+        """The completion, token by token, at the speed of the model; ends when the client disconnects."""
         try:
             yield from self._answer(work, prompt, prefix, n_predict, stop, client)
         except GeneratorExit:
@@ -93,7 +93,7 @@ class FixedSpeedModel:
         self, work: ModelRequest, prompt: str, prefix: str, n_predict: int, stop: Sequence[str], client: Connection
     ) -> Generator[str, None, None]:
         tokens = tokens_of(prompt)
-        work.n_cached = self._n_kept(tokens)
+        work.n_cached = self._n_cached(tokens)
         while work.n_cached + work.n_read < len(tokens):
             n = min(BATCH_TOKENS, len(tokens) - work.n_cached - work.n_read)
             self._compute(n * self._read_s)
@@ -101,7 +101,7 @@ class FixedSpeedModel:
             if client.is_gone():
                 work.closed_early = True
                 break
-        self._keep(tokens[: work.n_cached + work.n_read])
+        self._cache_prompt(tokens[: work.n_cached + work.n_read])
         if work.closed_early:
             return
         text = ""
@@ -121,46 +121,46 @@ class FixedSpeedModel:
         with self._device:
             time.sleep(seconds)
 
-    def _n_kept(self, tokens: list[str]) -> int:
-        """Tokens that the most alike kept prompt begins with as well; the last is always read."""
-        kept = max((_n_alike(tokens, prompt) for prompt in self._prompts), default=0)
-        return min(kept, len(tokens) - 1)
+    def _n_cached(self, tokens: list[str]) -> int:
+        """Length of the longest common prefix with a cached prompt; the last token is always read."""
+        n_cached = max((_n_common(tokens, prompt) for prompt in self._prompts), default=0)
+        return min(n_cached, len(tokens) - 1)
 
-    def _keep(self, tokens: list[str]) -> None:
-        prompts = [prompt for prompt in self._prompts if _n_alike(prompt, tokens) < len(prompt)]
+    def _cache_prompt(self, tokens: list[str]) -> None:
+        prompts = [prompt for prompt in self._prompts if _n_common(prompt, tokens) < len(prompt)]
         self._prompts = [tokens, *prompts][:N_PROMPTS]
 
     def _continuation(self, prefix: str) -> str:
-        """How the true text goes on behind `prefix`, or how a wrong model would have it."""
+        """The true text behind `prefix`, or the continuation of a wrong model."""
         for n in KNOWN_BY:
             for truth in self._truths:
                 at = truth.find(prefix[-n:])
                 if at >= 0:
                     at += len(prefix[-n:])
                     line_start = truth.rfind("\n", 0, at) + 1
-                    chance = Random(truth[line_start - 200 : line_start])
-                    return truth[at:] if chance.random() < self._right_share else self._wrong(truth, at)
+                    rng = Random(truth[line_start - 200 : line_start])
+                    return truth[at:] if rng.random() < self._right_share else self._wrong(truth, at)
         return UNKNOWN
 
     def _wrong(self, truth: str, at: int) -> str:
-        """What stands in the same column some lines further on."""
+        """The text in the same column some lines below."""
         line_start = truth.rfind("\n", 0, at) + 1
         further = truth[at:].split("\n")[7:]
         return "\n".join([line[at - line_start :] for line in further[:1]] + further[1:]) or UNKNOWN
 
 
 class Connection:
-    """The other end of a connection."""
+    """The client's end of a connection."""
 
     def __init__(self, handler: JsonHandler) -> None:
         self._connection = handler.connection
 
     def is_gone(self) -> bool:
         readable, _, _ = select.select([self._connection], [], [], 0)
-        return bool(readable)  # a client that waits for its answer sends nothing: this is its end
+        return bool(readable)  # a waiting client sends nothing, so readable means closed
 
 
-def _n_alike(one: Sequence[str], other: Sequence[str]) -> int:
+def _n_common(one: Sequence[str], other: Sequence[str]) -> int:
     return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
@@ -203,7 +203,7 @@ def _handler(model: FixedSpeedModel) -> type[JsonHandler]:
             extra = "".join(f"{one['filename']}\n{one['text']}\n" for one in body.get("input_extra", ()))
             prefix = body.get("input_prefix", "")
             prompt = f"{extra}{body.get('input_suffix', '')}{prefix}"  # llama.cpp with --spm-infill: the prefix last
-            if not body.get("stream"):  # what a server is asked to find out whether it fills the middle
+            if not body.get("stream"):  # the probe for FIM support
                 self.send_json({"content": ""})
                 return
             self.send_response(200)

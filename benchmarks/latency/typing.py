@@ -7,7 +7,7 @@ The same seed gives the same keys. Chance is drawn for each place of the finishe
 from a completion before changes nothing that comes after.
 
 What is real: the edit, line by line. What is made up: the order (from the top down, with looks into the commit's other
-files between), the hands, and that an editor indents the line after a line break by itself.
+files between), the profile, and that an editor indents the line after a line break by itself.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Hands:
+class TypistProfile:
     """Medians of pauses in seconds, and how often something happens.
 
     The pauses make some 60 words a minute while letters are typed, a little more than most people reach (Dhakal et
@@ -83,11 +83,11 @@ class Change:
 class Typist:
     """Makes one edit. `text` and `cursor` are as they are now; everything before the cursor is as it will stay."""
 
-    def __init__(self, edit: FileEdit, seed: int, hands: Hands | None = None) -> None:
+    def __init__(self, edit: FileEdit, seed: int, profile: TypistProfile | None = None) -> None:
         self.edit = edit
         self.text = edit.before
         self.cursor = 0
-        self.hands = hands or Hands()
+        self.profile = profile or TypistProfile()
         self._seed = seed
         self._changes = deque(changes_of(edit))
         self._open = False  # the first of them has been begun
@@ -118,13 +118,13 @@ class Typist:
         new = self._right_of_cursor(start, end, text)
         if not new:
             return None
-        chance = self._chance("take", self._done)
+        rng = self._rng("take", self._done)
         n_agreeing = self._n_agreeing(new, end)
-        if n_agreeing == len(new) >= self.hands.least_taken and chance.random() < self.hands.takes:
+        if n_agreeing == len(new) >= self.profile.least_taken and rng.random() < self.profile.takes:
             return self._take(start, end, text)
         # Editors take word by word, which leaves out what is wrong.
         n_words = _whole_words(new, n_agreeing) if end == self.cursor else 0
-        if n_words >= self.hands.least_taken and chance.random() < self.hands.takes_part:
+        if n_words >= self.profile.least_taken and rng.random() < self.profile.takes_part:
             return self._take(start, end, text[: len(text) - len(new) + n_words])
         return None
 
@@ -183,7 +183,7 @@ class Typist:
             if self._closers:
                 # What was closed and is not wanted.
                 end = self.cursor + len(self._closers)
-                pause_s = self._pause(self.hands.notice_s)
+                pause_s = self._pause(self.profile.notice_s)
                 return iter([_Step(Key("delete", self.cursor, end, "", self.cursor, pause_s), self._done, "")])
             self._changes.popleft()
             self._open = False
@@ -191,25 +191,25 @@ class Typist:
 
     def _go_to(self, change: Change) -> Iterator[_Step]:
         start, end = change.start, change.start + len(change.removed)
-        erases = len(change.removed) <= self.hands.erases_up_to and not re.search(r"[\r\n]", change.removed)
+        erases = len(change.removed) <= self.profile.erases_up_to and not re.search(r"[\r\n]", change.removed)
         here = end if erases else start
-        yield _Step(Key("move", here, here, "", here, self._pause(self.hands.think_s)), start, "")
+        yield _Step(Key("move", here, here, "", here, self._pause(self.profile.think_s)), start, "")
         if not change.removed:
             return
         if not erases:
-            yield _Step(Key("delete", start, end, "", start, self._pause(self.hands.word_s)), start, "")
+            yield _Step(Key("delete", start, end, "", start, self._pause(self.profile.word_s)), start, "")
             return
         for at in range(end, start, -1):
-            pause_s = self._pause(self.hands.notice_s if at == end else self.hands.erase_s)
+            pause_s = self._pause(self.profile.notice_s if at == end else self.profile.erase_s)
             yield _Step(Key("erase", at - 1, at, "", at - 1, pause_s), start, "")
 
     def _insert(self, change: Change) -> Iterator[_Step]:
         end = change.start + len(change.inserted)
         unit = _unit_at(self.edit.after, self._done, end)
-        chance = self._chance("type", self._done)
-        if unit.isalpha() and self._done not in self._mistyped and chance.random() < self.hands.mistype:
+        rng = self._rng("type", self._done)
+        if unit.isalpha() and self._done not in self._mistyped and rng.random() < self.profile.mistype:
             self._mistyped.add(self._done)
-            return self._mistype(end, chance)
+            return self._mistype(end, rng)
         return iter([self._type(unit)])
 
     def _type(self, unit: str) -> _Step:
@@ -222,23 +222,23 @@ class Typist:
             return _Step(Key("type", at, at, unit + closer, at + 1, pause_s), done, closer + closers)
         return _Step(Key("type", at, at, unit, at + len(unit), pause_s), done, closers)
 
-    def _mistype(self, end: int, chance: Random) -> Iterator[_Step]:
+    def _mistype(self, end: int, rng: Random) -> Iterator[_Step]:
         """A wrong letter, perhaps some right ones after it, and all of them taken back."""
-        wrong = chance.choice([letter for letter in "etaoinsr" if letter != self.edit.after[self._done].lower()])
+        wrong = rng.choice([letter for letter in "etaoinsr" if letter != self.edit.after[self._done].lower()])
         more = re.match(r"\w{0,2}", self.edit.after[self._done + 1 : end])
-        typed = wrong + (more.group()[: chance.randint(0, 2)] if more else "")
+        typed = wrong + (more.group()[: rng.randint(0, 2)] if more else "")
         at = self.cursor
         for i, letter in enumerate(typed):
             yield self._same(Key("type", at + i, at + i, letter, at + i + 1, self._pause_before(letter)))
         for i in range(len(typed), 0, -1):
-            pause_s = self._pause(self.hands.notice_s if i == len(typed) else self.hands.erase_s)
+            pause_s = self._pause(self.profile.notice_s if i == len(typed) else self.profile.erase_s)
             yield self._same(Key("erase", at + i - 1, at + i, "", at + i - 1, pause_s))
 
     def _same(self, key: Key) -> _Step:
         return _Step(key, self._done, self._closers)
 
     def _is_closed_at_once(self, unit: str) -> bool:
-        if not self.hands.closes_brackets or unit not in _BRACKETS:
+        if not self.profile.closes_brackets or unit not in _BRACKETS:
             return False
         right = self.text[self.cursor : self.cursor + 1]
         return not right or right.isspace() or right in _BRACKETS.values()
@@ -246,16 +246,16 @@ class Typist:
     def _pause_before(self, unit: str) -> float:
         before = self.edit.after[self._done - 1 : self._done]
         if before in ("", "\n", "\r") or unit[0] in "\r\n":
-            thinks = self._chance("line", self._done).random() < self.hands.think_at_line
-            return self._pause(self.hands.think_s if thinks else self.hands.line_s)
+            thinks = self._rng("line", self._done).random() < self.profile.think_at_line
+            return self._pause(self.profile.think_s if thinks else self.profile.line_s)
         if unit.isalnum() and not before.isalnum():
-            return self._pause(self.hands.word_s)
-        return self._pause(self.hands.letter_s if unit.islower() or unit == " " else self.hands.shifted_s)
+            return self._pause(self.profile.word_s)
+        return self._pause(self.profile.letter_s if unit.islower() or unit == " " else self.profile.shifted_s)
 
     def _pause(self, median_s: float) -> float:
-        return median_s * math.exp(self._chance("pause", self._done).gauss(0.0, self.hands.spread))
+        return median_s * math.exp(self._rng("pause", self._done).gauss(0.0, self.profile.spread))
 
-    def _chance(self, purpose: str, place: int) -> Random:
+    def _rng(self, purpose: str, place: int) -> Random:
         return Random(f"{self._seed} {self.edit.commit} {self.edit.path} {purpose} {place}")
 
 
@@ -276,7 +276,7 @@ def changes_of(edit: FileEdit) -> list[Change]:
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
+class CommitReplay:
     """One commit made by hand: the files it changed, and in which order somebody goes through them."""
 
     commit: str
@@ -284,7 +284,7 @@ class Sitting:
 
     def keys(self, seed: int) -> Iterator[Typist]:
         """The typist whose turn it is, before each key. Whoever reads this presses the key, or takes a completion."""
-        chance = Random(f"{seed} {self.commit}")
+        rng = Random(f"{seed} {self.commit}")
         waiting = deque(self.typists)
         while waiting:
             typist = waiting[0]
@@ -292,17 +292,17 @@ class Sitting:
             if key is None:
                 waiting.popleft()
                 continue
-            if key.kind == "move" and len(waiting) > 1 and chance.random() < typist.hands.switch_file:
+            if key.kind == "move" and len(waiting) > 1 and rng.random() < typist.profile.switch_file:
                 waiting.rotate(-1)
                 if waiting[0].plan() is None:
                     continue
             yield waiting[0]
 
 
-def sittings(edits: Sequence[FileEdit], seed: int, hands: Hands | None = None) -> list[Sitting]:
+def commit_replays(edits: Sequence[FileEdit], seed: int, profile: TypistProfile | None = None) -> list[CommitReplay]:
     """The edits, commit by commit."""
     return [
-        Sitting(commit, tuple(Typist(edit, seed, hands) for edit in of_commit))
+        CommitReplay(commit, tuple(Typist(edit, seed, profile) for edit in of_commit))
         for commit, of_commit in groupby(edits, key=lambda edit: edit.commit)
     ]
 

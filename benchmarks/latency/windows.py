@@ -1,7 +1,7 @@
 """`python -m weft.benchmarks.latency.windows`: memory, attach time and cache-hit latency of a shared server.
 
-Two windows on one workspace, each with a server of its own, and both at a shared one. Knows no typing: hits are
-requested one after the other, in turns.
+Two windows on one workspace, with two servers and with one shared server. Knows no typing: requests for cached
+completions alternate between the windows.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _measure(options: argparse.Namespace) -> Report:
         home = Path(name)
         os.environ.update(user_environment(home))
         with _window(here, home, ALONE) as (first, _):
-            when_ready(first)  # the index is cached from now on: all that follows starts alike
+            when_ready(first)  # caches the index, so that the following starts are alike
         with (
             _window(here, home, ALONE) as (one, alone_s),
             _window(here, home, ALONE) as (two, _),
@@ -75,7 +75,7 @@ def _window(folder: Path, home: Path, command: tuple[str, ...]) -> Iterator[tupl
 
 
 def _hits(folder: Path, windows: list[Client]) -> list[list[float]]:
-    """Seconds of each hit by window. They are asked in turns, so that what else the machine does meets all alike."""
+    """Seconds of each hit by window. Windows alternate, so that other load on the machine affects all alike."""
     uri = (folder / EDITED / "fresh.py").as_uri()
     asked = completion_params(uri, LINE, CHARACTER, invoked=True)
     for window in windows:
@@ -102,7 +102,7 @@ def _row(name: str, pids: list[int], first_s: float, next_s: float, hits: list[l
 
 
 def _memory(pids: list[int]) -> Figures:
-    """Resident, and with what processes share counted once for all who share it, where the system tells that."""
+    """Resident and proportional memory; the latter divides shared pages among processes. 0 where not reported."""
     return {
         "resident_mb": round(sum(resident_mb(pid) or 0.0 for pid in pids)),
         "proportional_mb": round(sum(map(_proportional_mb, pids))),

@@ -65,23 +65,23 @@ def run(settings: Settings) -> Counts:
     """Rounds until there are enough, or until the time is over."""
     n_rounds = N_ROUNDS_SHORT if settings.is_short else N_ROUNDS
     n_files = N_FILES_SHORT if settings.is_short else N_FILES
-    chance = random.Random(settings.seed)
+    rng = random.Random(settings.seed)
     template = settings.work / "template"
-    make_repository(template, n_files, chance)
-    tally = _Tally()
+    make_repository(template, n_files, rng)
+    counts = _Counts()
     until_s = time.monotonic() + BOUND_S
     phases = PHASES_SHORT if settings.is_short else PHASES
     first = number = 2 if settings.is_short else 0  # in this process, then over stdio with a client that reports
-    while sum(tally.rounds.values()) < n_rounds and time.monotonic() < until_s:
-        tally.files_per_s = files_per_s(template)
-        session = _Session(settings.work / f"session-{number}", template, number, chance, tally)
-        session.run(phases[: n_rounds - sum(tally.rounds.values())], until_s)
+    while sum(counts.rounds.values()) < n_rounds and time.monotonic() < until_s:
+        counts.files_per_s = files_per_s(template)
+        session = _Session(settings.work / f"session-{number}", template, number, rng, counts)
+        session.run(phases[: n_rounds - sum(counts.rounds.values())], until_s)
         shutil.rmtree(session.home, ignore_errors=True)
         number += 1
-    return tally.counts(number - first)
+    return counts.counts(number - first)
 
 
-class _Tally:
+class _Counts:
     """What was done and what was wrong."""
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class _Tally:
         }
 
 
-class _Opened(Protocol):
+class _IndexHolder(Protocol):
     """A server, or a workspace, that has the folder open."""
 
     kind: str
@@ -137,13 +137,13 @@ class _Opened(Protocol):
 class _Session:
     """One repository, opened, changed, closed and opened again."""
 
-    def __init__(self, home: Path, template: Path, number: int, chance: random.Random, tally: _Tally) -> None:
+    def __init__(self, home: Path, template: Path, number: int, rng: random.Random, counts: _Counts) -> None:
         self.home, self.folder = home, home / "repository"
-        self._number, self._chance, self._tally = number, chance, tally
+        self._number, self._rng, self._counts = number, rng, counts
         home.mkdir()
         shutil.copytree(template, self.folder, symlinks=True)
-        self._world = World(self.folder, chance)
-        self._opened: list[_Opened] = []
+        self._repository = ChangingRepository(self.folder, rng)
+        self._opened: list[_IndexHolder] = []
 
     def run(self, phases: Sequence[str], until_s: float) -> None:
         """Ends early with an index that is wrong: what follows would be wrong for that reason alone."""
@@ -153,41 +153,41 @@ class _Session:
                     return
         except (ServerGone, OSError) as error:
             print(f"A server ended: {error}", file=sys.stderr)
-            self._tally.wrong["servers_ended"] += 1
+            self._counts.wrong["servers_ended"] += 1
         finally:
             self._close()
 
     def _round(self, number: int, phase: str) -> bool:
-        chance, tally = self._chance, self._tally
+        rng, counts = self._rng, self._counts
         if phase == "warm":
             self._close()
-            self._world.change(1)
+            self._repository.change(1)
         if phase != "idle":
             self._open()
-        reporter = Reporter(self.folder, chance, [each.report for each in self._opened if each.watches == "client"])
+        reporter = ClientWatcher(self.folder, rng, [each.report for each in self._opened if each.watches == "client"])
         if phase != "idle":
-            self._wait(chance.uniform(0, 1.5))  # within the first index
-        for _ in range(chance.randint(1, 4)):
-            tally.actions.update(self._world.change(1))
+            self._wait(rng.uniform(0, 1.5))  # within the first index
+        for _ in range(rng.randint(1, 4)):
+            counts.actions.update(self._repository.change(1))
             reporter.look()
-            self._wait(chance.choice((0, 0, 0.05, 0.3)))
+            self._wait(rng.choice((0, 0, 0.05, 0.3)))
         reporter.end()
-        tally.n_changes += reporter.n_changes
+        counts.n_changes += reporter.n_changes
         quiet_s = time.monotonic()
         if phase != "idle":
             quiet_s = self._wait_until_ready()
         for each in self._opened:
-            tally.rounds[phase, each.watches] += 1 if each is self._opened[0] else 0
-            tally.kinds[each.kind] += 1
-        tally.kinds["two servers"] += len(self._opened) > 1
+            counts.rounds[phase, each.watches] += 1 if each is self._opened[0] else 0
+            counts.kinds[each.kind] += 1
+        counts.kinds["two servers"] += len(self._opened) > 1
         wanted = texts_on_disk(self.folder)
-        late_after_s = LATE_AFTER_S + reporter.n_changes / tally.files_per_s
+        late_after_s = LATE_AFTER_S + reporter.n_changes / counts.files_per_s
         are_equal = self._wait_until_equal(wanted, quiet_s, late_after_s)
         if number % FRESH_EVERY == 0:
-            tally.n_fresh += 1
+            counts.n_fresh += 1
             with Workspace([self.folder], Config(), cache=False) as fresh:
                 fresh.index()
-                tally.wrong["rounds_unlike_fresh_index"] += texts_of(fresh) != wanted
+                counts.wrong["rounds_unlike_fresh_index"] += texts_of(fresh) != wanted
         return are_equal
 
     def _wait(self, seconds: float) -> None:
@@ -216,7 +216,7 @@ class _Session:
                 waiting.remove(each)
                 self._took(each, time.monotonic() - quiet_s, late_after_s)
             time.sleep(POLL_S)
-        wrong = self._tally.wrong
+        wrong = self._counts.wrong
         for each in waiting:
             held = each.texts()
             self._took(each, GIVE_UP_AFTER_S, late_after_s)
@@ -225,12 +225,12 @@ class _Session:
             wrong["missing_files"] += sum(path not in held for path in wanted)
         return not waiting
 
-    def _took(self, opened: _Opened, seconds: float, late_after_s: float) -> None:
-        tally = self._tally
-        tally.seconds.append(seconds)
-        tally.n_over_limit += seconds > LATE_AFTER_S
+    def _took(self, opened: _IndexHolder, seconds: float, late_after_s: float) -> None:
+        counts = self._counts
+        counts.seconds.append(seconds)
+        counts.n_over_limit += seconds > LATE_AFTER_S
         if seconds > late_after_s:
-            tally.wrong["rounds_late"] += 1
+            counts.wrong["rounds_late"] += 1
             what = f"{self.folder.parent.name}, {opened.kind}, watched by the {opened.watches}"
             print(f"{what}: equal after {seconds:.1f} s instead of {late_after_s:.1f} s", file=sys.stderr)
 
@@ -309,11 +309,11 @@ class _OverStdio:
         self._client.close()
 
 
-class Reporter:
+class ClientWatcher:
     """A client's watcher: it finds what changed by comparing listings, and is not quite reliable about it."""
 
-    def __init__(self, folder: Path, chance: random.Random, sends: list[Callable[[list[Path]], None]]) -> None:
-        self._folder, self._chance, self._sends = folder, chance, sends
+    def __init__(self, folder: Path, rng: random.Random, sends: list[Callable[[list[Path]], None]]) -> None:
+        self._folder, self._rng, self._sends = folder, rng, sends
         self._listing = listing_of(folder)
         self._waiting: list[Path] = []
         self.n_changes = 0
@@ -325,7 +325,7 @@ class Reporter:
         self._listing = now
         self.n_changes += len(changed)
         self._waiting += [self._folder / path for path in self._distorted(changed)]
-        if self._chance.random() < 0.5:
+        if self._rng.random() < 0.5:
             self._send()
 
     def end(self) -> None:
@@ -333,27 +333,27 @@ class Reporter:
         self._send()
 
     def _distorted(self, changed: list[str]) -> list[str]:
-        chance = self._chance
-        if len(changed) > 20 and chance.random() < 0.3:  # folders only
+        rng = self._rng
+        if len(changed) > 20 and rng.random() < 0.3:  # folders only
             return list({os.path.dirname(path) or path for path in changed})
         if len(changed) > 4:  # some are lost
-            changed = [path for path in changed if chance.random() > 0.02]
-        return changed + [path for path in changed if chance.random() < 0.1]
+            changed = [path for path in changed if rng.random() > 0.02]
+        return changed + [path for path in changed if rng.random() < 0.1]
 
     def _send(self) -> None:
-        self._chance.shuffle(self._waiting)
+        self._rng.shuffle(self._waiting)
         while self._waiting and self._sends:
-            n = self._chance.choice((1, 20, 500, 5000))
+            n = self._rng.choice((1, 20, 500, 5000))
             for send in self._sends:
                 send(self._waiting[:n])
             del self._waiting[:n]
 
 
-class World:
+class ChangingRepository:
     """A repository that changes."""
 
-    def __init__(self, folder: Path, chance: random.Random) -> None:
-        self._folder, self._chance = folder, chance
+    def __init__(self, folder: Path, rng: random.Random) -> None:
+        self._folder, self._rng = folder, rng
         self._n_names = 0
         self._actions: dict[str, tuple[int, Callable[[], None]]] = {
             "edit": (6, self._edit),
@@ -376,7 +376,7 @@ class World:
     def change(self, n: int) -> list[str]:
         """Do so many things; their names."""
         weights = [weight for weight, _ in self._actions.values()]
-        done = self._chance.choices(list(self._actions), weights, k=n)
+        done = self._rng.choices(list(self._actions), weights, k=n)
         for name in done:
             with suppress(FileNotFoundError, FileExistsError, NotADirectoryError):
                 self._actions[name][1]()
@@ -384,11 +384,11 @@ class World:
 
     def _files(self, most: int) -> list[Path]:
         files = [path for path in self._folder.rglob("*.py") if ".git" not in path.parts]
-        return self._chance.sample(files, min(len(files), self._chance.randint(1, most)))
+        return self._rng.sample(files, min(len(files), self._rng.randint(1, most)))
 
     def _folders(self, n: int) -> list[Path]:
         found = [path for path in self._folder.glob("pkg*") if path.is_dir() and not path.is_symlink()]
-        return self._chance.sample(found, min(n, len(found)))
+        return self._rng.sample(found, min(n, len(found)))
 
     def _new_name(self, stem: str) -> str:
         self._n_names += 1
@@ -396,12 +396,12 @@ class World:
 
     def _edit(self) -> None:
         for path in self._files(30):
-            path.write_text(source(self._chance))
+            path.write_text(source(self._rng))
 
     def _create(self) -> None:
-        for _ in range(self._chance.randint(1, 30)):
-            folder = self._chance.choice([self._folder, *self._folders(5)])
-            (folder / f"{self._new_name('made')}.py").write_text(source(self._chance))
+        for _ in range(self._rng.randint(1, 30)):
+            folder = self._rng.choice([self._folder, *self._folders(5)])
+            (folder / f"{self._new_name('made')}.py").write_text(source(self._rng))
 
     def _delete(self) -> None:
         for path in self._files(30):
@@ -415,16 +415,16 @@ class World:
         """As editors save: a new file in the place of the old one."""
         for path in self._files(10):
             beside = path.with_suffix(".tmp")
-            beside.write_text(source(self._chance))
+            beside.write_text(source(self._rng))
             beside.replace(path)
 
     def _flicker(self) -> None:
         """Many states within one time stamp."""
         for path in self._files(3):
             for _ in range(20):
-                path.write_text(source(self._chance, n_lines=5))
+                path.write_text(source(self._rng, n_lines=5))
             path.unlink()
-            path.write_text(source(self._chance, n_lines=5))
+            path.write_text(source(self._rng, n_lines=5))
 
     def _keep_stamp(self) -> None:
         """Another text of the same size and time."""
@@ -444,11 +444,11 @@ class World:
     def _make_folder(self) -> None:
         """Made elsewhere and moved in, or filled here."""
         name = self._new_name("pkg")
-        start = self._folder.parent / name if self._chance.random() < 0.5 else self._folder / name
-        for number in range(self._chance.randint(1, 60)):
+        start = self._folder.parent / name if self._rng.random() < 0.5 else self._folder / name
+        for number in range(self._rng.randint(1, 60)):
             path = start / f"part_{number % 3}" / f"new_{number}.py"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(source(self._chance))
+            path.write_text(source(self._rng))
         if start.parent != self._folder:
             start.rename(self._folder / name)
 
@@ -458,10 +458,10 @@ class World:
             real = path.with_name(f"{self._new_name('pkg')}_real")
             path.rename(real)
             path.symlink_to(real.name)
-            time.sleep(self._chance.choice((0, 0.02, 0.2)))
-            if self._chance.random() < 0.7:
+            time.sleep(self._rng.choice((0, 0.02, 0.2)))
+            if self._rng.random() < 0.7:
                 for file in list(real.rglob("*.py"))[:3]:
-                    file.write_text(source(self._chance))
+                    file.write_text(source(self._rng))
                 path.unlink()
                 real.rename(path)
 
@@ -484,30 +484,30 @@ class World:
 
     def _checkout(self) -> None:
         """Once, or to and fro as fast as git can."""
-        for _ in range(self._chance.choice((1, 1, 3))):
-            branch = self._chance.choice(BRANCHES)
+        for _ in range(self._rng.choice((1, 1, 3))):
+            branch = self._rng.choice(BRANCHES)
             git(self._folder, "checkout", "-q", "-f", branch)
-        if self._chance.random() < 0.3:
+        if self._rng.random() < 0.3:
             git(self._folder, "clean", "-q", "-fd")
 
 
 BRANCHES = ("main", "changed", "grown", "small")
 
 
-def make_repository(folder: Path, n_files: int, chance: random.Random) -> None:
+def make_repository(folder: Path, n_files: int, rng: random.Random) -> None:
     """Four branches: the files, a third of them changed, three times as many, and a quarter of them."""
     folder.mkdir()
     git(folder, "init", "-q", "-b", "main")
     for name, value in (("user.email", "a@b.c"), ("user.name", "a"), ("gc.auto", "0")):
         git(folder, "config", name, value)
     names = [f"pkg{number % 23}/part{number % 7}/file_{number}.py" for number in range(n_files)]
-    _write(folder, names, chance)
+    _write(folder, names, rng)
     _commit(folder)
     git(folder, "checkout", "-q", "-b", "changed")
-    _write(folder, names[::3], chance)
+    _write(folder, names[::3], rng)
     _commit(folder)
     git(folder, "checkout", "-q", "-b", "grown", "main")
-    _write(folder, [f"extra{number % 31}/more_{number}.py" for number in range(2 * n_files)], chance)
+    _write(folder, [f"extra{number % 31}/more_{number}.py" for number in range(2 * n_files)], rng)
     _commit(folder)
     git(folder, "checkout", "-q", "-b", "small", "main")
     git(folder, "rm", "-q", *names[n_files // 4 :])
@@ -515,11 +515,11 @@ def make_repository(folder: Path, n_files: int, chance: random.Random) -> None:
     git(folder, "checkout", "-q", "main")
 
 
-def _write(folder: Path, names: list[str], chance: random.Random) -> None:
+def _write(folder: Path, names: list[str], rng: random.Random) -> None:
     for name in names:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(source(chance))
+        path.write_text(source(rng))
 
 
 def _commit(folder: Path) -> None:
@@ -533,11 +533,11 @@ def git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", *arguments], cwd=folder, env=environment, check=False, stderr=subprocess.DEVNULL)
 
 
-def source(chance: random.Random, n_lines: int = 0) -> str:
+def source(rng: random.Random, n_lines: int = 0) -> str:
     """A small module unlike all others."""
-    word = f"name_{chance.getrandbits(48):012x}"
+    word = f"name_{rng.getrandbits(48):012x}"
     lines = [f"def {word}(first, second):", f"    return {word}_helper(first) + second", ""]
-    return "\n".join(lines * ((n_lines or chance.randint(6, 60)) // 3 + 1))
+    return "\n".join(lines * ((n_lines or rng.randint(6, 60)) // 3 + 1))
 
 
 def listing_of(folder: Path) -> Listing:

