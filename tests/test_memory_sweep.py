@@ -4,8 +4,7 @@ import json
 from dataclasses import dataclass
 
 import pytest
-from weft.benchmarks.memory.sweep import answer_f1, main, tables
-from weft.benchmarks.memory.sweep_plots import plots
+from weft.benchmarks.memory.sweep import answer_f1, main, plots, tables
 from weft.benchmarks.memory.values import Sample
 from weft.memory import Accountant, Budget, Item, Kit, Question
 from weft.memory.fragrel import ContextRelation, NoRelation, SemanticRelation

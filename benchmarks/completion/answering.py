@@ -9,10 +9,9 @@ with `suffix`, which is a setting of its own, the model and the repair also see 
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ...llm import CodeModel
@@ -65,9 +64,6 @@ class CompletionRow:
     @property
     def kind(self) -> str:
         return self.task_id.split("/")[1]
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...server.completion.confidence import confidence_from
-from ..bootstrap import bootstrap_interval, mean
+from ..bootstrap import bootstrap_interval, grouped, mean
 from .answering import CompletionRow
 
 Value = Callable[[CompletionRow], float]
@@ -36,10 +36,7 @@ def confidence(row: CompletionRow) -> float | None:
 def interval(rows: Sequence[CompletionRow], value: Value, against: Sequence[CompletionRow] = ()) -> tuple[float, float]:
     """95 % bootstrap interval of the mean over all tasks of `value`, or of its difference to the tasks in `against`."""
     theirs = {row.task_id: value(row) for row in against}
-    strata = {
-        repo: [value(row) - (theirs[row.task_id] if against else 0.0) for row in of]
-        for repo, of in by_repository(rows).items()
-    }
+    strata = grouped(rows, lambda row: row.repo, lambda row: value(row) - (theirs[row.task_id] if against else 0.0))
     return bootstrap_interval(strata, equal_strata=False)
 
 

@@ -25,13 +25,14 @@ from ..models import ModelSpec, model_option, shown_name
 from ..repoeval.run import limited, trees
 from ..repoeval.sources import read_sources
 from ..repoeval.tasks import build_tasks
+from ..rows import RowCache
 from .answering import CompletionRow
 from .fit import FITTED_KINDS, fit_confidence
 from .mid_line import mid_line_tasks
 from .page import plots
 from .report import KINDS, ModelResults, report, summary
 from .settings import ABLATION, BASIC, SETTINGS
-from .store import Store
+from .store import completion_cache
 from .subset import write_subset
 from .work import Executor, WorkItem, here, in_processes, on_ray
 
@@ -95,14 +96,14 @@ def _measured(options: argparse.Namespace, model: ModelSpec) -> ModelResults:
     executor = _executor(options)
     rows: list[CompletionRow] = []
     pieces: list[WorkItem] = []
-    stores: dict[str, Store] = {}
+    caches: dict[str, RowCache[CompletionRow]] = {}
     for repo, tree in trees(options):
         sources = read_sources(tree)
         drawn = limited(build_tasks(sources, repo), options.limit)
         tasks = [task for task in (*drawn, *mid_line_tasks(drawn)) if task.kind in options.tasks]
-        stores[repo] = Store(options.work / "completion", repo, sources, model, suffix=options.suffix)
+        caches[repo] = completion_cache(options.work / "completion", repo, sources, model, suffix=options.suffix)
         wanted = {(task.task_id, setting.name) for task in tasks for setting in options.settings}
-        kept = [row for row in stores[repo].rows() if (row.task_id, row.setting) in wanted]
+        kept = [row for row in caches[repo].rows() if (row.task_id, row.setting) in wanted]
         rows += kept
         there = {(row.task_id, row.setting) for row in kept}
         for task in tasks:
@@ -112,7 +113,7 @@ def _measured(options: argparse.Namespace, model: ModelSpec) -> ModelResults:
         say(f"{repo}: {len(sources)} files, {len(tasks)} tasks, {len(kept)} rows cached")
     said_at = time.monotonic()
     for number, done in enumerate(executor(pieces), 1):
-        stores[done[0].repo].add(done)
+        caches[done[0].repo].add(done)
         rows += done
         if number == len(pieces) or time.monotonic() - said_at > SAY_EVERY_S:
             said_at = time.monotonic()

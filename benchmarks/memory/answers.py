@@ -15,10 +15,9 @@ Owns the course of a run. One that was interrupted goes on where it was: rows ar
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 
@@ -28,11 +27,11 @@ from ...memory.ledger import Ledger, in_words
 from ...memory.memorag.beacon.backend import BeaconSettings, open_beacon
 from ...server.cli.exit_status import UserError
 from ...server.models.named import SPELLINGS
-from ..bootstrap import interval, mean
+from ..bootstrap import grouped, interval, mean
 from ..command import Report, command_parser, run_command, say
 from ..models import model_option, open_chat_model, shown_name
 from ..plots import ranges_plot
-from ..rows import add_rows, code_digest, read_rows
+from ..rows import RowCache, code_digest
 from ..tables import markdown, percent
 from .adapters import ADAPTERS, DataOption, read_samples
 from .extractive_mock import NAME as EXTRACTIVE_MOCK
@@ -61,7 +60,7 @@ class AnswerRow:
     tokens_in: int = 0
     tokens_out: int = 0
     seconds: float = 0.0
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
     error: str = ""
 
 
@@ -187,18 +186,15 @@ _ZH = ("f1_zh", "rouge_l_zh")
 def _plot(rows: Sequence[AnswerRow]) -> str:
     """The first figure that there is, for each strategy."""
     first = next((name for row in rows for name in row.figures), None)
-    found: dict[str, list[float]] = {}
-    for row in rows:
-        if first is not None and first in row.figures:
-            found.setdefault(row.strategy, []).append(100 * row.figures[first])
-    if not found:
+    if first is None:
         return ""
-    ranges = {strategy: interval({"all": values}) for strategy, values in found.items()}
+    found = (row for row in rows if first in row.figures)
+    by_strategy = grouped(found, lambda row: row.strategy, lambda row: 100 * row.figures[first])
+    ranges = {strategy: interval({"all": values}) for strategy, values in by_strategy.items()}
     return f"<h2>{first}, with 95 % intervals</h2>{ranges_plot(ranges)}"
 
 
 def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[AnswerRow]:
-    kept_at = options.work / "memory" / "answers.jsonl"
     settings = [
         code_digest(_CODE),
         sha256(options.data[1].read_bytes()).hexdigest()[:12],
@@ -208,11 +204,8 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
         options.embeddings,
         *options.reader,
     ]
-    kept = {
-        (row["row"]["strategy"], row["row"]["sample"]): AnswerRow(**{**row["row"], "notes": tuple(row["row"]["notes"])})
-        for row in read_rows(kept_at)
-        if row.get("settings") == settings and not row["row"]["error"]
-    }
+    cache = RowCache(options.work / "memory", "answers", settings, AnswerRow)
+    cached = {(row.strategy, row.sample): row for row in cache.rows() if not row.error}
     model = _opened(options.model, options.context)
     judging = _opened(options.judge or "none", options.context)
     judged_by = None if judging is None else partial(judge, Accountant(judging, "judge"))
@@ -222,14 +215,14 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
         reader=None if reader is None else Accountant(reader),
     )
     for spelling in options.strategies:
-        lacking = [sample for sample in samples if (spelling, sample.id) not in kept]
+        lacking = [sample for sample in samples if (spelling, sample.id) not in cached]
         if lacking and model is not None:
             _announce_cost(spelling, lacking, model, kit)
         for number, sample in enumerate(samples, 1):
-            row = kept.get((spelling, sample.id))
+            row = cached.get((spelling, sample.id))
             if row is None:
                 row = answered(sample, spelling, model, kit, judged_by)
-                add_rows(kept_at, [json.dumps({"settings": settings, "row": asdict(row)}, ensure_ascii=False)])
+                cache.add([row])
                 say(f"{spelling}: {number} of {len(samples)}")
             yield row
 

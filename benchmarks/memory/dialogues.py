@@ -23,7 +23,7 @@ from ...memory.fragrel.chat import ChatMemory
 from ...memory.fragrel.policy import PAPER
 from ...memory.fragrel.presets import chat_memory, mem_retrieval, returning_chat
 from ...memory.scoring import indexer
-from ..bootstrap import difference, interval, mean
+from ..bootstrap import difference, grouped, interval, mean
 from ..command import Report, command_parser, run_command
 from ..plots import curves_plot
 from ..tables import markdown, percent, signed, with_interval
@@ -137,8 +137,5 @@ def _samples(options: argparse.Namespace) -> tuple[list[Sample], str]:
 
 
 def _strata(rows: Sequence[TurnRecall], place: int) -> dict[str, list[float]]:
-    """Each kind of question counts the same, as in the paper's average."""
-    found: dict[str, list[float]] = {}
-    for row in rows:
-        found.setdefault(row.kind, []).append(row.recalls[place])
-    return found
+    """By kind of question: each counts the same, as in the paper's average."""
+    return grouped(rows, lambda row: row.kind, lambda row: row.recalls[place])

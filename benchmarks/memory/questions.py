@@ -166,7 +166,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser("weft bench memory questions", __doc__, "work", "machine", "html")
     parser.add_argument("--repository", choices=REPOSITORIES, action="append", help="default: all three")
     parser.add_argument("--rows", type=Path, metavar="FILE", help="write a JSON line for every question")
-    parser.add_argument("--show", action="store_true", help="every question with what was found")
     return run_command(parser, _measure, arguments)
 
 
@@ -182,8 +181,6 @@ def _measure(options: argparse.Namespace) -> Report:
             for question in questions:
                 rows["words alone"].append(score(question, words_alone(index, question.text), [], str))
                 rows["weft"].append(_ask(workspace, question, tree))
-                if options.show:
-                    _show(question, rows["weft"][-1])
     if options.rows is not None:
         options.rows.write_text("".join(f"{json.dumps(asdict(row))}\n" for row in rows["weft"]), encoding="utf-8")
     title = f"Lines that answer {len(rows['weft'])} questions about repositories; no model"
@@ -252,12 +249,6 @@ def _summary(rows: dict[str, list[QuestionScore]]) -> dict[str, Any]:
         for name, some in answerable.items()
         if some
     }
-
-
-def _show(question: RepositoryQuestion, row: QuestionScore) -> None:
-    verdict = f"rank {row.rank}" if question.is_answerable else "not answerable"
-    said = "not found" if row.says_not_found else f"{row.n_right} of {row.n_citations} citations right"
-    print(f"{question.id} {question.kind}: {question.text}\n    {verdict}, {said}, confidence {row.confidence:.2f}")
 
 
 def _percent(part: int, whole: int) -> str:

@@ -1,7 +1,7 @@
 """`weft bench memory sweep`: a parameter sweep of FragRel, as in the paper's Tables 4 and 5.
 
 Owns the command, the tables and what is measured: the share of the supporting facts in the evidence, or F1 with a
-model. The settings and the loop are `weft.memory.fragrel.sweep`'s; the plots are in `sweep_plots`.
+model. The settings and the loop are those of `weft.memory.fragrel.sweep`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ...memory.fragrel.sweep import Row, Setting, grid, sweep, table_4, table_5
 from ...memory.scoring import WAYS, indexer
 from ..command import Report, command_parser, run_command
 from ..models import open_chat_model
+from ..plots import curves_plot
 from ..tables import markdown
 from .adapters import ADAPTERS, BadData, DataOption, read_samples
 from .generators.stories import LENGTHS, stories
 from .generators.story_tasks import TASKS
 from .metrics import score
-from .sweep_plots import plots
 from .systems import open_remembering
 from .values import Sample, recall_of
 
@@ -150,3 +150,38 @@ def _samples(options: argparse.Namespace) -> tuple[list[Sample], str]:
         return list(islice(read_samples(form, path), options.limit)), f"{form} ({path.name})"
     name = f"synthetic stories, {options.task} at {options.length}"
     return list(stories(options.task, options.length, options.limit, options.seed)), name
+
+
+def plots(rows: Sequence[Row]) -> str:
+    """HTML with a plot for each setting of which a curve has at least two values."""
+    drawn = [
+        ("words of evidence", _curves(rows, _by_budget, lambda setting: float(setting.budget_words))),
+        ("alpha", _curves(_context(rows), _by_w_rel, lambda setting: setting.alpha)),
+        ("w_rel", _curves(_context(rows), _by_alpha, lambda setting: setting.w_rel)),
+    ]
+    return "".join(f"<h2>Over {name}</h2>{curves_plot(curves, name)}" for name, curves in drawn if curves)
+
+
+def _curves(
+    rows: Sequence[Row], name: Callable[[Setting], str], value: Callable[[Setting], float]
+) -> dict[str, list[tuple[float, float]]]:
+    curves: dict[str, dict[float, float]] = {}
+    for row in rows:
+        curves.setdefault(name(row.setting), {}).setdefault(value(row.setting), row.mean)
+    return {name: list(points.items()) for name, points in curves.items() if len(points) > 1}
+
+
+def _context(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row.setting.kind == "context"]
+
+
+def _by_budget(setting: Setting) -> str:
+    return f"C{setting.segment_words} {setting.kind}"
+
+
+def _by_w_rel(setting: Setting) -> str:
+    return f"{setting.budget_words:,} C{setting.segment_words}, w_rel {setting.w_rel:g}"
+
+
+def _by_alpha(setting: Setting) -> str:
+    return f"{setting.budget_words:,} C{setting.segment_words}, alpha {setting.alpha:g}"

@@ -100,7 +100,6 @@ def summary(results: Sequence[Result]) -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser("weft bench memory tuning", __doc__, "work", "machine")
-    parser.add_argument("--misses", action="store_true", help="also print the questions whose lines do not come first")
     return run_command(parser, _measure, arguments)
 
 
@@ -112,9 +111,6 @@ def _measure(options: argparse.Namespace) -> Report:
             say(f"skipped: {repository}, whose commit {WEFT_COMMIT} is not in this checkout")
             continue
         results += run(folder, [question for question in questions if question.repository == repository])
-    for result in results if options.misses else ():
-        if result.rank != 1 and result.question.gold:
-            print(f"{result.rank or '-':>3} {result.question.repository}: {result.question.text}")
     figures = summary(results)
     gates = figures["at a confidence of"]
     plain = {name: str(value) for name, value in figures.items() if value is not gates}

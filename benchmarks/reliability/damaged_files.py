@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -265,13 +266,9 @@ def damage_other_files(work: Path, rng: random.Random, n_rounds: int) -> Counter
         status, out, err = in_process(home, project, *question)
         return "" if (status, out) == (0, expected) else f"weft retrieve ended with {status}: {err[-1500:]}"
 
-    def read_settings() -> str:
-        status, _, err = in_process(home, project, "history", "list")
-        return "" if status in (0, 1) else f"weft history list ended with {status}: {err[-1500:]}"
-
-    def add_up() -> str:
-        status, _, err = in_process(home, project, "stats", "--json")
-        return "" if status in (0, 1) else f"weft stats ended with {status}: {err[-1500:]}"
+    def run(*arguments: str) -> str:
+        status, _, err = in_process(home, project, *arguments)
+        return "" if status in (0, 1) else f"weft {' '.join(arguments)} ended with {status}: {err[-1500:]}"
 
     def open_vectors() -> str:
         found = VectorIndex.open(home / "vectors", "hashing")
@@ -284,9 +281,9 @@ def damage_other_files(work: Path, rng: random.Random, n_rounds: int) -> Counter
 
     uses: list[tuple[Path, Callable[[], str]]] = [
         (index, ask),
-        (home / "weft" / "weft.toml", read_settings),
-        (home / "stats" / "1.json", add_up),
-        (project / "weft.toml", read_settings),
+        (home / "weft" / "weft.toml", partial(run, "history", "list")),
+        (home / "stats" / "1.json", partial(run, "stats", "--json")),
+        (project / "weft.toml", partial(run, "history", "list")),
         (home / "vectors", open_vectors),
         *((home / "saved" / name, load_saved) for name in (MANIFEST, ITEMS, SEGMENTS)),
     ]

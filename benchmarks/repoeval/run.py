@@ -82,7 +82,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--strategies", nargs="+", choices=STRATEGIES, default=["rank_bm25", "bm25s", "bm25", "weft"])
     parser.add_argument("--against", help="strategy that differences are taken to; the first by default")
-    parser.add_argument("--write-tasks", type=Path, metavar="DIR", help="also write the tasks, one JSON line each")
     return run_command(parser, _measure, arguments)
 
 
@@ -139,7 +138,6 @@ def _measure(options: argparse.Namespace) -> Report:
         if options.typed is not None:
             typed = (typed_to_called_name(task, options.typed) for task in tasks[repo])
             tasks[repo] = [task for task in typed if task]
-        _write_tasks(tasks[repo], options.write_tasks, repo)
         say(f"{repo}: {len(sources)} files, {len(tasks[repo])} tasks")
         _run_repository(repo, sources, tasks[repo], results)
     return Report("repoeval-retrieval", report(tasks, results, against), summary(tasks, results))
@@ -171,12 +169,6 @@ def limited(tasks: list[Task], limit: int | None) -> list[Task]:
         step = max(1, math.ceil(len(of_kind) / max(limit, 1)))
         some += of_kind[::step]
     return some
-
-
-def _write_tasks(tasks: Sequence[Task], folder: Path | None, repo: str) -> None:
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{repo}.jsonl").write_text("".join(f"{task.to_json()}\n" for task in tasks), encoding="utf-8")
 
 
 def _run_repository(
