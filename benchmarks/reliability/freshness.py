@@ -1,11 +1,11 @@
-"""Does the index equal the disk, whatever happens there, without a restart?
+"""Index freshness under random changes on disk: the index must equal the disk, without a restart.
 
-Sessions of rounds. A session is a git repository of 500 files with branches of 125 to 1,500, opened without a cache; a
-round is some random changes, either while the first index is made ("first"), while a kept index is verified ("warm"),
-or later ("idle"). After each round, within 5 s of quiet, the indexed texts must be those of a walk over the disk, and
-in each fifth round those of a fresh index. Two of three sessions run the real server over stdio (`probe.py` says what
-it holds), the others a `Workspace` in this process; in some two servers have the folder open. Changes are watched by
-the server, or reported by a client whose watcher is late, repeats itself, loses some, and sometimes names folders only.
+Sessions of rounds. A session is a git repository of 500 files with branches of 125 to 1,500, opened without a cache. A
+round is some random changes, during the first index ("first"), during the verification of a cached index ("warm"), or
+later ("idle"). After each round, within 5 s of quiet, the indexed texts must equal those of a walk over the disk, and
+in each fifth round those of a fresh index. Two of three sessions run the real server over stdio (`probe.py` reports its
+texts), the others a `Workspace` in this process; in some two servers have the folder open. The server watches the
+folder, or a client reports changes: late, repeatedly, incompletely, and sometimes as folders only.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..lsp_client import Client, ServerGone
 from .campaign import Counts, Settings
 from .probe import ask_texts, hash_of, texts_of
 
-QUESTION = "Does the index equal the disk within 5 s of quiet, whatever happened there, without a restart?"
+QUESTION = "Does the index equal the disk within 5 s of quiet after any changes, without a restart?"
 
 MUST_BE_ZERO = (
     *("stale_files", "ghost_files", "missing_files", "rounds_late", "rounds_unlike_fresh_index"),
@@ -43,10 +43,10 @@ MUST_BE_ZERO = (
 N_ROUNDS, N_ROUNDS_SHORT = 200, 6
 N_FILES, N_FILES_SHORT = 500, 100
 BOUND_S = 480.0
-"""No round begins later than this."""
+"""No round begins later."""
 
 LATE_AFTER_S = 5.0
-"""Besides the time in which this machine reads and analyses so many files as changed, as measured for each session."""
+"""In addition to the time that this machine needs for the changed files, as measured in each session."""
 
 GIVE_UP_AFTER_S = 30.0
 READY_WITHIN_S = 60.0
@@ -62,7 +62,7 @@ Listing = dict[str, tuple[int, int, int]]
 
 
 def run(settings: Settings) -> Counts:
-    """Rounds until there are enough, or until the time is over."""
+    """Run rounds until there are enough, or until the time is over."""
     n_rounds = N_ROUNDS_SHORT if settings.is_short else N_ROUNDS
     n_files = N_FILES_SHORT if settings.is_short else N_FILES
     rng = random.Random(settings.seed)
@@ -82,7 +82,7 @@ def run(settings: Settings) -> Counts:
 
 
 class _Counts:
-    """What was done and what was wrong."""
+    """Counts of actions and of violations."""
 
     def __init__(self) -> None:
         self.files_per_s = 0.0  # measured anew for each session
@@ -123,7 +123,7 @@ class _Counts:
 
 
 class _IndexHolder(Protocol):
-    """A server, or a workspace, that has the folder open."""
+    """A server, or a workspace in this process, that has the folder open."""
 
     kind: str
     watches: str
@@ -146,7 +146,7 @@ class _Session:
         self._opened: list[_IndexHolder] = []
 
     def run(self, phases: Sequence[str], until_s: float) -> None:
-        """Ends early with an index that is wrong: what follows would be wrong for that reason alone."""
+        """Run the rounds; stop at the first wrong index, which would also fail the next rounds."""
         try:
             for number, phase in enumerate(phases):
                 if time.monotonic() > until_s or not self._round(number, phase):
@@ -161,14 +161,14 @@ class _Session:
         rng, counts = self._rng, self._counts
         if phase == "warm":
             self._close()
-            self._repository.change(1)
+            self._repository.change()
         if phase != "idle":
             self._open()
         reporter = ClientWatcher(self.folder, rng, [each.report for each in self._opened if each.watches == "client"])
         if phase != "idle":
             self._wait(rng.uniform(0, 1.5))  # within the first index
         for _ in range(rng.randint(1, 4)):
-            counts.actions.update(self._repository.change(1))
+            counts.actions[self._repository.change()] += 1
             reporter.look()
             self._wait(rng.choice((0, 0, 0.05, 0.3)))
         reporter.end()
@@ -191,7 +191,7 @@ class _Session:
         return are_equal
 
     def _wait(self, seconds: float) -> None:
-        """While the servers' questions are answered, as editors do."""
+        """Wait, and answer the requests of the servers, as editors do."""
         until_s = time.monotonic() + seconds
         while True:
             for each in self._opened:
@@ -209,7 +209,7 @@ class _Session:
         return time.monotonic()
 
     def _wait_until_equal(self, wanted: Texts, quiet_s: float, late_after_s: float) -> bool:
-        """Whether all that have the folder open hold these texts in the end; what they do not is counted."""
+        """Whether every index equals these texts in the end; differences are counted."""
         waiting = list(self._opened)
         while waiting and time.monotonic() - quiet_s < GIVE_UP_AFTER_S:
             for each in [each for each in waiting if each.texts() == wanted]:
@@ -297,7 +297,7 @@ class _OverStdio:
         return bool(self._client.ask("weft/status")["state"] == "ready")
 
     def texts(self) -> Texts:
-        while self._client.next_or_none(0) is not None:  # the server's questions are answered
+        while self._client.next_or_none(0) is not None:  # answers the requests of the server
             pass
         return ask_texts(self._socket)
 
@@ -310,7 +310,7 @@ class _OverStdio:
 
 
 class ClientWatcher:
-    """A client's watcher: it finds what changed by comparing listings, and is not quite reliable about it."""
+    """An unreliable file watcher of a client: it compares listings, and loses, repeats and delays events."""
 
     def __init__(self, folder: Path, rng: random.Random, sends: list[Callable[[list[Path]], None]]) -> None:
         self._folder, self._rng, self._sends = folder, rng, sends
@@ -319,7 +319,7 @@ class ClientWatcher:
         self.n_changes = 0
 
     def look(self) -> None:
-        """Note what changed since the last look; some of it is reported at once."""
+        """Record the changes since the last look; report some of them at once."""
         now = listing_of(self._folder)
         changed = [path for path in {*now, *self._listing} if now.get(path) != self._listing.get(path)]
         self._listing = now
@@ -349,38 +349,27 @@ class ClientWatcher:
             del self._waiting[:n]
 
 
+ACTION_WEIGHTS = {
+    **{"edit": 6, "create": 4, "delete": 4, "rename": 3, "replace": 2, "flicker": 2, "keep_stamp": 1},
+    **{"rename_folder": 3, "delete_folder": 1, "make_folder": 2, "swap_for_link": 2, "swap_folders": 2},
+    **{"file_for_folder": 1, "ignore": 1, "checkout": 4},
+}
+"""Changes of a repository, which are methods of `ChangingRepository`, and how often each is drawn."""
+
+
 class ChangingRepository:
-    """A repository that changes."""
+    """A repository with random changes."""
 
     def __init__(self, folder: Path, rng: random.Random) -> None:
         self._folder, self._rng = folder, rng
         self._n_names = 0
-        self._actions: dict[str, tuple[int, Callable[[], None]]] = {
-            "edit": (6, self._edit),
-            "create": (4, self._create),
-            "delete": (4, self._delete),
-            "rename": (3, self._rename),
-            "replace": (2, self._replace),
-            "flicker": (2, self._flicker),
-            "keep_stamp": (1, self._keep_stamp),
-            "rename_folder": (3, self._rename_folder),
-            "delete_folder": (1, self._delete_folder),
-            "make_folder": (2, self._make_folder),
-            "swap_for_link": (2, self._swap_for_link),
-            "swap_folders": (2, self._swap_folders),
-            "file_for_folder": (1, self._file_for_folder),
-            "ignore": (1, self._ignore),
-            "checkout": (4, self._checkout),
-        }
 
-    def change(self, n: int) -> list[str]:
-        """Do so many things; their names."""
-        weights = [weight for weight, _ in self._actions.values()]
-        done = self._rng.choices(list(self._actions), weights, k=n)
-        for name in done:
-            with suppress(FileNotFoundError, FileExistsError, NotADirectoryError):
-                self._actions[name][1]()
-        return done
+    def change(self) -> str:
+        """Make one random change; its name."""
+        (name,) = self._rng.choices(list(ACTION_WEIGHTS), list(ACTION_WEIGHTS.values()))
+        with suppress(FileNotFoundError, FileExistsError, NotADirectoryError):
+            getattr(self, f"_{name}")()
+        return name
 
     def _files(self, most: int) -> list[Path]:
         files = [path for path in self._folder.rglob("*.py") if ".git" not in path.parts]
@@ -412,14 +401,14 @@ class ChangingRepository:
             path.rename(path.with_name(f"{self._new_name('moved')}.py"))
 
     def _replace(self) -> None:
-        """As editors save: a new file in the place of the old one."""
+        """As editors save: a new file replaces the old one."""
         for path in self._files(10):
             beside = path.with_suffix(".tmp")
             beside.write_text(source(self._rng))
             beside.replace(path)
 
     def _flicker(self) -> None:
-        """Many states within one time stamp."""
+        """Many versions within one time stamp."""
         for path in self._files(3):
             for _ in range(20):
                 path.write_text(source(self._rng, n_lines=5))
@@ -427,7 +416,7 @@ class ChangingRepository:
             path.write_text(source(self._rng, n_lines=5))
 
     def _keep_stamp(self) -> None:
-        """Another text of the same size and time."""
+        """Another text with the same size and time stamp."""
         for path in self._files(5):
             status = path.stat()
             path.write_text(path.read_text()[::-1])
@@ -442,7 +431,7 @@ class ChangingRepository:
             shutil.rmtree(path)
 
     def _make_folder(self) -> None:
-        """Made elsewhere and moved in, or filled here."""
+        """A folder that is made elsewhere and moved here, or filled here."""
         name = self._new_name("pkg")
         start = self._folder.parent / name if self._rng.random() < 0.5 else self._folder / name
         for number in range(self._rng.randint(1, 60)):
@@ -453,7 +442,7 @@ class ChangingRepository:
             start.rename(self._folder / name)
 
     def _swap_for_link(self) -> None:
-        """A folder is replaced by a link to it, perhaps for good, perhaps back."""
+        """Replace a folder by a link to it, for good or for a moment."""
         for path in self._folders(1):
             real = path.with_name(f"{self._new_name('pkg')}_real")
             path.rename(real)
@@ -483,7 +472,7 @@ class ChangingRepository:
         (self._folder / ".gitignore").write_text("".join(f"/{name}/\n" for name in names))
 
     def _checkout(self) -> None:
-        """Once, or to and fro as fast as git can."""
+        """One checkout, or three in a row."""
         for _ in range(self._rng.choice((1, 1, 3))):
             branch = self._rng.choice(BRANCHES)
             git(self._folder, "checkout", "-q", "-f", branch)
@@ -528,20 +517,20 @@ def _commit(folder: Path) -> None:
 
 
 def git(folder: Path, *arguments: str) -> None:
-    """One that fails, such as a checkout over a file that stands in the way, changes nothing."""
+    """A command that fails, such as a checkout over an untracked file, changes nothing."""
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
     subprocess.run(["git", *arguments], cwd=folder, env=environment, check=False, stderr=subprocess.DEVNULL)
 
 
 def source(rng: random.Random, n_lines: int = 0) -> str:
-    """A small module unlike all others."""
+    """A small module with a unique name."""
     word = f"name_{rng.getrandbits(48):012x}"
     lines = [f"def {word}(first, second):", f"    return {word}_helper(first) + second", ""]
     return "\n".join(lines * ((n_lines or rng.randint(6, 60)) // 3 + 1))
 
 
 def listing_of(folder: Path) -> Listing:
-    """What a watcher could see: each file and link below a folder, but git's own."""
+    """Size, time and inode of each file and link below a folder, without `.git`."""
     return dict(_entries(os.fspath(folder), ""))
 
 
@@ -558,14 +547,14 @@ def _entries(folder: str, prefix: str) -> Iterator[tuple[str, tuple[int, int, in
 
 
 def files_per_s(folder: Path) -> float:
-    """How fast this machine makes a first index in the background, as busy as it is with other things."""
+    """Speed of a first index in the background, under the current load of this machine."""
     with Workspace([folder], Config(), cache=False) as workspace:
         report = workspace.index(niceness=BACKGROUND_NICENESS)
         return report.n_files / report.seconds
 
 
 def texts_on_disk(folder: Path) -> Texts:
-    """What an index of this folder holds, without making one."""
+    """The texts that an index of this folder must hold."""
     options = IndexOptions()
     sources = (read_source(folder, found, options) for found in walk(folder, options))
     return {each.path: hash_of(encode(normalise(each.text))) for each in sources if isinstance(each, SourceText)}
