@@ -37,9 +37,9 @@ def grouped(rows: Iterable[T], key: Callable[[T], str], value: Callable[[T], flo
 
 
 def percentile(values: Iterable[float], share: float) -> float:
-    """The value that `share` of the values do not exceed; NaN when there are none."""
+    """Nearest-rank percentile: the least value that at least `share` of all do not exceed; NaN when there is none."""
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else math.nan
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else math.nan
 
 
 def bootstrap_interval(strata: Strata, *, equal_strata: bool = True) -> tuple[float, float]:

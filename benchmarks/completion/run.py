@@ -34,7 +34,7 @@ from .report import KINDS, ModelResults, report, summary
 from .settings import ABLATION, BASIC, SETTINGS
 from .store import completion_cache
 from .subset import write_subset
-from .work import Executor, WorkItem, here, in_processes, on_ray
+from .work import WorkItem, here, in_processes, on_ray
 
 SAY_EVERY_S = 10.0
 """How often a run says how far it is."""
@@ -93,7 +93,7 @@ def _choose_settings(options: argparse.Namespace) -> None:
 
 
 def _measured(options: argparse.Namespace, model: ModelSpec) -> ModelResults:
-    executor = _executor(options)
+    executor = on_ray(options.ray) if options.ray else in_processes(options.jobs) if options.jobs > 1 else here
     rows: list[CompletionRow] = []
     pieces: list[WorkItem] = []
     caches: dict[str, RowCache[CompletionRow]] = {}
@@ -119,12 +119,6 @@ def _measured(options: argparse.Namespace, model: ModelSpec) -> ModelResults:
             said_at = time.monotonic()
             say(f"{model.spelling}: {number} of {len(pieces)} tasks")
     return ModelResults(model, options.suffix, [setting.name for setting in options.settings], rows)
-
-
-def _executor(options: argparse.Namespace) -> Executor:
-    if options.ray:
-        return on_ray(options.ray)
-    return in_processes(options.jobs) if options.jobs > 1 else here
 
 
 def _repeated(options: argparse.Namespace) -> str:

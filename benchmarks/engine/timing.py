@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ...server.cli.exit_status import UserError
+from ..bootstrap import percentile
 
 T = TypeVar("T")
 
@@ -26,15 +27,11 @@ def timed(call: Callable[[], T]) -> tuple[T, float]:
     return result, 1e3 * (time.perf_counter() - started)
 
 
-def p95(values: Sequence[float]) -> float:
-    return statistics.quantiles(values, n=20)[-1]
-
-
 def percentiles(name: str, values: Sequence[float]) -> dict[str, float]:
     """`NAME_p50_ms` and `NAME_p95_ms`; nothing for fewer than two values."""
     if len(values) < 2:
         return {}
-    return {f"{name}_p50_ms": statistics.median(values), f"{name}_p95_ms": p95(values)}
+    return {f"{name}_p50_ms": statistics.median(values), f"{name}_p95_ms": percentile(values, 0.95)}
 
 
 def in_fresh_process(module: str, *arguments: str, **environment: str) -> Mapping[str, Any]:

@@ -5,11 +5,11 @@ Owns the split between the time of the server and that of the model, and the per
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..bootstrap import percentile
 from .fixed_speed import ModelRequest, tokens_of
 from .replay import Session, TracedRequest
 
@@ -113,15 +113,10 @@ def _steps(in_time: Iterable[TracedRequest]) -> dict[str, dict[str, float] | Non
 
 
 def _percentiles(times: Iterable[float]) -> dict[str, float] | None:
-    found = sorted(times)
+    found = list(times)
     if not found:
         return None
-    return {"p50": round(_at(found, 0.5), 2), "p95": round(_at(found, 0.95), 2), "n": len(found)}
-
-
-def _at(found: Sequence[float], share: float) -> float:
-    """Nearest-rank percentile: the smallest value that at least this share of all does not exceed."""
-    return found[max(0, math.ceil(share * len(found)) - 1)]
+    return {"p50": round(percentile(found, 0.5), 2), "p95": round(percentile(found, 0.95), 2), "n": len(found)}
 
 
 def _share(part: float, whole: float) -> float | None:

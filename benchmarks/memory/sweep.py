@@ -74,9 +74,8 @@ def answer_f1(strategy: FragRel, sample: Sample, budget: Budget) -> float:
 def tables(rows: Sequence[Row]) -> str:
     """Markdown: Table 4 where budgets or relations differ, Table 5 where alpha or w_rel do."""
     parts = [_table_4(rows)] if len({row.setting.kind for row in rows}) > 1 or len(_budgets(rows)) > 1 else []
-    parts += [
-        table for size in _sizes(rows) for table in (_table_5(rows, *size, "alpha"), _table_5(rows, *size, "w_rel"))
-    ]
+    for size in dict.fromkeys((row.setting.budget_words, row.setting.segment_words) for row in rows):
+        parts += [_table_5(rows, *size, "alpha"), _table_5(rows, *size, "w_rel")]
     return "\n\n".join(filter(None, parts))
 
 
@@ -115,10 +114,6 @@ def _budgets(rows: Sequence[Row]) -> list[int]:
     return sorted({row.setting.budget_words for row in rows})
 
 
-def _sizes(rows: Sequence[Row]) -> list[tuple[int, int]]:
-    return list(dict.fromkeys((row.setting.budget_words, row.setting.segment_words) for row in rows))
-
-
 def _plain(rows: Sequence[Row]) -> list[dict[str, object]]:
     return [
         {
@@ -154,34 +149,18 @@ def _samples(options: argparse.Namespace) -> tuple[list[Sample], str]:
 
 def plots(rows: Sequence[Row]) -> str:
     """HTML with a plot for each setting of which a curve has at least two values."""
+    context = [row for row in rows if row.setting.kind == "context"]
     drawn = [
-        ("words of evidence", _curves(rows, _by_budget, lambda setting: float(setting.budget_words))),
-        ("alpha", _curves(_context(rows), _by_w_rel, lambda setting: setting.alpha)),
-        ("w_rel", _curves(_context(rows), _by_alpha, lambda setting: setting.w_rel)),
+        ("words of evidence", _curves(rows, "C{0.segment_words} {0.kind}", "budget_words")),
+        ("alpha", _curves(context, "{0.budget_words:,} C{0.segment_words}, w_rel {0.w_rel:g}", "alpha")),
+        ("w_rel", _curves(context, "{0.budget_words:,} C{0.segment_words}, alpha {0.alpha:g}", "w_rel")),
     ]
     return "".join(f"<h2>Over {name}</h2>{curves_plot(curves, name)}" for name, curves in drawn if curves)
 
 
-def _curves(
-    rows: Sequence[Row], name: Callable[[Setting], str], value: Callable[[Setting], float]
-) -> dict[str, list[tuple[float, float]]]:
+def _curves(rows: Sequence[Row], name: str, swept: str) -> dict[str, list[tuple[float, float]]]:
+    """The mean by one parameter, a curve for each name; `name` is a pattern for a setting."""
     curves: dict[str, dict[float, float]] = {}
     for row in rows:
-        curves.setdefault(name(row.setting), {}).setdefault(value(row.setting), row.mean)
+        curves.setdefault(name.format(row.setting), {}).setdefault(float(getattr(row.setting, swept)), row.mean)
     return {name: list(points.items()) for name, points in curves.items() if len(points) > 1}
-
-
-def _context(rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if row.setting.kind == "context"]
-
-
-def _by_budget(setting: Setting) -> str:
-    return f"C{setting.segment_words} {setting.kind}"
-
-
-def _by_w_rel(setting: Setting) -> str:
-    return f"{setting.budget_words:,} C{setting.segment_words}, w_rel {setting.w_rel:g}"
-
-
-def _by_alpha(setting: Setting) -> str:
-    return f"{setting.budget_words:,} C{setting.segment_words}, alpha {setting.alpha:g}"

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import statistics
 import subprocess
 import sys
 import threading
@@ -29,6 +28,7 @@ from ...retrieval.terms import encode
 from ...server.config import Config, IndexOptions
 from ...server.workspace.files import SourceText, read_source, walk
 from ...server.workspace.workspace import BACKGROUND_NICENESS, Workspace
+from ..bootstrap import percentile
 from ..lsp_client import Client, ServerGone
 from .campaign import Counts, Settings
 from .probe import ask_texts, hash_of, texts_of
@@ -101,7 +101,6 @@ class _Counts:
             for phase in ("first", "warm", "idle")
             for side in ("server", "client")
         }
-        ordered = sorted(self.seconds)
         return {
             "sessions": n_sessions,
             "rounds": sum(self.rounds.values()),
@@ -116,9 +115,8 @@ class _Counts:
             "machine_files_per_s": round(self.files_per_s),
             "indexes_later_than_5_s": self.n_over_limit,
             **{name: self.wrong[name] for name in MUST_BE_ZERO},
-            "p50_s": round(statistics.median(ordered), 2) if ordered else 0.0,
-            "p95_s": round(ordered[int(0.95 * (len(ordered) - 1))], 2) if ordered else 0.0,
-            "worst_s": round(ordered[-1], 2) if ordered else 0.0,
+            **{f"p{n}_s": round(percentile(self.seconds or [0.0], n / 100), 2) for n in (50, 95)},
+            "worst_s": round(max(self.seconds, default=0.0), 2),
         }
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...server.cli.exit_status import UserError
-from ..bootstrap import bootstrap_interval, differences, mean
+from ..bootstrap import bootstrap_interval, differences, mean, percentile
 from ..command import Report, command_parser, run_command, say
 from ..tables import bracketed, markdown, number, or_none
 from .archives import ARCHIVES, PINNED, ArchiveError, checkout
@@ -192,6 +192,4 @@ def _run_repository(
 
 def _times(query_ms: Sequence[Sequence[float]]) -> list[str]:
     """Median and 95th percentile, each the mean over repositories."""
-    medians = [statistics.median(times) for times in query_ms]
-    tails = [sorted(times)[int(0.95 * (len(times) - 1))] for times in query_ms]
-    return [f"{statistics.mean(medians):.2f}", f"{statistics.mean(tails):.2f}"]
+    return [f"{mean(percentile(times, share) for times in query_ms):.2f}" for share in (0.5, 0.95)]
