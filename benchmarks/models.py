@@ -17,7 +17,7 @@ from ..server.config.options import model_configs
 from ..server.models.named import SPELLINGS, spelled_model
 
 NEVER_MS = 600_000
-"""A prompt may take this long: in a benchmark of quality all machines read the same prompts."""
+"""The time limit of a prompt: in a benchmark of quality all machines read the same prompts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def open_spec(spec: ModelSpec) -> CodeModel | None:
 
 
 def open_chat_model(spelling: str, context_tokens: int) -> CodeModel | None:
-    """A model that answers questions; None for "none". Raises ModelError, also for the workspace model."""
+    """A chat model; None for "none". Raises ModelError, also for the workspace model."""
     if spelling == "none":
         return None
     model = open_spec(ModelSpec(spelling, context_tokens))
@@ -60,7 +60,7 @@ def open_chat_model(spelling: str, context_tokens: int) -> CodeModel | None:
 
 
 def shown_name(spelling: str) -> str:
-    """A model without the folders and addresses of one machine."""
+    """The name of a model without folders and addresses of one machine."""
     backend, _, where = spelling.partition("=")
     name = where.rpartition("#")[2] or where
     return f"{backend}={PurePath(name).name}" if where else PurePath(spelling).name

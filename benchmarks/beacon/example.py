@@ -41,7 +41,7 @@ class Stage:
     name: str
     lengths: tuple[int, ...]
     tokens_per_fact: tuple[int, int]  # of the densest and of the sparsest text
-    only_answers: bool  # all questions stand behind the text, and only answers are learnt; else among it, and all is
+    only_answers: bool  # questions only behind the text, loss only on answers; else both everywhere
     steps: int
     batch: int
     learning_rate: float
@@ -73,8 +73,8 @@ class Plan:
 def make_example(plan: Plan, out: Path, say: Say) -> None:
     """Write the base model to `out/base`, the memory after each stage to `out/NAME`, the last one's to `out/memory`.
 
-    A run that was stopped goes on; what is there is not made again. Raises NotLearnt when the base model does not come
-    to recall names, and ModelError from the trainer.
+    An interrupted run continues; existing folders are not made again. Raises NotLearnt when the base model does not
+    learn to recall names, and ModelError from the trainer.
     """
     if not (out / "base").is_dir():
         train_base(plan.base, say).save_pretrained(out / "base")
@@ -92,7 +92,7 @@ def make_example(plan: Plan, out: Path, say: Say) -> None:
 
 
 def open_methods(folder: Path, memory: str) -> tuple[list[ReadingMethod], int]:
-    """What is compared, and how many positions the base model was trained on. `memory` is the folder of its weights.
+    """The compared methods, and the number of positions of the base model's training. `memory` is a folder of weights.
 
     Raises ModelError.
     """

@@ -1,6 +1,6 @@
-"""Measurement of loss and recall of each reader, text by text.
+"""Measurement of loss and recall of each method, text by text.
 
-Owns the test texts and what is written down of a reading. Knows no training and no table.
+Owns the test texts and the recorded figures. Knows no training and no table.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AskedTexts:
-    """As many facts at each length: the longer a text, the farther apart they are. Other seeds than in training."""
+    """The same number of facts at each length, so longer texts have greater distances. Other seeds than in training."""
 
     lengths: tuple[int, ...] = (2048, 4096, 8192, 16384, 32768)
     n_texts: int = 2  # of each length
     n_facts: int = 80
-    n_asked: int = 16  # in the text; the others are asked behind it
+    n_asked: int = 16  # questions within the text; the others follow it
     seed: int = 0
 
     def of(self, length: int) -> Iterator[Text]:

@@ -30,14 +30,14 @@ _BLOCK_TOKENS = 512
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """What one way made of one text."""
+    """The result of one method on one text."""
 
     loss: float  # mean nats of all tokens but the first
     answers: tuple[int, ...]  # the likeliest token after each question
     kept_tokens: int  # whose keys and values are held when the text was read
     kept_bytes: int
     positions: int  # of the base model that were needed
-    seconds: float  # for reading the text, without its loss where that is computed apart
+    seconds: float  # for reading the text, without a separate computation of the loss
 
 
 class ReadingMethod(Protocol):
@@ -101,10 +101,10 @@ class FullAttention:
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindow:
-    """Of what came before, at most the last `window` tokens, read anew every `stride` tokens: positions start at 0.
+    """A sliding window over at most the last `window` tokens, moved by `stride` tokens: positions start at 0.
 
     With stride = window a window sees nothing before it, and a question follows nothing: no memory. With half of it
-    the window slides, and each token sees between a half and a whole one.
+    each token sees between a half and a whole window.
     """
 
     name: str

@@ -16,13 +16,13 @@ from .measure import Measurement
 Rows = Sequence[Measurement]
 
 BEYOND = "*"
-"""Behind a figure for which the base model used positions that it was not trained on."""
+"""Marks a figure with positions beyond those that the base model was trained on."""
 
 N_DEPTHS = 5
 
 
 def tables(rows: Rows) -> str:
-    """Loss, recall, what is kept, seconds, each by length; and recall by depth of the fact at each length."""
+    """Loss, recall, size of the memory and seconds by length; recall by depth of the fact at each length."""
     lengths = sorted({row.length for row in rows})
     parts = [
         "Next-token loss, nats a token.",

@@ -1,8 +1,8 @@
-"""Synthetic long texts with planted facts, BABILong-style: full names, said once and far apart, in prose.
+"""Synthetic long texts with planted facts, BABILong-style: full names, each told once, in prose.
 
-Made by the rules below, and not the official BABILong. There are few hundred words in all, so that a tokenizer of
-whole words and a very small model suffice. A first name has one surname in a text, drawn anew for each text: who has
-not read the text can only guess. Training and test draw from other seeds.
+Made by the rules below, and not the official BABILong. The vocabulary has a few hundred words, so that a tokenizer of
+whole words and a very small model suffice. A first name has one surname in a text, drawn for each text, so that it
+cannot be guessed. Training and test draw from other seeds.
 
 Owns the language, the texts and their tokens. Knows no model.
 """
@@ -74,7 +74,7 @@ _TOKENS = {word: token for token, word in enumerate(VOCABULARY)}
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """On one fact; `depth` is where the fact stands in the text: 0 at its start, near 1 at its end."""
+    """A question on one fact; `depth` is the place of the fact in the text: 0 at its start, near 1 at its end."""
 
     words: tuple[str, ...]
     answer: str
@@ -83,7 +83,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """`answers` are the places of the words that answer a question in the text; `questions` are on its other facts."""
+    """`answers` are the places of answers to questions in the text; `questions` are on its other facts."""
 
     words: tuple[str, ...]
     answers: tuple[int, ...]

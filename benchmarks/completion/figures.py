@@ -27,7 +27,7 @@ def edit_similarity(row: CompletionRow) -> float:
 
 
 def confidence(row: CompletionRow) -> float | None:
-    """What the engine says of the row's text today; None when the model gives no probabilities."""
+    """The engine's confidence for the row's text; None when the model gives no probabilities."""
     if row.log_probability is None:
         return None
     return confidence_from(row.backend, row.log_probability, row.n_pieces)
@@ -42,21 +42,21 @@ def interval(rows: Sequence[CompletionRow], value: Value, against: Sequence[Comp
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """What a gate lets through, as shares of all rows and of the rows that are shown; NaN when nothing is."""
+    """The effect of a confidence threshold: the share of rows shown, and of those the share right; NaN for none."""
 
     share: float
     right: float
 
 
 def shown_at(rows: Sequence[CompletionRow], least_confidence: float) -> GateResult:
-    """What is shown when less sure texts are not. A text without a confidence is shown."""
+    """The rows at or above a confidence. A text without a confidence is shown."""
     shown = [row for row in rows if row.text and ((sure := confidence(row)) is None or sure >= least_confidence)]
     return GateResult(len(shown) / len(rows) if rows else math.nan, mean(row.exact_match for row in shown))
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """A tenth of the rows, by confidence."""
+    """One of `n_bins` groups of rows, by confidence."""
 
     n: int
     confidence: float

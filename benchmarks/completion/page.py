@@ -1,6 +1,6 @@
 """Plots of a run: exact match by setting, calibration, latency.
 
-Owns what is drawn. How it looks is in `benchmarks/plots`, what a figure means in `figures`.
+Owns the choice of plots. Drawing is in `benchmarks/plots`, definitions of figures in `figures`.
 """
 
 from __future__ import annotations

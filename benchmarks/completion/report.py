@@ -1,6 +1,6 @@
 """Tables of completion rows for people, and the same figures for machines.
 
-Owns their layout. What a figure means is in `figures`.
+Owns their layout. Definitions of figures are in `figures`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KINDS = {"line": "Line tasks", MID_LINE: "Mid-line tasks", "api": "API tasks"}
 
 @dataclass(frozen=True, slots=True)
 class ModelResults:
-    """What one model did."""
+    """The rows of one model."""
 
     model: ModelSpec
     suffix: bool

@@ -1,14 +1,14 @@
 """`weft bench completion`: exact match, edit similarity, calibration and latency of every setting and model.
 
-Owns the command and the course of a run. What an answer is, is in `answering`; what figures mean, in `figures`.
+Owns the command and the run. Answers are made in `answering`, figures are defined in `figures`.
 
     weft bench completion                                      the workspace model, eight archives, all tasks
     weft bench completion --settings none bm25 weft --limit 20 --model transformers=DIRECTORY
     weft bench completion --ablation --tasks line --jobs 8 --html completion.html
 
-A run that was interrupted goes on where it was when it is started again: rows are kept in the work folder until
-something that they depend on changes. `--limit` takes tasks from all over the repositories; tables say how many tasks
-they stand on, and hold the same tasks for all settings.
+An interrupted run continues when it is started again: rows are cached in the work folder until something that they
+depend on changes. `--limit` takes tasks evenly from the repositories; tables show the number of tasks, which are the
+same for all settings.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .subset import write_subset
 from .work import WorkItem, here, in_processes, on_ray
 
 SAY_EVERY_S = 10.0
-"""How often a run says how far it is."""
+"""Time between two progress lines."""
 
 _COMMON = ("work", "trees", "repos", "limit", "model", "context", "machine", "html", "write-results")
 

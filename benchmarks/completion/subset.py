@@ -1,7 +1,7 @@
 """Golden rows of a few tasks: their answers are committed, so that a change in quality shows as a diff in the test run.
 
-Owns the form of those rows. The tasks are drawn from some of Weft's own modules as they once were, kept as one text
-with a line `#- path` before each file; the embedded model answers them, so that nothing else is needed.
+Owns the form of those rows. The tasks are drawn from old versions of some of Weft's modules, stored as one text with a
+line `#- path` before each file; the workspace model answers them, so no other model is needed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A run in pieces of work, and three executors: this process, a process pool, a Ray cluster.
 
-Owns what a piece of work says, so that any process that sees the same folders can do it, and what a process keeps
+Owns the content of a piece of work, so that any process with the same folders can do it, and the state of a process
 between two pieces: the last repository and the open model. Knows no figure and no file of results.
 """
 

@@ -1,6 +1,6 @@
 """`weft bench engine`: time and memory of cold and warm start, queries and edits, on pinned trees.
 
-Owns the order of the measurements: each in a fresh process with a cache folder of its own, repeated, medians kept.
+Owns the order of the measurements: each in a new process with an empty cache folder, repeated, as medians.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class WeftIndex:
 
 
 class LibraryIndex:
-    """An index of another library. It has no edit, so the index is made anew."""
+    """An index of another library. It has no update, so an edit builds it again."""
 
     def __init__(self, make: Callable[[Sequence[Sequence[str]]], Callable[[Sequence[str]], FloatArray]]) -> None:
         self._make = make
@@ -104,7 +104,7 @@ def read_texts(folder: Path) -> dict[str, str]:
 
 
 def pick_queries(parts: Sequence[FileFragments], n_queries: int) -> list[str]:
-    """Texts of whole windows, evenly over all lines; always the same."""
+    """Texts of whole windows, evenly over all lines; the same on every run."""
     windows = [(part, i) for part in parts for i in range(len(part)) if part.ends[i] - part.starts[i] == 20]
     chosen = random.Random(0).sample(windows, min(n_queries, len(windows)))
     return [lines_between(part.text, int(part.starts[i]), int(part.ends[i])) for part, i in chosen]
@@ -115,7 +115,7 @@ def measure(lexical_index: LexicalIndex, parts: Sequence[FileFragments], queries
     _, build_ms = timed(lambda: lexical_index.build(parts))
     lexical_index.scores(queries[0])
     query_ms = [timed(partial(lexical_index.scores, query))[1] for query in queries]
-    # An edit of a peer costs what building costs: three of them tell enough.
+    # An edit of another library costs as much as a build: three are enough.
     edited = random.Random(1).sample(parts, min(len(parts), N_EDITS if isinstance(lexical_index, WeftIndex) else 3))
     edit_ms = [timed(partial(lexical_index.edit, part))[1] for part in edited]
     return {

@@ -1,6 +1,6 @@
 """One measurement in one process: `python -m weft.benchmarks.engine.measure MODE FOLDER` prints one JSON line.
 
-Owns what is timed and how. A process of its own for each, so that memory and caches are what a user's server has.
+Owns the timed operations. Each runs in a new process, so that memory and caches are those of a user's server.
 
 - cold: index from nothing.
 - warm: index again from the cache that `cold` wrote.

@@ -1,4 +1,4 @@
-"""Timing of one call, percentiles of many, and measurements in a process of their own.
+"""Timing of one call, percentiles of many, and measurements in a new process.
 
 Knows no benchmark.
 """
@@ -35,7 +35,7 @@ def percentiles(name: str, values: Sequence[float]) -> dict[str, float]:
 
 
 def in_fresh_process(module: str, *arguments: str, **environment: str) -> Mapping[str, Any]:
-    """The JSON line that a module prints last, so that its memory and caches are its own. Raises UserError."""
+    """The last JSON line that a module prints in a new process, with memory and caches of its own. Raises UserError."""
     command = [sys.executable, "-m", module, *arguments]
     done = subprocess.run(command, env={**os.environ, **environment}, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:

@@ -53,7 +53,7 @@ class TracedRequest:
     source: str = ""
     timings_ms: dict[str, float] = field(default_factory=dict)
     error: str = ""
-    n_agreeing: int = 0  # leading characters that equal what is typed next
+    n_agreeing: int = 0  # leading characters that agree with the finished text
 
     @property
     def kind(self) -> str:

@@ -1,6 +1,6 @@
 """`weft bench models`: time to the first text and tokens a second of each model backend, on replayed typing.
 
-Owns which models are measured and in which order: each in a fresh process, servers started for their turn only.
+Owns the choice and order of models: each in a new process, with a server only for its turn.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _measure(options: argparse.Namespace) -> Report:
             if pid is not None:
                 row["memory_mb"] = resident_mb(pid)
         rows[name] = {**row, "same": f"{row['n_same']}/{row['n_answers']}"}
-        say(json.dumps(rows[name]))  # big models take minutes; what was measured is not lost
+        say(json.dumps(rows[name]))  # large models take minutes; an interrupted run keeps these rows
     cells = [
         [name, *(_shown(row.get(key), shape) for key, (_, shape) in COLUMNS.items())] for name, row in rows.items()
     ]

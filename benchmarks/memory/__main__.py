@@ -1,6 +1,6 @@
 """`python -m weft.benchmarks.memory`, which is `weft bench memory`.
 
-Owns the list of what is measured. Each has a module beside this one with a `main` of its own arguments.
+Owns the list of commands. Each has a module in this folder with a `main` of its own arguments.
 """
 
 from __future__ import annotations

@@ -5,11 +5,11 @@
         --model openai=URL#NAME --judge openai=URL#OTHER --limit 50 --html answers.html
     weft bench memory answers --data hotpotqa FILE --strategies qrmem --model none      the evidence alone
 
-A strategy remembers the items of a sample and answers its question, each sample by itself. Figures are those of the
-data set's metric, the share of the gold facts in the evidence, a judge's verdict where one is named, and calls,
-tokens and seconds for each question. `--model extractive-mock` is no model: it shows what a strategy costs.
+A strategy remembers the items of a sample and answers its question, each sample by itself. The figures are the data
+set's metric, the recall of the gold facts in the evidence, the verdict of a judge where one is named, and calls,
+tokens and seconds for each question. `--model extractive-mock` is not a model: it shows the cost of a strategy.
 
-Owns the course of a run. One that was interrupted goes on where it was: rows are kept in the work folder.
+Owns the run. An interrupted run continues: rows are cached in the work folder.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Judge = Callable[[Sample, str], Verdict]
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """One answer. `figures` are shares; `verdict` is None where no judge was asked or none could be read."""
+    """One answer. `figures` are shares; `verdict` is None without a judge, or without a readable verdict."""
 
     sample: str
     strategy: str
@@ -67,7 +67,7 @@ class AnswerRow:
 def answered(
     sample: Sample, spelling: str, model: CodeModel | None, kit: Kit, judged_by: Judge | None = None
 ) -> AnswerRow:
-    """The row of one sample. What fails is in the row. Raises ValueError for a strategy that there is not."""
+    """The row of one sample; a failure is in the row. Raises ValueError for an unknown strategy."""
     ledger = Ledger()
     kit = replace(
         kit,
@@ -94,7 +94,7 @@ def answered(
 
 
 def summary(rows: Sequence[AnswerRow]) -> dict[str, dict[str, float]]:
-    """For machines: for each strategy the means over what was answered, and over all of what a question cost."""
+    """For machines: for each strategy the means over the answered questions, and the cost of a question."""
     return {
         strategy: {name: round(value, 2 if name in _COSTS else 4) for name, value in of.items()}
         for strategy, of in _means(rows).items()
@@ -168,7 +168,7 @@ def _measure(options: argparse.Namespace) -> Report:
     samples = samples[:: max(1, len(samples) // options.limit)][: options.limit] if options.limit else samples
     try:
         rows = list(_rows(options, samples))
-    except ValueError as error:  # a strategy that there is not, or a setting of it
+    except ValueError as error:  # an unknown strategy or setting
         raise UserError(str(error)) from error
     model = "no model" if options.model == "none" else shown_name(options.model)
     judged = f", judged by {shown_name(options.judge)}" if options.judge else ""
@@ -184,7 +184,7 @@ _ZH = ("f1_zh", "rouge_l_zh")
 
 
 def _plot(rows: Sequence[AnswerRow]) -> str:
-    """The first figure that there is, for each strategy."""
+    """A plot of the first figure for each strategy."""
     first = next((name for row in rows for name in row.figures), None)
     if first is None:
         return ""
@@ -228,7 +228,7 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
 
 
 def _announce_cost(spelling: str, lacking: Sequence[Sample], model: CodeModel, kit: Kit) -> None:
-    """What is to come, before it is paid for: the first sample's estimate for all of them."""
+    """Print an upper bound of the cost before the run: the estimate of the first sample, for all samples."""
     strategy = spelled_strategy(spelling, replace(kit, accountant=Accountant(model), count_tokens=model.count_tokens))
     try:
         strategy.remember(lacking[0].items)

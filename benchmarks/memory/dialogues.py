@@ -4,11 +4,11 @@
     weft bench memory dialogues --topics QUESTIONS.json       generated from MemoChat's seed questions
     weft bench memory dialogues --data mtbenchplus.json       MTBench+ itself
 
-A dialogue is told to each chat memory turn by turn; then it is asked for evidence. The figure is the share of the
-turns of the last question's topics among the best 1, 2, 4 and 8, without those that the window still shows. No model
-writes anything: turns of the bot are what the file has, which for MTBench+ is nothing.
+Each chat memory reads a dialogue turn by turn, and then recalls evidence. The figure is the recall of the turns of the
+last question's topics among the best 1, 2, 4 and 8, without those that are still in the window. There is no model:
+the bot's turns are those of the file, which are empty in MTBench+.
 
-Owns the measurement. What a chat memory does is in `memory/fragrel`.
+Owns the measurement. Chat memories are in `memory/fragrel`.
 """
 
 from __future__ import annotations

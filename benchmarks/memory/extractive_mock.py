@@ -23,7 +23,7 @@ _SENTENCE = re.compile(r"[^.!?\n]+[.!?]")
 
 
 class ExtractiveMock:
-    """A CodeModel that is asked by chats alone. Not local, so that calls of a stage run beside each other."""
+    """A CodeModel for chats only. Not local, so that the calls of a stage run in parallel."""
 
     def __init__(self, context_tokens: int = 4096) -> None:
         self.info = ModelInfo(NAME, "scripted", context_tokens, False, False, local=False, chats=True)

@@ -5,7 +5,7 @@
     weft bench memory generate book --out book.jsonl
     weft bench memory generate completions --tree CHECKOUT --out tasks.jsonl
 
-Owns the forms that are written, which the adapters babilong, mtbench+, generic and repoeval read again.
+Owns the written forms, which the adapters babilong, mtbench+, generic and repoeval read.
 """
 
 from __future__ import annotations

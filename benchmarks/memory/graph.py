@@ -3,7 +3,7 @@
     weft bench memory graph docs/*.md --question "What restarts the indexer?" --svg graph.svg
     weft bench memory graph book.txt --question "Who built the mill?" --json graph.json --model openai=URL#NAME
 
-Prints the segments that were found and why. The picture opens in any browser; the JSON holds graph and steps.
+Prints the segments that are found, with reasons. The picture opens in any browser; the JSON holds graph and steps.
 
 Owns the command. The walk is in `memory/qrmem`.
 """

@@ -5,9 +5,9 @@
 
 Each paragraph is a document below its title. They are searched twice: those of one question alone ("own"), and those
 of all questions in one memory ("pooled"). The figures are the share of the paragraphs found, and of the questions that
-found all. No model is asked: QRMeM's graph is made of names and sentences.
+found all. There is no model: the graph of QRMeM consists of names and sentences.
 
-Owns the measurement. What a strategy does is in `memory/`.
+Owns the measurement. Strategies are in `memory/`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .values import Sample
 DEPTHS = (2, 3, 5)
 
 Search = Callable[[Question, int], Sequence[str]]
-"""The sources of so many segments for a question."""
+"""The sources of the n best segments for a question."""
 
 System = Callable[[Sequence[Item]], Search]
 

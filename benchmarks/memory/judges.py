@@ -1,7 +1,7 @@
 """LLM judges of answers: MTBench+'s rating, Segment+'s score, and true or false for a choice.
 
-Owns the prompts, in our own words, and the reading of verdicts. Any model may judge; it is named in the results.
-An answer that cannot be read is asked for again and then missing: it is counted, and is not in the mean.
+Owns the prompts, in our own words, and the parsing of verdicts. Any model may judge; the results name it. An unreadable
+verdict is requested again; a verdict that stays unreadable is counted, and left out of the mean.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ Answer with one JSON object and nothing else: {{"right": true}} or {{"right": fa
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A share between 0 and 1, or None where the judge said nothing that can be read."""
+    """A share between 0 and 1, or None for an unreadable verdict."""
 
     kind: str  # "rating", "score", "choice"
     value: float | None

@@ -1,12 +1,12 @@
 """`weft bench memory questions`: recall of the lines that answer questions about three repositories.
 
-The questions in `questions/` were written by reading the sources, before the search for them was built: where is
-something decided, what calls it, what is it, how does one place reach another, which file documents it; and twelve
-that these repositories do not answer. Each names spans of lines of a pinned archive. A question can need several
-spans, and a span can have alternatives that say the same.
+The questions in `questions/` were written from the sources, before the search was built: where is something decided,
+what calls it, what is it, how does one place reach another, which file documents it; twelve have no answer in these
+repositories. Each names spans of lines of a pinned archive. A question can need several spans, and a span can have
+alternatives.
 
-An exhibit finds a span when they share a line. Exhibits of more than `LONGEST_EXHIBIT_LINES` lines find nothing:
-whoever has to read that much has not been told the place.
+An exhibit finds a span when they share a line. An exhibit of more than `LONGEST_EXHIBIT_LINES` lines finds nothing,
+because it does not locate the answer.
 
     weft bench memory questions --work DIR
 """
@@ -52,7 +52,7 @@ REPOSITORIES = {
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Lines that answer a question: 1-based and closed, as people write them. `says` stands in the first of them."""
+    """Lines that answer a question: 1-based, end inclusive. The first of them contains `says`."""
 
     path: str
     first: int
@@ -60,7 +60,7 @@ class Span:
     says: str
 
     def is_found_by(self, path: str, start_line: int, end_line: int) -> bool:
-        """Whether lines `start_line` (0-based) to before `end_line` share one with the span, and are not too many."""
+        """Whether lines `start_line` (0-based) to before `end_line` overlap the span, and are not too many."""
         is_short = end_line - start_line <= LONGEST_EXHIBIT_LINES
         return is_short and path == self.path and start_line < self.last and end_line >= self.first
 
@@ -81,7 +81,7 @@ class RepositoryQuestion:
 
 @dataclass(frozen=True, slots=True)
 class QuestionScore:
-    """How one question fared. Shares are of its spans; `rank` is that of the first exhibit to find one, 0 for none."""
+    """The scores of one question; shares are of its spans, `rank` is that of the first exhibit with one, 0 for none."""
 
     id: str
     kind: str
@@ -90,7 +90,7 @@ class QuestionScore:
     confidence: float
     says_not_found: bool
     n_citations: int
-    n_valid: int  # citations whose lines exist and say what is quoted
+    n_valid: int  # citations whose lines exist and hold the quote
     n_right: int  # citations that find a span
     milliseconds: float
 
@@ -114,7 +114,7 @@ def checkout(repository: str, work: Path) -> Path:
 
 
 def misplaced(questions: Iterable[RepositoryQuestion], tree: Path) -> list[str]:
-    """Spans that do not stand where they should; none in the pinned archives."""
+    """Spans whose text is not at its lines; none in the pinned archives."""
     wrong = []
     for question in questions:
         for span in (span for alternatives in question.gold for span in alternatives):
@@ -150,7 +150,7 @@ def score(
 
 
 def words_alone(index: RepositoryIndex, question: str) -> Case:
-    """What plain BM25 over windows of 20 lines finds with the question's words: the row to beat."""
+    """The baseline: plain BM25 over windows of 20 lines with the words of the question."""
     scores = index.lexical.bm25(count_terms(question))
     best = sorted(range(len(scores)), key=lambda i: -scores[i])[: max(DEPTHS)]
     exhibits = []
@@ -264,7 +264,7 @@ def _question(record: dict[str, Any]) -> RepositoryQuestion:
 
 
 def _write_readme(wheel: Path, tree: Path) -> None:
-    """A wheel keeps its repository's README in its metadata."""
+    """The README of a repository, which a wheel has in its metadata."""
     with zipfile.ZipFile(wheel) as archive:
         name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         message = email.message_from_bytes(archive.read(name))

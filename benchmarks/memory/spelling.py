@@ -1,10 +1,10 @@
 """Parser of strategies on the command line: a name, and settings after a colon.
 
-    segment_plus                                    the strategy as it is
-    segment_plus:filtered=false,segment_tokens=1000 with settings of its own
-    qrmem:score=fragrel                             with FragRel's scores below it
+    segment_plus                                    the strategy with its defaults
+    segment_plus:filtered=false,segment_tokens=1000 with other settings
+    qrmem:score=fragrel                             on the scores of FragRel
 
-Owns the spelling. The names are those of `memory/strategies`.
+Owns the syntax. The names are those of `memory/strategies`.
 """
 
 from __future__ import annotations

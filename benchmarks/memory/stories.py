@@ -4,10 +4,10 @@
     weft bench memory stories --systems bm25 --lengths 0k 4k --n 5
 
 The stories are synthetic, made by the rules of `generators/`, and not the official BABILong. Segments are sentences,
-or as many whole sentences as `--words` hold. Every system may show evidence of the same number of tokens, counted as
-four bytes each; a fact counts when one shown segment holds all of it.
+or as many whole sentences as `--words` hold. Every system has the same budget of tokens, counted as four bytes each; a
+fact counts when one shown segment holds all of it.
 
-Owns the measurement. A run that was interrupted goes on where it was: rows are kept in the work folder.
+Owns the measurement. An interrupted run continues: rows are cached in the work folder.
 """
 
 from __future__ import annotations

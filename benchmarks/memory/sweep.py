@@ -1,7 +1,7 @@
 """`weft bench memory sweep`: a parameter sweep of FragRel, as in the paper's Tables 4 and 5.
 
-Owns the command, the tables and what is measured: the share of the supporting facts in the evidence, or F1 with a
-model. The settings and the loop are those of `weft.memory.fragrel.sweep`.
+Owns the command, the tables and the figure: recall of the supporting facts in the evidence, or F1 with a model. The
+settings and the loop are those of `weft.memory.fragrel.sweep`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Retrieval systems that are measured without a model, by name, and a cache of embeddings.
+"""Retrieval systems without a model, by name, and a cache of embeddings.
 
-Owns the names in the tables. What a way does is in `memory/scoring` and `memory/fragrel`.
+Owns the names in the tables. The systems are in `memory/scoring` and `memory/fragrel`.
 """
 
 from __future__ import annotations

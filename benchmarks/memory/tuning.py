@@ -49,7 +49,7 @@ class TuningQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a question. `rank` is that of the first exhibit with a line of the gold, 0 for none."""
+    """The result of a question. `rank` is that of the first exhibit with a gold line, 0 for none."""
 
     question: TuningQuestion
     rank: int

@@ -1,7 +1,7 @@
-"""Random damage to the files that Weft keeps: the history database, the index, the counters, the settings.
+"""Random damage to the files that Weft stores: the history database, the index, the counters, the settings.
 
-Owns the kinds of damage and what is done with a damaged file. Each round damages a fresh copy; then every operation
-has to work, or to say in one sentence what it did with the file. No damaged history is ever deleted.
+Owns the kinds of damage and the use of a damaged file. Each round damages a fresh copy; then every operation must work,
+or report in one sentence how the file was handled. No damaged history is deleted.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def damage_the_head(data: bytearray, rng: random.Random) -> None:
 
 
 def invalid_text(data: bytearray, rng: random.Random) -> None:
-    """Bytes that no UTF-8 has, where letters stood."""
+    """Replace letters by bytes that are invalid in UTF-8."""
     letters = [at for at in (rng.randrange(len(data)) for _ in range(2000)) if chr(data[at]).isalpha()]
     for at in letters[: rng.choice((1, 5, 50))]:
         data[at] = 0xFF
@@ -146,7 +146,7 @@ def damage_histories(work: Path, rng: random.Random, n_rounds: int, n_commands: 
 
 
 def _fill_history(file: Path) -> None:
-    """A history in the file, and with it a log that was not written back: the process that wrote it was killed."""
+    """A history in the file and in a write-ahead log, as after a kill of the process."""
     code = (
         "import os, sys; from pathlib import Path\n"
         "from weft.benchmarks.reliability.damaged_files import fill_store\n"
@@ -156,7 +156,7 @@ def _fill_history(file: Path) -> None:
 
 
 def fill_store(file: Path) -> None:
-    """Two thirds in the file, the last third in its log."""
+    """Write two thirds to the file, and the last third to its log."""
     store = MemoryStore(file)
     for number in range(N_CONVERSATIONS):
         if number == N_CONVERSATIONS * 2 // 3:
@@ -175,7 +175,7 @@ def fill_store(file: Path) -> None:
 
 
 def _damage_one(file: Path, rng: random.Random, kind: Callable[[bytearray, random.Random], None]) -> str:
-    """Mostly the database, now and then what stands beside it."""
+    """Damage the database in four of six rounds, else its log or its shared-memory file."""
     suffix = rng.choice(("", "", "", "", "-wal", "-shm"))
     path = file.with_name(file.name + suffix)
     path.write_bytes(damaged(path.read_bytes(), rng, kind))
@@ -183,7 +183,7 @@ def _damage_one(file: Path, rng: random.Random, kind: Callable[[bytearray, rando
 
 
 def _use_the_store(file: Path) -> tuple[str, str, int]:
-    """What went wrong, what was said, and how many of the turns can still be read."""
+    """The failure, the notes, and the number of turns that can still be read."""
     notes: tuple[str, ...] = ()
     try:
         with closing(MemoryStore(file)) as store:

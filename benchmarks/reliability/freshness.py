@@ -86,8 +86,8 @@ class _Counts:
 
     def __init__(self) -> None:
         self.files_per_s = 0.0  # measured anew for each session
-        self.rounds: Counter[tuple[str, str]] = Counter()  # by phase and by who watches
-        self.kinds: Counter[str] = Counter()  # rounds by what was compared
+        self.rounds: Counter[tuple[str, str]] = Counter()  # by phase and by watcher
+        self.kinds: Counter[str] = Counter()  # rounds by kind of index
         self.wrong: Counter[str] = Counter()
         self.actions: Counter[str] = Counter()
         self.n_changes = 0

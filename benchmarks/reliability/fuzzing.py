@@ -1,7 +1,7 @@
-"""Structured fuzzing of JSON-RPC: valid messages of every method, mutated, and bytes that are no message.
+"""Structured fuzzing of JSON-RPC: valid messages of every method, mutated messages, and bytes that are no message.
 
-Owns the generator and the rule that says how many answers a message must get. Knows no process. All randomness comes
-from one seeded generator, so a seed names a sequence of messages.
+Owns the generator and the rule for the number of answers to a message. Knows no process. One seeded generator draws all
+random numbers, so a seed identifies a sequence of messages.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from .values import NASTY_IDS, NASTY_STRINGS, NASTY_VALUES, NO_MESSAGES
 
 N_DOCUMENTS = 30
-"""Open texts belong to the client, so the generator bounds them: growth that is left is the server's."""
+"""The client owns open texts, so the generator bounds them; other growth is the server's."""
 
 QUESTIONS = ("what calls price_of?", "where is total computed?", "/where price_of", "/explain price_of", "and where?")
 
@@ -27,7 +27,7 @@ TEXT = "from price import price_of\n\ndef checkout(basket):\n    total = price_o
 
 @dataclass(frozen=True, slots=True)
 class Fuzzed:
-    """Bytes to send, and the identifiers (as JSON) under which answers must come, one each."""
+    """Bytes to send, and the identifiers (as JSON) of their answers, one each."""
 
     data: bytes
     answers: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class Fuzzer:
             message["method"] = self._random.choice(NASTY_VALUES)
             message["id"] = self._id()
         elif way == 3:
-            message["id"] = self._random.choice(self._recent_ids or [1])  # one that is answered or still running
+            message["id"] = self._random.choice(self._recent_ids or [1])  # an answered or running one
         elif way == 4:
             del message["jsonrpc"]
         elif way == 5:
@@ -109,12 +109,12 @@ class Fuzzer:
         return _fuzzed({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": wanted}})
 
     def _no_message(self) -> Fuzzed:
-        """A body that is no JSON object."""
+        """A body that is not a JSON object."""
         body = self._random.choice((*NO_MESSAGES, self._random.randbytes(40)))
         return Fuzzed(framed(body), answers_of(body))
 
     def _garbage(self) -> Fuzzed:
-        """Bytes between two messages that are no header. They hold no length, so the next message can be found."""
+        """Bytes between two messages that are not a header. They hold no length, so the next message can be found."""
         junk = self._random.choice(
             (
                 b"\r\n\r\n",
@@ -222,7 +222,7 @@ def framed(body: bytes) -> bytes:
 
 
 def answers_of(body: bytes) -> tuple[str, ...]:
-    """The identifiers, as JSON, of the answers that a body must get: JSON-RPC 2.0, with one object a message."""
+    """The identifiers, as JSON, of the answers to a body: JSON-RPC 2.0, one object a message."""
     try:
         message = json.loads(body.decode("utf-8"), parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError):

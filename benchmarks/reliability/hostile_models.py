@@ -102,7 +102,7 @@ def run(settings: Settings) -> Counts:
 
 
 class _CheckedServer:
-    """A server under attack; violations in what it sends are counted."""
+    """A server under attack, with counts of violations."""
 
     def __init__(self, folder: Path, home: Path, settings: Mapping[str, Any], counts: Counter[str]) -> None:
         self._arguments = folder, home, settings

@@ -43,7 +43,7 @@ POISON = {
     "fences": "```\ntotal\n   ```\n[x](command:a)\n- ```\n  b\n[y](command:c)\n",
     "spans": "a ` total\n` [x](command:a) `\n\\\\<b>",
 }
-"""What a text may hold that must not reach a person or a file as it is."""
+"""Contents of a text that must not reach an editor, a terminal or a file unchanged."""
 
 
 class HostileServer:
@@ -223,7 +223,7 @@ _ATTACKS: Mapping[str, Callable[[_Victim], None]] = {
     "drip_comments": lambda to: to.repeat(_chunk(b": keep-alive\n\n"), DRIP_S),
     "drip_bytes": lambda to: to.repeat(_chunk(b"x"), DRIP_S),
     "drip_headers": _drip_headers,
-    "drip_probe": lambda to: None,  # this one drips the headers of a description: see `_answer`
+    "drip_probe": lambda to: None,  # drips the headers of a description: see `_answer`
     "silence": lambda to: time.sleep(LONGEST_ATTACK_S),
     "endless_tokens": lambda to: to.repeat(_chunk(to.event(" total") * 100)),
     "endless_line": lambda to: to.repeat(_chunk(b"x" * (1 << 16))),

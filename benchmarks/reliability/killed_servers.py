@@ -1,7 +1,7 @@
-"""SIGKILL to the real server at random moments: what of it the next start finds, and what is left over.
+"""SIGKILL to the real server at random moments: what the next start finds, and what is left over.
 
-Owns the moments: during a first index, a warm start, questions and their answers, completions and edits, and the end,
-when index and counters are written. Each killed server is the next start of the one before it.
+Owns the moments: during a first index, a warm start, questions and their answers, completions and edits, and shutdown,
+when index and counters are written. Each start follows a kill.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LATEST_S = {"first index": 2.0, "warm start": 1.0, "questions": 2.0, "edits": 1.
 
 
 def kill_servers(work: Path, rng: random.Random, n_kills: int, until_s: float) -> Counter[str]:
-    """Kill so many servers, one after the other, until the time is over."""
+    """Kill `n_kills` servers, one after the other, until the time is over."""
     project, home = work / "project", work / "home"
     write_project(project)
     for number in range(N_FILES):
@@ -86,7 +86,7 @@ class _KillCampaign:
         self.counts[f"killed during {moment}"] += 1
 
     def check_last(self) -> None:
-        """After a last start that nobody kills: the history whole, nothing left over, the index that of the disk."""
+        """Check a last start without a kill: a complete history, no file left over, an index that equals the disk."""
         try:
             client = self._started()
             self._check_start(client)
@@ -115,7 +115,7 @@ class _KillCampaign:
         client.ask("weft/conversations", {"action": "list"})  # opens the history
         if status["notes"]:
             self._problem("after a start", RuntimeError(" ".join(status["notes"])))
-        # Not those that this server is writing now.
+        # Without files that this server is writing now.
         folders = {path.parent for path in self._home.rglob(f"*{NEW_SUFFIX}")}
         left = [path.name for folder in folders for path in abandoned(folder)]
         self.counts["temporary files left"] += len(left)
@@ -124,7 +124,7 @@ class _KillCampaign:
         self.counts["starts checked"] += 1
 
     def _ask(self, client: Client, kill_at_s: float, asked: dict[int, str]) -> None:
-        """Questions one after the other; one counts from the moment its answer came."""
+        """Ask questions one after the other; one counts from the arrival of its answer."""
         for number in range(1000):
             question = f"what calls work_{self._rng.randrange(N_FILES)}_{number}? ({self.counts['kills']}.{number})"
             identifier, _ = client.request("weft/ask", {"question": question})

@@ -1,13 +1,12 @@
-"""Do secrets of a workspace reach a model server, and what does the redaction cost ordinary code?
+"""Leaks of secrets to a model server, and the cost of the redaction for ordinary code.
 
 A workspace holds secret files of many names and ordinary files with secrets in their lines (`canaries.py`). The real
-server works in it over stdio with a model behind an address of this machine, which records all that it is sent:
-completions at and around every canary, in every secret file under several URI schemes, `weft/explain`, questions with
-and without selections, a strategy of memory, read-ahead. Then the records are searched for the canaries. A marker
-beside each canary shows whether its place was sent at all.
+server works in it over stdio with a model server on this machine, which records all that it receives: completions at
+and around every canary, in every secret file under several URI schemes, `weft/explain`, questions with and without
+selections, a memory strategy, prefetching. Then the campaign searches the records for the canaries. A marker beside
+each canary shows whether its place was sent at all.
 
-Ordinary code is Python's standard library, and the files in other languages there and of the packages that are
-installed beside Weft.
+Ordinary code is Python's standard library, and the files in other languages there and in the installed packages.
 """
 
 from __future__ import annotations
@@ -95,7 +94,7 @@ def _percent(part: int, whole: int) -> float:
 def _write(
     folder: Path, files: Sequence[Canary], lines: Sequence[Canary], rng: random.Random
 ) -> dict[str, list[tuple[int, int]]]:
-    """The workspace on disk. By the names of its ordinary files the places behind each canary, as line and column."""
+    """Write the workspace; for each ordinary file the line and column behind each canary."""
     for canary in files:
         _write_file(folder / canary.path, canary.text)
     by_suffix: dict[str, list[tuple[int, Canary]]] = {}
@@ -272,7 +271,7 @@ def _texts_of(rng: random.Random, suffixes: tuple[str, ...], *where: str) -> Ite
 
 @lru_cache(maxsize=2)
 def _files_below(root: Path) -> list[Path]:
-    """In the order of their names. What is installed into the standard library's folder is none of it."""
+    """Files below a folder, sorted by name, without installed packages."""
     found = []
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(set(folders) - {"site-packages", "__pycache__"})

@@ -26,7 +26,7 @@ class ArchiveError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """One release on the package index. `repo` names the repository whose tasks it stands for."""
+    """One release on the package index. `repo` names the repository of its tasks."""
 
     repo: str
     requirement: str
@@ -83,27 +83,27 @@ def _archives() -> Iterator[Archive]:
 PINNED = {archive.repo: archive for archive in _archives()}
 
 ARCHIVES = tuple(PINNED.values())[:8]
-"""Smallest set that covers RepoEval's repositories: ACE is a fork of DI-engine, and nvflare stands in for
-FederatedScope, which is not packaged. Wheels hold no tests and examples, so figures are not the paper's."""
+"""Smallest set that covers RepoEval's repositories: ACE is a fork of DI-engine, and nvflare replaces FederatedScope,
+which is not packaged. Wheels hold no tests and examples, so figures are not the paper's."""
 
 
 def checkout(archive: Archive, work: Path) -> Path:
-    """Folder with the archive's Python files, downloaded and unpacked when it is not there yet.
+    """Folder with the archive's Python files; downloads and unpacks it when it is missing.
 
-    Raises `ArchiveError` when pip cannot download it or when the file is another one than pinned.
+    Raises `ArchiveError` when pip cannot download it, or when the hash of the file is another one.
     """
     return unpack(archive, work, work / "trees" / archive.repo, (".py",))
 
 
 def unpack(archive: Archive, work: Path, tree: Path, suffixes: tuple[str, ...]) -> Path:
-    """`tree` with the archive's files of these suffixes, downloaded and unpacked when it is not there yet.
+    """`tree` with the archive's files of these suffixes; downloads and unpacks it when it is missing.
 
     Raises `ArchiveError` as `checkout` does.
     """
     if tree.is_dir():
         return tree
     source = download(archive, work / "downloads")
-    # Unpacked beside and renamed, so an interrupted run leaves no half tree behind.
+    # Unpacked to another name and renamed, so an interrupted run leaves no incomplete tree.
     half = tree.with_name(tree.name + ".part")
     shutil.rmtree(half, ignore_errors=True)
     for path, content in _files(source, archive.is_wheel, suffixes):
@@ -146,8 +146,8 @@ def _run_pip(archive: Archive, folder: Path) -> None:
     else:
         # pip asks a source archive for its metadata, and set-up files of that age need an old setuptools where
         # there is one for the interpreter.
-        # Old pips take the constraint of a build from the first variable, new ones from the second;
-        # each ignores what it does not know, which an option on the command line would not.
+        # Old pips read the constraint of a build from the first variable, new ones from the second; each ignores the
+        # other, which an option on the command line would not allow.
         constraints = folder / "build-constraints.txt"
         constraints.write_text("setuptools<66; python_version < '3.12'\n")
         environment |= {"PIP_CONSTRAINT": str(constraints), "PIP_BUILD_CONSTRAINT": str(constraints)}
@@ -161,7 +161,7 @@ def _run_pip(archive: Archive, folder: Path) -> None:
 
 
 def _files(source: Path, is_wheel: bool, suffixes: tuple[str, ...]) -> Iterator[tuple[PurePosixPath, bytes]]:
-    """Relative path and content of every file of these suffixes; names that would leave the folder are refused."""
+    """Relative path and content of every file of these suffixes; raises on names outside the folder."""
     if is_wheel:
         with zipfile.ZipFile(source) as wheel:
             for name in wheel.namelist():
@@ -178,5 +178,5 @@ def _files(source: Path, is_wheel: bool, suffixes: tuple[str, ...]) -> Iterator[
 
 def _inside(path: PurePosixPath, source: Path) -> PurePosixPath:
     if path.is_absolute() or ".." in path.parts or not path.parts:
-        raise ArchiveError(f"{source} holds {path}, which lies outside its folder: do not use this archive")
+        raise ArchiveError(f"{source} holds {path}, which is outside of its folder: do not use this archive")
     return path

@@ -1,8 +1,7 @@
 """Name resolution of calls into other files, from `ast` alone.
 
-Owns the judge's own name resolution: imports, re-exports, `self`, `super()`, annotated and
-constructor-assigned names, inheritance. Deliberately not Weft's: a judge that shared its code
-would share its mistakes. Knows no task, no sampling.
+Owns the benchmark's name resolution: imports, re-exports, `self`, `super()`, annotated and constructor-assigned names,
+inheritance. Deliberately independent of Weft's: shared code would share its mistakes. Knows no task, no sampling.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ MIN_UNIQUE_NAME = 6  # a shorter name that the repository defines once is likely
 
 
 class DefinitionAt(NamedTuple):
-    """A definition and the file it stands in. `owner` is the class of a method."""
+    """A definition and its file. `owner` is the class of a method."""
 
     path: str
     node: DefinitionNode
@@ -54,7 +53,7 @@ def calls_into_other_files(sources: Mapping[str, SourceFile]) -> list[ResolvedCa
 
 
 def method_owners(sources: Mapping[str, SourceFile]) -> dict[int, str]:
-    """Name of the class a method stands in, by the `id` of the method's node."""
+    """Name of a method's class, by the `id` of the method's node."""
     owners = {}
     for source in sources.values():
         for node in ast.walk(source.tree) if source.tree else ():
@@ -243,7 +242,7 @@ class _Repository:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """Where a call stands: the class around it, names with a known class, and all local names."""
+    """The scope of a call: the class around it, names with a known class, and all local names."""
 
     owner: DefinitionAt | None = None
     classes: Mapping[str, DefinitionAt] = field(default_factory=dict)
@@ -446,7 +445,7 @@ def _is_telling(name: str) -> bool:
 
 
 # Names of builtins and of methods of the builtin types (CPython 3.11) plus method names of everyday
-# libraries, as far as they are long enough to matter. Frozen, so that tasks do not depend on the interpreter.
+# libraries, if they are long enough to matter. Frozen, so that tasks do not depend on the interpreter.
 _EVERYDAY_TEXT = """
 ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup BlockingIOError BrokenPipeError
 BufferError BytesWarning ChildProcessError ConnectionAbortedError ConnectionError ConnectionRefusedError

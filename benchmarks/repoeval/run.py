@@ -1,10 +1,10 @@
 """`weft bench retrieval`: retrieval metrics of every strategy on RepoEval's tasks.
 
-Owns the command and its report. The judge's definitions are in `tasks` and `metrics`.
+Owns the command and its report. Definitions of tasks and metrics are in `tasks` and `metrics`.
 
-The repository is indexed once; a task is asked with the text before its cursor alone, and each
-strategy has to leave out of that index what lies after the cursor. The time of a query is everything
-between the task and its fragments, on one thread, the first five queries of a repository not counted.
+The repository is indexed once. A query of a task holds the text before its cursor only, and each strategy must leave
+out of the index the text behind the cursor. The time of a query is everything between the task and its fragments, on
+one thread, without the first five queries of a repository.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Column:
     unique_only: bool = False
 
     def values(self, tasks: Sequence[Task], scores: Sequence[RetrievalScore]) -> list[float]:
-        """One value per task, in percent; NaN where the column does not ask."""
+        """One value per task, in percent; NaN where the column does not apply."""
         return [
             100 * self.value(score) if self._asks(task) else math.nan for task, score in zip(tasks, scores, strict=True)
         ]
@@ -68,7 +68,7 @@ COLUMNS = (
 
 @dataclass(slots=True)
 class StrategyResults:
-    """What one strategy did on the repositories seen so far, by repository."""
+    """Scores and times of one strategy, by repository."""
 
     scores: dict[str, list[RetrievalScore]] = field(default_factory=dict)
     query_ms: dict[str, list[float]] = field(default_factory=dict)
@@ -113,7 +113,7 @@ def summary(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, StrategyR
         means = {
             column.name: [mean(values) for values in column.by_repository(tasks, result).values()] for column in COLUMNS
         }
-        # A repository in which no task asks the question has null.
+        # A repository without a value has null.
         figures: dict[str, object] = {name: [or_none(value) for value in values] for name, values in means.items()}
         figures["mean"] = {name: or_none(mean(values)) for name, values in means.items()}
         figures["query_ms_p50"] = [round(statistics.median(times), 3) for times in result.query_ms.values()]

@@ -1,7 +1,7 @@
 """Reader of a checkout's Python files, with the lexical facts of each line.
 
 Owns reading a tree from disk and the lexical facts per line. Knows no task, no name resolution.
-Uses the standard library alone (`ast`, `tokenize`), so the judge shares no parser with what it judges.
+Uses the standard library only (`ast`, `tokenize`), so tasks do not depend on Weft's parser.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class SourceFile:
 
     @property
     def gives_tasks(self) -> bool:
-        # Form feeds and the like count as line breaks for `str.splitlines` and not for an editor: which line
-        # a task means would depend on the reader.
+        # Form feeds and the like are line breaks for `str.splitlines` and not for an editor: the line numbers of a
+        # task would be ambiguous.
         return self.tree is not None and tuple(self.text.splitlines()) == self.lines
 
 

@@ -23,7 +23,7 @@ from .resolution import DefinitionAt, calls_into_other_files, method_owners
 from .sources import SourceFile
 
 SEED = 20230116
-CONTEXT_CHARACTERS = 6000  # stands in for RepoEval's token budget of the prompt
+CONTEXT_CHARACTERS = 6000  # replaces RepoEval's token budget of the prompt
 MIN_PIECES = 5
 MAX_LINE_CHARACTERS = 300
 MAX_CALL_LINES = 10
@@ -78,9 +78,9 @@ def build_tasks(sources: Mapping[str, SourceFile], repo: str, n_line: int = 200,
 
 
 def typed_to_called_name(task: Task, n_letters: int) -> Task | None:
-    """The API task with its line typed up to the called name and so many letters of it, as `col` says.
+    """The API task with the line typed up to the called name and `n_letters` of it, as `col` says.
 
-    None when the line does not spell the name, as with an alias. Peers ignore what is typed of the line.
+    None when the line does not contain the name, as with an alias. Peers ignore the typed part of the line.
     """
     if task.api is None:
         return None

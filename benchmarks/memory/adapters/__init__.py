@@ -1,4 +1,4 @@
-"""Readers of published data sets, which check the form that their makers publish; and how a command names one."""
+"""Readers of published data sets, which validate the published form, and the option `--data`."""
 
 from __future__ import annotations
 

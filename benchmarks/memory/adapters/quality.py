@@ -70,7 +70,7 @@ def plain_text(record: Record) -> str:
 
 
 class _TextParser(HTMLParser):
-    """The words of a page. Where a block begins or ends stands a zero character."""
+    """The text of a page, with a zero character at each boundary of a block."""
 
     _SKIPPED = ("head", "script", "style")
     _INSIDE = ("a", "b", "i", "em", "strong", "span", "small", "sup", "sub", "font")

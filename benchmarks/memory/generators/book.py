@@ -1,6 +1,6 @@
-"""A synthetic book: chapters of prose about people of a town, with facts of them far apart, and questions on those.
+"""A synthetic book: chapters of prose about people of a town, with facts about them far from each other, and questions.
 
-Owns the people and what is told of them. One question needs one fact; another needs two from different chapters.
+Owns the people and the facts. One kind of question needs one fact, another needs two from different chapters.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def book(n_people: int = 8, seed: int = 0) -> Iterator[Sample]:
 
 
 def _written(draw: random.Random, told: list[str], per_chapter: int) -> tuple[str, list[tuple[int, int]]]:
-    """The text, and where each fact stands in it. Facts of all kinds are mixed over the chapters."""
+    """The text and the span of each fact. Facts of all kinds are mixed over the chapters."""
     order = draw.sample(range(len(told)), len(told))
     text, spans = "", [(0, 0)] * len(told)
     for place, number in enumerate(order):

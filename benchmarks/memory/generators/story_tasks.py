@@ -1,7 +1,7 @@
-"""Five question tasks in the manner of bAbI: the facts of a story, a question and the facts that answer it.
+"""Five question tasks in the manner of bAbI: the facts of a story, a question and the supporting facts.
 
-Owns the small world: who is where, who holds what. Knows no noise and no length. Made by the rules of papers' spec
-section 7, not a copy of bAbI's data: "BABILong-style".
+Owns the state of the world: the rooms of people, the holders of objects. Knows no noise and no length. Made by the
+rules of papers' spec section 7, not a copy of the data of bAbI: "BABILong-style".
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _GIVES = ("gave", "handed", "passed")
 _SIDES = {"north": "south", "south": "north", "east": "west", "west": "east"}
 
 MOST_AFTER = 5
-"""Facts of no use after the one that a question of qa5 is about."""
+"""Irrelevant facts behind the one that a question of qa5 is about."""
 
 
 @dataclass(frozen=True, slots=True)
 class Puzzle:
-    """`supporting` are the numbers of the facts that are needed, in their order."""
+    """`supporting` are the numbers of the needed facts, in order."""
 
     facts: tuple[str, ...]
     question: str
@@ -38,7 +38,7 @@ class Puzzle:
 
 @dataclass
 class _World:
-    """What has happened so far. `visits` of an object are the rooms it was in, each with the facts that say so."""
+    """The state after the facts so far. `visits` of an object are its rooms, each with the facts that establish it."""
 
     draw: random.Random
     actors: tuple[str, ...] = ACTORS
@@ -63,7 +63,7 @@ class _World:
                 self.visits[thing].append((room, (got, number)))
 
     def get(self) -> bool:
-        """False when nobody can take anything."""
+        """False when no actor can take an object."""
         free = [thing for thing in OBJECTS if thing not in self.holders]
         pairs = [
             (actor, thing)
@@ -84,7 +84,7 @@ class _World:
         return True
 
     def drop(self) -> bool:
-        """False when nobody holds anything."""
+        """False when no actor holds an object."""
         if not self.holders:
             return False
         thing = self.draw.choice(sorted(self.holders))
@@ -94,7 +94,7 @@ class _World:
         return True
 
     def go_on(self) -> None:
-        """Half of what happens are moves."""
+        """Half of the facts are moves."""
         happening = self.draw.random()
         done = (happening < 0.3 and self.get()) or (0.3 <= happening < 0.5 and self.drop())
         if not done:
