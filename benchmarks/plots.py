@@ -82,8 +82,8 @@ def curves_plot(
     )
     for number, (name, points) in enumerate(curves.items()):
         colour = COLOURS[number % len(COLOURS)]
-        way = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in sorted(points)))
-        parts.append(f'<polyline points="{way}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        points_of_line = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in sorted(points)))
+        parts.append(f'<polyline points="{points_of_line}" fill="none" stroke="{colour}" stroke-width="2"/>')
         for point in sorted(points):
             x, y = at(*point)
             label = f"<title>{escape(name)}: {point[1]:.2f}</title>"

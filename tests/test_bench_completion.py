@@ -344,11 +344,11 @@ def test_a_page_stands_alone(trees: Path) -> None:
 def test_a_second_run_asks_nothing_again(trees: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[WorkItem] = []
 
-    def here(pieces: Sequence[WorkItem]) -> Iterator[list[CompletionRow]]:
+    def in_this_process(pieces: Sequence[WorkItem]) -> Iterator[list[CompletionRow]]:
         asked.extend(pieces)
-        return work.here(pieces)
+        return work.in_this_process(pieces)
 
-    monkeypatch.setattr(run, "here", here)
+    monkeypatch.setattr(run, "in_this_process", in_this_process)
     bench(trees, "--settings", "none", "--tasks", "line")
     n_asked = len(asked)
     assert n_asked
@@ -464,7 +464,7 @@ def test_processes_do_the_same_work(trees: Path) -> None:
     def texts(way: work.Executor) -> dict[str, str]:
         return {row.task_id: row.text for rows in way(pieces) for row in rows}
 
-    assert texts(work.in_processes(2)) == texts(work.here)
+    assert texts(work.in_processes(2)) == texts(work.in_this_process)
 
 
 # The committed subset

@@ -32,7 +32,7 @@ QUICK = TypistProfile(
 
 
 class Stays:
-    def is_gone(self):
+    def is_disconnected(self):
         return False
 
 
@@ -42,7 +42,7 @@ class GoesAfter:
     def __init__(self, n):
         self.n = n
 
-    def is_gone(self):
+    def is_disconnected(self):
         self.n -= 1
         return self.n < 0
 

@@ -52,7 +52,7 @@ def _measure(options: argparse.Namespace) -> Report | int:
         for row in measure(methods, list(texts.of(length)), max_positions):
             rows.append(row)
             recall = sum(row.right) / len(row.right)
-            say(f"{row.length} {row.text} {row.way}: {row.loss:.3f} {recall:.2f}")
+            say(f"{row.length} {row.text} {row.method}: {row.loss:.3f} {recall:.2f}")
     what = f"Loss and recall of a tiny model on synthetic, BABILong-style texts: {options.memory}"
     return Report("beacon", tables(rows), {"what": what, "results": figures(rows)})
 

@@ -36,7 +36,7 @@ Say = Callable[[dict[str, object]], None]
 
 
 class NotLearnt(UserError):
-    """The base model does not recall what it reads."""
+    """The base model does not learn to recall names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def make_base(plan: BasePlan, n_layers: int) -> Any:
         num_attention_heads=plan.n_heads,
         num_key_value_heads=plan.n_heads,
         head_dim=plan.width // plan.n_heads,
-        # Slow enough that names far apart are still found by what they are, with heads this small.
+        # Slow enough that attention with such small heads still finds distant names by content.
         rope_parameters={"rope_type": "default", "rope_theta": 1e6},
         max_position_embeddings=plan.max_positions,
         tie_word_embeddings=False,
@@ -74,7 +74,7 @@ def make_base(plan: BasePlan, n_layers: int) -> Any:
         eos_token_id=VOCABULARY.index(END),
     )
     base: Any = LlamaForCausalLM(config)
-    # With the usual 0.02 and this rate, words change faster than attention learns to tell them apart.
+    # With the usual 0.02 and this rate, embeddings change faster than attention learns to distinguish words.
     nn.init.normal_(base.model.embed_tokens.weight, std=0.3)
     return base
 

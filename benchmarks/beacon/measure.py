@@ -33,9 +33,9 @@ class AskedTexts:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One way to read one text."""
+    """One method to read one text."""
 
-    way: str
+    method: str
     length: int
     text: int
     loss: float  # mean nats of all tokens but the first
@@ -49,13 +49,13 @@ class Measurement:
 
 def measure(methods: Iterable[ReadingMethod], texts: Sequence[Text], max_positions: int) -> Iterator[Measurement]:
     """Rows of texts of one length."""
-    for way in methods:
+    for method in methods:
         for number, text in enumerate(texts):
             questions = [to_tokens(question.words) for question in text.questions]
             expected = to_tokens([question.answer for question in text.questions])
-            read = way.read(to_tokens(text.words), questions)
+            read = method.read(to_tokens(text.words), questions)
             yield Measurement(
-                way=way.name,
+                method=method.name,
                 length=len(text.words),
                 text=number,
                 loss=read.loss,

@@ -1,7 +1,7 @@
 """Compared readers of a long text: beacon memory, full attention, sliding window, no memory.
 
 Each gives the same two figures on the same tokens: the loss of the next token, and the first token it would answer.
-Owns what each way keeps between text and question. Knows no language and no table.
+Owns what each method keeps between text and question. Knows no language and no table.
 """
 
 # torch and transformers are not there when types are checked without the extra `local`.

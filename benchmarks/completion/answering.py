@@ -90,7 +90,7 @@ def answer(
     single_line = task.kind != "api"
     loop = loop_at(snapshot, cursor, model, setting.retrieval, single_line=single_line)
     started = time.perf_counter()
-    done = _asked(loop, setting, task, source)
+    done = _run_mode(loop, setting, task, source)
     completion = show(done.written, cursor, single_line=single_line)
     seconds = time.perf_counter() - started
     score = score_completion(task.ground_truth, completion.text)
@@ -135,7 +135,7 @@ def loop_at(
     )
 
 
-def _asked(loop: Loop, setting: Setting, task: Task, source: SourceFile) -> Round:
+def _run_mode(loop: Loop, setting: Setting, task: Task, source: SourceFile) -> Round:
     """The result of the setting's mode, cut where the engine would stop it."""
     if setting.mode == "server":
         return as_server(loop)

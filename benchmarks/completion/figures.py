@@ -64,10 +64,10 @@ class Bin:
 
 
 def reliability(
-    rows: Iterable[CompletionRow], n_bins: int = 10, said_of: Callable[[CompletionRow], float | None] = confidence
+    rows: Iterable[CompletionRow], n_bins: int = 10, confidence_of: Callable[[CompletionRow], float | None] = confidence
 ) -> list[Bin]:
     """Rows with a text and a confidence in `n_bins` parts of equal size, least sure first."""
-    sure = sorted((said, row.exact_match) for row in rows if row.text and (said := said_of(row)) is not None)
+    sure = sorted((said, row.exact_match) for row in rows if row.text and (said := confidence_of(row)) is not None)
     parts = [sure[len(sure) * part // n_bins : len(sure) * (part + 1) // n_bins] for part in range(n_bins)]
     return [Bin(len(part), mean(said for said, _ in part), mean(right for _, right in part)) for part in parts if part]
 

@@ -46,11 +46,10 @@ def fit_confidence(rows: Sequence[CompletionRow], file: Path = Path(curves.__fil
     curve = fitted(fitting, (0.0,) if kind == "workspace" else LENGTH_POWERS)
     where = f"{len(fitting)} lines of {', '.join(sorted({row.repo.split('_')[-1] for row in fitting}))}"
     _write(file, kind, curve, where)
-    errors = [
-        f"{name}: {100 * calibration_error(reliability(group, said_of=partial(_share, curve))):.1f} % of {len(group)}"
-        for name, group in (("fitted", fitting), ("held out", held_out))
-        if group
-    ]
+    errors = []
+    for name, group in (("fitted", fitting), ("held out", held_out)):
+        error = calibration_error(reliability(group, confidence_of=partial(_share, curve)))
+        errors += [f"{name}: {100 * error:.1f} % of {len(group)}"] if group else []
     return f"{kind}: {curve}\nexpected calibration error, {'; '.join(errors)}\nwritten to {file}"
 
 

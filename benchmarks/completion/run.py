@@ -34,7 +34,7 @@ from .report import KINDS, ModelResults, report, summary
 from .settings import ABLATION, BASIC, SETTINGS
 from .store import completion_cache
 from .subset import write_subset
-from .work import WorkItem, here, in_processes, on_ray
+from .work import WorkItem, in_processes, in_this_process, on_ray
 
 SAY_EVERY_S = 10.0
 """Time between two progress lines."""
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--against-model", metavar="MODEL", help="differences to this one's rows, not to the own ones")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, default=1, metavar="N", help="processes on this machine")
-    where.add_argument("--ray", metavar="ADDRESS", help='a Ray cluster instead; "local" starts one here')
+    where.add_argument("--ray", metavar="ADDRESS", help='a Ray cluster instead; "local" starts one in_this_process')
     where.add_argument("--kept", action="store_true", help="ask nothing, and report the rows of earlier runs")
     parser.add_argument("--fit-confidence", action="store_true", help="also fit and write the calibration curves")
     parser.add_argument("--write-subset", type=Path, metavar="DIR", help="only write the rows of the committed subset")
@@ -93,7 +93,8 @@ def _choose_settings(options: argparse.Namespace) -> None:
 
 
 def _measured(options: argparse.Namespace, model: ModelSpec) -> ModelResults:
-    executor = on_ray(options.ray) if options.ray else in_processes(options.jobs) if options.jobs > 1 else here
+    executor = in_processes(options.jobs) if options.jobs > 1 else in_this_process
+    executor = on_ray(options.ray) if options.ray else executor
     rows: list[CompletionRow] = []
     pieces: list[WorkItem] = []
     caches: dict[str, RowCache[CompletionRow]] = {}
@@ -107,16 +108,16 @@ def _measured(options: argparse.Namespace, model: ModelSpec) -> ModelResults:
         rows += kept
         there = {(row.task_id, row.setting) for row in kept}
         for task in tasks:
-            lacking = tuple(setting for setting in options.settings if (task.task_id, setting.name) not in there)
-            if lacking and not options.kept:
-                pieces.append(WorkItem(repo, tree.resolve(), task, lacking, model, options.suffix))
+            missing = tuple(setting for setting in options.settings if (task.task_id, setting.name) not in there)
+            if missing and not options.kept:
+                pieces.append(WorkItem(repo, tree.resolve(), task, missing, model, options.suffix))
         say(f"{repo}: {len(sources)} files, {len(tasks)} tasks, {len(kept)} rows cached")
-    said_at = time.monotonic()
+    printed_at_s = time.monotonic()
     for number, done in enumerate(executor(pieces), 1):
         caches[done[0].repo].add(done)
         rows += done
-        if number == len(pieces) or time.monotonic() - said_at > SAY_EVERY_S:
-            said_at = time.monotonic()
+        if number == len(pieces) or time.monotonic() - printed_at_s > SAY_EVERY_S:
+            printed_at_s = time.monotonic()
             say(f"{model.spelling}: {number} of {len(pieces)} tasks")
     return ModelResults(model, options.suffix, [setting.name for setting in options.settings], rows)
 

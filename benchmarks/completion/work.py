@@ -44,7 +44,7 @@ def run_item(work: WorkItem) -> list[CompletionRow]:
 Executor = Callable[[Iterable[WorkItem]], Iterator[list[CompletionRow]]]
 
 
-def here(pieces: Iterable[WorkItem]) -> Iterator[list[CompletionRow]]:
+def in_this_process(pieces: Iterable[WorkItem]) -> Iterator[list[CompletionRow]]:
     """One after the other, in this process."""
     return map(run_item, pieces)
 

@@ -80,9 +80,9 @@ def _replays(options: argparse.Namespace) -> Iterator[Figures]:
             say(f"{size} lines, {editor}, {model} ...")
             home = Path(homes) / size
             home.mkdir(exist_ok=True)
-            here = make_workspace(size, options.work, options.repository, commits)
-            with _model(model, here.edits, options) as serving:
-                figures = _replay(here, editor, serving, home, options)
+            workspace = make_workspace(size, options.work, options.repository, commits)
+            with _model(model, workspace.edits, options) as model_server:
+                figures = _replay(workspace, editor, model_server, home, options)
             yield {"size": size, "editor": editor, "model": model, **figures}
 
 
@@ -112,7 +112,7 @@ class ServedModel:
         if not self._url:
             return []
         log = httpx.get(f"{self._url}/log", trust_env=False).json()
-        return [work for work in (ModelRequest(**told) for told in log) if work.begin_s >= since_s]
+        return [work for work in (ModelRequest(**record) for record in log) if work.begin_s >= since_s]
 
     def wait_for_self_test(self) -> None:
         """Wait until the server has finished its self-test of the model of fixed speed."""
@@ -148,18 +148,18 @@ def _model(name: str, edits: Sequence[FileEdit], options: argparse.Namespace) ->
 
 
 def _replay(
-    here: EditedWorkspace, editor: EditorKind, serving: ServedModel, home: Path, options: argparse.Namespace
+    workspace: EditedWorkspace, editor: EditorKind, model_server: ServedModel, home: Path, options: argparse.Namespace
 ) -> Figures:
-    with Client(here.folder, home, serving.settings, encodings_of(editor)) as client:
+    with Client(workspace.folder, home, model_server.settings, encodings_of(editor)) as client:
         status = when_ready(client)
-        serving.wait_for_self_test()
+        model_server.wait_for_self_test()
         begin_s = time.monotonic()
-        session = Editor(client, here.folder, editor).replay(
-            commit_replays(here.edits, options.seed), options.seed, options.seconds
+        session = Editor(client, workspace.folder, editor).replay(
+            commit_replays(workspace.edits, options.seed), options.seed, options.seconds
         )
-        works = serving.requests_since(begin_s)
+        works = model_server.requests_since(begin_s)
         stats = client.ask("weft/stats")
-        figures = figures_of(session, stats["empty"], embedded=serving.embedded, works=works)
+        figures = figures_of(session, stats["empty"], embedded=model_server.embedded, works=works)
         return {"lines": status["lines"], "answered_by": status["model"], **figures}
 
 

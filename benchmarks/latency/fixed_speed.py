@@ -24,6 +24,7 @@ from random import Random
 from typing import Any
 
 from ..http_server import JsonHandler, LoopbackServer
+from .typing import common_prefix_length
 
 READ_PER_S, WRITTEN_PER_S = 2000.0, 80.0
 """A 1.5B model in 4 bits on a laptop's graphics chip; a choice, not a measurement."""
@@ -98,7 +99,7 @@ class FixedSpeedModel:
             n = min(BATCH_TOKENS, len(tokens) - work.n_cached - work.n_read)
             self._compute(n * self._read_s)
             work.n_read += n
-            if client.is_gone():
+            if client.is_disconnected():
                 work.closed_early = True
                 break
         self._cache_prompt(tokens[: work.n_cached + work.n_read])
@@ -110,7 +111,7 @@ class FixedSpeedModel:
             work.n_written += 1
             text += token
             ends = [text.find(one) for one in stop if one in text]
-            if client.is_gone():
+            if client.is_disconnected():
                 work.closed_early = True
                 return
             yield token if not ends else token[: len(token) - (len(text) - min(ends))]
@@ -123,11 +124,11 @@ class FixedSpeedModel:
 
     def _n_cached(self, tokens: list[str]) -> int:
         """Length of the longest common prefix with a cached prompt; the last token is always read."""
-        n_cached = max((_n_common(tokens, prompt) for prompt in self._prompts), default=0)
+        n_cached = max((common_prefix_length(tokens, prompt) for prompt in self._prompts), default=0)
         return min(n_cached, len(tokens) - 1)
 
     def _cache_prompt(self, tokens: list[str]) -> None:
-        prompts = [prompt for prompt in self._prompts if _n_common(prompt, tokens) < len(prompt)]
+        prompts = [prompt for prompt in self._prompts if common_prefix_length(prompt, tokens) < len(prompt)]
         self._prompts = [tokens, *prompts][:N_PROMPTS]
 
     def _continuation(self, prefix: str) -> str:
@@ -155,13 +156,9 @@ class Connection:
     def __init__(self, handler: JsonHandler) -> None:
         self._connection = handler.connection
 
-    def is_gone(self) -> bool:
+    def is_disconnected(self) -> bool:
         readable, _, _ = select.select([self._connection], [], [], 0)
         return bool(readable)  # a waiting client sends nothing, so readable means closed
-
-
-def _n_common(one: Sequence[str], other: Sequence[str]) -> int:
-    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _handler(model: FixedSpeedModel) -> type[JsonHandler]:

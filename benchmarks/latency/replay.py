@@ -161,12 +161,12 @@ class Editor:
         if taken is not None and shown is not None:
             self.session.n_takes += 1
             self.session.n_taken += taken.cursor - cursor
-            self._tell_taken(shown, taken.text)
+            self._notify_accepted(shown, taken.text)
         elif pressed.kind == "type":
             self.session.n_typed += 1
         self._happened(pressed, text, cursor)
 
-    def _tell_taken(self, shown: _GhostText, text: str) -> None:
+    def _notify_accepted(self, shown: _GhostText, text: str) -> None:
         """As the editors do: the command of the item, or the notification of a partly accepted one."""
         if text == shown.text:
             self._client.request("workspace/executeCommand", shown.command)
@@ -176,7 +176,7 @@ class Editor:
 
     def _happened(self, key: Key, before: str, cursor: int) -> None:
         """The editor's reaction to a key: ghost text, edits and requests."""
-        self._shown = self._still_shown(key, cursor)
+        self._shown = self._ghost_text_after(key, cursor)
         if key.changes_text:
             lines = TextLines(before)
             start, end = (self._position(lines, offset) for offset in (key.start, key.end))
@@ -191,7 +191,7 @@ class Editor:
                 self._send_at_s = self._key_s + NEOVIM_SENDS_AFTER_S
             self._ask_at_s = self._key_s + NEOVIM_WAITS_S
 
-    def _still_shown(self, key: Key, cursor: int) -> _GhostText | None:
+    def _ghost_text_after(self, key: Key, cursor: int) -> _GhostText | None:
         """The ghost text after a key: VS Code keeps a completion whose beginning is typed or accepted."""
         shown, typist = self._shown, self._typist
         if shown is None or typist is None or self._editor_kind != "vscode" or key.kind not in ("type", "take", "over"):

@@ -147,7 +147,7 @@ class Typist:
         change, after = self._changes[0], self.edit.after
         change_end = change.start + len(change.inserted)
         rest = after[self._done : change_end]
-        n = _n_common(new, rest)
+        n = common_prefix_length(new, rest)
         # The completion may repeat the text behind the change, if that stays unchanged.
         past = new[len(rest) :] if n == len(rest) else ""
         untouched = self._changes[1].start if len(self._changes) > 1 else len(after)
@@ -332,11 +332,11 @@ def _pieces(removed: str, inserted: str) -> Iterator[tuple[str, str]]:
 def _as_typed(change: Change, after: str) -> Change:
     """The same change without the common prefix and suffix; a new line begins at the end of the line before."""
     start, removed, inserted = change.start, change.removed, change.inserted
-    n = _n_common(removed, inserted)
+    n = common_prefix_length(removed, inserted)
     if n and removed[n - 1] == "\r":
         n -= 1
     start, removed, inserted = start + n, removed[n:], inserted[n:]
-    n = _n_common(removed[::-1], inserted[::-1])
+    n = common_prefix_length(removed[::-1], inserted[::-1])
     if n and removed[-n] == "\n":
         n -= 1  # never between the two halves of one line break
     if n:
@@ -353,8 +353,8 @@ def _break_before(text: str, end: int) -> str:
     return match.group() if match else ""
 
 
-def _n_common(one: str, other: str) -> int:
-    """Length of the common prefix of two texts."""
+def common_prefix_length(one: Sequence[str], other: Sequence[str]) -> int:
+    """Of two texts, or of two lists of tokens."""
     return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 

@@ -41,11 +41,11 @@ def measure(
     model = _opened(whole)
     _first_text_s(model, typings[-1].keystrokes[0])  # the very first answer also allocates
     figures = {**first_texts(model, typings[:-1]), "memory_mb": memory_mb()}
-    going_on = replace(whole, fim="none")
-    drafting = _opened(going_on)
+    without_fim = replace(whole, fim="none")
+    drafting = _opened(without_fim)
     variants: dict[str, CodeModel] = {"drafts": drafting}
     if isinstance(drafting, LocalModel):
-        variants["plain"] = _opened(replace(going_on, speculate=False))
+        variants["plain"] = _opened(replace(without_fim, speculate=False))
     writers = {name: _writer(variant) for name, variant in variants.items()}
     if whole.backend == "transformers":
         writers["generate"] = _generate(whole, variants["plain"])
@@ -94,16 +94,16 @@ def answers(
         if isinstance(model, LocalModel) and model.last_stats is not None:
             drafted += model.last_stats.drafted_tokens
             accepted += model.last_stats.accepted_tokens
-        taken: dict[str, list[float]] = {name: [] for name in writers}
+        times: dict[str, list[float]] = {name: [] for name in writers}
         for _ in range(REPEATS):
             for name, write in writers.items():
                 started = time.perf_counter()
                 write(request)
-                taken[name].append(time.perf_counter() - started)
+                times[name].append(time.perf_counter() - started)
         for name in writers:
-            seconds[name] += statistics.median(taken[name])
+            seconds[name] += statistics.median(times[name])
         if "plain" in writers:
-            ratios.append(statistics.median(taken["plain"]) / statistics.median(taken["drafts"]))
+            ratios.append(statistics.median(times["plain"]) / statistics.median(times["drafts"]))
         n_tokens += n_new
         n_answers += 1
         n_same += texts["drafts"] == texts.get("plain", texts["drafts"])

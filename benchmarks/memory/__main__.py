@@ -9,13 +9,13 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-WHATS = {
+COMMANDS = {
     "questions": "do questions about a repository find the lines that answer them?",
     "tuning": "the same for the questions that the search was tuned on",
     "stories": "are the facts of BABILong-style stories found in up to 128k tokens?",
     "dialogues": "are the turns found that a last question is about?",
-    "answers": "what does each strategy answer with a model of yours, and what does it cost?",
-    "sweep": "what do FragRel's settings change?",
+    "answers": "command does each strategy answer with a model of yours, and command does it cost?",
+    "sweep": "command do FragRel's settings change?",
     "position": "does it matter where evidence stands, and how far apart?",
     "hops": "are both paragraphs found when one leads to the other?",
     "graph": "the graph of names and relations of your texts, and the way to an answer, as a picture",
@@ -25,11 +25,11 @@ WHATS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments and arguments[0] in WHATS:
+    if arguments and arguments[0] in COMMANDS:
         return int(import_module(f".{arguments[0]}", __package__).main(arguments[1:]))
     is_help = arguments[:1] in (["-h"], ["--help"])
-    lines = [f"usage: weft bench memory {{{','.join(WHATS)}}} ...", ""]
-    lines += [f"  {what:<10} {of}" for what, of in WHATS.items()]
+    lines = [f"usage: weft bench memory {{{','.join(COMMANDS)}}} ...", ""]
+    lines += [f"  {command:<10} {of}" for command, of in COMMANDS.items()]
     if arguments and not is_help:
         lines += ["", f"{arguments[0]!r} is none of these."]
     print("\n".join(lines), file=sys.stdout if is_help else sys.stderr)

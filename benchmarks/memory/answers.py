@@ -215,9 +215,9 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
         reader=None if reader is None else Accountant(reader),
     )
     for spelling in options.strategies:
-        lacking = [sample for sample in samples if (spelling, sample.id) not in cached]
-        if lacking and model is not None:
-            _announce_cost(spelling, lacking, model, kit)
+        missing = [sample for sample in samples if (spelling, sample.id) not in cached]
+        if missing and model is not None:
+            _announce_cost(spelling, missing, model, kit)
         for number, sample in enumerate(samples, 1):
             row = cached.get((spelling, sample.id))
             if row is None:
@@ -227,17 +227,17 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
             yield row
 
 
-def _announce_cost(spelling: str, lacking: Sequence[Sample], model: CodeModel, kit: Kit) -> None:
+def _announce_cost(spelling: str, missing: Sequence[Sample], model: CodeModel, kit: Kit) -> None:
     """Print an upper bound of the cost before the run: the estimate of the first sample, for all samples."""
     strategy = spelled_strategy(spelling, replace(kit, accountant=Accountant(model), count_tokens=model.count_tokens))
     try:
-        strategy.remember(lacking[0].items)
-        each = strategy.estimate(lacking[0].question)
+        strategy.remember(missing[0].items)
+        each = strategy.estimate(missing[0].question)
     except ModelError as error:
         say(f"{spelling}: {error}")
         return
-    total = sum([each] * len(lacking), Cost())
-    say(f"{spelling}: at most about {in_words(total)} for {len(lacking)} questions")
+    total = sum([each] * len(missing), Cost())
+    say(f"{spelling}: at most about {in_words(total)} for {len(missing)} questions")
 
 
 def _opened(spelling: str, context_tokens: int) -> CodeModel | None:

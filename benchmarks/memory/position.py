@@ -41,7 +41,7 @@ TEXT = "text.md"
 SEGMENT_TOKENS = 150  # about one paragraph
 
 
-def placed(gold: Sequence[T], others: Sequence[T], where: str) -> list[T]:
+def at_position(gold: Sequence[T], others: Sequence[T], where: str) -> list[T]:
     """All gold pieces together at the head, in the middle or at the tail of the others. Raises ValueError."""
     if where not in PLACES:
         raise ValueError(f"evidence can be at the {', '.join(PLACES)}, not at {where!r}.")
@@ -49,7 +49,7 @@ def placed(gold: Sequence[T], others: Sequence[T], where: str) -> list[T]:
     return [*others[:at], *gold, *others[at:]]
 
 
-def apart(gold: Sequence[T], others: Sequence[T], gap: int) -> list[T]:
+def with_gap(gold: Sequence[T], others: Sequence[T], gap: int) -> list[T]:
     """The first half of the gold pieces, `gap` others, and the second half: the text grows with the gap."""
     half = (len(gold) + 1) // 2
     return [*gold[:half], *others[:gap], *gold[half:]]
@@ -58,8 +58,8 @@ def apart(gold: Sequence[T], others: Sequence[T], gap: int) -> list[T]:
 def arrangements(gold: Sequence[T], others: Sequence[T]) -> dict[str, list[T]]:
     """Every arrangement by its name in the table."""
     gaps = [gap for gap in GAPS if gap <= len(others)]
-    return {where: placed(gold, others, where) for where in PLACES} | {
-        f"gap {gap}": apart(gold, others, gap) for gap in gaps
+    return {where: at_position(gold, others, where) for where in PLACES} | {
+        f"gap {gap}": with_gap(gold, others, gap) for gap in gaps
     }
 
 

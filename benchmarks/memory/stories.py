@@ -143,10 +143,10 @@ def _rows(options: argparse.Namespace, embedder: Embedder) -> Iterator[StoryReca
             cache = RowCache(options.work / "memory", f"stories-{task}-{length}", settings, StoryRecall)
             cached = cache.rows()
             yield from (row for row in cached if row.system in options.systems)
-            lacking = [name for name in options.systems if name not in {row.system for row in cached}]
-            if lacking:
+            missing = [name for name in options.systems if name not in {row.system for row in cached}]
+            if missing:
                 samples = stories(task, length, options.n, options.seed)
-                made = measure(samples, lacking, embedder, options.words, options.tokens)
+                made = measure(samples, missing, embedder, options.words, options.tokens)
                 cache.add(made)
                 yield from made
             say(f"{task} {length}")

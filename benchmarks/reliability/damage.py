@@ -16,7 +16,7 @@ from .campaign import Counts, Settings
 from .damaged_files import damage_histories, damage_other_files
 from .hostile_rules import slowest_walks
 from .killed_servers import kill_servers
-from .special_files import COMMANDS, KINDS, meet_special_files
+from .special_files import COMMANDS, KINDS, check_special_files
 
 QUESTION = "Do kills, damaged files and special files lose, leave, block or delete anything?"
 
@@ -54,7 +54,7 @@ def run(settings: Settings) -> Counts:
     kinds = ("pipe",) if short else tuple(KINDS)
     n_kills = N_KILLS_SHORT if short else N_KILLS
     with ThreadPoolExecutor(1) as pool:  # runs in other processes
-        special = pool.submit(meet_special_files, folder(), kinds, 2 if short else len(COMMANDS))
+        special = pool.submit(check_special_files, folder(), kinds, 2 if short else len(COMMANDS))
         counts.update(kill_servers(folder(), rng, n_kills, time.monotonic() + KILLS_BOUND_S))
         counts.update(special.result())
     n_histories, n_commands = (N_HISTORIES_SHORT, N_COMMANDS_SHORT) if short else (N_HISTORIES, N_COMMANDS)

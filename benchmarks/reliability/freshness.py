@@ -178,14 +178,14 @@ class _Session:
             counts.rounds[phase, each.watches] += 1 if each is self._opened[0] else 0
             counts.kinds[each.kind] += 1
         counts.kinds["two servers"] += len(self._opened) > 1
-        wanted = texts_on_disk(self.folder)
+        expected = texts_on_disk(self.folder)
         late_after_s = LATE_AFTER_S + reporter.n_changes / counts.files_per_s
-        are_equal = self._wait_until_equal(wanted, quiet_s, late_after_s)
+        are_equal = self._wait_until_equal(expected, quiet_s, late_after_s)
         if number % FRESH_EVERY == 0:
             counts.n_fresh += 1
             with Workspace([self.folder], Config(), cache=False) as fresh:
                 fresh.index()
-                counts.wrong["rounds_unlike_fresh_index"] += texts_of(fresh) != wanted
+                counts.wrong["rounds_unlike_fresh_index"] += texts_of(fresh) != expected
         return are_equal
 
     def _wait(self, seconds: float) -> None:
@@ -206,11 +206,11 @@ class _Session:
             time.sleep(POLL_S)
         return time.monotonic()
 
-    def _wait_until_equal(self, wanted: Texts, quiet_s: float, late_after_s: float) -> bool:
+    def _wait_until_equal(self, expected: Texts, quiet_s: float, late_after_s: float) -> bool:
         """Whether every index equals these texts in the end; differences are counted."""
         waiting = list(self._opened)
         while waiting and time.monotonic() - quiet_s < GIVE_UP_AFTER_S:
-            for each in [each for each in waiting if each.texts() == wanted]:
+            for each in [each for each in waiting if each.texts() == expected]:
                 waiting.remove(each)
                 self._took(each, time.monotonic() - quiet_s, late_after_s)
             time.sleep(POLL_S)
@@ -218,9 +218,9 @@ class _Session:
         for each in waiting:
             held = each.texts()
             self._took(each, GIVE_UP_AFTER_S, late_after_s)
-            wrong["stale_files"] += sum(path in wanted and held[path] != wanted[path] for path in held)
-            wrong["ghost_files"] += sum(path not in wanted for path in held)
-            wrong["missing_files"] += sum(path not in held for path in wanted)
+            wrong["stale_files"] += sum(path in expected and held[path] != expected[path] for path in held)
+            wrong["ghost_files"] += sum(path not in expected for path in held)
+            wrong["missing_files"] += sum(path not in held for path in expected)
         return not waiting
 
     def _took(self, opened: _IndexHolder, seconds: float, late_after_s: float) -> None:

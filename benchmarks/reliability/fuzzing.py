@@ -72,23 +72,23 @@ class Fuzzer:
 
     def _wrong_envelope(self) -> Fuzzed:
         message = self._message()
-        way = self._random.randrange(8)
-        if way == 0:
+        kind = self._random.randrange(8)
+        if kind == 0:
             message["jsonrpc"] = self._random.choice(["1.0", "", None, 2, 2.0, [], {}, "2.0 "])
-        elif way == 1:
+        elif kind == 1:
             message["id"] = self._random.choice(NASTY_IDS)
-        elif way == 2:
+        elif kind == 2:
             message["method"] = self._random.choice(NASTY_VALUES)
             message["id"] = self._id()
-        elif way == 3:
+        elif kind == 3:
             message["id"] = self._random.choice(self._recent_ids or [1])  # an answered or running one
-        elif way == 4:
+        elif kind == 4:
             del message["jsonrpc"]
-        elif way == 5:
+        elif kind == 5:
             message["method"] = self._random.choice(
                 ["", "no/such", "weft/", "$/no", "initialize", "textDocument/hover"]
             )
-        elif way == 6:
+        elif kind == 6:
             message["params"] = self._random.choice(NASTY_VALUES)
         else:
             message[self._random.choice(NASTY_STRINGS)] = self._random.choice(NASTY_VALUES)
@@ -105,8 +105,8 @@ class Fuzzer:
         return _fuzzed(message)
 
     def _cancel(self) -> Fuzzed:
-        wanted = self._random.choice([*NASTY_IDS, *(self._recent_ids[-3:] or [1]), *self._recent_ids[-3:]])
-        return _fuzzed({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": wanted}})
+        expected = self._random.choice([*NASTY_IDS, *(self._recent_ids[-3:] or [1]), *self._recent_ids[-3:]])
+        return _fuzzed({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": expected}})
 
     def _no_message(self) -> Fuzzed:
         """A body that is not a JSON object."""
@@ -205,10 +205,10 @@ class Fuzzer:
         """`value` with one node, at a random depth, replaced, removed or doubled."""
         if isinstance(value, dict) and value and self._random.random() < 0.8:
             key = self._random.choice(list(value))
-            way = self._random.random()
-            if way < 0.1:
+            draw = self._random.random()
+            if draw < 0.1:
                 return {name: each for name, each in value.items() if name != key}
-            if way < 0.2:
+            if draw < 0.2:
                 return {**value, self._random.choice(NASTY_STRINGS): self._random.choice(NASTY_VALUES)}
             return {**value, key: self._mutate(value[key], folders=folders)}
         if isinstance(value, list) and value and self._random.random() < 0.8:

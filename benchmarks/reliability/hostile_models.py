@@ -150,14 +150,14 @@ class _CheckedServer:
     def ask_all(self, requests: list[tuple[str, dict[str, Any], float]]) -> list[Any]:
         """The results, None for a request without an answer; violations are counted."""
         try:
-            return self._asked(requests)
+            return self._send_all(requests)
         except (ServerGone, OSError):
             self._counts["process_ends"] += 1
             self._client = self._start()
             self.ready()
             return [None] * len(requests)
 
-    def _asked(self, requests: list[tuple[str, dict[str, Any], float]]) -> list[Any]:
+    def _send_all(self, requests: list[tuple[str, dict[str, Any], float]]) -> list[Any]:
         waiting: dict[int, tuple[int, float, float]] = {}
         results: list[Any] = [None] * len(requests)
         for place, (method, params, limit_s) in enumerate(requests):

@@ -101,23 +101,23 @@ class _Run:
 
     def round(self, messages: list[Fuzzed]) -> None:
         """Send messages, and wait for their answers."""
-        wanted = Counter(answer for message in messages for answer in message.answers)
+        expected = Counter(answer for message in messages for answer in message.answers)
         self.n_messages += len(messages)
-        self.n_requests += wanted.total()
+        self.n_requests += expected.total()
         try:
             self._client.send_bytes(b"".join(message.data for message in messages))
             until_s = time.monotonic() + ANSWERED_WITHIN_S
-            while wanted.total() and (arrived := self._client.next_or_none(until_s - time.monotonic())):
-                self._take(arrived.message, wanted)
+            while expected.total() and (arrived := self._client.next_or_none(until_s - time.monotonic())):
+                self._take(arrived.message, expected)
             while arrived := self._client.next_or_none(0.0):  # a second answer
-                self._take(arrived.message, wanted)
+                self._take(arrived.message, expected)
         except (ServerGone, OSError) as error:
             self._note("process_ends", str(error)[-300:])
             self.close()
             self._client = self._started()
-        self.counts["unanswered"] += wanted.total()
-        for answer in wanted:
-            if wanted[answer]:
+        self.counts["unanswered"] += expected.total()
+        for answer in expected:
+            if expected[answer]:
                 self._note("", f"no answer to {answer[:100]}")
 
     def memory_mb(self) -> float:
@@ -138,14 +138,14 @@ class _Run:
         when_ready(client)
         return client
 
-    def _take(self, message: dict[str, Any], wanted: Counter[str]) -> None:
+    def _take(self, message: dict[str, Any], expected: Counter[str]) -> None:
         if "method" in message:
             self.n_log_bytes += len(json.dumps(message["params"])) * (message["method"] == "window/logMessage")
             return
         answer = json.dumps(message.get("id"))
-        if wanted[answer] <= 0:
+        if expected[answer] <= 0:
             self._note("answered_twice", json.dumps(message)[:300])
-        wanted[answer] -= wanted[answer] > 0
+        expected[answer] -= expected[answer] > 0
         error = message.get("error")
         self.codes[str(error["code"]) if error else "with a result"] += 1
         if error and error["code"] == INTERNAL_ERROR:

@@ -65,7 +65,7 @@ COMMANDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 
 
-def meet_special_files(work: Path, kinds: tuple[str, ...], n_commands: int) -> Counter[str]:
+def check_special_files(work: Path, kinds: tuple[str, ...], n_commands: int) -> Counter[str]:
     """Every command on every kind; the first `n_commands` of them."""
     counts: Counter[str] = Counter({"special files": 0, "hangs": 0, "tracebacks": 0})
     for kind in kinds:

@@ -46,7 +46,7 @@ class Windows:
         for index in np.argsort(-scores, kind="stable"):
             if scores[index] <= 0 or len(found) == MAX_FRAGMENTS:
                 break
-            if not _gives_away(task, self.fragments[index]):
+            if not _leaks_target(task, self.fragments[index]):
                 found.append(self.fragments[index])
         return found
 
@@ -115,6 +115,6 @@ PEERS: Mapping[str, MakeRanker] = {
 }
 
 
-def _gives_away(task: Task, fragment: Fragment) -> bool:
+def _leaks_target(task: Task, fragment: Fragment) -> bool:
     """RepoCoder's rule: exclude a fragment of the task's file alone, at or after the start of the visible context."""
     return all(place.path == task.path and place.end_line > task.context_start_lineno for place in fragment.locations)

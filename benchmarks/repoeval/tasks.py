@@ -62,7 +62,7 @@ class Task:
     col: int
     prefix_end: int
     context_start_lineno: int
-    ground_truth: str  # API tasks: to the end of the call, indentation kept, no line break at the end
+    ground_truth: str  # API tasks: to the end of the call, with indentation, without the last line break
     ground_truth_line: str
     gt_ids_unseen: tuple[str, ...]  # identifiers of the line that the visible context does not hold
     unique_in_repo: bool  # the stripped line occurs nowhere else
