@@ -76,7 +76,7 @@ def edits_of(repository: Path, commits: Sequence[str]) -> Iterator[FileEdit]:
 def commits_between(repository: Path, revisions: str) -> list[str]:
     """The commits of a range in git's syntax ("v1..v2", or one name for all its ancestors), oldest first."""
     if revisions.startswith("-"):
-        raise NoHistory(f"{revisions!r} names no commits. Give a range as `git log` takes it: FROM..TO.")
+        raise NoHistory(f"`{revisions}` names no commits. Give a range as `git log` takes it: FROM..TO.")
     return _git(repository, "rev-list", "--reverse", "--no-merges", revisions, "--", missing=revisions).split()
 
 
@@ -184,4 +184,4 @@ def _run(repository: Path, *arguments: str, given: bytes = b"") -> subprocess.Co
             ["git", "-C", repository, *arguments], input=given, capture_output=True, env=environment, check=False
         )
     except FileNotFoundError:
-        raise NoHistory("git is not installed, and real edits are read with it. Install git.") from None
+        raise NoHistory("git is not installed. This benchmark reads real edits with it. Install git.") from None

@@ -33,7 +33,7 @@ def model_option(*others: str) -> Callable[[str], str]:
 
     def checked(spelling: str) -> str:
         if spelling not in others and spelled_model(spelling) is None:
-            raise ArgumentTypeError(f"{spelling} is no model. Give {', '.join((*others, SPELLINGS))}.")
+            raise ArgumentTypeError(f"`{spelling}` is not a model. Use {', '.join((*others, SPELLINGS))}.")
         return spelling
 
     return checked
@@ -55,7 +55,7 @@ def open_chat_model(spelling: str, context_tokens: int) -> CodeModel | None:
         return None
     model = open_spec(ModelSpec(spelling, context_tokens))
     if model is None:
-        raise ModelError(f"{spelling} answers no questions. Give another of {SPELLINGS}.")
+        raise ModelError(f"`{spelling}` is not a chat model. Use another of {SPELLINGS}.")
     return model
 
 

@@ -168,7 +168,8 @@ def test_data_without_facts_needs_a_model(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"), [(("--data", "nothing", "file"), "give one of longbench"), (("--model", "gpt"), "is no model")]
+    ("wrong", "said"),
+    [(("--data", "nothing", "file"), "give one of longbench"), (("--model", "gpt"), "is not a model")],
 )
 def test_the_command_says_what_is_wrong_with_its_arguments(capsys, wrong, said):
     with pytest.raises(SystemExit):
@@ -178,4 +179,4 @@ def test_the_command_says_what_is_wrong_with_its_arguments(capsys, wrong, said):
 
 def test_a_model_that_completes_code_answers_no_questions(capsys, data):
     assert main(["--data", "generic", str(data), "--embeddings", "hashing", "--model", "workspace"]) == 2
-    assert "answers no questions" in capsys.readouterr().err
+    assert "is not a chat model" in capsys.readouterr().err

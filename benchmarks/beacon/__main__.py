@@ -25,13 +25,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     whats = parser.add_subparsers(dest="what", required=True)
     train = whats.add_parser("train", help="make the base model and its memory")
     train.add_argument("--out", type=Path, required=True, metavar="DIR")
-    train.add_argument("--micro", action="store_true", help="seconds long, to see that all runs; it learns nothing")
+    train.add_argument("--micro", action="store_true", help="a run of seconds that checks all steps and learns nothing")
     evaluate = whats.add_parser("evaluate", help="measure what `train` made")
     evaluate.add_argument("folder", type=Path, metavar="DIR")
-    evaluate.add_argument("--memory", default="memory", metavar="STAGE", help="of an earlier stage, such as stage-1")
+    evaluate.add_argument(
+        "--memory", default="memory", metavar="STAGE", help="that of an earlier stage, such as stage-1"
+    )
     evaluate.add_argument("--lengths", type=int, nargs="+", default=list(AskedTexts().lengths), metavar="TOKENS")
     evaluate.add_argument("--texts", type=int, default=AskedTexts().n_texts, help="of each length (2)")
-    evaluate.add_argument("--machine", default="", metavar="WORDS", help="what this machine is, for the results")
+    evaluate.add_argument("--machine", default="", metavar="WORDS", help="description of this machine, for the results")
     return run_command(parser, _measure, arguments)
 
 

@@ -97,7 +97,7 @@ def open_methods(folder: Path, memory: str) -> tuple[list[ReadingMethod], int]:
     Raises ModelError.
     """
     if not (folder / memory).is_dir():
-        raise ModelMissing(f"{folder / memory} is not there. Make it with `python -m weft.benchmarks.beacon train`.")
+        raise ModelMissing(f"{folder / memory} does not exist. Make it with `python -m weft.benchmarks.beacon train`.")
 
     def base() -> Any:
         return LlamaForCausalLM.from_pretrained(folder / "base")

@@ -138,7 +138,7 @@ def _history_of(repository: Path) -> History:
             continue
         return history
     names = ", ".join(history.name for history in HISTORIES)
-    raise NoHistory(f"{repository} is no full clone of {names}. Clone one of them, or run `git fetch` in it.")
+    raise NoHistory(f"{repository} is not a full clone of {names}. Clone one of them, or run `git fetch` in it.")
 
 
 def answered(

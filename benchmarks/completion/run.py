@@ -46,15 +46,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     model = {"nargs": "+", "type": model_option(), "default": ["workspace"], "help": SPELLINGS}
     parser = command_parser("weft bench completion", __doc__, *_COMMON, model=model)
     parser.add_argument("--tasks", nargs="+", choices=KINDS, default=list(KINDS), help="line, begun (mid-line), api")
-    parser.add_argument("--suffix", action="store_true", help="show the code after the target too: fill in the middle")
+    parser.add_argument("--suffix", action="store_true", help="fill in the middle: also show the code after the target")
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, metavar="SETTING", help=", ".join(SETTINGS))
-    parser.add_argument("--ablation", action="store_true", help="also weft with each of its terms left out")
-    parser.add_argument("--against", choices=SETTINGS, metavar="SETTING", help="that differences are taken to (bm25)")
-    parser.add_argument("--against-model", metavar="MODEL", help="differences to this one's rows, not to the own ones")
+    parser.add_argument("--ablation", action="store_true", help="also weft without each of its terms")
+    parser.add_argument("--against", choices=SETTINGS, metavar="SETTING", help="baseline of the differences (bm25)")
+    parser.add_argument("--against-model", metavar="MODEL", help="baseline model of the differences; default: itself")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, default=1, metavar="N", help="processes on this machine")
     where.add_argument("--ray", metavar="ADDRESS", help='a Ray cluster instead; "local" starts one in_this_process')
-    where.add_argument("--kept", action="store_true", help="ask nothing, and report the rows of earlier runs")
+    where.add_argument("--kept", action="store_true", help="report cached rows only")
     parser.add_argument("--fit-confidence", action="store_true", help="also fit and write the calibration curves")
     parser.add_argument("--write-subset", type=Path, metavar="DIR", help="only write the rows of the committed subset")
     return run_command(parser, _measure, arguments)
@@ -82,14 +82,14 @@ def _choose_settings(options: argparse.Namespace) -> None:
     names = options.settings or [setting.name for setting in BASIC]
     names += [setting.name for setting in ABLATION] if options.ablation else []
     if options.fit_confidence and not ("weft" in names and set(FITTED_KINDS) <= set(options.tasks)):
-        raise UserError(f"--fit-confidence needs the setting weft and the tasks {' '.join(FITTED_KINDS)}")
+        raise UserError(f"`--fit-confidence` needs the setting `weft` and the tasks {' '.join(FITTED_KINDS)}.")
     options.settings = [SETTINGS[name] for name in dict.fromkeys(names)]
     if options.against is None:
         options.against = "bm25" if "bm25" in names else names[0]
     if options.against not in names:
-        raise UserError(f"--against {options.against}: not among the settings {', '.join(names)}")
+        raise UserError(f"`--against {options.against}` is not among the settings {', '.join(names)}.")
     if options.against_model and options.against_model not in options.model:
-        raise UserError(f"--against-model {options.against_model}: not among the models {' '.join(options.model)}")
+        raise UserError(f"`--against-model {options.against_model}` is not among the models {' '.join(options.model)}.")
 
 
 def _measured(options: argparse.Namespace, model: ModelSpec) -> ModelResults:

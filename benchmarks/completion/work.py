@@ -75,7 +75,7 @@ def on_ray(address: str) -> Executor:
         try:
             ray.init(address=address)
         except ConnectionError as error:
-            raise UserError(f"no Ray cluster at {address}: {error}. Start one with `ray start --head`.") from error
+            raise UserError(f"No Ray cluster at `{address}`: {error}. Start one with `ray start --head`.") from error
         try:
             remote = ray.remote(run_item)
             waiting = [remote.remote(piece) for piece in pieces]

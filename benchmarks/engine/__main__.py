@@ -38,7 +38,7 @@ COLUMNS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser("weft bench engine", __doc__, "work", "machine")
     parser.add_argument("--trees", nargs="+", choices=TREES, default=list(TREES))
-    parser.add_argument("--runs", type=int, default=3, help="repetitions of cold and warm start; medians are shown")
+    parser.add_argument("--runs", type=int, default=3, help="repetitions of cold and warm start, for medians")
     return run_command(parser, _measure, arguments)
 
 

@@ -22,7 +22,7 @@ def tree(name: str, work: Path) -> Path:
     if name == "networkx":
         return checkout(PINNED["networkx"], work)
     if name != "million":
-        raise ValueError(f"there is no tree {name!r}; choose one of {', '.join(TREES)}")
+        raise ValueError(f"Unknown tree `{name}`. Choose from {', '.join(TREES)}.")
     folder = work / "trees" / "million"
     folder.mkdir(parents=True, exist_ok=True)
     for archive in SIDE_BY_SIDE:

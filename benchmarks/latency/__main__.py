@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of typing in each replay")
     parser.add_argument("--repository", type=Path, default=OWN_REPOSITORY, help="the clone whose edits are typed")
-    parser.add_argument("--commits", metavar="FROM..TO", help="of the repository; default: those pinned of Weft's own")
+    parser.add_argument("--commits", metavar="FROM..TO", help="commits of the repository; default: pinned ones of Weft")
     add_speed_options(parser)
     return run_command(parser, _measure, arguments)
 

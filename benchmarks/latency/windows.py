@@ -80,7 +80,7 @@ def _hits(folder: Path, windows: list[Client]) -> list[list[float]]:
     asked = completion_params(uri, LINE, CHARACTER, invoked=True)
     for window in windows:
         window.open_document(uri, NEW)
-        assert window.ask("textDocument/inlineCompletion", asked)["items"], "there is nothing to be hit"
+        assert window.ask("textDocument/inlineCompletion", asked)["items"], "the request has no completion to cache"
     seconds: list[list[float]] = [[] for _ in windows]
     for _ in range(N_HITS):
         for window, taken in zip(windows, seconds, strict=True):

@@ -51,8 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=["tiny", "smollm2"],
         help="tiny, smollm2, or BACKEND=PATH, as in transformers=DIR",
     )
-    parser.add_argument("--only", nargs="+", metavar="WORD", help="only the rows whose names hold one of these words")
-    parser.add_argument("--lines", type=int, default=10, help="lines that are typed")
+    parser.add_argument("--only", nargs="+", metavar="WORD", help="only rows with one of these words in their names")
+    parser.add_argument("--lines", type=int, default=10, help="number of typed lines")
     parser.add_argument("--keystrokes", type=int, default=5)
     parser.add_argument("--new-tokens", type=int, default=64)
     return run_command(parser, _measure, arguments)
@@ -90,7 +90,7 @@ def _models(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]
     for name in options.models:
         if name == "tiny":
             if not options.tiny.is_dir():
-                raise UserError(f"{options.tiny} is not there. Run `make tiny-model`, or leave out `tiny`.")
+                raise UserError(f"{options.tiny} does not exist. Run `make tiny-model`, or leave out `tiny`.")
             gguf = str(options.tiny / "tiny-f32.gguf")
             yield "tiny, transformers", {"backend": "transformers", "path": str(options.tiny / "transformers")}
             yield "tiny, onnx", {"backend": "onnx", "path": str(options.tiny / "onnx")}
@@ -113,7 +113,7 @@ def _served(config: dict[str, Any], binary: Path) -> Iterator[tuple[dict[str, An
         yield config, None
         return
     if not binary.is_file():
-        raise UserError(f"{binary} is not there. Run `make llm-servers`, or name it with --llama-server.")
+        raise UserError(f"{binary} does not exist. Run `make llm-servers`, or name it with --llama-server.")
     command = [str(binary), "-m", config.pop("serve"), "-c", "4096", "-np", "2", "-t", "1", "-tb", "2"]
     with running_server(command) as (url, pid):
         yield {**config, "url": url}, pid

@@ -122,7 +122,7 @@ def answers(
 def _opened(config: ModelConfig) -> CodeModel:
     model = open_model(config)
     if model is None:
-        raise ValueError(f"{config.backend} is no model to measure")
+        raise ValueError(f"`{config.backend}` opens no model.")
     model.prepare(Cancel())
     return model
 
@@ -148,7 +148,7 @@ def _generate(config: ModelConfig, model: CodeModel) -> Callable[[CompletionRequ
     """transformers' own `generate()` on the same prompt, all but its last token read before, as in the others."""
     torch, transformers = import_module("torch"), import_module("transformers")
     if not isinstance(model, LocalModel):
-        raise ValueError("generate() is compared with models in this process")
+        raise ValueError("Only models in this process can be compared with generate().")
     network = transformers.AutoModelForCausalLM.from_pretrained(config.path, local_files_only=True).eval()
     caches: dict[tuple[int, ...], Any] = {}
 

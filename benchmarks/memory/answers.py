@@ -152,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         nargs="+",
         default=[],
         metavar=("MODEL", "WEIGHTS"),
-        help="of memorag: a base model, its beacon weights, and the ratio where it is not to be chosen",
+        help="for memorag: a base model, its beacon weights, and a fixed ratio",
     )
     parser.add_argument(
         "--judge", type=model_option(EXTRACTIVE_MOCK), metavar="BACKEND[=WHERE]", help="a model that scores the answers"
@@ -163,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _measure(options: argparse.Namespace) -> Report:
     form, path = options.data
     if len(options.reader) > 3:
-        raise UserError("--reader takes a model, its weights and a ratio.")
+        raise UserError("`--reader` takes a model, its weights and a ratio.")
     samples = read_samples(form, path)
     samples = samples[:: max(1, len(samples) // options.limit)][: options.limit] if options.limit else samples
     try:

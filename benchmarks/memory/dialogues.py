@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--data", type=Path, metavar="FILE", help="a file of MTBench+")
     where.add_argument("--topics", type=Path, metavar="FILE", help="seed questions, as MemoChat has them")
-    parser.add_argument("--n", type=int, default=54, help="dialogues that are generated (54)")
+    parser.add_argument("--n", type=int, default=54, help="number of generated dialogues (54)")
     parser.add_argument("--scores", nargs="+", choices=SCORES, default=list(SCORES))
     parser.add_argument("--memories", nargs="+", choices=MEMORIES, default=list(MEMORIES))
     return run_command(parser, _measure, arguments)

@@ -40,7 +40,7 @@ class ExtractiveMock:
         return max(-(-len(text.encode("utf-8", "surrogatepass")) // 4), len(text.split()))
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
-        raise ModelError(f"{NAME} answers in conversations alone.")
+        raise ModelError(f"{NAME} answers chats only.")
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         prompt = "\n".join(message.text for message in request.messages if message.role != "assistant")

@@ -99,11 +99,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     embeddings = {"default": "hashing", "help": "hashing, auto or bundled (hashing)"}
     parser = command_parser("weft bench memory hops", __doc__, "embeddings", "machine", "html", embeddings=embeddings)
     parser.add_argument("data", type=Path, metavar="FILE", help="questions of HotpotQA with their paragraphs")
-    parser.add_argument("--n", type=int, default=None, help="as many questions from the beginning (all)")
-    parser.add_argument("--depths", type=int, nargs="+", default=list(DEPTHS), help="segments that are found (2 3 5)")
-    parser.add_argument(
-        "--systems", nargs="+", choices=(*SCORES, *GRAPHS, OVER_HYBRID), help="some of the systems (all)"
-    )
+    parser.add_argument("--n", type=int, default=None, help="number of questions, from the beginning (all)")
+    parser.add_argument("--depths", type=int, nargs="+", default=list(DEPTHS), help="numbers of segments (2 3 5)")
+    parser.add_argument("--systems", nargs="+", choices=(*SCORES, *GRAPHS, OVER_HYBRID), help="default: all systems")
     return run_command(parser, _measure, arguments)
 
 

@@ -133,10 +133,10 @@ def measure(samples: Sequence[Sample], n_others: int, tokens: int) -> dict[str, 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser("weft bench memory position", __doc__, "machine", "html")
     parser.add_argument("data", type=Path, metavar="FILE", help="questions with their supporting sentences")
-    parser.add_argument("--form", default="hotpotqa", choices=("hotpotqa", "generic"), help="of the file (hotpotqa)")
-    parser.add_argument("--n", type=int, default=None, help="as many questions from the beginning (all)")
+    parser.add_argument("--form", default="hotpotqa", choices=("hotpotqa", "generic"), help="its form (hotpotqa)")
+    parser.add_argument("--n", type=int, default=None, help="number of questions, from the beginning (all)")
     parser.add_argument("--n-others", type=int, default=40, help="paragraphs around those that answer (40)")
-    parser.add_argument("--tokens", type=int, default=1000, help="that are shown (1000)")
+    parser.add_argument("--tokens", type=int, default=1000, help="budget of evidence (1000)")
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="write the texts and measure nothing")
     return run_command(parser, _measure, arguments)
 

@@ -35,11 +35,11 @@ def spelled_strategy(spelling: str, kit: Kit) -> Strategy:
     if not values:
         return strategy_named(name, kit, score=score)
     if name not in _WITH_SETTINGS:
-        raise ValueError(f"{name} takes no settings here but score; {', '.join(_WITH_SETTINGS)} do.")
+        raise ValueError(f"`{name}` has no setting but `score`. Strategies with settings: {', '.join(_WITH_SETTINGS)}.")
     make, settings = _WITH_SETTINGS[name]
     known = [field.name for field in fields(settings)]
     if unknown := [setting for setting in values if setting not in known]:
-        raise ValueError(f"no setting of {name} is called {unknown[0]!r}; there are score, {', '.join(known)}.")
+        raise ValueError(f"`{name}` has no setting `{unknown[0]}`. Settings: score, {', '.join(known)}.")
     return make(kit, settings(**values), score_named(score or "bm25", kit))
 
 

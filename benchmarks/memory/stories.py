@@ -100,8 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--lengths", nargs="+", choices=LENGTHS, default=list(LENGTHS))
     parser.add_argument("--n", type=int, default=25, help="stories of each task and length (25)")
-    parser.add_argument("--words", type=int, default=1, help="of a segment, in whole sentences; 1 is one sentence")
-    parser.add_argument("--tokens", type=int, nargs="+", default=[1000, 200], help="of evidence that may be shown")
+    parser.add_argument("--words", type=int, default=1, help="words of a segment of whole sentences; 1: one sentence")
+    parser.add_argument("--tokens", type=int, nargs="+", default=[1000, 200], help="budgets of evidence")
     return run_command(parser, _measure, arguments)
 
 

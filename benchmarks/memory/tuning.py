@@ -108,7 +108,7 @@ def _measure(options: argparse.Namespace) -> Report:
     for repository in dict.fromkeys(question.repository for question in questions):
         folder = _folder(repository, options.work)
         if folder is None:
-            say(f"skipped: {repository}, whose commit {WEFT_COMMIT} is not in this checkout")
+            say(f"Skipped {repository}: this checkout lacks commit {WEFT_COMMIT}.")
             continue
         results += run(folder, [question for question in questions if question.repository == repository])
     figures = summary(results)

@@ -243,7 +243,7 @@ def _fuzzed(message: Any) -> Fuzzed:
 
 
 def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _finite(text: str) -> float:

@@ -130,10 +130,10 @@ def download(archive: Archive, folder: Path) -> Path:
     if not target.exists():
         _run_pip(archive, folder)
     if not target.exists():
-        raise ArchiveError(f"pip brought no {archive.filename} for {archive.requirement}: put it into {folder} by hand")
+        raise ArchiveError(f"pip did not download `{archive.filename}`. Put the file into {folder}.")
     found = hashlib.sha256(target.read_bytes()).hexdigest()
     if found != archive.sha256:
-        raise ArchiveError(f"{target} has sha256 {found}, pinned is {archive.sha256}: delete it and run again")
+        raise ArchiveError(f"{target} has SHA-256 {found} instead of {archive.sha256}. Delete it and run again.")
     return target
 
 
@@ -156,7 +156,7 @@ def _run_pip(archive: Archive, folder: Path) -> None:
     if done.returncode:
         reason = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
         raise ArchiveError(
-            f"pip could not download {archive.requirement} ({reason[0]}): put {archive.filename} into {folder} by hand"
+            f"pip failed to download `{archive.requirement}`: {reason[0]}. Put `{archive.filename}` into {folder}."
         )
 
 
@@ -178,5 +178,5 @@ def _files(source: Path, is_wheel: bool, suffixes: tuple[str, ...]) -> Iterator[
 
 def _inside(path: PurePosixPath, source: Path) -> PurePosixPath:
     if path.is_absolute() or ".." in path.parts or not path.parts:
-        raise ArchiveError(f"{source} holds {path}, which is outside of its folder: do not use this archive")
+        raise ArchiveError(f"{source} holds {path}, which is outside of its folder. Do not use this archive.")
     return path

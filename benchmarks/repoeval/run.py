@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--typed", type=int, metavar="N", help="API tasks alone, typed up to the called name and N letters of it"
     )
     parser.add_argument("--strategies", nargs="+", choices=STRATEGIES, default=["rank_bm25", "bm25s", "bm25", "weft"])
-    parser.add_argument("--against", help="strategy that differences are taken to; the first by default")
+    parser.add_argument("--against", help="baseline of the differences; the first strategy by default")
     return run_command(parser, _measure, arguments)
 
 
@@ -129,7 +129,7 @@ def summary(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, StrategyR
 def _measure(options: argparse.Namespace) -> Report:
     against = options.against or options.strategies[0]
     if against not in options.strategies:
-        raise UserError(f"--against {against}: not among the strategies {', '.join(options.strategies)}")
+        raise UserError(f"`--against {against}` is not among the strategies {', '.join(options.strategies)}.")
     tasks: dict[str, list[Task]] = {}
     results = {name: StrategyResults() for name in options.strategies}
     for repo, tree in trees(options):
@@ -154,7 +154,7 @@ def trees(options: argparse.Namespace) -> Iterable[tuple[str, Path]]:
         found = {archive.repo: None for archive in ARCHIVES}
     wanted = [repo for repo in found if not options.repos or any(part in repo for part in options.repos)]
     if not wanted:
-        raise ArchiveError(f"no repository has any of {options.repos} in its name; there are {', '.join(found)}")
+        raise ArchiveError(f"No repository name contains any of {options.repos}. Available: {', '.join(found)}.")
     for repo in wanted:
         yield repo, found[repo] or checkout(PINNED[repo], options.work)
 
