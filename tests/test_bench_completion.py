@@ -373,7 +373,7 @@ def test_differences_are_to_a_model_that_is_asked(trees: Path, capsys: pytest.Ca
 def test_what_is_kept_can_be_reported_without_asking(trees: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bench(trees, "--settings", "none", "weft", "--tasks", "line", "--limit", "2")
     capsys.readouterr()
-    assert bench(trees, "--settings", "none", "weft", "--kept") == 0
+    assert bench(trees, "--settings", "none", "weft", "--cached") == 0
     assert "Tasks: 2, of these" in capsys.readouterr().out
 
 

@@ -98,5 +98,5 @@ def test_only_an_index_with_the_open_buffers_knows_the_new_name(tmp_path: Path, 
     assert list(rows) == list(SETTINGS)
     assert (rows["saved"].identifiers, rows["recent"].identifiers) == (0.0, 100.0)
     table = report({name: {history.name: [row]} for name, row in rows.items()}, "workspace")
-    assert "somebody/shop: 1 tasks, 1 of lines that stand nowhere." in table
+    assert "somebody/shop: 1 tasks, 1 of lines that occur nowhere else." in table
     assert summary({"recent": {history.name: [rows["recent"]]}})["recent"][history.name]["identifiers"] == 100.0

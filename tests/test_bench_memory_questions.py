@@ -55,7 +55,7 @@ def test_the_table_tells_questions_that_nothing_answers_apart():
     refused = QuestionScore("a/02", "unanswerable", 0, dict.fromkeys(questions.DEPTHS, 0.0), 0.1, True, 0, 0, 0, 5.0)
     printed = table({"weft": [found, refused]})
     assert "| weft | 1 | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 % | 1.00 |" in printed
-    assert "hold what is cited 100.0 %, and stand in an expected span 50.0 %" in printed
+    assert "hold what is cited 100.0 %, and are in an expected span 50.0 %" in printed
     assert "“Not found” of 1 that nothing answers: 100.0 %; of 1 answerable: 0.0 %." in printed
 
 

@@ -182,13 +182,13 @@ def test_every_request_is_answered_when_the_model_dies_in_the_middle(replayed, m
 
 
 def test_what_a_model_has_right_is_shown_and_taken(replayed, model_process):
-    patient = TypistProfile(letter_s=0.2, think_s=0.5, spread=0.0, mistype=0.0, takes=1.0)
+    patient = TypistProfile(letter_s=0.2, think_s=0.5, spread=0.0, mistype=0.0, accept_share=1.0)
     edit = FileEdit("c0ffee", "shapes.py", BEFORE, BEFORE + "print(area(1, 2))\n")
     _, url = model_process(edit.after)
     settings = {"model": [{"backend": "llama.cpp", "url": url}], "completion": {"debounce_ms": 0}}
     session = replayed([edit], "vscode", settings, profile=patient)
     shown = [request for request in session.requests if request.text]
-    assert shown and session.n_taken > 0 and session.n_takes > 0
+    assert shown and session.n_accepted_characters > 0 and session.n_accepted > 0
     assert any(request.n_agreeing == len(request.text) for request in shown)
     assert session.n_keys < len("print(area(1, 2))\n")
 

@@ -112,7 +112,9 @@ def report(rows: Rows, model: str) -> str:
         if group:
             n_tasks = sum(len(rows[AGAINST][name]) for name in group)
             n_unique = sum(row.unique for name in group for row in rows[AGAINST][name])
-            parts.append(f"### {title}\n\n{', '.join(group)}: {n_tasks} tasks, {n_unique} of lines that stand nowhere.")
+            parts.append(
+                f"### {title}\n\n{', '.join(group)}: {n_tasks} tasks, {n_unique} of lines that occur nowhere else."
+            )
             parts.append(_table({name: {repo: of[repo] for repo in group} for name, of in rows.items()}))
     lines = [
         [repo, str(len(rows[AGAINST][repo])), *(" / ".join(_short(of[repo])) for of in rows.values())] for repo in names

@@ -52,7 +52,7 @@ def report(results: ModelResults, against: str, other: ModelResults | None = Non
             first = next(iter(settings.values()))
             n_unique = sum(row.unique for row in first)
             parts.append(
-                f"### {title}\n\nTasks: {len(first)}, of these {n_unique} lines that stand nowhere else. Repositories: "
+                f"### {title}\n\nTasks: {len(first)}, of these {n_unique} lines that occur nowhere else. Repositories: "
                 f"{len(figures.by_repository(first))}. In brackets the 95 % interval of the difference to {whose}."
             )
             parts.append(markdown(_HEAD, ([name, *_cells(rows, theirs)] for name, rows in settings.items())))

@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, default=1, metavar="N", help="processes on this machine")
     where.add_argument("--ray", metavar="ADDRESS", help='a Ray cluster instead; "local" starts one in_this_process')
-    where.add_argument("--kept", action="store_true", help="report cached rows only")
+    where.add_argument("--cached", action="store_true", help="report cached rows only")
     parser.add_argument("--fit-confidence", action="store_true", help="also fit and write the calibration curves")
     parser.add_argument("--write-subset", type=Path, metavar="DIR", help="only write the rows of the committed subset")
     return run_command(parser, _measure, arguments)
@@ -104,14 +104,14 @@ def _measured(options: argparse.Namespace, model: ModelSpec) -> ModelResults:
         tasks = [task for task in (*drawn, *mid_line_tasks(drawn)) if task.kind in options.tasks]
         caches[repo] = completion_cache(options.work / "completion", repo, sources, model, suffix=options.suffix)
         wanted = {(task.task_id, setting.name) for task in tasks for setting in options.settings}
-        kept = [row for row in caches[repo].rows() if (row.task_id, row.setting) in wanted]
-        rows += kept
-        there = {(row.task_id, row.setting) for row in kept}
+        cached = [row for row in caches[repo].rows() if (row.task_id, row.setting) in wanted]
+        rows += cached
+        there = {(row.task_id, row.setting) for row in cached}
         for task in tasks:
             missing = tuple(setting for setting in options.settings if (task.task_id, setting.name) not in there)
-            if missing and not options.kept:
+            if missing and not options.cached:
                 pieces.append(WorkItem(repo, tree.resolve(), task, missing, model, options.suffix))
-        say(f"{repo}: {len(sources)} files, {len(tasks)} tasks, {len(kept)} rows cached")
+        say(f"{repo}: {len(sources)} files, {len(tasks)} tasks, {len(cached)} rows cached")
     printed_at_s = time.monotonic()
     for number, done in enumerate(executor(pieces), 1):
         caches[done[0].repo].add(done)

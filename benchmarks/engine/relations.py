@@ -116,8 +116,8 @@ def exact_matrix(repository: IndexedTexts) -> Floats:
             columns += [numbers[key] for key, _ in nodes]
             shares += [length / total for _, length in nodes]
     n_ids = repository.lexical.n_ids
-    kept = _without_dead_ends(graph, np.unique(columns))
-    graph, cover = graph[kept][:, kept], csr_matrix((shares, (rows, columns)), shape=(n_ids, len(numbers)))[:, kept]
+    live = _without_dead_ends(graph, np.unique(columns))
+    graph, cover = graph[live][:, live], csr_matrix((shares, (rows, columns)), shape=(n_ids, len(numbers)))[:, live]
     sources = np.unique(cover.indices)
     cover = cover[:, sources]
     matrix = np.zeros((n_ids, n_ids))
@@ -129,13 +129,13 @@ def exact_matrix(repository: IndexedTexts) -> Floats:
 
 def _without_dead_ends(graph: Any, used: NDArray[np.integer]) -> NDArray[np.integer]:
     """The nodes that are left when nodes with one neighbour go, again and again, unless they are used."""
-    kept = np.arange(graph.shape[0])
+    live = np.arange(graph.shape[0])
     while True:
-        degree = np.diff(graph[kept][:, kept].indptr)
-        stay = (degree > 1) | np.isin(kept, used)
+        degree = np.diff(graph[live][:, live].indptr)
+        stay = (degree > 1) | np.isin(live, used)
         if stay.all():
-            return kept
-        kept = kept[stay]
+            return live
+        live = live[stay]
 
 
 def scipy_graph(repository: IndexedTexts) -> tuple[GraphArrays, Any]:

@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _measure(options: argparse.Namespace) -> Report:
     rows = list(_replays(options))
     figures = {"seconds": options.seconds, "rows": rows}
-    return Report("latency", tables(rows), figures, "Latency while somebody types", notes=notes(options.seconds))
+    return Report("latency", tables(rows), figures, "Latency while typing", notes=notes(options.seconds))
 
 
 def _replays(options: argparse.Namespace) -> Iterator[Figures]:

@@ -64,9 +64,9 @@ def figures_of(
         ),
         "steps": _steps(in_time),
         "typed": session.n_typed,
-        "taken": session.n_taken,
-        "takes": session.n_takes,
-        "saved_share": _share(session.n_taken, session.n_taken + session.n_typed),
+        "taken": session.n_accepted_characters,
+        "takes": session.n_accepted,
+        "saved_share": _share(session.n_accepted_characters, session.n_accepted_characters + session.n_typed),
     }
     if works:
         figures["tokens"] = _tokens(works, with_text)

@@ -76,8 +76,8 @@ class Session:
     requests: list[TracedRequest] = field(default_factory=list)
     n_keys: int = 0
     n_typed: int = 0  # characters by key
-    n_taken: int = 0  # characters by accepted completion
-    n_takes: int = 0
+    n_accepted_characters: int = 0  # characters by accepted completion
+    n_accepted: int = 0
     n_files: int = 0
     begin_s: float = 0.0
     end_s: float = 0.0
@@ -152,16 +152,16 @@ class Editor:
         self._wait(max(key.pause_s, typist.profile.switch_s if switched else 0.0))
         while (arrived := self._client.next_or_none(0.0)) is not None:
             self._read(arrived.message, arrived.at_s)
-        text, cursor, shown, taken = typist.text, typist.cursor, self._shown, None
+        text, cursor, shown, accepted = typist.text, typist.cursor, self._shown, None
         if shown is not None and time.monotonic() - shown.since_s >= NOTICED_AFTER_S:
-            taken = typist.take(shown.start, shown.end, shown.text)
-        pressed = taken or typist.press()
+            accepted = typist.accept(shown.start, shown.end, shown.text)
+        pressed = accepted or typist.press()
         self._key_s = time.monotonic()
         self.session.n_keys += 1
-        if taken is not None and shown is not None:
-            self.session.n_takes += 1
-            self.session.n_taken += taken.cursor - cursor
-            self._notify_accepted(shown, taken.text)
+        if accepted is not None and shown is not None:
+            self.session.n_accepted += 1
+            self.session.n_accepted_characters += accepted.cursor - cursor
+            self._notify_accepted(shown, accepted.text)
         elif pressed.kind == "type":
             self.session.n_typed += 1
         self._happened(pressed, text, cursor)
@@ -194,7 +194,9 @@ class Editor:
     def _ghost_text_after(self, key: Key, cursor: int) -> _GhostText | None:
         """The ghost text after a key: VS Code keeps a completion whose beginning is typed or accepted."""
         shown, typist = self._shown, self._typist
-        if shown is None or typist is None or self._editor_kind != "vscode" or key.kind not in ("type", "take", "over"):
+        if shown is None or typist is None or self._editor_kind != "vscode":
+            return None
+        if key.kind not in ("type", "accept", "over"):
             return None
         n = key.cursor - shown.start
         if not 0 < n < len(shown.text) or typist.text[shown.start : key.cursor] != shown.text[:n]:

@@ -45,22 +45,22 @@ TOKEN_COLUMNS: dict[str, Callable[[Figures], str]] = {
 }
 
 EXPLAINED = {
-    "workspace": "Weft as it stood before the edits, alone, beside networkx, or beside four large packages; nothing in "
-    "it gives the edits away.",
+    "workspace": "Weft before the edits, alone, beside networkx, or beside four large packages; nothing in it reveals "
+    "the edits.",
     "editor": "VS Code sends and asks at every change and cancels what it asked before; Neovim asks when the cursor "
     "has rested for 200 ms.",
     "model": "`embedded` is the workspace model that Weft has without any configuration; `fixed` is simulated, behind "
     "HTTP in a process of its own, with a fixed speed.",
-    "sent, superseded, unanswered, errors": "Requests; those that the next key overtook; those never answered, which "
-    "must be none; those answered with an error although nobody cancelled them.",
+    "sent, superseded, unanswered, errors": "Requests; those that the next key made stale; those without an answer, "
+    "which must be 0; those answered with an error without a cancellation.",
     "overhead": "From a request to its answer. With the embedded model that is all of it, for empty answers as well; "
     "with another one, of answers with a text, what is left without the time that the model computed and the wait for "
     "the next key.",
     "hits": "Answers with a text that asked no model (kept from before, or the rest of what is being typed), as a "
     "share of all with a text, and their time.",
     "after last key": "From a key to the completion, with the editor's own wait.",
-    "characters saved": "Taken from completions, of all that were written. Somebody takes four of five completions "
-    "that are just what was meant, when they were seen for a quarter of a second.",
+    "characters saved": "Characters of accepted completions, of all characters. The typist model accepts four of five "
+    "completions that are entirely right, if they are shown for a quarter of a second.",
 }
 """Descriptions of the columns that need one."""
 

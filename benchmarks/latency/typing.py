@@ -23,7 +23,7 @@ from typing import Literal
 
 from ..histories import FileEdit
 
-Kind = Literal["move", "type", "erase", "delete", "over", "take"]
+Kind = Literal["move", "type", "erase", "delete", "over", "accept"]
 """A cursor movement, a character, a backspace, the deletion of a selection, a closing bracket that is already there, an
 accepted completion."""
 
@@ -66,9 +66,9 @@ class TypistProfile:
     switch_file: float = 0.2
     erases_up_to: int = 12  # characters; more are selected and deleted
     closes_brackets: bool = True
-    takes: float = 0.8  # of completions that are entirely right
-    takes_part: float = 0.4  # of completions with a right beginning
-    least_taken: int = 3  # characters; shorter completions are ignored
+    accept_share: float = 0.8  # of completions that are entirely right
+    accept_part_share: float = 0.4  # of completions with a right beginning
+    min_accepted: int = 3  # characters; shorter completions are ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Typist:
         self._apply(step.key)
         return step.key
 
-    def take(self, start: int, end: int, text: str) -> Key | None:
+    def accept(self, start: int, end: int, text: str) -> Key | None:
         """Accept a shown completion, or a part of it; None when the typist continues typing.
 
         Only text of the finished file is accepted, so the finished text is the same.
@@ -120,12 +120,12 @@ class Typist:
             return None
         rng = self._rng("take", self._done)
         n_agreeing = self._n_agreeing(new, end)
-        if n_agreeing == len(new) >= self.profile.least_taken and rng.random() < self.profile.takes:
-            return self._take(start, end, text)
+        if n_agreeing == len(new) >= self.profile.min_accepted and rng.random() < self.profile.accept_share:
+            return self._accept(start, end, text)
         # Editors accept word by word, which leaves out the wrong rest.
         n_words = _whole_words(new, n_agreeing) if end == self.cursor else 0
-        if n_words >= self.profile.least_taken and rng.random() < self.profile.takes_part:
-            return self._take(start, end, text[: len(text) - len(new) + n_words])
+        if n_words >= self.profile.min_accepted and rng.random() < self.profile.accept_part_share:
+            return self._accept(start, end, text[: len(text) - len(new) + n_words])
         return None
 
     def agreeing(self, start: int, end: int, text: str) -> int:
@@ -157,13 +157,13 @@ class Typist:
             return len(new) if stays and len(past) == n_replaced and n == len(rest) else 0 if n_replaced else n
         return n
 
-    def _take(self, start: int, end: int, text: str) -> Key:
+    def _accept(self, start: int, end: int, text: str) -> Key:
         change = self._changes[0]
         replaced = end - self.cursor
         self._done = min(start + len(text), change.start + len(change.inserted))
         self._closers = self._closers[min(replaced, len(self._closers)) :]
         self._plan.clear()
-        key = Key("take", start, end, text, start + len(text), 0.0)
+        key = Key("accept", start, end, text, start + len(text), 0.0)
         self._apply(key)
         return key
 

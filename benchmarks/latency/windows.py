@@ -38,21 +38,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(options: argparse.Namespace) -> Report:
-    here = make_workspace("20k", options.work, OWN_REPOSITORY, PINNED).folder
+    folder = make_workspace("20k", options.work, OWN_REPOSITORY, PINNED).folder
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         os.environ.update(user_environment(home))
-        with _window(here, home, ALONE) as (first, _):
+        with _window(folder, home, ALONE) as (first, _):
             when_ready(first)  # caches the index, so that the following starts are alike
         with (
-            _window(here, home, ALONE) as (one, alone_s),
-            _window(here, home, ALONE) as (two, _),
-            _window(here, home, SHARED) as (left, first_s),
-            _window(here, home, SHARED) as (right, next_s),
+            _window(folder, home, ALONE) as (one, alone_s),
+            _window(folder, home, ALONE) as (two, _),
+            _window(folder, home, SHARED) as (left, first_s),
+            _window(folder, home, SHARED) as (right, next_s),
         ):
             windows = [one, two, left, right]
             lines = max({when_ready(window)["lines"] for window in windows})
-            hits = _hits(here, windows)
+            hits = _hits(folder, windows)
             server = running_server()
             assert server is not None and (server.windows, server.workspaces) == (2, 1)
             relays = [left.pid, right.pid]
@@ -83,11 +83,11 @@ def _hits(folder: Path, windows: list[Client]) -> list[list[float]]:
         assert window.ask("textDocument/inlineCompletion", asked)["items"], "the request has no completion to cache"
     seconds: list[list[float]] = [[] for _ in windows]
     for _ in range(N_HITS):
-        for window, taken in zip(windows, seconds, strict=True):
+        for window, durations in zip(windows, seconds, strict=True):
             number, sent_s = window.request("textDocument/inlineCompletion", asked)
             while (arrived := window.next(10.0)).message.get("id") != number:
                 pass
-            taken.append(arrived.at_s - sent_s)
+            durations.append(arrived.at_s - sent_s)
     return seconds
 
 
@@ -97,7 +97,7 @@ def _row(name: str, pids: list[int], first_s: float, next_s: float, hits: list[l
         **_memory(pids),
         "first_attached_s": round(first_s, 2),
         "next_attached_s": round(next_s, 2),
-        "hit_p50_ms": round(1e3 * statistics.median([taken for window in hits for taken in window]), 2),
+        "hit_p50_ms": round(1e3 * statistics.median([taken_s for window in hits for taken_s in window]), 2),
     }
 
 

@@ -57,13 +57,13 @@ class TurnRecall:
 def measure(samples: Sequence[Sample], score: str, memory: str, embedder: Embedder) -> list[TurnRecall]:
     """A row for each dialogue that asks for a turn which is not shown any more. Raises ModelError."""
     kit = Kit(embedder=HashingEmbedder() if score == "hashing" else embedder)
-    way = indexer("dense" if score == "hashing" else score, kit)
+    scorer = indexer("dense" if score == "hashing" else score, kit)
     rows = []
     for sample in samples:
         source, n_shown = sample.items[0].source, PAPER.n_recent
         facts = [fact for fact in sample.facts if fact.turn is not None and fact.turn < len(sample.items) - n_shown]
         if facts:
-            chat = MEMORIES[memory](kit, score=way, source=source)
+            chat = MEMORIES[memory](kit, score=scorer, source=source)
             chat.remember(sample.items)
             found = [chat.recall(sample.question, Budget(n=depth)) for depth in DEPTHS]
             # A short conversation is shown whole, without a search and its trace.

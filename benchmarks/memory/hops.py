@@ -69,15 +69,15 @@ def measure(samples: Sequence[Sample], systems: dict[str, System], depths: Seque
                     yield HopRecall(name, memory, depth, len(found) / len(wanted))
 
 
-def by_scores(way: Indexer, items: Sequence[Item]) -> Search:
+def by_scores(scorer: Indexer, items: Sequence[Item]) -> Search:
     kit = Kit()
     split = by_tokens(QRMeMSettings().segment_tokens, kit.count_tokens, hard=True)
-    index = way([segment for item in items for segment in split(item)])
+    index = scorer([segment for item in items for segment in split(item)])
     return lambda question, n: [segment.source for segment, _ in best(index, question.text, n)]
 
 
-def by_graph(kit: Kit, settings: QRMeMSettings, way: Indexer, items: Sequence[Item]) -> Search:
-    memory = QRMeM(kit, settings, way)
+def by_graph(kit: Kit, settings: QRMeMSettings, scorer: Indexer, items: Sequence[Item]) -> Search:
+    memory = QRMeM(kit, settings, scorer)
     memory.remember(items)
     return lambda question, n: [each.segment.source for each in memory.recall(question, Budget(n=n)).evidence]
 

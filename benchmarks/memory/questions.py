@@ -206,7 +206,7 @@ def table(rows: dict[str, list[QuestionScore]]) -> str:
     said = [
         f"- Citations of the replies to answerable questions: {n_citations}, of which the lines exist and hold what is "
         f"cited {_percent(sum(row.n_valid for row in shown), n_citations)}, "
-        f"and stand in an expected span {_percent(sum(row.n_right for row in shown), n_citations)}.",
+        f"and are in an expected span {_percent(sum(row.n_right for row in shown), n_citations)}.",
         f"- Replies that cite an expected span: {_percent(sum(row.n_right > 0 for row in shown), len(answerable))}.",
         f"- “Not found” of {len(others)} that nothing answers: "
         f"{_percent(sum(row.says_not_found for row in others), len(others))}; "

@@ -125,9 +125,9 @@ def _tcp_server(home: Path) -> Iterator[_TcpServer]:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=out, env=environment, cwd=home)
     try:
         until_s = time.monotonic() + 60
-        while len(said := log.read_text().splitlines()) < 3 and time.monotonic() < until_s:
+        while len(lines := log.read_text().splitlines()) < 3 and time.monotonic() < until_s:
             time.sleep(0.02)
-        yield _TcpServer(process.pid, int(said[0].rpartition(":")[2]), said[1].split()[-1], log)
+        yield _TcpServer(process.pid, int(lines[0].rpartition(":")[2]), lines[1].split()[-1], log)
     finally:
         process.kill()
         process.wait()
@@ -248,25 +248,33 @@ def _half_open(server: _TcpServer, n: int, folder: Path, home: Path, counts: Cou
             held.enter_context(socket.create_connection(("127.0.0.1", server.port)))
         counts["half_open_connections"] += n
         try:
-            beside = server.client(folder, home)
-            beside.ask("weft/status")
-            beside.close()
+            other = server.client(folder, home)
+            other.ask("weft/status")
+            other.close()
         except (ServerGone, OSError):
             counts["good_client_failures"] += 1
 
 
 def _exports(good: Client, work: Path, counts: Counter[str]) -> None:
     """Export paths of a client with the token: only files in the folder of exports are written, each once."""
-    there = work / "there.jsonl"
-    there.write_text("kept")
-    names = [str(there), str(work / "new.jsonl"), "../new.jsonl", "a/new.jsonl", "..", "~/new.jsonl", "said\0.jsonl"]
+    existing = work / "there.jsonl"
+    existing.write_text("kept")
+    names = [
+        str(existing),
+        str(work / "new.jsonl"),
+        "../new.jsonl",
+        "a/new.jsonl",
+        "..",
+        "~/new.jsonl",
+        "said\0.jsonl",
+    ]
     for name in names:
         for overwrite in (False, True):
             counts["exports_tried"] += 1
             with contextlib.suppress(ServerGone):
                 good.ask("weft/conversations", {"action": "export", "file": name, "overwrite": overwrite})
     counts["files_outside_exports"] += len({*work.rglob("new.jsonl")})
-    counts["files_overwritten"] += there.read_text() != "kept"
+    counts["files_overwritten"] += existing.read_text() != "kept"
     written = Path(good.ask("weft/conversations", {"action": "export", "file": "said.jsonl"})["file"])
     written.write_text("kept")
     with contextlib.suppress(ServerGone):

@@ -139,8 +139,8 @@ def damage_histories(work: Path, rng: random.Random, n_rounds: int, n_commands: 
         counts["turns recovered"] += n_recovered
         counts["turns there"] += N_CONVERSATIONS * N_TURNS
         asides = [path for path in file.parent.glob("*.aside") if path.stat().st_size or not contents[file.name]]
-        is_there = file.exists() and file.stat().st_ino == before
-        counts["histories deleted"] += not (asides or is_there)
+        still_exists = file.exists() and file.stat().st_ino == before
+        counts["histories deleted"] += not (asides or still_exists)
         shutil.rmtree(folder)
     return counts
 

@@ -401,9 +401,9 @@ class ChangingRepository:
     def _replace(self) -> None:
         """As editors save: a new file replaces the old one."""
         for path in self._files(10):
-            beside = path.with_suffix(".tmp")
-            beside.write_text(source(self._rng))
-            beside.replace(path)
+            temporary = path.with_suffix(".tmp")
+            temporary.write_text(source(self._rng))
+            temporary.replace(path)
 
     def _flicker(self) -> None:
         """Many versions within one time stamp."""

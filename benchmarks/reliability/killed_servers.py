@@ -93,11 +93,11 @@ class _KillCampaign:
             client.close()
         except (ServerGone, OSError) as error:
             self._problem("at the last start", error)
-        with Workspace([self._project], Config()) as kept:
-            report = kept.index()
+        with Workspace([self._project], Config()) as cached:
+            report = cached.index()
             with Workspace([self._project], Config(), cache=False) as fresh:
                 fresh.index()
-                self.counts["indexes unlike fresh"] += texts_of(kept) != texts_of(fresh)
+                self.counts["indexes unlike fresh"] += texts_of(cached) != texts_of(fresh)
             self.counts["warm starts at the end"] += report.warm
         file = memory_file(self._project, load_config(self._project)[0])
         with closing(MemoryStore(file)) as store:
