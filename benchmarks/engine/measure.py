@@ -22,12 +22,7 @@ from pathlib import Path
 from ...retrieval import RetrievalOptions
 from ...server.config import Config
 from ...server.workspace.process_memory import memory_mb
-from ...server.workspace.workspace import (
-    BACKGROUND_NICENESS,
-    Workspace,
-    keep_from_collector,
-    share_interpreter,
-)
+from ...server.workspace.workspace import BACKGROUND_NICENESS, Workspace, keep_from_collector, share_interpreter
 from .timing import percentiles, timed
 
 SEED = 20230116

@@ -210,10 +210,7 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
     judging = _opened(options.judge or "none", options.context)
     judged_by = None if judging is None else partial(judge, Accountant(judging, "judge"))
     reader = open_beacon(BeaconSettings(*options.reader)) if options.reader else None
-    kit = Kit(
-        embedder=open_remembering(options.embeddings)[0],
-        reader=None if reader is None else Accountant(reader),
-    )
+    kit = Kit(embedder=open_remembering(options.embeddings)[0], reader=None if reader is None else Accountant(reader))
     for spelling in options.strategies:
         missing = [sample for sample in samples if (spelling, sample.id) not in cached]
         if missing and model is not None:

@@ -259,15 +259,7 @@ def _exports(good: Client, work: Path, counts: Counter[str]) -> None:
     """Export paths of a client with the token: only files in the folder of exports are written, each once."""
     existing = work / "there.jsonl"
     existing.write_text("kept")
-    names = [
-        str(existing),
-        str(work / "new.jsonl"),
-        "../new.jsonl",
-        "a/new.jsonl",
-        "..",
-        "~/new.jsonl",
-        "said\0.jsonl",
-    ]
+    names = [str(existing), str(work / "new.jsonl"), "../new.jsonl", "a/new.jsonl", "..", "~/new.jsonl", "said\0.jsonl"]
     for name in names:
         for overwrite in (False, True):
             counts["exports_tried"] += 1

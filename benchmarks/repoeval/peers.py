@@ -108,11 +108,7 @@ def jaccard(windows: Windows) -> Ranker:
     return rank
 
 
-PEERS: Mapping[str, MakeRanker] = {
-    "rank_bm25": bm25(rank_bm25_index),
-    "bm25s": bm25(bm25s_index),
-    "repocoder": jaccard,
-}
+PEERS: Mapping[str, MakeRanker] = {"rank_bm25": bm25(rank_bm25_index), "bm25s": bm25(bm25s_index), "repocoder": jaccard}
 
 
 def _leaks_target(task: Task, fragment: Fragment) -> bool:
