@@ -1,4 +1,4 @@
-"""The benchmark of the trained beacon memory: its texts, its tables, and one run that is too small to learn."""
+"""The benchmark of the trained beacon memory: texts, tables, and a run too small to learn."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The completion benchmark: nothing leaks, figures are what they say, a run goes on, and quality shows as a diff."""
+"""The completion benchmark: no leak of the target, correct figures, resumed runs, and golden rows."""
 
 from __future__ import annotations
 

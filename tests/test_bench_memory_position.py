@@ -1,4 +1,4 @@
-"""Where evidence stands: the arrangements, the facts in them, and the command."""
+"""`weft bench memory position`: the arrangements, the facts in them, and the command."""
 
 from __future__ import annotations
 

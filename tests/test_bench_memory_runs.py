@@ -1,4 +1,4 @@
-"""`weft bench memory`: what is measured without a model, answers with a scripted one, judges, committed rows."""
+"""`weft bench memory`: measurements without a model, answers of a scripted model, judges, golden rows."""
 
 import difflib
 import json

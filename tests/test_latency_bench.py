@@ -1,4 +1,4 @@
-"""`weft bench latency`: its made-up model, its editors at the real server, and the figures it makes of them."""
+"""`weft bench latency`: the simulated model, the editors at the real server, and the figures."""
 
 import contextlib
 import json
@@ -68,7 +68,7 @@ def test_a_model_that_is_never_right_writes_something_else():
     assert text and not truth[100:].startswith(text)
 
 
-def test_nobody_is_right_about_a_typo():
+def test_a_typo_has_no_continuation():
     assert write(fixed("def area(width):\n"), "def arxx")[0] == "pass\n"
 
 

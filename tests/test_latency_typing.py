@@ -1,4 +1,4 @@
-"""Whatever is mistyped, deleted, closed by the editor or taken over, the file ends as the real edit left it."""
+"""The typist model: with typos, deletions, closed brackets and accepted completions the file ends as the real edit."""
 
 from dataclasses import replace
 from itertools import groupby

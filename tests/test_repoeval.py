@@ -1,4 +1,4 @@
-"""The judge: tasks, metrics and peers of the RepoEval benchmark, on small checkouts."""
+"""The RepoEval benchmark on small checkouts: tasks, metrics and lexical baselines."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--against-model", metavar="MODEL", help="baseline model of the differences; default: itself")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, default=1, metavar="N", help="processes on this machine")
-    where.add_argument("--ray", metavar="ADDRESS", help='a Ray cluster instead; "local" starts one in_this_process')
+    where.add_argument("--ray", metavar="ADDRESS", help='a Ray cluster instead; "local" starts one here')
     where.add_argument("--cached", action="store_true", help="report cached rows only")
     parser.add_argument("--fit-confidence", action="store_true", help="also fit and write the calibration curves")
     parser.add_argument("--write-subset", type=Path, metavar="DIR", help="only write the rows of the committed subset")

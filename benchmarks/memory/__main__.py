@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from importlib import import_module
 
 COMMANDS = {
-    "questions": "do questions about a repository find the lines that answer them?",
+    "questions": "recall of the lines that answer questions about repositories",
     "tuning": "the same for the questions that the search was tuned on",
-    "stories": "are the facts of BABILong-style stories found in up to 128k tokens?",
-    "dialogues": "are the turns found that a last question is about?",
-    "answers": "command does each strategy answer with a model of yours, and command does it cost?",
-    "sweep": "command do FragRel's settings change?",
-    "position": "does it matter where evidence stands, and how far apart?",
-    "hops": "are both paragraphs found when one leads to the other?",
-    "graph": "the graph of names and relations of your texts, and the way to an answer, as a picture",
+    "stories": "recall of facts in BABILong-style stories of up to 128k tokens",
+    "dialogues": "recall of the turns that a last question is about",
+    "answers": "answer quality and cost of strategies with a model of yours",
+    "sweep": "a parameter sweep of FragRel",
+    "position": "recall by position of the evidence, and by the gap in it",
+    "hops": "multi-hop recall: both paragraphs, where one leads to the other",
+    "graph": "the graph of names and relations of your texts, and the path to an answer, as a picture",
     "generate": "write stories, dialogues, a book or completion tasks to a file",
 }
 

@@ -154,7 +154,7 @@ def _measure(options: argparse.Namespace) -> Report | int:
         ["shown", *names], [[name, *(with_interval(of[key]) for key in names)] for name, of in means.items()]
     )
     title = (
-        f"Recall of supporting sentences by where they stand: {len(samples)} questions of {options.data.name}, "
+        f"Recall of supporting sentences by position: {len(samples)} questions of {options.data.name}, "
         f"up to {options.n_others} other paragraphs, {options.tokens} tokens shown, no model"
     )
     figures = {name: {key: round(of[key][1], 4) for key in names} for name, of in means.items()}
