@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
-from .texts import Text, make_text, to_tokens
+from .texts import SyntheticText, make_text, to_tokens
 
 if TYPE_CHECKING:
     from .reading import ReadingMethod
@@ -26,7 +26,7 @@ class AskedTexts:
     n_asked: int = 16  # questions within the text; the others follow it
     seed: int = 0
 
-    def of(self, length: int) -> Iterator[Text]:
+    def of(self, length: int) -> Iterator[SyntheticText]:
         draw = Random(f"beacon test {length} {self.seed}")
         return (make_text(draw, length, self.n_facts, self.n_asked) for _ in range(self.n_texts))
 
@@ -47,7 +47,9 @@ class Measurement:
     seconds: float
 
 
-def measure(methods: Iterable[ReadingMethod], texts: Sequence[Text], max_positions: int) -> Iterator[Measurement]:
+def measure(
+    methods: Iterable[ReadingMethod], texts: Sequence[SyntheticText], max_positions: int
+) -> Iterator[Measurement]:
     """Rows of texts of one length."""
     for method in methods:
         for number, text in enumerate(texts):

@@ -68,7 +68,7 @@ def run(settings: Settings) -> Counts:
     rng = random.Random(settings.seed)
     template = settings.work / "template"
     make_repository(template, n_files, rng)
-    counts = _Counts()
+    counts = _Statistics()
     until_s = time.monotonic() + BOUND_S
     phases = PHASES_SHORT if settings.is_short else PHASES
     first = number = 2 if settings.is_short else 0  # in this process, then over stdio with a client that reports
@@ -78,10 +78,10 @@ def run(settings: Settings) -> Counts:
         session.run(phases[: n_rounds - sum(counts.rounds.values())], until_s)
         shutil.rmtree(session.home, ignore_errors=True)
         number += 1
-    return counts.counts(number - first)
+    return counts.summary(number - first)
 
 
-class _Counts:
+class _Statistics:
     """Counts of actions and of violations."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class _Counts:
         self.n_over_limit = 0
         self.seconds: list[float] = []
 
-    def counts(self, n_sessions: int) -> Counts:
+    def summary(self, n_sessions: int) -> Counts:
         by_phase = {
             f"rounds_{phase}_{side}": self.rounds[phase, side]
             for phase in ("first", "warm", "idle")
@@ -135,7 +135,7 @@ class _IndexHolder(Protocol):
 class _Session:
     """One repository, opened, changed, closed and opened again."""
 
-    def __init__(self, home: Path, template: Path, number: int, rng: random.Random, counts: _Counts) -> None:
+    def __init__(self, home: Path, template: Path, number: int, rng: random.Random, counts: _Statistics) -> None:
         self.home, self.folder = home, home / "repository"
         self._number, self._rng, self._counts = number, rng, counts
         home.mkdir()
