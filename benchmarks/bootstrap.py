@@ -1,48 +1,59 @@
-"""Means and stratified bootstrap intervals.
+"""Means, percentiles and stratified bootstrap intervals.
 
-Owns what a mean of partly missing values is, and how sure it is. Knows no benchmark.
+Owns their definition for partly missing values. Knows no benchmark.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 SEED, ROUNDS = 20230116, 2000
 
+T = TypeVar("T")
+
 Strata = Mapping[str, Sequence[float]]
-"""Values by repository, task or kind of question; NaN marks what is not asked."""
+"""Values by repository, task or kind of question; NaN where a value does not apply."""
 
 Range = tuple[float, float, float]
 """The low end of a 95 % interval, the value, and the high end."""
 
 
 def mean(values: Iterable[float]) -> float:
-    """Mean of the values that are there; NaN when none is."""
-    there = [value for value in values if not math.isnan(value)]
-    return sum(there) / len(there) if there else math.nan
+    """Mean of the values but NaN; NaN when there is none."""
+    found = [value for value in values if not math.isnan(value)]
+    return sum(found) / len(found) if found else math.nan
+
+
+def grouped(rows: Iterable[T], key: Callable[[T], str], value: Callable[[T], float]) -> dict[str, list[float]]:
+    """The values of rows by group."""
+    strata: dict[str, list[float]] = {}
+    for row in rows:
+        strata.setdefault(key(row), []).append(value(row))
+    return strata
 
 
 def percentile(values: Iterable[float], share: float) -> float:
-    """The value that `share` of the values do not exceed; NaN when there are none."""
+    """Nearest-rank percentile: the least value that at least `share` of all do not exceed; NaN when there is none."""
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else math.nan
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else math.nan
 
 
 def bootstrap_interval(strata: Strata, *, equal_strata: bool = True) -> tuple[float, float]:
-    """95 % interval of the mean, by drawing again within each stratum, so that easy and hard ones keep their shares.
+    """95 % interval of the mean by stratified bootstrap: resampling within each stratum keeps the shares of the strata.
 
-    With `equal_strata` it is the mean of the strata's means, else that of all values. NaN when there is no value.
+    With `equal_strata` the mean is that of the strata's means, else that of all values. NaN when there is no value.
     """
     generator = np.random.default_rng(SEED)
     sums, weight = np.zeros(ROUNDS), 0
     for values in strata.values():
-        there = np.asarray(values, float)
-        there = there[~np.isnan(there)]
-        if n := len(there):
-            drawn = there[generator.integers(n, size=(ROUNDS, n))].sum(axis=1)
+        present = np.asarray(values, float)
+        present = present[~np.isnan(present)]
+        if n := len(present):
+            drawn = present[generator.integers(n, size=(ROUNDS, n))].sum(axis=1)
             sums += drawn / n if equal_strata else drawn
             weight += 1 if equal_strata else n
     if not weight:

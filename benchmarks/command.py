@@ -1,7 +1,7 @@
 """One runner for the commands of the benchmarks: common options, exit statuses, a table, one JSON line, a page, files.
 
-A command is an argument parser and a function from its options to a `Report`. Owns what the machine is called and where
-archives, rows and committed results lie. Knows no benchmark.
+A command is an argument parser and a function from its options to a `Report`. Owns the name of the machine and the
+folders of archives, rows and committed results. Knows no benchmark.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "work": {"type": Path, "default": WORK, "metavar": "DIR", "help": "folder for archives, their trees and rows"},
     "trees": {"type": Path, "metavar": "DIR", "help": "checkouts to use instead of the archives, by repository"},
     "repos": {"nargs": "+", "metavar": "REPO", "help": "parts of repository names; all by default"},
-    "limit": {"type": int, "metavar": "N", "help": "at most so many tasks or questions, spread over the data"},
+    "limit": {"type": int, "metavar": "N", "help": "at most N tasks or questions, spread over the data"},
     "seed": {"type": int, "default": 0, "metavar": "N"},
     "model": {"type": model_option("none"), "default": "none", "metavar": "BACKEND[=WHERE]"},
-    "context": {"type": int, "default": 4096, "metavar": "TOKENS", "help": "of prompt and answer (4096)"},
+    "context": {"type": int, "default": 4096, "metavar": "TOKENS", "help": "tokens of prompt and answer (4096)"},
     "embeddings": {"choices": KINDS[:-2], "default": "auto", "help": "for dense scores and relations of meaning"},
-    "machine": {"default": "", "metavar": "WORDS", "help": "what this machine is, for the results"},
+    "machine": {"default": "", "metavar": "WORDS", "help": "description of this machine, for the results"},
     "html": {"type": Path, "metavar": "FILE", "help": "also write a page with plots and all figures"},
     "write-results": {"action": "store_true", "help": "also write the table and the JSON line to benchmarks/results"},
 }
@@ -47,7 +47,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a command measured: Markdown for people, figures for machines."""
+    """The result of a command: Markdown for people, figures for machines."""
 
     benchmark: str
     text: str
@@ -60,7 +60,7 @@ class Report:
 
 
 def command_parser(name: str, about: str | None, *common: str, **changed: Mapping[str, Any]) -> argparse.ArgumentParser:
-    """A parser with some of the common options; `changed` are settings of theirs that differ here."""
+    """A parser with some of the common options; `changed` are other settings of these options."""
     formatter = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog=name, description=about, formatter_class=formatter)
     for option in common:
@@ -73,7 +73,7 @@ def run_command(
     measure: Callable[[argparse.Namespace], Report | int],
     arguments: Sequence[str] | None = None,
 ) -> int:
-    """Parse, measure, print; the exit status. `measure` gives a status alone where there is nothing to print."""
+    """Parse, measure, print; the exit status. `measure` returns a status alone when there is nothing to print."""
     options = parser.parse_args(arguments)
     try:
         report = measure(options)
@@ -84,7 +84,7 @@ def run_command(
         print(f"{error.name} is not installed. Run: {install_command('bench', 'train')}", file=sys.stderr)
         return CANNOT_BE_DONE
     except KeyboardInterrupt:
-        print("Interrupted. Run the same command to continue from the rows that are kept.", file=sys.stderr)
+        print("Interrupted. Run the same command to continue from the cached rows.", file=sys.stderr)
         return INTERRUPTED
     if isinstance(report, int):
         return report
@@ -103,7 +103,7 @@ def run_command(
 
 
 def measured_on(machine: str = "") -> dict[str, object]:
-    """What figures depend on; `machine` are words for what Python cannot tell."""
+    """Versions and machine of a measurement; `machine` is a description that replaces the detected one."""
     return {
         "weft": __version__,
         "date": time.strftime("%Y-%m-%d"),
@@ -114,12 +114,12 @@ def measured_on(machine: str = "") -> dict[str, object]:
 
 
 def machine_name() -> str:
-    """What figures of speed depend on."""
+    """Description of the machine, for figures of speed."""
     return f"{os.cpu_count()} logical cores of {_processor()}, {platform.system()}, Python {platform.python_version()}"
 
 
 def say(text: str) -> None:
-    """Progress, beside what the command prints."""
+    """Print progress to stderr."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -132,7 +132,7 @@ def _write_results(program: str, report: Report, measured: Mapping[str, object],
 
 
 def _processor() -> str:
-    """The processor's name, its kind where the system does not tell more."""
+    """The name of the processor, or its architecture where the system reports no more."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

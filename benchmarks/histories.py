@@ -1,6 +1,6 @@
-"""Reader of git histories: what each commit changed, file by file and hunk by hunk, oldest commit first.
+"""Reader of git histories: the changes of each commit, file by file and hunk by hunk, oldest commit first.
 
-Owns the reading of commits and the cutting of an edit into hunks. Knows no benchmark. Only benchmarks call git; the
+Owns the reading of commits and the splitting of an edit into hunks. Knows no benchmark. Only benchmarks call git; the
 server never does.
 """
 
@@ -21,7 +21,7 @@ OWN_REPOSITORY = Path(__file__).resolve().parent.parent
 
 
 class NoHistory(UserError):
-    """The edits can't be read; the message says what to do."""
+    """The edits are not available; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class Hunk:
 
 
 def edits_of(repository: Path, commits: Sequence[str]) -> Iterator[FileEdit]:
-    """What `commits` did to text files that they changed or added, in the order of `commits`.
+    """The edits of text files that `commits` changed or added, in the order of `commits`.
 
-    The files of one commit come as somebody might edit them: code, then its tests, then documents and data. Renamed
-    files count as added. Merges changed nothing of their own and are left out. Raises NoHistory.
+    The files of one commit come in a plausible order of work: code, then its tests, then documents and data. Renamed
+    files count as added. Merges are left out. Raises NoHistory.
     """
     shallow = _shallow_commits(repository)
     for commit in commits:
@@ -74,14 +74,14 @@ def edits_of(repository: Path, commits: Sequence[str]) -> Iterator[FileEdit]:
 
 
 def commits_between(repository: Path, revisions: str) -> list[str]:
-    """The commits of a range as git spells it ("v1..v2", or one name for all that led to it), oldest first."""
+    """The commits of a range in git's syntax ("v1..v2", or one name for all its ancestors), oldest first."""
     if revisions.startswith("-"):
-        raise NoHistory(f"{revisions!r} names no commits. Give a range as `git log` takes it: FROM..TO.")
+        raise NoHistory(f"`{revisions}` names no commits. Give a range as `git log` takes it: FROM..TO.")
     return _git(repository, "rev-list", "--reverse", "--no-merges", revisions, "--", missing=revisions).split()
 
 
 def files_at(repository: Path, commit: str) -> Iterator[tuple[str, str]]:
-    """Every text file of the repository as it stood at a commit: path and text. Raises NoHistory."""
+    """Every text file of the repository at a commit: path and text. Raises NoHistory."""
     listing = _git(repository, "ls-tree", "-r", "-z", "--full-tree", commit, missing=commit)
     found = {}
     for entry in filter(None, listing.split("\0")):
@@ -111,7 +111,7 @@ _FILES = ("100644", "100755")  # neither links nor submodules
 
 
 def _lines(text: str) -> list[str]:
-    """Lines with their breaks as editors count them: \\n, \\r\\n or \\r, and nothing else."""
+    """Lines with their breaks as editors count them: \\n, \\r\\n or \\r only."""
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text)
 
 
@@ -133,7 +133,7 @@ def _changes(repository: Path, commit: str) -> Iterator[tuple[str, str | None, s
 
 
 def _texts(repository: Path, blob_ids: Sequence[str]) -> dict[str, str | None]:
-    """The texts that git keeps under these names; None for what is no UTF-8 text."""
+    """The texts of these blobs; None for a blob that is not UTF-8 text."""
     names = "".join(f"{blob_id}\n" for blob_id in blob_ids).encode("ascii")
     out = _run(repository, "cat-file", "--batch", given=names).stdout
     texts: dict[str, str | None] = {}
@@ -154,13 +154,13 @@ def _texts(repository: Path, blob_ids: Sequence[str]) -> dict[str, str | None]:
 
 
 def _shallow_commits(repository: Path) -> frozenset[str]:
-    """Commits whose parents this clone does not have: to git they look as if they had added every file."""
+    """Commits whose parents this clone lacks: git reports all their files as added."""
     path = repository / _git(repository, "rev-parse", "--git-path", "shallow").strip()
     return frozenset(path.read_text(encoding="ascii").split()) if path.is_file() else frozenset()
 
 
 def _git(repository: Path, *arguments: str, missing: str = "") -> str:
-    """What git prints. `missing` is the revision that is not there when git fails."""
+    """The output of git. `missing` is the revision that the error names when git fails."""
     done = _run(repository, *arguments)
     if done.returncode:
         if missing and _run(repository, "rev-parse", "--git-dir").returncode == 0:
@@ -177,11 +177,11 @@ def _git(repository: Path, *arguments: str, missing: str = "") -> str:
 
 
 def _run(repository: Path, *arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    # A clone without all its blobs would fetch them: nothing here goes to the network.
+    # A partial clone would fetch its blobs: nothing here uses the network.
     environment = {**os.environ, "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
     try:
         return subprocess.run(
             ["git", "-C", repository, *arguments], input=given, capture_output=True, env=environment, check=False
         )
     except FileNotFoundError:
-        raise NoHistory("git is not installed, and real edits are read with it. Install git.") from None
+        raise NoHistory("git is not installed. This benchmark reads real edits with it. Install git.") from None

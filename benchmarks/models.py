@@ -15,7 +15,7 @@ from ..llm import CodeModel, ModelConfig, ModelError, open_model
 from ..server.models.model_argument import MODEL_SYNTAX, parse_model
 
 NEVER_MS = 600_000
-"""A prompt may take this long: in a benchmark of quality all machines read the same prompts."""
+"""The time limit of a prompt: in a benchmark of quality all machines read the same prompts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def model_option(*others: str) -> Callable[[str], str]:
 
     def checked(spelling: str) -> str:
         if spelling not in others and parse_model(spelling) is None:
-            raise ArgumentTypeError(f"{spelling} is no model. Give {', '.join((*others, MODEL_SYNTAX))}.")
+            raise ArgumentTypeError(f"`{spelling}` is not a model. Use {', '.join((*others, MODEL_SYNTAX))}.")
         return spelling
 
     return checked
@@ -46,17 +46,17 @@ def open_spec(spec: ModelSpec) -> CodeModel | None:
 
 
 def open_chat_model(spelling: str, context_tokens: int) -> CodeModel | None:
-    """A model that answers questions; None for "none". Raises ModelError, also for the workspace model."""
+    """A chat model; None for "none". Raises ModelError, also for the workspace model."""
     if spelling == "none":
         return None
     model = open_spec(ModelSpec(spelling, context_tokens))
     if model is None:
-        raise ModelError(f"{spelling} answers no questions. Give another of {MODEL_SYNTAX}.")
+        raise ModelError(f"`{spelling}` is not a chat model. Use another of {MODEL_SYNTAX}.")
     return model
 
 
 def shown_name(spelling: str) -> str:
-    """A model without the folders and addresses of one machine."""
+    """The name of a model without folders and addresses of one machine."""
     backend, _, where = spelling.partition("=")
     name = where.rpartition("#")[2] or where
     return f"{backend}={PurePath(name).name}" if where else PurePath(spelling).name

@@ -43,7 +43,7 @@ def document(title: str, body: str) -> str:
 
 
 def ranges_plot(ranges: Mapping[str, tuple[float, float, float]]) -> str:
-    """A row for each name: the low end, the value and the high end, in percent."""
+    """A row for each name with low end, value and high end, in percent."""
     top = 5 * math.ceil(max(high for _, _, high in ranges.values()) / 5) or 5
     marks = []
     for number, (name, values) in enumerate(ranges.items()):
@@ -57,7 +57,7 @@ def ranges_plot(ranges: Mapping[str, tuple[float, float, float]]) -> str:
 def curves_plot(
     curves: Mapping[str, Sequence[tuple[float, float]]], below: str, names: Mapping[float, str] = {}
 ) -> str:
-    """Curves over one axis, whose name stands below; `names` replace numbers there. Values are in percent."""
+    """Curves over one axis with a title; `names` replace numbers there. Values are in percent."""
     horizontal = [x for points in curves.values() for x, _ in points]
     vertical = [y for points in curves.values() for _, y in points]
     low, high = 5 * (min(vertical) // 5), min(100.0, 5 * (max(vertical) // 5 + 1))
@@ -82,8 +82,8 @@ def curves_plot(
     )
     for number, (name, points) in enumerate(curves.items()):
         colour = COLOURS[number % len(COLOURS)]
-        way = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in sorted(points)))
-        parts.append(f'<polyline points="{way}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        points_of_line = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in sorted(points)))
+        parts.append(f'<polyline points="{points_of_line}" fill="none" stroke="{colour}" stroke-width="2"/>')
         for point in sorted(points):
             x, y = at(*point)
             label = f"<title>{escape(name)}: {point[1]:.2f}</title>"
@@ -95,7 +95,7 @@ def curves_plot(
 
 
 def rows_plot(n_rows: int, ticks: Iterable[tuple[float, str]], marks: Iterable[str]) -> str:
-    """Rows of marks over an axis whose ticks stand at shares of the width."""
+    """Rows of marks over an axis; ticks are at shares of the width."""
     height = n_rows * ROW_HEIGHT + 40
     axis = []
     for share, text in ticks:

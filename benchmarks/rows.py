@@ -1,23 +1,44 @@
 """JSON-lines cache of rows of earlier runs, and a digest of the code that they depend on.
 
-Owns the form of the files: a line that a killed run tore costs that row alone. Knows no benchmark.
+Owns the file format: a line that a killed run left incomplete loses that row only. Knows no benchmark.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
+from dataclasses import asdict
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 _ROOT = Path(__file__).resolve().parents[1]
 
 
+T = TypeVar("T", bound="DataclassInstance")
+
+
+class RowCache(Generic[T]):
+    """The rows of a file whose name holds a hash of everything that they depend on."""
+
+    def __init__(self, folder: Path, name: str, depends_on: object, make: Callable[..., T]) -> None:
+        self._path = folder / f"{name}-{sha256(repr(depends_on).encode()).hexdigest()[:12]}.jsonl"
+        self._make = make
+
+    def rows(self) -> list[T]:
+        return [self._make(**row) for row in read_rows(self._path)]
+
+    def add(self, rows: Iterable[T]) -> None:
+        add_rows(self._path, (json.dumps(asdict(row), ensure_ascii=False) for row in rows))
+
+
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """What is kept; nothing where there is no file."""
+    """The rows of a file; none where there is no file."""
     rows = []
     if path.is_file():
         for line in path.read_text(encoding="utf-8").split("\n"):
@@ -27,16 +48,16 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def add_rows(path: Path, lines: Iterable[str]) -> None:
-    """Write rows, which are JSON already."""
+    """Append rows in JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8", newline="") as file:
-        # The line break comes first: it also ends a line that a killed run tore.
+        # The line break comes first: it also ends a line that a killed run left incomplete.
         file.write("".join(f"\n{line}" for line in lines))
 
 
 @lru_cache(maxsize=8)
 def code_digest(parts: tuple[str, ...], left_out: Collection[str] = frozenset()) -> str:
-    """Of all code in these files and folders of Weft, and the figures beside it; `left_out` are names of files."""
+    """Hash of the code and the JSON data in these files and folders of Weft; `left_out` are names of files."""
     digest = sha256()
     for part in parts:
         path = _ROOT / part

@@ -1,6 +1,6 @@
 """Levenshtein similarity and longest common subsequences of texts, by rapidfuzz.
 
-Owns how a distance becomes a share between 0 and 1. Knows no task. rapidfuzz comes with the extra `bench`.
+Owns the normalisation of distances to shares between 0 and 1. Knows no task. rapidfuzz comes with the extra `bench`.
 """
 
 from __future__ import annotations

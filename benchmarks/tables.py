@@ -12,13 +12,13 @@ from .bootstrap import Range
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose first column is to the left and the others to the right."""
+    """A table with its first column left-aligned and the others right-aligned."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def aligned(text: str) -> str:
-    """The same Markdown with the columns of each table as wide as their widest cell, for a terminal."""
+    """The same Markdown with padded columns, for a terminal."""
     done, table = list[str](), list[list[str]]()
     for line in [*text.split("\n"), ""]:
         if line.startswith("| "):
@@ -34,7 +34,7 @@ def aligned(text: str) -> str:
 
 
 def number(value: float | None, pattern: str = "{:.1f}") -> str:
-    """A cell; "-" for a figure that there is not."""
+    """A cell; "-" for a missing figure."""
     return "-" if value is None or math.isnan(value) else pattern.format(value)
 
 

@@ -1,11 +1,11 @@
-"""The benchmark of the trained beacon memory: its texts, its tables, and one run that is too small to learn."""
+"""The benchmark of the trained beacon memory: texts, tables, and a run too small to learn."""
 
 import json
 import re
 from random import Random
 
 import pytest
-from weft.benchmarks.beacon.measure import AskedTexts, Reading
+from weft.benchmarks.beacon.measure import AskedTexts, Measurement
 from weft.benchmarks.beacon.report import by_depth, figures, tables
 from weft.benchmarks.beacon.texts import VOCABULARY, make_text, to_tokens
 
@@ -56,9 +56,11 @@ def test_words_are_their_places_in_the_vocabulary():
     assert [VOCABULARY[token] for token in to_tokens(words)] == list(words)
 
 
-def row(way, length, text, right, **values):
+def row(method, length, text, right, **values):
     defaults = {"loss": 2.0, "kept_tokens": 512, "kept_bytes": 1_500_000, "beyond": False, "seconds": 1.0}
-    return Reading(way=way, length=length, text=text, depths=(0.1, 0.5, 0.999), right=right, **(defaults | values))
+    return Measurement(
+        method=method, length=length, text=text, depths=(0.1, 0.5, 0.999), right=right, **(defaults | values)
+    )
 
 
 ROWS = [
@@ -105,8 +107,8 @@ def test_training_and_evaluation_run_end_to_end(tmp_path, capsys):
     assert main(["train", "--micro", "--out", str(tmp_path)]) == 0
     assert main(["evaluate", str(tmp_path), "--lengths", "820", "--texts", "1"]) == 0
     results = json.loads(capsys.readouterr().out.splitlines()[-1])["results"]
-    assert {way: of["820"]["n"] for way, of in results.items()} == dict.fromkeys(results, 64)
-    kept = {way: of["820"]["kept_tokens"] for way, of in results.items()}
+    assert {method: of["820"]["n"] for method, of in results.items()} == dict.fromkeys(results, 64)
+    kept = {method: of["820"]["kept_tokens"] for method, of in results.items()}
     # 25 full windows of 32 tokens, and 20 tokens of an open one.
     assert kept["full attention"] == 820
     assert kept["no memory"] == 0

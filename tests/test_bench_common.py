@@ -1,4 +1,4 @@
-"""What the benchmarks share: similarity of texts, bootstrap intervals, tables, and the runner of their commands."""
+"""Shared parts of the benchmarks: text similarity, bootstrap intervals, tables, and the command runner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The completion benchmark: nothing leaks, figures are what they say, a run goes on, and quality shows as a diff."""
+"""The completion benchmark: no leak of the target, correct figures, resumed runs, and golden rows."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from weft.benchmarks.completion.answering import CompletionRow, Repository, answ
 from weft.benchmarks.completion.figures import Bin, by_setting, calibration_error, interval, reliability, shown_at
 from weft.benchmarks.completion.fit import FITTED_ON, fit_confidence, fitted, pooled
 from weft.benchmarks.completion.mid_line import mid_line_tasks
-from weft.benchmarks.completion.report import Results, report, summary
+from weft.benchmarks.completion.report import ModelResults, report, summary
 from weft.benchmarks.completion.run import main
 from weft.benchmarks.completion.settings import ABLATION, SETTINGS
-from weft.benchmarks.completion.store import Store
+from weft.benchmarks.completion.store import completion_cache
 from weft.benchmarks.completion.subset import ROWS, subset_rows
-from weft.benchmarks.completion.work import Work
+from weft.benchmarks.completion.work import WorkItem
 from weft.benchmarks.models import ModelSpec, shown_name
 from weft.benchmarks.repoeval.sources import SourceFile, parse_source
 from weft.benchmarks.repoeval.tasks import Task, build_tasks
@@ -220,7 +220,7 @@ def test_differences_are_taken_to_another_models_rows_of_the_same_tasks() -> Non
     ours = [row(f"r/line/{number}", right=1.0) for number in range(3)]
     theirs = [row(f"r/line/{number}", right=0.0) for number in range(1, 4)]
     neural, alone = (
-        Results(ModelSpec(spelling, 4096), False, ["weft"], rows)
+        ModelResults(ModelSpec(spelling, 4096), False, ["weft"], rows)
         for spelling, rows in (("onnx=/models/own", ours), ("workspace", theirs))
     )
     line = summary(neural, "weft", alone)["line"]
@@ -342,13 +342,13 @@ def test_a_page_stands_alone(trees: Path) -> None:
 
 
 def test_a_second_run_asks_nothing_again(trees: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Work] = []
+    asked: list[WorkItem] = []
 
-    def here(pieces: Sequence[Work]) -> Iterator[list[CompletionRow]]:
+    def in_this_process(pieces: Sequence[WorkItem]) -> Iterator[list[CompletionRow]]:
         asked.extend(pieces)
-        return work.here(pieces)
+        return work.in_this_process(pieces)
 
-    monkeypatch.setattr(run, "here", here)
+    monkeypatch.setattr(run, "in_this_process", in_this_process)
     bench(trees, "--settings", "none", "--tasks", "line")
     n_asked = len(asked)
     assert n_asked
@@ -365,7 +365,7 @@ def test_a_second_run_asks_nothing_again(trees: Path, monkeypatch: pytest.Monkey
 
 def test_differences_are_to_a_model_that_is_asked(trees: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert bench(trees, "--against-model", "onnx=elsewhere") == 2
-    assert "--against-model onnx=elsewhere: not among the models workspace" in capsys.readouterr().err
+    assert "`--against-model onnx=elsewhere` is not among the models workspace" in capsys.readouterr().err
     assert bench(trees, "--settings", "weft", "--tasks", "line", "--against-model", "workspace") == 0
     assert "the difference to weft of workspace." in capsys.readouterr().out
 
@@ -373,7 +373,7 @@ def test_differences_are_to_a_model_that_is_asked(trees: Path, capsys: pytest.Ca
 def test_what_is_kept_can_be_reported_without_asking(trees: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bench(trees, "--settings", "none", "weft", "--tasks", "line", "--limit", "2")
     capsys.readouterr()
-    assert bench(trees, "--settings", "none", "weft", "--kept") == 0
+    assert bench(trees, "--settings", "none", "weft", "--cached") == 0
     assert "Tasks: 2, of these" in capsys.readouterr().out
 
 
@@ -402,7 +402,7 @@ def test_a_model_is_named_without_its_place(spelling: str, name: str) -> None:
 
 
 def test_a_torn_row_is_asked_again(tmp_path: Path) -> None:
-    store = Store(tmp_path, "r", sources_of(), ModelSpec("workspace", 4096), suffix=False)
+    store = completion_cache(tmp_path, "r", sources_of(), ModelSpec("workspace", 4096), suffix=False)
     store.add([row("r/line/0"), row("r/line/1")])
     (file,) = tmp_path.iterdir()
     file.write_bytes(file.read_bytes()[:-5])
@@ -413,9 +413,9 @@ def test_a_torn_row_is_asked_again(tmp_path: Path) -> None:
 
 def test_rows_are_those_of_one_model_and_one_way_to_ask(tmp_path: Path) -> None:
     def rows(model: str, suffix: bool) -> list[CompletionRow]:
-        return Store(tmp_path, "r", sources_of(), ModelSpec(model, 4096), suffix=suffix).rows()
+        return completion_cache(tmp_path, "r", sources_of(), ModelSpec(model, 4096), suffix=suffix).rows()
 
-    Store(tmp_path, "r", sources_of(), ModelSpec("workspace", 4096), suffix=False).add([row()])
+    completion_cache(tmp_path, "r", sources_of(), ModelSpec("workspace", 4096), suffix=False).add([row()])
     assert rows("workspace", False) == [row()]
     assert rows("workspace", True) == rows("ollama=m", False) == []
 
@@ -451,7 +451,7 @@ def test_without_a_cluster_the_command_says_where_none_is(
 
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=init))
     assert bench(trees, "--ray", "10.0.0.1:6379") == 2
-    assert "no Ray cluster at 10.0.0.1:6379" in capsys.readouterr().err
+    assert "No Ray cluster at `10.0.0.1:6379`" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -459,12 +459,12 @@ def test_processes_do_the_same_work(trees: Path) -> None:
     pieces = []
     for task in build_tasks(sources_of(), "shop"):
         asked = ModelSpec("workspace", 4096)
-        pieces.append(Work("shop", trees / "shop", task, (SETTINGS["weft"],), asked, suffix=False))
+        pieces.append(WorkItem("shop", trees / "shop", task, (SETTINGS["weft"],), asked, suffix=False))
 
     def texts(way: work.Executor) -> dict[str, str]:
         return {row.task_id: row.text for rows in way(pieces) for row in rows}
 
-    assert texts(work.in_processes(2)) == texts(work.here)
+    assert texts(work.in_processes(2)) == texts(work.in_this_process)
 
 
 # The committed subset

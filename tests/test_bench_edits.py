@@ -1,4 +1,4 @@
-"""Tasks from real edits stand where somebody typed: all that was done before is there, nothing that came after."""
+"""Edit tasks: the commit's edits before the cursor are done, those behind it are not."""
 
 from __future__ import annotations
 

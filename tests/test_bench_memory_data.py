@@ -1,4 +1,4 @@
-"""Data sets in their published forms, what is said of files that are wrong, and the generators."""
+"""Data sets in their published forms, errors of invalid files, and the generators."""
 
 import json
 from itertools import islice
@@ -29,7 +29,7 @@ def reading(tmp_path):
 
 
 def texts(sample):
-    """The supporting facts as they stand in the items."""
+    """The supporting facts in the items."""
     items = {item.source: item.text for item in sample.items}
     return [items[fact.source][fact.start : fact.end] for fact in sample.facts]
 
@@ -182,7 +182,7 @@ GENERIC = {"question": "Who?", "answer": "Ivo", "context": "Ivo bakes."}
         ),
         ("repoeval", {"prompt": "x"}, "field 'metadata': expected an object, found nothing"),
         ("generic", {"question": "Who?", "context": "x"}, "field 'answer': expected a text, found nothing"),
-        ("generic", {**GENERIC, "facts": [{"text": "Nora"}]}, "expected a text that stands in 'text 0'"),
+        ("generic", {**GENERIC, "facts": [{"text": "Nora"}]}, "expected a text of 'text 0'"),
         ("generic", {**GENERIC, "metric": "bleu"}, "expected one of f1, "),
         ("generic", {**GENERIC, "choices": ["a", "b"]}, "a letter of AB or one of the choices"),
         ("generic", [3], "data.jsonl, item 0: expected a JSON object, found 3"),
@@ -213,7 +213,7 @@ def test_nothing_else_than_bad_data_is_raised(tmp_path, form, content):
 
 
 def test_two_samples_of_one_name_are_refused(reading):
-    with pytest.raises(BadData, match="samples 0 and 2 are both called 'a'"):
+    with pytest.raises(BadData, match="samples 0 and 2 have the same id `a`"):
         reading("generic", *({"id": name, **GENERIC} for name in "aba"))
 
 
@@ -236,7 +236,7 @@ def room_of(fact):
     return fact.rstrip(".").split()[-1]
 
 
-def test_somebody_is_where_they_went_last():
+def test_a_person_is_in_the_room_of_the_last_move():
     for sample in stories("qa1", "0k", 40):
         name = sample.question.text.split()[-1].rstrip("?")
         told = [text for text in sample.items[0].text.split(". ") if text.startswith(name)]

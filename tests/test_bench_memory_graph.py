@@ -1,4 +1,4 @@
-"""`weft bench memory graph`: files and a question in, a picture and a record out."""
+"""`weft bench memory graph`: from files and a question to a picture and a record."""
 
 from __future__ import annotations
 

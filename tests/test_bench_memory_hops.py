@@ -1,4 +1,4 @@
-"""`weft bench memory hops`: what is counted, on questions whose second paragraph shares no word with them."""
+"""`weft bench memory hops`: recall on questions whose second paragraph shares no word with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where evidence stands: the arrangements, the facts in them, and the command."""
+"""`weft bench memory position`: the arrangements, the facts in them, and the command."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.benchmarks.memory.adapters import read_samples
-from weft.benchmarks.memory.position import apart, arrangements, as_one_text, gold_and_others, main, placed
+from weft.benchmarks.memory.position import arrangements, as_one_text, at_position, gold_and_others, main, with_gap
 
 
 @pytest.mark.parametrize(("where", "order"), [("head", "ABabcd"), ("middle", "abABcd"), ("tail", "abcdAB")])
 def test_gold_stands_at_the_head_in_the_middle_or_at_the_tail(where, order):
-    assert "".join(placed("AB", "abcd", where)) == order
+    assert "".join(at_position("AB", "abcd", where)) == order
 
 
 def test_another_place_is_refused():
     with pytest.raises(ValueError, match="head, middle, tail"):
-        placed("A", "a", "somewhere")
+        at_position("A", "a", "somewhere")
 
 
 def test_the_gap_between_gold_pieces_grows():
-    assert ["".join(apart("AB", "abcd", gap)) for gap in (0, 1, 3, 9)] == ["AB", "AaB", "AabcB", "AabcdB"]
+    assert ["".join(with_gap("AB", "abcd", gap)) for gap in (0, 1, 3, 9)] == ["AB", "AaB", "AabcB", "AabcdB"]
 
 
 @given(st.lists(st.integers(), max_size=4), st.lists(st.integers(), max_size=9), st.integers(0, 12))
 def test_nothing_is_lost_or_doubled(gold, others, gap):
     for where in ("head", "middle", "tail"):
-        assert sorted(placed(gold, others, where)) == sorted([*gold, *others])
-    assert sorted(apart(gold, others, gap)) == sorted([*gold, *others[:gap]])
+        assert sorted(at_position(gold, others, where)) == sorted([*gold, *others])
+    assert sorted(with_gap(gold, others, gap)) == sorted([*gold, *others[:gap]])
 
 
 def record(number):

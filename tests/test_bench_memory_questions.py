@@ -1,4 +1,4 @@
-"""`weft bench memory questions`: what counts as found, and that the questions are whole."""
+"""`weft bench memory questions`: the definition of recall, and complete questions."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""`weft bench memory`: what is measured without a model, answers with a scripted one, judges, committed rows."""
+"""`weft bench memory`: measurements without a model, answers of a scripted model, judges, golden rows."""
 
 import difflib
 import json
@@ -141,9 +141,9 @@ def test_settings_are_spelled_after_a_colon():
     assert (plus._settings.filtered, plus._settings.segment_tokens, plus._settings.merge_evidence) == (False, 7, "llm")
     assert spelled_strategy("qrmem:score=fragrel", kit).name == "qrmem"
     for spelling, said in (
-        ("segment_plus:colour=red", "no setting of segment_plus is called .colour."),
+        ("segment_plus:colour=red", "`segment_plus` has no setting `colour`"),
         ("qrmem:score=magic", "no way to score is called 'magic'"),
-        ("fragrel:alpha=1", "fragrel takes no settings here"),
+        ("fragrel:alpha=1", "`fragrel` has no setting but `score`"),
     ):
         with pytest.raises(ValueError, match=said):
             spelled_strategy(spelling, kit)
@@ -224,7 +224,7 @@ def test_answers_print_costs_and_go_on_where_they_were(data, tmp_path, capsys, m
     ("arguments", "said"),
     [
         (["--data", "poems", "x", "--strategies", "qrmem"], "give one of longbench"),
-        (["--data", "generic", "x", "--strategies", "qrmem", "--model", "magic=1"], "magic=1 is no model"),
+        (["--data", "generic", "x", "--strategies", "qrmem", "--model", "magic=1"], "`magic=1` is not a model"),
     ],
 )
 def test_a_wrong_word_is_refused_before_anything_is_read(arguments, said, capsys):
@@ -236,7 +236,7 @@ def test_a_wrong_word_is_refused_before_anything_is_read(arguments, said, capsys
 def test_the_workspace_model_is_refused(data, tmp_path, capsys):
     arguments = ["answers", "--data", "generic", str(data), "--strategies", "qrmem", "--work", str(tmp_path)]
     assert main([*arguments, "--model", "workspace", "--embeddings", "hashing"]) == CANNOT_BE_DONE
-    assert "workspace answers no questions" in capsys.readouterr().err
+    assert "`workspace` is not a chat model" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("strategy", ["segment_plus:colour=red", "segment_plu"])

@@ -1,4 +1,4 @@
-"""The questions to tune on: they load, are asked, and are counted as the page says."""
+"""The tuning questions: loading, answering and counting."""
 
 from weft.benchmarks.memory.tuning import Result, TuningQuestion, load, run, summary
 

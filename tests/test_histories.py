@@ -1,4 +1,4 @@
-"""Edits are read from a git history as they were made, and a clone that lacks them says what to do."""
+"""Reading of edits from a git history, and the errors of incomplete clones."""
 
 import re
 import shutil

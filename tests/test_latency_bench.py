@@ -1,4 +1,4 @@
-"""`weft bench latency`: its made-up model, its editors at the real server, and the figures it makes of them."""
+"""`weft bench latency`: the simulated model, the editors at the real server, and the figures."""
 
 import contextlib
 import json
@@ -12,13 +12,13 @@ from dataclasses import replace
 import httpx
 import pytest
 from weft.benchmarks.histories import FileEdit
-from weft.benchmarks.latency.client import Client, ServerGone
 from weft.benchmarks.latency.figures import figures_of
 from weft.benchmarks.latency.fixed_speed import FixedSpeedModel, ModelRequest, tokens_of
-from weft.benchmarks.latency.replay import Asked, Editor, Session, encodings_of
-from weft.benchmarks.latency.typing import Hands, sittings
+from weft.benchmarks.latency.replay import Editor, Session, TracedRequest, encodings_of
+from weft.benchmarks.latency.typing import TypistProfile, commit_replays
+from weft.benchmarks.lsp_client import Client, ServerGone
 
-QUICK = Hands(
+QUICK = TypistProfile(
     letter_s=0.004,
     shifted_s=0.004,
     word_s=0.004,
@@ -32,7 +32,7 @@ QUICK = Hands(
 
 
 class Stays:
-    def is_gone(self):
+    def is_disconnected(self):
         return False
 
 
@@ -42,7 +42,7 @@ class GoesAfter:
     def __init__(self, n):
         self.n = n
 
-    def is_gone(self):
+    def is_disconnected(self):
         self.n -= 1
         return self.n < 0
 
@@ -68,7 +68,7 @@ def test_a_model_that_is_never_right_writes_something_else():
     assert text and not truth[100:].startswith(text)
 
 
-def test_nobody_is_right_about_a_typo():
+def test_a_typo_has_no_continuation():
     assert write(fixed("def area(width):\n"), "def arxx")[0] == "pass\n"
 
 
@@ -116,20 +116,20 @@ def model_process(tmp_path):
 
 @pytest.fixture
 def replayed(tmp_path):
-    """`replayed(edits, manners, settings, seen)`: the session of a quick typist at the real server."""
+    """`replayed(edits, editor_kind, settings, seen)`: the session of a quick typist at the real server."""
 
-    def replay(edits, manners, settings=None, plan=None, hands=QUICK):
+    def replay(edits, editor_kind, settings=None, plan=None, profile=QUICK):
         folder, home = (tmp_path / "project").resolve(), tmp_path / "home"
         for made in (folder, home):
             made.mkdir()
         for edit in edits:
             (folder / edit.path).write_text(edit.before, encoding="utf-8", newline="")
-        typed = sittings(edits, 1, hands)
-        with Client(folder, home, settings or {}, encodings_of(manners)) as client:
+        typed = commit_replays(edits, 1, profile)
+        with Client(folder, home, settings or {}, encodings_of(editor_kind)) as client:
             while client.ask("weft/status")["state"] != "ready":
                 time.sleep(0.01)
-            session = Editor(client, folder, manners).replay(plan(typed) if plan else typed, 1)
-        assert [person.text for sitting in typed for person in sitting.typists] == [edit.after for edit in edits]
+            session = Editor(client, folder, editor_kind).replay(plan(typed) if plan else typed, 1)
+        assert [person.text for commit in typed for person in commit.typists] == [edit.after for edit in edits]
         return session
 
     return replay
@@ -153,13 +153,13 @@ RESTING = replace(QUICK, think_s=0.25, think_at_line=0.0, spread=0.0)
 """Neovim asks when the cursor has rested for 0.2 s."""
 
 
-@pytest.mark.parametrize(("manners", "hands"), [("vscode", QUICK), ("neovim", RESTING)])
-def test_every_request_of_a_session_is_answered(replayed, manners, hands):
-    session = replayed(EDITS, manners, hands=hands)
+@pytest.mark.parametrize(("editor_kind", "profile"), [("vscode", QUICK), ("neovim", RESTING)])
+def test_every_request_of_a_session_is_answered(replayed, editor_kind, profile):
+    session = replayed(EDITS, editor_kind, profile=profile)
     assert session.finished and session.n_files == 3
-    assert session.asked and not [asked for asked in session.asked if asked.kind == "unanswered"]
-    assert not [asked.error for asked in session.asked if asked.error and asked.kind != "superseded"]
-    assert (len(session.asked) > session.n_keys / 2) == (manners == "vscode")
+    assert session.requests and not [request for request in session.requests if request.kind == "unanswered"]
+    assert not [request.error for request in session.requests if request.error and request.kind != "superseded"]
+    assert (len(session.requests) > session.n_keys / 2) == (editor_kind == "vscode")
 
 
 def test_every_request_is_answered_when_the_model_dies_in_the_middle(replayed, model_process):
@@ -174,22 +174,22 @@ def test_every_request_is_answered_when_the_model_dies_in_the_middle(replayed, m
 
     threading.Thread(target=kill_while_it_writes, daemon=True).start()
     settings = {"model": [{"backend": "llama.cpp", "url": url}], "completion": {"debounce_ms": 0}}
-    session = replayed(edits, "vscode", settings, hands=replace(QUICK, letter_s=0.08, shifted_s=0.08, word_s=0.08))
+    session = replayed(edits, "vscode", settings, profile=replace(QUICK, letter_s=0.08, shifted_s=0.08, word_s=0.08))
     assert process.poll() is not None, "the model was not killed while it wrote"
     assert session.finished and session.n_files == 2
-    assert not [asked for asked in session.asked if asked.kind == "unanswered"]
-    assert not [asked.error for asked in session.asked if asked.error and asked.kind != "superseded"]
+    assert not [request for request in session.requests if request.kind == "unanswered"]
+    assert not [request.error for request in session.requests if request.error and request.kind != "superseded"]
 
 
 def test_what_a_model_has_right_is_shown_and_taken(replayed, model_process):
-    patient = Hands(letter_s=0.2, think_s=0.5, spread=0.0, mistype=0.0, takes=1.0)
+    patient = TypistProfile(letter_s=0.2, think_s=0.5, spread=0.0, mistype=0.0, accept_share=1.0)
     edit = FileEdit("c0ffee", "shapes.py", BEFORE, BEFORE + "print(area(1, 2))\n")
     _, url = model_process(edit.after)
     settings = {"model": [{"backend": "llama.cpp", "url": url}], "completion": {"debounce_ms": 0}}
-    session = replayed([edit], "vscode", settings, hands=patient)
-    shown = [asked for asked in session.asked if asked.text]
-    assert shown and session.n_taken > 0 and session.n_takes > 0
-    assert any(asked.n_agreeing == len(asked.text) for asked in shown)
+    session = replayed([edit], "vscode", settings, profile=patient)
+    shown = [request for request in session.requests if request.text]
+    assert shown and session.n_accepted_characters > 0 and session.n_accepted > 0
+    assert any(request.n_agreeing == len(request.text) for request in shown)
     assert session.n_keys < len("print(area(1, 2))\n")
 
 
@@ -199,41 +199,41 @@ def test_a_server_that_ends_says_its_last_words(tmp_path):
         Client(tmp_path, tmp_path, {}, ["utf-16"], command=command)
 
 
-def asked(sent_s, replied_s, text="x", source="model", key_s=None, superseded_s=None, **timings_ms):
-    return Asked("file:///a.py", key_s or sent_s, sent_s, replied_s, superseded_s, text, source, timings_ms)
+def traced(sent_s, replied_s, text="x", source="model", key_s=None, superseded_s=None, **timings_ms):
+    return TracedRequest("file:///a.py", key_s or sent_s, sent_s, replied_s, superseded_s, text, source, timings_ms)
 
 
 def figures(*requests, works=(), embedded=False):
-    return figures_of(Session(asked=list(requests)), {}, embedded=embedded, works=works)
+    return figures_of(Session(requests=list(requests)), {}, embedded=embedded, works=works)
 
 
 def test_overhead_is_what_neither_the_model_nor_the_wait_for_a_key_took():
-    request = asked(10.0, 10.5, debounce=100.0, retrieval=10.0)
+    request = traced(10.0, 10.5, debounce=100.0, retrieval=10.0)
     work = ModelRequest(10.2, 10.45, n_written=3)
     assert figures(request, works=[work])["overhead"] == {"p50": 150.0, "p95": 150.0, "n": 1}
 
 
 def test_a_model_that_works_for_another_request_while_a_key_is_waited_for_counts_once():
-    request = asked(10.0, 10.3, debounce=100.0, retrieval=10.0)
+    request = traced(10.0, 10.3, debounce=100.0, retrieval=10.0)
     works = [ModelRequest(9.9, 10.06), ModelRequest(10.12, 10.29)]
     assert figures(request, works=works)["overhead"]["p50"] == pytest.approx(20.0, abs=0.1)
 
 
 def test_of_the_embedded_model_nothing_is_subtracted_and_empty_answers_count():
-    row = figures(asked(1.0, 1.01, model=5.0), asked(2.0, 2.03, text="", source=""), embedded=True)
+    row = figures(traced(1.0, 1.01, model=5.0), traced(2.0, 2.03, text="", source=""), embedded=True)
     assert row["overhead"]["p95"] == pytest.approx(30.0)
     assert row["kinds"]["empty"] == 1 and row["overhead_by_kind"]["empty"]["n"] == 1
 
 
 def test_hits_are_a_share_of_the_answers_with_a_text():
-    requests = [asked(1.0, 1.001, source=source) for source in ("cache", "typed-through", "model", "joined")]
-    row = figures(*requests, asked(2.0, 2.1, text=""))
+    requests = [traced(1.0, 1.001, source=source) for source in ("cache", "typed-through", "model", "joined")]
+    row = figures(*requests, traced(2.0, 2.1, text=""))
     assert row["hit_share"] == 0.5 and row["hits"]["n"] == 2
 
 
 def test_what_is_overtaken_or_never_answered_is_counted_apart():
-    late, early = asked(1.0, 1.5, superseded_s=1.2), asked(2.0, 2.1, superseded_s=2.2)
-    row = figures(late, early, asked(3.0, None))
+    late, early = traced(1.0, 1.5, superseded_s=1.2), traced(2.0, 2.1, superseded_s=2.2)
+    row = figures(late, early, traced(3.0, None))
     assert (row["superseded"], row["unanswered"], row["kinds"]["model"]) == (1, 1, 1)
 
 
@@ -243,7 +243,7 @@ def test_the_models_work_is_split_into_answered_and_thrown_away():
         ModelRequest(1.0, 2.0, n_written=2, closed_early=True),
         ModelRequest(2.0, 3.0, warm_up=True),
     ]
-    row = figures(asked(0.0, 1.0, text="one two"), works=works)
+    row = figures(traced(0.0, 1.0, text="one two"), works=works)
     assert row["tokens"]["answered"] == 3 and row["tokens"]["thrown_away_share"] == 0.7
     assert (row["tokens"]["requests"], row["tokens"]["closed_early"], row["tokens"]["warm_ups"]) == (2, 1, 1)
 

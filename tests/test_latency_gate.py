@@ -18,7 +18,7 @@ import pytest
 import tree_sitter
 import tree_sitter_python
 import weft
-from weft.benchmarks.latency.client import Client
+from weft.benchmarks.lsp_client import Client
 
 USUAL = 0.9
 """Loops for one answer of the workspace model in this small workspace: 0.77 to 0.96 on two cores that seven want."""

@@ -1,4 +1,4 @@
-"""Whatever is mistyped, deleted, closed by the editor or taken over, the file ends as the real edit left it."""
+"""The typist model: with typos, deletions, closed brackets and accepted completions the file ends as the real edit."""
 
 from dataclasses import replace
 from itertools import groupby
@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.benchmarks.histories import FileEdit
-from weft.benchmarks.latency.typing import Hands, Typist, changes_of, sittings
+from weft.benchmarks.latency.typing import Typist, TypistProfile, changes_of, commit_replays
 
-CLUMSY = Hands(mistype=0.3, takes=0.7, takes_part=0.7, least_taken=1, erases_up_to=3)
+CLUMSY = TypistProfile(mistype=0.3, accept_share=0.7, accept_part_share=0.7, min_accepted=1, erases_up_to=3)
 
 
-def typist(before, after, seed=0, **hands):
-    return Typist(FileEdit("c0ffee", "a.py", before, after), seed, replace(Hands(mistype=0.0), **hands))
+def typist(before, after, seed=0, **profile):
+    return Typist(FileEdit("c0ffee", "a.py", before, after), seed, replace(TypistProfile(mistype=0.0), **profile))
 
 
 def keys(typist):
@@ -52,7 +52,7 @@ def test_what_is_taken_changes_nothing_of_the_finished_text(before, after, seed,
         offered = after[at : at + right] + data.draw(st.sampled_from(["", ")", "x", "\n"]))
         start = data.draw(st.integers(max(0, at - 2), at))
         agreeing = person.agreeing(start, end, person.text[start:at] + offered)
-        taken = person.take(start, end, person.text[start:at] + offered)
+        taken = person.accept(start, end, person.text[start:at] + offered)
         assert agreeing <= len(offered)
         assert taken is None or taken.cursor == person.cursor
         if taken is None:
@@ -69,9 +69,9 @@ def test_the_same_seed_gives_the_same_keys():
 
 def test_what_was_taken_does_not_change_later_pauses():
     after = "alpha beta gamma delta"
-    plain, helped = typist("", after), typist("", after, takes=1.0)
+    plain, helped = typist("", after), typist("", after, accept_share=1.0)
     helped.press(), helped.press()
-    assert helped.take(1, 1, "lpha beta ") is not None
+    assert helped.accept(1, 1, "lpha beta ") is not None
     late = [key.pause_s for key, _ in keys(plain)][-10:]
     assert [key.pause_s for key, _ in keys(helped)][-10:] == late
 
@@ -120,36 +120,36 @@ def test_a_typo_is_taken_back():
     ],
 )
 def test_a_completion_is_taken_when_it_is_what_comes_next(start, end, text, taken):
-    person = typist("", "foo(x)", takes=1.0, takes_part=0.0)
+    person = typist("", "foo(x)", accept_share=1.0, accept_part_share=0.0)
     for _ in range(4):
         person.press()
     assert person.text == "foo"
-    key = person.take(start, end, text)
+    key = person.accept(start, end, text)
     assert (key and person.text) == taken
 
 
 def test_a_completion_that_begins_right_is_taken_in_part():
-    person = typist("", "total = price * count\n", takes_part=1.0)
+    person = typist("", "total = price * count\n", accept_part_share=1.0)
     person.press(), person.press()
     assert person.agreeing(1, 1, "otal = price * rate") == len("otal = price * ")
-    assert person.take(1, 1, "otal = price * rate").text == "otal = price *"
+    assert person.accept(1, 1, "otal = price * rate").text == "otal = price *"
     assert person.text == "total = price *"
 
 
 def test_a_closer_that_the_completion_replaces_is_not_typed_again():
-    person = typist("", "f(x)\n", takes=1.0, least_taken=1)
+    person = typist("", "f(x)\n", accept_share=1.0, min_accepted=1)
     for _ in range(3):
         person.press()
     assert person.text == "f()"
-    assert person.take(2, 3, "x)") is not None
+    assert person.accept(2, 3, "x)") is not None
     assert person.text == "f(x)"
     assert [key.text for key, _ in keys(person)] == ["\n"]
 
 
 def test_nothing_is_taken_in_the_middle_of_a_typo():
-    person = typist("", "width", mistype=1.0, takes=1.0, least_taken=1)
+    person = typist("", "width", mistype=1.0, accept_share=1.0, min_accepted=1)
     person.press(), person.press()
-    assert person.take(1, 1, "idth") is None
+    assert person.accept(1, 1, "idth") is None
 
 
 def test_a_file_that_is_emptied_is_emptied():
@@ -178,7 +178,7 @@ def test_a_sitting_goes_back_and_forth_between_the_files_of_a_commit():
     spread = "".join(line if i % 2 else f"new {line}" for i, line in enumerate(lines))
     edits = [FileEdit("c0ffee", name, "".join(lines), spread) for name in ("a.py", "b.py")]
     edits.append(FileEdit("f00d", "c.py", "", "last\n"))
-    first, second = sittings(edits, seed=3, hands=Hands(switch_file=0.5))
+    first, second = commit_replays(edits, seed=3, profile=TypistProfile(switch_file=0.5))
     order = []
     for turn in first.keys(seed=3):
         turn.press()

@@ -4,8 +4,7 @@ import json
 from dataclasses import dataclass
 
 import pytest
-from weft.benchmarks.memory.sweep import answer_f1, main, tables
-from weft.benchmarks.memory.sweep_plots import plots
+from weft.benchmarks.memory.sweep import answer_f1, main, plots, tables
 from weft.benchmarks.memory.values import Sample
 from weft.memory import Accountant, Budget, Item, Kit, Question
 from weft.memory.fragrel import ContextRelation, NoRelation, SemanticRelation
@@ -169,7 +168,8 @@ def test_data_without_facts_needs_a_model(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"), [(("--data", "nothing", "file"), "give one of longbench"), (("--model", "gpt"), "is no model")]
+    ("wrong", "said"),
+    [(("--data", "nothing", "file"), "give one of longbench"), (("--model", "gpt"), "is not a model")],
 )
 def test_the_command_says_what_is_wrong_with_its_arguments(capsys, wrong, said):
     with pytest.raises(SystemExit):
@@ -179,4 +179,4 @@ def test_the_command_says_what_is_wrong_with_its_arguments(capsys, wrong, said):
 
 def test_a_model_that_completes_code_answers_no_questions(capsys, data):
     assert main(["--data", "generic", str(data), "--embeddings", "hashing", "--model", "workspace"]) == 2
-    assert "answers no questions" in capsys.readouterr().err
+    assert "is not a chat model" in capsys.readouterr().err

@@ -13,7 +13,7 @@ from weft.server.lsp import authentication
 from weft.server.lsp.authentication import Admission, UnsafeTokenFile, close, is_loopback, new_token, token_in
 
 
-def test_nobody_is_let_in_and_nobody_is_hurt(tmp_path: Path):
+def test_hostile_connections_get_no_access_and_slow_down_no_client(tmp_path: Path):
     counts = connections.run(Settings(tmp_path.resolve(), is_short=True))
     assert failures(connections, counts) == {}
     assert min(counts[name] for name in ("attacks", "exports_tried", "good_client_answers", "requests_at_their_server"))
@@ -88,13 +88,13 @@ def test_an_announced_body_beyond_the_limit_is_refused_before_it_comes():
     assert first is None and b"may have" in came
 
 
-def test_who_says_nothing_is_not_waited_for(monkeypatch):
+def test_a_silent_connection_times_out(monkeypatch):
     monkeypatch.setattr(authentication, "FIRST_MESSAGE_WITHIN_S", 0.05)
     monkeypatch.setattr(authentication, "DROPPED_WITHIN_S", 0.05)
     assert b"No initialize came" in admit(b"Content-", keep_open=True)[1]
 
 
-def test_a_crowd_that_says_nothing_gives_way_to_who_has_the_token(monkeypatch):
+def test_many_silent_connections_do_not_block_a_client_with_the_token(monkeypatch):
     monkeypatch.setattr(authentication, "MAX_UNADMITTED", 3)
 
     async def talk():

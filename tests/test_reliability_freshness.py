@@ -1,4 +1,4 @@
-"""The campaign that changes a folder while it is indexed, in its short form."""
+"""The campaign of changes during an index, in its short form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last full run of the reliability campaigns: whole, without a failure, and as docs/reliability.md says."""
+"""The last full run of the reliability campaigns: complete, without a failure, and equal to docs/reliability.md."""
 
 from weft.benchmarks.reliability.__main__ import CAMPAIGNS, load_campaign
 from weft.benchmarks.reliability.page import PAGE, last_run, page

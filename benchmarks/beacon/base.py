@@ -24,19 +24,19 @@ from ...server.cli.exit_status import UserError
 from .texts import END, FIRST_NAMES, START, VOCABULARY, make_text, to_tokens
 
 _ANSWER_WEIGHT = 100.0
-"""Of the loss of an answer, beside 1 of another word: few words are answers, and those teach to look up."""
+"""Weight of the loss of an answer, beside 1 of another word: answers are rare, and they teach recall."""
 
 _TOKENS_PER_FACT = 13
-"""Of a fact and its question: the densest texts have nothing else."""
+"""Tokens of a fact and its question: the densest texts hold nothing else."""
 
 Batch = tuple[Tensor, Tensor]
-"""Tokens (B, T), and 1 where an answer stands, else 0."""
+"""Tokens (B, T), and a mask with 1 at answers."""
 
 Say = Callable[[dict[str, object]], None]
 
 
 class NotLearnt(UserError):
-    """The base model does not recall what it reads."""
+    """The base model does not learn to recall names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def make_base(plan: BasePlan, n_layers: int) -> Any:
         num_attention_heads=plan.n_heads,
         num_key_value_heads=plan.n_heads,
         head_dim=plan.width // plan.n_heads,
-        # Slow enough that names far apart are still found by what they are, with heads this small.
+        # Slow enough that attention with such small heads still finds distant names by content.
         rope_parameters={"rope_type": "default", "rope_theta": 1e6},
         max_position_embeddings=plan.max_positions,
         tie_word_embeddings=False,
@@ -74,7 +74,7 @@ def make_base(plan: BasePlan, n_layers: int) -> Any:
         eos_token_id=VOCABULARY.index(END),
     )
     base: Any = LlamaForCausalLM(config)
-    # With the usual 0.02 and this rate, words change faster than attention learns to tell them apart.
+    # With the usual 0.02 and this rate, embeddings change faster than attention learns to distinguish words.
     nn.init.normal_(base.model.embed_tokens.weight, std=0.3)
     return base
 
@@ -107,7 +107,7 @@ def train_base(plan: BasePlan, say: Say) -> Any:
         share = min(1.0, (run.step + 1) / 10) * (1 - run.step / plan.long_steps)
         run.set_rate(plan.learning_rate / 2 * share)
         batch = _batch(draw, long, max(plan.batch_tokens, long), sparse=True)
-        # Memory tokens will stand between words: a surname has to find its first name two positions before it as well.
+        # Memory tokens come between words: a surname has to find its first name at a distance of two, too.
         losses.append(_learn(base, run, batch, _gaps(batch[0]) if run.step % 2 else None))
         return losses[-1], {}
 
@@ -130,7 +130,7 @@ def _with_a_layer_between(plan: BasePlan, base: Any) -> Any:
         if ".layers.1." not in name:
             weight.copy_(base.state_dict()[name.replace(".layers.2.", ".layers.1.")])
         elif "v_proj" in name or "o_proj" in name:
-            weight.mul_(3)  # so that what it brings is not small beside what is there
+            weight.mul_(3)  # so that its output is not small beside the residual stream
     return grown
 
 
@@ -146,7 +146,7 @@ def _batch(draw: Random, length: int, n_tokens: int, *, sparse: bool = False) ->
 
 
 def _gaps(tokens: Tensor) -> Tensor:
-    """Positions (B, T) of which up to half are left out, as where memory tokens will stand between words."""
+    """Positions (B, T) with random gaps, as memory tokens will make between words."""
     share = torch.rand(len(tokens), 1) / 2
     return torch.cumsum(1 + (torch.rand(tokens.shape) < share).long(), 1) - 1
 

@@ -1,6 +1,6 @@
 """The trained example: the base model and its beacon memory, made from nothing but a plan and its seeds.
 
-Owns the plan, the training texts, the files and which ways of reading are compared. The memory is trained by the
+Owns the plan, the training texts, the files and which methods of reading are compared. The memory is trained by the
 project's own trainer. Knows no measurement.
 """
 
@@ -27,7 +27,7 @@ from ...memory.memorag.beacon.training.texts import Text as TrainingText
 from ...memory.memorag.beacon.training.texts import write_texts
 from ...memory.memorag.beacon.training.train import train
 from .base import BasePlan, Say, train_base
-from .reading import InFull, LastTokens, Way, WithBeacon
+from .reading import BeaconMemory, FullAttention, ReadingMethod, SlidingWindow
 from .texts import FIRST_NAMES, make_text, to_tokens
 
 RATIOS = (2, 4, 8, 16)
@@ -41,7 +41,7 @@ class Stage:
     name: str
     lengths: tuple[int, ...]
     tokens_per_fact: tuple[int, int]  # of the densest and of the sparsest text
-    only_answers: bool  # all questions stand behind the text, and only answers are learnt; else among it, and all is
+    only_answers: bool  # questions only behind the text, loss only on answers; else both everywhere
     steps: int
     batch: int
     learning_rate: float
@@ -73,8 +73,8 @@ class Plan:
 def make_example(plan: Plan, out: Path, say: Say) -> None:
     """Write the base model to `out/base`, the memory after each stage to `out/NAME`, the last one's to `out/memory`.
 
-    A run that was stopped goes on; what is there is not made again. Raises NotLearnt when the base model does not come
-    to recall names, and ModelError from the trainer.
+    An interrupted run continues; existing folders are not made again. Raises NotLearnt when the base model does not
+    learn to recall names, and ModelError from the trainer.
     """
     if not (out / "base").is_dir():
         train_base(plan.base, say).save_pretrained(out / "base")
@@ -91,13 +91,13 @@ def make_example(plan: Plan, out: Path, say: Say) -> None:
     save_beacon(model, out / "memory", RATIOS)
 
 
-def open_ways(folder: Path, memory: str) -> tuple[list[Way], int]:
-    """What is compared, and how many positions the base model was trained on. `memory` is the folder of its weights.
+def open_methods(folder: Path, memory: str) -> tuple[list[ReadingMethod], int]:
+    """The compared methods, and the number of positions of the base model's training. `memory` is a folder of weights.
 
     Raises ModelError.
     """
     if not (folder / memory).is_dir():
-        raise ModelMissing(f"{folder / memory} is not there. Make it with `python -m weft.benchmarks.beacon train`.")
+        raise ModelMissing(f"{folder / memory} does not exist. Make it with `python -m weft.benchmarks.beacon train`.")
 
     def base() -> Any:
         return LlamaForCausalLM.from_pretrained(folder / "base")
@@ -108,14 +108,14 @@ def open_ways(folder: Path, memory: str) -> tuple[list[Way], int]:
     for opened in (model, untrained):
         # What happens beyond the trained positions is measured too, and marked in the tables.
         opened.base.config.max_position_embeddings = 10**6
-    ways: list[Way] = [
-        InFull("full attention", model.base),
-        LastTokens("sliding window", model.base, model.window, model.window // 2),
-        LastTokens("no memory", model.base, model.window, model.window),
-        WithBeacon(f"beacon, ratio {UNTRAINED_RATIO}, untrained", untrained, UNTRAINED_RATIO),
-        *(WithBeacon(f"beacon, ratio {ratio}", model, ratio) for ratio in RATIOS),
+    methods: list[ReadingMethod] = [
+        FullAttention("full attention", model.base),
+        SlidingWindow("sliding window", model.base, model.window, model.window // 2),
+        SlidingWindow("no memory", model.base, model.window, model.window),
+        BeaconMemory(f"beacon, ratio {UNTRAINED_RATIO}, untrained", untrained, UNTRAINED_RATIO),
+        *(BeaconMemory(f"beacon, ratio {ratio}", model, ratio) for ratio in RATIOS),
     ]
-    return ways, max_positions
+    return methods, max_positions
 
 
 def _rows(stage: Stage, draw: Random) -> Iterator[TrainingText]:

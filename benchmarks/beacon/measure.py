@@ -1,6 +1,6 @@
-"""Measurement of loss and recall of each reader, text by text.
+"""Measurement of loss and recall of each method, text by text.
 
-Owns the test texts and what is written down of a reading. Knows no training and no table.
+Owns the test texts and the recorded figures. Knows no training and no table.
 """
 
 from __future__ import annotations
@@ -10,32 +10,32 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
-from .texts import Text, make_text, to_tokens
+from .texts import SyntheticText, make_text, to_tokens
 
 if TYPE_CHECKING:
-    from .reading import Way
+    from .reading import ReadingMethod
 
 
 @dataclass(frozen=True, slots=True)
 class AskedTexts:
-    """As many facts at each length: the longer a text, the farther apart they are. Other seeds than in training."""
+    """The same number of facts at each length, so longer texts have greater distances. Other seeds than in training."""
 
     lengths: tuple[int, ...] = (2048, 4096, 8192, 16384, 32768)
     n_texts: int = 2  # of each length
     n_facts: int = 80
-    n_asked: int = 16  # in the text; the others are asked behind it
+    n_asked: int = 16  # questions within the text; the others follow it
     seed: int = 0
 
-    def of(self, length: int) -> Iterator[Text]:
+    def of(self, length: int) -> Iterator[SyntheticText]:
         draw = Random(f"beacon test {length} {self.seed}")
         return (make_text(draw, length, self.n_facts, self.n_asked) for _ in range(self.n_texts))
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """One way to read one text."""
+class Measurement:
+    """One method to read one text."""
 
-    way: str
+    method: str
     length: int
     text: int
     loss: float  # mean nats of all tokens but the first
@@ -47,15 +47,17 @@ class Reading:
     seconds: float
 
 
-def measure(ways: Iterable[Way], texts: Sequence[Text], max_positions: int) -> Iterator[Reading]:
+def measure(
+    methods: Iterable[ReadingMethod], texts: Sequence[SyntheticText], max_positions: int
+) -> Iterator[Measurement]:
     """Rows of texts of one length."""
-    for way in ways:
+    for method in methods:
         for number, text in enumerate(texts):
             questions = [to_tokens(question.words) for question in text.questions]
             expected = to_tokens([question.answer for question in text.questions])
-            read = way.read(to_tokens(text.words), questions)
-            yield Reading(
-                way=way.name,
+            read = method.read(to_tokens(text.words), questions)
+            yield Measurement(
+                method=method.name,
                 length=len(text.words),
                 text=number,
                 loss=read.loss,

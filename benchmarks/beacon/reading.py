@@ -1,7 +1,7 @@
 """Compared readers of a long text: beacon memory, full attention, sliding window, no memory.
 
 Each gives the same two figures on the same tokens: the loss of the next token, and the first token it would answer.
-Owns what each way keeps between text and question. Knows no language and no table.
+Owns what each method keeps between text and question. Knows no language and no table.
 """
 
 # torch and transformers are not there when types are checked without the extra `local`.
@@ -29,27 +29,27 @@ _BLOCK_TOKENS = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """What one way made of one text."""
+class ReadResult:
+    """The result of one method on one text."""
 
     loss: float  # mean nats of all tokens but the first
     answers: tuple[int, ...]  # the likeliest token after each question
     kept_tokens: int  # whose keys and values are held when the text was read
     kept_bytes: int
     positions: int  # of the base model that were needed
-    seconds: float  # for reading the text, without its loss where that is computed apart
+    seconds: float  # for reading the text, without a separate computation of the loss
 
 
-class Way(Protocol):
+class ReadingMethod(Protocol):
     @property
     def name(self) -> str: ...
 
-    def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> Read:
+    def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> ReadResult:
         """`questions` are tokens, all of the same number, each asked right after the text."""
 
 
 @dataclass(frozen=True, slots=True)
-class WithBeacon:
+class BeaconMemory:
     """A window at a time; of those before, the memory tokens."""
 
     name: str
@@ -57,7 +57,7 @@ class WithBeacon:
     ratio: int
 
     @torch.no_grad()
-    def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> Read:
+    def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> ReadResult:
         row, ratio_of = torch.tensor([tokens]), Fixed(self.ratio).for_text(len(tokens), Random())
         loss = float(self.model.score(row, ratio_of).loss)
         started = time.perf_counter()
@@ -68,18 +68,18 @@ class WithBeacon:
         )
         n_tokens = len(tokens) + len(questions[0])
         positions = positions_needed(0, 0, n_tokens, window=self.model.window, ratio_of=ratio_of)
-        return Read(loss, answers, memory.n_kept, memory.n_bytes, positions, seconds)
+        return ReadResult(loss, answers, memory.n_kept, memory.n_bytes, positions, seconds)
 
 
 @dataclass(frozen=True, slots=True)
-class InFull:
+class FullAttention:
     """Every token sees every one before it."""
 
     name: str
     base: Any
 
     @torch.no_grad()
-    def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> Read:
+    def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> ReadResult:
         row, cache = torch.tensor([tokens]), DynamicCache(config=self.base.config)
         targets = functional.pad(row[:, 1:], (0, 1), value=-100)
         total, started = 0.0, time.perf_counter()
@@ -96,15 +96,15 @@ class InFull:
         layers: Any = cache.layers
         kept = sum(part.numel() * part.element_size() for layer in layers for part in (layer.keys, layer.values))
         positions = len(tokens) + len(questions[0])
-        return Read(total / (len(tokens) - 1), tuple(answers), len(tokens), kept, positions, seconds)
+        return ReadResult(total / (len(tokens) - 1), tuple(answers), len(tokens), kept, positions, seconds)
 
 
 @dataclass(frozen=True, slots=True)
-class LastTokens:
-    """Of what came before, at most the last `window` tokens, read anew every `stride` tokens: positions start at 0.
+class SlidingWindow:
+    """A sliding window over at most the last `window` tokens, moved by `stride` tokens: positions start at 0.
 
     With stride = window a window sees nothing before it, and a question follows nothing: no memory. With half of it
-    the window slides, and each token sees between a half and a whole one.
+    each token sees between a half and a whole window.
     """
 
     name: str
@@ -113,7 +113,7 @@ class LastTokens:
     stride: int
 
     @torch.no_grad()
-    def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> Read:
+    def read(self, tokens: Sequence[int], questions: Sequence[Sequence[int]]) -> ReadResult:
         row, overlap = torch.tensor(tokens), self.window - self.stride
         started = time.perf_counter()
         total = self._loss(row[: overlap + 1], 0) if overlap else 0.0
@@ -126,7 +126,7 @@ class LastTokens:
         answers = tuple(self.base(asked).logits[:, -1].argmax(-1).tolist())
         config = self.base.config
         token_bytes = 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim * 4
-        return Read(total / (len(tokens) - 1), answers, kept, kept * token_bytes, asked.shape[1], seconds)
+        return ReadResult(total / (len(tokens) - 1), answers, kept, kept * token_bytes, asked.shape[1], seconds)
 
     def _loss(self, piece: Tensor, n_seen: int) -> float:
         """The sum over what follows the first `n_seen` + 1 tokens of it."""

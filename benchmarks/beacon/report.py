@@ -11,16 +11,18 @@ from typing import Any
 
 from ..bootstrap import interval
 from ..tables import markdown, percent, with_interval
-from .measure import Reading
+from .measure import Measurement
+
+Rows = Sequence[Measurement]
 
 BEYOND = "*"
-"""Behind a figure for which the base model used positions that it was not trained on."""
+"""Marks a figure with positions beyond those that the base model was trained on."""
 
 N_DEPTHS = 5
 
 
-def tables(rows: Sequence[Reading]) -> str:
-    """Loss, recall, what is kept, seconds, each by length; and recall by depth of the fact at each length."""
+def tables(rows: Rows) -> str:
+    """Loss, recall, size of the memory and seconds by length; recall by depth of the fact at each length."""
     lengths = sorted({row.length for row in rows})
     parts = [
         "Next-token loss, nats per token.",
@@ -28,7 +30,7 @@ def tables(rows: Sequence[Reading]) -> str:
         f"Recall of facts, % [95 % interval]; {_questions(rows)} questions a cell.",
         _by_length(rows, lengths, lambda of: with_interval(interval({str(row.text): row.right for row in of}))),
         "Tokens whose keys and values are cached, and their bytes in float32.",
-        _by_length(rows, lengths, _kept),
+        _by_length(rows, lengths, _memory_size),
         "Seconds to read a text.",
         _by_length(rows, lengths, lambda of: f"{fmean(row.seconds for row in of):.1f}"),
     ]
@@ -36,18 +38,20 @@ def tables(rows: Sequence[Reading]) -> str:
         of_length = [row for row in rows if row.length == length]
         shares = [f"{100 * n // N_DEPTHS}-{100 * (n + 1) // N_DEPTHS} %" for n in range(N_DEPTHS)]
         parts.append(f"Recall by depth of the fact in texts of {length:,} tokens, %.")
-        parts.append(markdown(("", *shares), [[way, *map(percent, by_depth(of))] for way, of in _by_way(of_length)]))
+        parts.append(
+            markdown(("", *shares), [[method, *map(percent, by_depth(of))] for method, of in _by_method(of_length)])
+        )
     return "\n\n".join(parts)
 
 
-def figures(rows: Sequence[Reading]) -> dict[str, dict[str, Any]]:
-    """By way and length."""
+def figures(rows: Rows) -> dict[str, dict[str, Any]]:
+    """By method and length."""
     found: dict[str, dict[str, Any]] = {}
-    for way, of_way in _by_way(rows):
-        for length in sorted({row.length for row in of_way}):
-            of = [row for row in of_way if row.length == length]
+    for method, of_method in _by_method(rows):
+        for length in sorted({row.length for row in of_method}):
+            of = [row for row in of_method if row.length == length]
             right = [value for row in of for value in row.right]
-            found.setdefault(way, {})[str(length)] = {
+            found.setdefault(method, {})[str(length)] = {
                 "loss": round(fmean(row.loss for row in of), 4),
                 "recall": round(fmean(right), 4),
                 "n": len(right),
@@ -60,7 +64,7 @@ def figures(rows: Sequence[Reading]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def by_depth(rows: Sequence[Reading]) -> list[float]:
+def by_depth(rows: Rows) -> list[float]:
     """Recall of facts in each part of the text, the first part first; nan for a part without a question."""
     parts: list[list[bool]] = [[] for _ in range(N_DEPTHS)]
     for row in rows:
@@ -69,26 +73,27 @@ def by_depth(rows: Sequence[Reading]) -> list[float]:
     return [fmean(part) if part else float("nan") for part in parts]
 
 
-def _by_length(rows: Sequence[Reading], lengths: Sequence[int], cell: Callable[[Sequence[Reading]], str]) -> str:
+def _by_length(rows: Rows, lengths: Sequence[int], cell: Callable[[Rows], str]) -> str:
     lines = []
-    for way, of_way in _by_way(rows):
+    for method, of_method in _by_method(rows):
         cells = []
         for length in lengths:
-            of = [row for row in of_way if row.length == length]
+            of = [row for row in of_method if row.length == length]
             cells.append(cell(of) + (BEYOND if any(row.beyond for row in of) else "") if of else "-")
-        lines.append([way, *cells])
+        lines.append([method, *cells])
     return markdown(("", *(f"{length:,}" for length in lengths)), lines)
 
 
-def _by_way(rows: Sequence[Reading]) -> list[tuple[str, list[Reading]]]:
+def _by_method(rows: Rows) -> list[tuple[str, list[Measurement]]]:
     """In the order of the rows."""
-    return [(way, [row for row in rows if row.way == way]) for way in dict.fromkeys(row.way for row in rows)]
+    names = dict.fromkeys(row.method for row in rows)
+    return [(name, [row for row in rows if row.method == name]) for name in names]
 
 
-def _kept(rows: Sequence[Reading]) -> str:
+def _memory_size(rows: Rows) -> str:
     return f"{max(row.kept_tokens for row in rows):,} ({max(row.kept_bytes for row in rows) / 1e6:.2f} MB)"
 
 
-def _questions(rows: Sequence[Reading]) -> int:
+def _questions(rows: Rows) -> int:
     first = rows[0]
-    return sum(len(row.right) for row in rows if (row.way, row.length) == (first.way, first.length))
+    return sum(len(row.right) for row in rows if (row.method, row.length) == (first.method, first.length))

@@ -1,8 +1,8 @@
-"""Synthetic long texts with planted facts, BABILong-style: full names, said once and far apart, in prose.
+"""Synthetic long texts with planted facts, BABILong-style: full names, each told once, in prose.
 
-Made by the rules below, and not the official BABILong. There are few hundred words in all, so that a tokenizer of
-whole words and a very small model suffice. A first name has one surname in a text, drawn anew for each text: who has
-not read the text can only guess. Training and test draw from other seeds.
+Made by the rules below, and not the official BABILong. The vocabulary has a few hundred words, so that a tokenizer of
+whole words and a very small model suffice. A first name has one surname in a text, drawn for each text, so that it
+cannot be guessed. Training and test draw from other seeds.
 
 Owns the language, the texts and their tokens. Knows no model.
 """
@@ -46,20 +46,7 @@ _VERBS = _words(
     "bent broke carried cleaned closed covered dropped filled found held hid kept lifted lost moved opened painted "
     "pulled pushed sold touched turned used washed"
 )
-_PLACES = (
-    "barn",
-    "bridge",
-    "castle",
-    "church",
-    "farm",
-    "garden",
-    "harbour",
-    "market",
-    "mill",
-    "school",
-    "shop",
-    "tower",
-)
+_PLACES = _words("barn bridge castle church farm garden harbour market mill school shop tower")
 _WHERE = ("near", "behind", "in", "outside")
 
 START, END = "<s>", "</s>"
@@ -73,8 +60,8 @@ _TOKENS = {word: token for token, word in enumerate(VOCABULARY)}
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """On one fact; `depth` is where the fact stands in the text: 0 at its start, near 1 at its end."""
+class FactQuestion:
+    """A question on one fact; `depth` is the place of the fact in the text: 0 at its start, near 1 at its end."""
 
     words: tuple[str, ...]
     answer: str
@@ -82,12 +69,12 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """`answers` are the places of the words that answer a question in the text; `questions` are on its other facts."""
+class SyntheticText:
+    """`answers` are the places of answers to questions in the text; `questions` are on its other facts."""
 
     words: tuple[str, ...]
     answers: tuple[int, ...]
-    questions: tuple[Question, ...]
+    questions: tuple[FactQuestion, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +84,7 @@ class _Sentence:
     is_question: bool = False
 
 
-def make_text(draw: Random, n_tokens: int, n_facts: int, n_asked: int) -> Text:
+def make_text(draw: Random, n_tokens: int, n_facts: int, n_asked: int) -> SyntheticText:
     """A text of just `n_tokens` words. The first `n_asked` facts are asked and answered somewhere after the fact.
 
     Raises ValueError where the facts do not fit.
@@ -124,10 +111,12 @@ def make_text(draw: Random, n_tokens: int, n_facts: int, n_asked: int) -> Text:
             answers.append(start + len(sentence.words) - 2)
         start += len(sentence.words)
     questions = tuple(
-        Question(_question(people[number][0]), people[number][1], starts[number] / n_tokens)
+        FactQuestion(_question(people[number][0]), people[number][1], starts[number] / n_tokens)
         for number in range(n_asked, n_facts)
     )
-    return Text(tuple(chain.from_iterable(sentence.words for _, sentence in placed)), tuple(answers), questions)
+    return SyntheticText(
+        tuple(chain.from_iterable(sentence.words for _, sentence in placed)), tuple(answers), questions
+    )
 
 
 def to_tokens(words: Sequence[str]) -> list[int]:

@@ -1,5 +1,5 @@
-"""Benchmark of completions: RepoEval's tasks through the same engine that an editor asks.
+"""Benchmark of completions: RepoEval's tasks through the same engine that an editor uses.
 
-The judge (tasks, EM, ES) is `benchmarks/repoeval`; what is judged are retrieval, a model, the stop rules and repair
-together, with settings that leave parts of it out.
+Tasks, EM and ES are those of `benchmarks/repoeval`. The benchmark measures retrieval, a model, stop rules and repair
+together, with settings that leave out parts.
 """

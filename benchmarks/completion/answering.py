@@ -1,18 +1,17 @@
 """Completion of one task by one model in one setting, as an editor would get it, scored.
 
-Owns the way from a task to a row: the cursor, retrieval, the model, stop rules, repair, the score. The steps are
-the server's own functions. Knows no table and no file of results.
+Owns the steps from a task to a row: cursor, retrieval, model, stop rules, repair, score. The steps are functions of the
+server. Knows no table and no file of results.
 
 The file of a task ends at its cursor. Retrieval and the workspace model leave out what the index holds of that file;
-with `suffix`, which is a setting of its own, the model and the repair also see the code after the target.
+with `suffix` the model and the repair also see the code after the target.
 """
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ...llm import CodeModel
@@ -38,10 +37,10 @@ from .settings import Setting
 
 @dataclass(frozen=True, slots=True)
 class CompletionRow:
-    """What came of a task in a setting. `log_probability` is that of the whole text, None where the model gives none.
+    """The result of a task in a setting. `log_probability` is that of the whole text, None where the model gives none.
 
-    `exact_match` and `edit_similarity` are of what the engine shows when nothing is held back for its confidence;
-    `raw_exact_match` is of the model's text before repair.
+    `exact_match` and `edit_similarity` are those of the engine without its confidence threshold; `raw_exact_match` is
+    that of the model's text before repair.
     """
 
     task_id: str
@@ -66,13 +65,10 @@ class CompletionRow:
     def kind(self) -> str:
         return self.task_id.split("/")[1]
 
-    def to_json(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False)
-
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A checkout as the server would have indexed it."""
+    """A checkout, indexed as by the server."""
 
     sources: Mapping[str, SourceFile]
     snapshot: FolderSnapshot
@@ -94,7 +90,7 @@ def answer(
     single_line = task.kind != "api"
     loop = loop_at(snapshot, cursor, model, setting.retrieval, single_line=single_line)
     started = time.perf_counter()
-    done = _asked(loop, setting, task, source)
+    done = _run_mode(loop, setting, task, source)
     completion = show(done.written, cursor, single_line=single_line)
     seconds = time.perf_counter() - started
     score = score_completion(task.ground_truth, completion.text)
@@ -126,7 +122,7 @@ def loop_at(
     single_line: bool,
     max_new_tokens: int = LINES_4K.max_new_tokens,
 ) -> Loop:
-    """How the server would ask; `model` None is the snapshot's own, whatever it thinks of its text."""
+    """The loop of the server; `model` None is the snapshot's own model, without its threshold."""
     return Loop(
         snapshot,
         snapshot.model.with_threshold(0.0) if model is None else model,
@@ -139,17 +135,17 @@ def loop_at(
     )
 
 
-def _asked(loop: Loop, setting: Setting, task: Task, source: SourceFile) -> Round:
-    """What the setting's way to ask comes to, cut as the engine would have stopped it."""
-    if setting.way == "server":
+def _run_mode(loop: Loop, setting: Setting, task: Task, source: SourceFile) -> Round:
+    """The result of the setting's mode, cut where the engine would stop it."""
+    if setting.mode == "server":
         return as_server(loop)
-    if setting.way == "oracle":
+    if setting.mode == "oracle":
         # The lines that follow are not requested: it may end where it would be cut.
         return oracle(replace(loop, single_line=False), source.text[task.prefix_end + task.col :])
     # The rounds ask for the lines that follow too, as RepoCoder's do.
     writing_on = replace(loop, stopping=None, single_line=False)
     done = [_stopped(loop, each) for each in rounds(writing_on, setting.n_rounds)]
-    if setting.way == "rounds":
+    if setting.mode == "rounds":
         return done[-1]
     return best_of(done, lambda each: score_completion(task.ground_truth, each.written.text).edit_similarity)
 
@@ -168,7 +164,7 @@ def as_server(loop: Loop) -> Round:
         cancel=loop.cancel,
     )
     assert loop.stopping is not None
-    # Models keep the order of blocks that the last prompt for a file had; here no task may depend on another.
+    # Models keep the order of blocks of the last prompt for a file; here no task may depend on another.
     written = write(loop.model, replace(request, in_score_order=True), loop.stopping(), loop.cancel)
     return Round(None, found.fragments, written)
 

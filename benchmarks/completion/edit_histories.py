@@ -2,11 +2,11 @@
 
 Owns the pinned histories and the rules by which lines are drawn. Knows no retrieval, no model and no score.
 
-A commit is replayed hunk by hunk, file by file: code, then tests; each file from the top. That order is a guess, for a
-history does not tell it. A hunk's removed lines go first, then its lines are typed. A task is a line of such a hunk:
-the cursor stands where the line will be, everything of the commit before it is done, nothing after it is. The rules for
-lines are those of RepoEval's line tasks (`benchmarks/repoeval/tasks.py`), and two more: the hunk is not the first of
-its commit, and the line resembles none that its hunk removed, which an editor would change in place.
+A commit is replayed hunk by hunk, file by file: code, then tests; each file from the top. This order is an assumption,
+since a history does not hold it. A hunk's removed lines go first, then its lines are typed. A task is a line of such a
+hunk: the cursor is at the place of the line, the commit's edits before it are done, those behind it are not. The rules
+for lines are those of RepoEval's line tasks (`benchmarks/repoeval/tasks.py`), and two more: the hunk is not the first
+of its commit, and the line resembles no removed line of its hunk, which an editor would change in place.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from ..repoeval.tasks import SEED, Task, make_task, target_lines
 from ..similarity import best_similarity
 
 MAX_HUNKS, MAX_LINES = 40, 400
-"""A commit that changes more was made by a tool, or over days."""
+"""Commits above these sizes are made by tools, or over days."""
 
 TASKS_PER_COMMIT = 3
 SECONDS_PER_EDIT = 10.0
 IN_PLACE = 0.5
-"""A line this similar to a removed one is a change of it."""
+"""A line with this similarity to a removed line is a change of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ HISTORIES = (
     History("scrapy/scrapy", "11079cb1c85b9e75a39a7269943c69d1a975d485", for_choosing=False),
     History("weft", "1f92ea6805ca0b19dabbae890b43fd69997af1d6", for_choosing=False),
 )
-"""Half of them to choose by, half to confirm."""
+"""Half of them to choose weights, half to confirm them."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditTask:
-    """A line to complete. `suffix` is what stands behind the line break of the missing line."""
+    """A line to complete. `suffix` is the text behind the line break of the missing line."""
 
     task: Task
     prefix: str
@@ -90,17 +90,17 @@ def edit_tasks(repository: Path, history: History, n_tasks: int) -> Iterator[Com
         if not _typed_by_hand(edits):
             continue
         files = {path: normalise(text) for path, text in files_at(repository, f"{commit}^") if _is_source(path)}
-        chance = random.Random(f"{SEED}:{repo}:{commit}")
-        by_target = {_target(task): task for task in tasks_of(repo, commit, edits, files, chance)}
+        rng = random.Random(f"{SEED}:{repo}:{commit}")
+        by_target = {_target(task): task for task in tasks_of(repo, commit, edits, files, rng)}
         found = [task for target, task in by_target.items() if target not in targets]
-        drawn = chance.sample(found, min(len(found), TASKS_PER_COMMIT, n_tasks - len(targets)))
+        drawn = rng.sample(found, min(len(found), TASKS_PER_COMMIT, n_tasks - len(targets)))
         targets.update(map(_target, drawn))
         if drawn:
             yield CommitTasks(commit, files, tuple(drawn))
 
 
 def tasks_of(
-    repo: str, commit: str, edits: Iterable[FileEdit], files: Mapping[str, str], chance: random.Random
+    repo: str, commit: str, edits: Iterable[FileEdit], files: Mapping[str, str], rng: random.Random
 ) -> Iterator[EditTask]:
     """One line of every hunk but the first that has a fitting one; `files` are those of the commit's parent."""
     replay = _Replay(files)
@@ -117,7 +117,7 @@ def tasks_of(
             replay.write(edit.path, new[:start] + rest, removed=removed)
             lines = [line for line in range(start, end) if line in fitting and not _resembles(new[line], removed)]
             if lines and replay.n_hunks:
-                line = chance.choice(lines)
+                line = rng.choice(lines)
                 replay.write(edit.path, [*new[:line], "", *rest], added=new[start:line])
                 n_standing = replay.standing + Counter([new[line].strip()])
                 task = make_task(f"{repo}/edit/{commit[:10]}-{replay.n_hunks}", source, line, new[line], n_standing)
@@ -149,7 +149,7 @@ def _resembles(line: str, removed: Iterable[str]) -> bool:
 
 
 class _Replay:
-    """The buffers while a commit is typed, the lines that stand in the repository, and the edits so far."""
+    """The buffers while a commit is typed, the lines of the repository, and the edits so far."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
         self._files = files

@@ -6,7 +6,7 @@ Owns the settings, the run and the report. The tasks and their histories are in 
     python -m weft.benchmarks.completion.edit_tasks                    Weft's own history
     python -m weft.benchmarks.completion.edit_tasks --repository ../httpx ../flask --model transformers=DIRECTORY
 
-A clone is known by the pinned commit that it holds.
+The pinned commit in a clone identifies its history.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ AGAINST = "unsaved"
 
 @dataclass(frozen=True, slots=True)
 class EditScore:
-    """What came of a task in a setting, in percent; NaN where the task does not ask."""
+    """The scores of a task in a setting, in percent; NaN where a metric does not apply."""
 
     identifiers: float
     nearest_line: float
@@ -138,7 +138,7 @@ def _history_of(repository: Path) -> History:
             continue
         return history
     names = ", ".join(history.name for history in HISTORIES)
-    raise NoHistory(f"{repository} is no full clone of {names}. Clone one of them, or run `git fetch` in it.")
+    raise NoHistory(f"{repository} is not a full clone of {names}. Clone one of them, or run `git fetch` in it.")
 
 
 def answered(
@@ -161,7 +161,7 @@ def answered(
 
 
 def _row(edit: EditTask, snapshot: FolderSnapshot, recent: RecentEdits, model: CodeModel | None) -> EditScore:
-    """What retrieval finds and a model writes; `model` None is the snapshot's own. Raises ModelError."""
+    """Scores of retrieval and of the completion; `model` None is that of the snapshot. Raises ModelError."""
     task, lines = edit.task, TextLines(f"{edit.prefix}\n{edit.suffix}")
     cursor = Cursor(task.path, lines, *lines.position(len(edit.prefix)), recent_hunks=recent.hunks)
     options = Config().retrieval

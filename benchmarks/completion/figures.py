@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...server.completion.confidence import confidence_from
-from ..bootstrap import bootstrap_interval, mean
+from ..bootstrap import bootstrap_interval, grouped, mean
 from .answering import CompletionRow
 
 Value = Callable[[CompletionRow], float]
@@ -27,7 +27,7 @@ def edit_similarity(row: CompletionRow) -> float:
 
 
 def confidence(row: CompletionRow) -> float | None:
-    """What the engine says of the row's text today; None when the model gives no probabilities."""
+    """The engine's confidence for the row's text; None when the model gives no probabilities."""
     if row.log_probability is None:
         return None
     return confidence_from(row.backend, row.log_probability, row.n_pieces)
@@ -36,30 +36,27 @@ def confidence(row: CompletionRow) -> float | None:
 def interval(rows: Sequence[CompletionRow], value: Value, against: Sequence[CompletionRow] = ()) -> tuple[float, float]:
     """95 % bootstrap interval of the mean over all tasks of `value`, or of its difference to the tasks in `against`."""
     theirs = {row.task_id: value(row) for row in against}
-    strata = {
-        repo: [value(row) - (theirs[row.task_id] if against else 0.0) for row in of]
-        for repo, of in by_repository(rows).items()
-    }
+    strata = grouped(rows, lambda row: row.repo, lambda row: value(row) - (theirs[row.task_id] if against else 0.0))
     return bootstrap_interval(strata, equal_strata=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What a gate lets through, as shares of all rows and of the rows that are shown; NaN when nothing is."""
+class GateResult:
+    """The effect of a confidence threshold: the share of rows shown, and of those the share right; NaN for none."""
 
     share: float
     right: float
 
 
-def shown_at(rows: Sequence[CompletionRow], least_confidence: float) -> Shown:
-    """What is shown when less sure texts are not. A text without a confidence is shown."""
+def shown_at(rows: Sequence[CompletionRow], least_confidence: float) -> GateResult:
+    """The rows at or above a confidence. A text without a confidence is shown."""
     shown = [row for row in rows if row.text and ((sure := confidence(row)) is None or sure >= least_confidence)]
-    return Shown(len(shown) / len(rows) if rows else math.nan, mean(row.exact_match for row in shown))
+    return GateResult(len(shown) / len(rows) if rows else math.nan, mean(row.exact_match for row in shown))
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """A tenth of the rows, by confidence."""
+    """One of `n_bins` groups of rows, by confidence."""
 
     n: int
     confidence: float
@@ -67,10 +64,10 @@ class Bin:
 
 
 def reliability(
-    rows: Iterable[CompletionRow], n_bins: int = 10, said_of: Callable[[CompletionRow], float | None] = confidence
+    rows: Iterable[CompletionRow], n_bins: int = 10, confidence_of: Callable[[CompletionRow], float | None] = confidence
 ) -> list[Bin]:
     """Rows with a text and a confidence in `n_bins` parts of equal size, least sure first."""
-    sure = sorted((said, row.exact_match) for row in rows if row.text and (said := said_of(row)) is not None)
+    sure = sorted((said, row.exact_match) for row in rows if row.text and (said := confidence_of(row)) is not None)
     parts = [sure[len(sure) * part // n_bins : len(sure) * (part + 1) // n_bins] for part in range(n_bins)]
     return [Bin(len(part), mean(said for said, _ in part), mean(right for _, right in part)) for part in parts if part]
 

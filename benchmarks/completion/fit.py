@@ -1,6 +1,6 @@
-"""Calibration of confidence by isotonic regression: of texts with such a probability, how many are right?
+"""Calibration of confidence by isotonic regression: the share of right texts for each probability.
 
-Owns the fit over few groups, what it is fitted on, and the file it is written to. Knows no model.
+Owns the fit over few groups, its training rows, and the file it is written to. Knows no model.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .figures import calibration_error, reliability
 from .mid_line import KIND as MID_LINE
 
 FITTED_ON = ("awslabs_fortuna", "google_vizier", "huggingface_evaluate", "nerfstudio-project_nerfstudio")
-"""The other repositories say whether it holds. The log of the retrieval develops on the same four."""
+"""The other repositories are held out. The retrieval log develops on the same four."""
 
 FITTED_KINDS = ("line", MID_LINE)
-"""Tasks that are one line, as what is shown unasked mostly is."""
+"""Tasks of one line, as most automatic completions are."""
 
 MOST_GROUPS, LEAST_IN_GROUP = 20, 20
-"""Knots of a curve: fewer lines would make a share of chance."""
+"""Limits for the knots of a curve: shares of smaller groups are noise."""
 
 LENGTH_POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -32,7 +32,7 @@ Group = tuple[float, float, int]
 
 
 def fit_confidence(rows: Sequence[CompletionRow], file: Path = Path(curves.__file__)) -> str:
-    """Fit the curve of the rows' model on half the repositories and write it; what is said of the other half.
+    """Fit the curve of the rows' model on half the repositories and write it; a summary with the held-out error.
 
     `rows` are those of `FITTED_KINDS`, of one model in one setting.
     """
@@ -42,20 +42,19 @@ def fit_confidence(rows: Sequence[CompletionRow], file: Path = Path(curves.__fil
     if len(fitting) < 4 * LEAST_IN_GROUP:
         return f"{len(fitting)} answers with a probability in {', '.join(FITTED_ON)}: too few to fit a curve."
     kind = "workspace" if rows[0].backend == "workspace" else "neural"
-    # The workspace model writes a line as one piece, and is told a joint probability below which it need not.
+    # The workspace model writes a line as one piece, above a threshold of its joint probability.
     curve = fitted(fitting, (0.0,) if kind == "workspace" else LENGTH_POWERS)
     where = f"{len(fitting)} lines of {', '.join(sorted({row.repo.split('_')[-1] for row in fitting}))}"
     _write(file, kind, curve, where)
-    errors = [
-        f"{name}: {100 * calibration_error(reliability(group, said_of=partial(_share, curve))):.1f} % of {len(group)}"
-        for name, group in (("fitted", fitting), ("held out", held_out))
-        if group
-    ]
+    errors = []
+    for name, group in (("fitted", fitting), ("held out", held_out)):
+        error = calibration_error(reliability(group, confidence_of=partial(_share, curve)))
+        errors += [f"{name}: {100 * error:.1f} % of {len(group)}"] if group else []
     return f"{kind}: {curve}\nexpected calibration error, {'; '.join(errors)}\nwritten to {file}"
 
 
 def fitted(rows: Sequence[CompletionRow], length_powers: Sequence[float]) -> Curve:
-    """Of the powers of the length the one with the least logarithmic loss, with its curve."""
+    """The curve of the length power with the least logarithmic loss."""
     return min((_curve(rows, power) for power in length_powers), key=lambda curve: loss(rows, curve))
 
 
@@ -88,7 +87,7 @@ def _curve(rows: Sequence[CompletionRow], length_power: float) -> Curve:
         x, y = (sum(values) / len(part) for values in zip(*part, strict=True))
         groups.append((x, y, len(part)))
     knots = {round(x, 4): round(y, 4) for x, y, _ in pooled(groups)}
-    # What has no probability is never right: the curve begins there.
+    # Probability 0 is never right: the curve begins there.
     return Curve(length_power, tuple({0.0: 0.0, **knots}.items()))
 
 

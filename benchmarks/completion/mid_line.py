@@ -13,7 +13,7 @@ from dataclasses import replace
 from ..repoeval.tasks import PIECE, SEED, Task
 
 KIND = "begun"
-"""Of these tasks, in their ids and in committed results."""
+"""The kind of these tasks in their ids and in committed results."""
 
 
 def mid_line_tasks(tasks: Iterable[Task]) -> Iterator[Task]:

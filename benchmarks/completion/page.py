@@ -1,6 +1,6 @@
 """Plots of a run: exact match by setting, calibration, latency.
 
-Owns what is drawn. How it looks is in `benchmarks/plots`, what a figure means in `figures`.
+Owns the choice of plots. Drawing is in `benchmarks/plots`, definitions of figures in `figures`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from ..plots import across, down, line, name_at, ranges_plot, rows_plot
 from . import figures
 from .answering import CompletionRow
 from .figures import exact_match
-from .report import KINDS, THRESHOLD, Results
+from .report import KINDS, THRESHOLD, ModelResults
 
 
-def plots(results: Sequence[Results]) -> str:
+def plots(results: Sequence[ModelResults]) -> str:
     """HTML."""
     body = []
     for result in results:

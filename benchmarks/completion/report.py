@@ -1,6 +1,6 @@
 """Tables of completion rows for people, and the same figures for machines.
 
-Owns their layout. What a figure means is in `figures`.
+Owns their layout. Definitions of figures are in `figures`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ KINDS = {"line": "Line tasks", MID_LINE: "Mid-line tasks", "api": "API tasks"}
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
-    """What one model did."""
+class ModelResults:
+    """The rows of one model."""
 
     model: ModelSpec
     suffix: bool
@@ -39,7 +39,7 @@ class Results:
         return figures.by_setting((row for row in self.rows if row.kind == kind), self.settings)
 
 
-def report(results: Results, against: str, other: Results | None = None) -> str:
+def report(results: ModelResults, against: str, other: ModelResults | None = None) -> str:
     """Markdown: for each kind of task a table over all repositories and one by repository, and the calibration.
 
     Differences are those to the setting `against`, of the model `other` where it is given.
@@ -61,7 +61,7 @@ def report(results: Results, against: str, other: Results | None = None) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def summary(results: Results, against: str, other: Results | None = None) -> dict[str, object]:
+def summary(results: ModelResults, against: str, other: ModelResults | None = None) -> dict[str, object]:
     """The same figures for machines."""
     found: dict[str, object] = {"model": shown_name(results.model.spelling), "suffix": results.suffix}
     if other:
@@ -73,7 +73,7 @@ def summary(results: Results, against: str, other: Results | None = None) -> dic
 
 
 def _compared(
-    results: Results, against: str, other: Results | None, kind: str
+    results: ModelResults, against: str, other: ModelResults | None, kind: str
 ) -> tuple[dict[str, list[CompletionRow]], Sequence[CompletionRow]]:
     """Rows by setting and those that they are compared with, of tasks that all of them have an answer to."""
     settings = results.of(kind)

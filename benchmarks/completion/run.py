@@ -1,14 +1,14 @@
 """`weft bench completion`: exact match, edit similarity, calibration and latency of every setting and model.
 
-Owns the command and the course of a run. What an answer is, is in `answering`; what figures mean, in `figures`.
+Owns the command and the run. Answers are made in `answering`, figures are defined in `figures`.
 
     weft bench completion                                      the workspace model, eight archives, all tasks
     weft bench completion --settings none bm25 weft --limit 20 --model transformers=DIRECTORY
     weft bench completion --ablation --tasks line --jobs 8 --html completion.html
 
-A run that was interrupted goes on where it was when it is started again: rows are kept in the work folder until
-something that they depend on changes. `--limit` takes tasks from all over the repositories; tables say how many tasks
-they stand on, and hold the same tasks for all settings.
+An interrupted run continues when it is started again: rows are cached in the work folder until something that they
+depend on changes. `--limit` takes tasks evenly from the repositories; tables show the number of tasks, which are the
+same for all settings.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from ..models import ModelSpec, model_option, shown_name
 from ..repoeval.run import limited, trees
 from ..repoeval.sources import read_sources
 from ..repoeval.tasks import build_tasks
+from ..rows import RowCache
 from .answering import CompletionRow
 from .fit import FITTED_KINDS, fit_confidence
 from .mid_line import mid_line_tasks
 from .page import plots
-from .report import KINDS, Results, report, summary
+from .report import KINDS, ModelResults, report, summary
 from .settings import ABLATION, BASIC, SETTINGS
-from .store import Store
+from .store import completion_cache
 from .subset import write_subset
-from .work import Executor, Work, here, in_processes, on_ray
+from .work import WorkItem, in_processes, in_this_process, on_ray
 
 SAY_EVERY_S = 10.0
-"""How often a run says how far it is."""
+"""Time between two progress lines."""
 
 _COMMON = ("work", "trees", "repos", "limit", "model", "context", "machine", "html", "write-results")
 
@@ -45,15 +46,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     model = {"nargs": "+", "type": model_option(), "default": ["workspace"], "help": MODEL_SYNTAX}
     parser = command_parser("weft bench completion", __doc__, *_COMMON, model=model)
     parser.add_argument("--tasks", nargs="+", choices=KINDS, default=list(KINDS), help="line, begun (mid-line), api")
-    parser.add_argument("--suffix", action="store_true", help="show the code after the target too: fill in the middle")
+    parser.add_argument("--suffix", action="store_true", help="fill in the middle: also show the code after the target")
     parser.add_argument("--settings", nargs="+", choices=SETTINGS, metavar="SETTING", help=", ".join(SETTINGS))
-    parser.add_argument("--ablation", action="store_true", help="also weft with each of its terms left out")
-    parser.add_argument("--against", choices=SETTINGS, metavar="SETTING", help="that differences are taken to (bm25)")
-    parser.add_argument("--against-model", metavar="MODEL", help="differences to this one's rows, not to the own ones")
+    parser.add_argument("--ablation", action="store_true", help="also weft without each of its terms")
+    parser.add_argument("--against", choices=SETTINGS, metavar="SETTING", help="baseline of the differences (bm25)")
+    parser.add_argument("--against-model", metavar="MODEL", help="baseline model of the differences; default: itself")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--jobs", type=int, default=1, metavar="N", help="processes on this machine")
     where.add_argument("--ray", metavar="ADDRESS", help='a Ray cluster instead; "local" starts one here')
-    where.add_argument("--kept", action="store_true", help="ask nothing, and report the rows of earlier runs")
+    where.add_argument("--cached", action="store_true", help="report cached rows only")
     parser.add_argument("--fit-confidence", action="store_true", help="also fit and write the calibration curves")
     parser.add_argument("--write-subset", type=Path, metavar="DIR", help="only write the rows of the committed subset")
     return run_command(parser, _measure, arguments)
@@ -81,49 +82,44 @@ def _choose_settings(options: argparse.Namespace) -> None:
     names = options.settings or [setting.name for setting in BASIC]
     names += [setting.name for setting in ABLATION] if options.ablation else []
     if options.fit_confidence and not ("weft" in names and set(FITTED_KINDS) <= set(options.tasks)):
-        raise UserError(f"--fit-confidence needs the setting weft and the tasks {' '.join(FITTED_KINDS)}")
+        raise UserError(f"`--fit-confidence` needs the setting `weft` and the tasks {' '.join(FITTED_KINDS)}.")
     options.settings = [SETTINGS[name] for name in dict.fromkeys(names)]
     if options.against is None:
         options.against = "bm25" if "bm25" in names else names[0]
     if options.against not in names:
-        raise UserError(f"--against {options.against}: not among the settings {', '.join(names)}")
+        raise UserError(f"`--against {options.against}` is not among the settings {', '.join(names)}.")
     if options.against_model and options.against_model not in options.model:
-        raise UserError(f"--against-model {options.against_model}: not among the models {' '.join(options.model)}")
+        raise UserError(f"`--against-model {options.against_model}` is not among the models {' '.join(options.model)}.")
 
 
-def _measured(options: argparse.Namespace, model: ModelSpec) -> Results:
-    executor = _executor(options)
+def _measured(options: argparse.Namespace, model: ModelSpec) -> ModelResults:
+    executor = in_processes(options.jobs) if options.jobs > 1 else in_this_process
+    executor = on_ray(options.ray) if options.ray else executor
     rows: list[CompletionRow] = []
-    pieces: list[Work] = []
-    stores: dict[str, Store] = {}
+    pieces: list[WorkItem] = []
+    caches: dict[str, RowCache[CompletionRow]] = {}
     for repo, tree in trees(options):
         sources = read_sources(tree)
         drawn = limited(build_tasks(sources, repo), options.limit)
         tasks = [task for task in (*drawn, *mid_line_tasks(drawn)) if task.kind in options.tasks]
-        stores[repo] = Store(options.work / "completion", repo, sources, model, suffix=options.suffix)
+        caches[repo] = completion_cache(options.work / "completion", repo, sources, model, suffix=options.suffix)
         wanted = {(task.task_id, setting.name) for task in tasks for setting in options.settings}
-        kept = [row for row in stores[repo].rows() if (row.task_id, row.setting) in wanted]
-        rows += kept
-        there = {(row.task_id, row.setting) for row in kept}
+        cached = [row for row in caches[repo].rows() if (row.task_id, row.setting) in wanted]
+        rows += cached
+        there = {(row.task_id, row.setting) for row in cached}
         for task in tasks:
-            lacking = tuple(setting for setting in options.settings if (task.task_id, setting.name) not in there)
-            if lacking and not options.kept:
-                pieces.append(Work(repo, tree.resolve(), task, lacking, model, options.suffix))
-        say(f"{repo}: {len(sources)} files, {len(tasks)} tasks, {len(kept)} rows cached")
-    said_at = time.monotonic()
+            missing = tuple(setting for setting in options.settings if (task.task_id, setting.name) not in there)
+            if missing and not options.cached:
+                pieces.append(WorkItem(repo, tree.resolve(), task, missing, model, options.suffix))
+        say(f"{repo}: {len(sources)} files, {len(tasks)} tasks, {len(cached)} rows cached")
+    printed_at_s = time.monotonic()
     for number, done in enumerate(executor(pieces), 1):
-        stores[done[0].repo].add(done)
+        caches[done[0].repo].add(done)
         rows += done
-        if number == len(pieces) or time.monotonic() - said_at > SAY_EVERY_S:
-            said_at = time.monotonic()
+        if number == len(pieces) or time.monotonic() - printed_at_s > SAY_EVERY_S:
+            printed_at_s = time.monotonic()
             say(f"{model.spelling}: {number} of {len(pieces)} tasks")
-    return Results(model, options.suffix, [setting.name for setting in options.settings], rows)
-
-
-def _executor(options: argparse.Namespace) -> Executor:
-    if options.ray:
-        return on_ray(options.ray)
-    return in_processes(options.jobs) if options.jobs > 1 else here
+    return ModelResults(model, options.suffix, [setting.name for setting in options.settings], rows)
 
 
 def _repeated(options: argparse.Namespace) -> str:

@@ -16,15 +16,15 @@ from ..repoeval.weft_strategies import ABLATION as WITHOUT
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One way to ask. `retrieval.strategy` "none" shows nothing of the repository.
+    """One configuration of retrieval. `retrieval.strategy` "none" shows nothing of the repository.
 
-    `way`: as the server does; in RepoCoder's rounds, of which the last counts; the best of these by the true text; or
-    once with the true text as the query. The last two say what could be had, and nobody can have it.
+    `mode`: as the server does; the last of RepoCoder's rounds; the best round by the true text; or one round with the
+    true text as the query. The last two are upper bounds.
     """
 
     name: str
     retrieval: RetrievalOptions = field(default_factory=RetrievalOptions)
-    way: Literal["server", "rounds", "best round", "oracle"] = "server"
+    mode: Literal["server", "rounds", "best round", "oracle"] = "server"
     n_rounds: int = 1
 
 
@@ -33,16 +33,16 @@ BASIC: tuple[Setting, ...] = (
     Setting("bm25", RetrievalOptions(strategy="bm25")),
     Setting("fragrel", RetrievalOptions(strategy="fragrel")),
     Setting("weft"),
-    Setting("iterative", way="rounds", n_rounds=2),
-    Setting("oracle", way="oracle"),
+    Setting("iterative", mode="rounds", n_rounds=2),
+    Setting("oracle", mode="oracle"),
 )
 
 REPOCODER_ROWS: tuple[Setting, ...] = (
-    Setting("repocoder-unshifted", REPOCODER, way="rounds"),
-    Setting("repocoder", replace(REPOCODER, shift=True), way="rounds"),
-    Setting("repocoder-2", replace(REPOCODER, shift=True), way="rounds", n_rounds=2),
-    Setting("repocoder-best-of-2", replace(REPOCODER, shift=True), way="best round", n_rounds=2),
-    Setting("repocoder-oracle", REPOCODER, way="oracle"),
+    Setting("repocoder-unshifted", REPOCODER, mode="rounds"),
+    Setting("repocoder", replace(REPOCODER, shift=True), mode="rounds"),
+    Setting("repocoder-2", replace(REPOCODER, shift=True), mode="rounds", n_rounds=2),
+    Setting("repocoder-best-of-2", replace(REPOCODER, shift=True), mode="best round", n_rounds=2),
+    Setting("repocoder-oracle", REPOCODER, mode="oracle"),
 )
 """Jaccard over windows; a number is that of the rounds."""
 

@@ -1,7 +1,7 @@
 """Golden rows of a few tasks: their answers are committed, so that a change in quality shows as a diff in the test run.
 
-Owns the form of those rows. The tasks are drawn from some of Weft's own modules as they once were, kept as one text
-with a line `#- path` before each file; the embedded model answers them, so that nothing else is needed.
+Owns the form of those rows. The tasks are drawn from old versions of some of Weft's modules, stored as one text with a
+line `#- path` before each file; the workspace model answers them, so no other model is needed.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ def subset_rows(folder: Path) -> list[str]:
     # One line for all settings that a task has the same answer in.
     answered: dict[tuple[str, str], list[str]] = {}
     for row in rows:
-        answered.setdefault((row.task_id, _said(row)), []).append(row.setting)
-    return [*heads, *(f"{task_id} {' '.join(names)}: {said}" for (task_id, said), names in answered.items())]
+        answered.setdefault((row.task_id, _row_text(row)), []).append(row.setting)
+    return [*heads, *(f"{task_id} {' '.join(names)}: {shown}" for (task_id, shown), names in answered.items())]
 
 
 def write_subset(folder: Path) -> None:
     (folder / ROWS).write_text("\n".join([*subset_rows(folder), ""]), encoding="utf-8", newline="")
 
 
-def _said(row: CompletionRow) -> str:
+def _row_text(row: CompletionRow) -> str:
     # Rounded, since the last digits may differ between platforms.
     sure = confidence(row)
-    said = "-" if sure is None else f"{sure:.2f}"
-    return f"EM {row.exact_match:.0f} ES {row.edit_similarity:.2f} sure {said} {row.text!r}"
+    shown = "-" if sure is None else f"{sure:.2f}"
+    return f"EM {row.exact_match:.0f} ES {row.edit_similarity:.2f} sure {shown} {row.text!r}"
 
 
 def _totals(rows: list[CompletionRow]) -> str:

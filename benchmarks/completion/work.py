@@ -1,6 +1,6 @@
 """A run in pieces of work, and three executors: this process, a process pool, a Ray cluster.
 
-Owns what a piece of work says, so that any process that sees the same folders can do it, and what a process keeps
+Owns the content of a piece of work, so that any process with the same folders can do it, and the state of a process
 between two pieces: the last repository and the open model. Knows no figure and no file of results.
 """
 
@@ -24,7 +24,7 @@ from .settings import Setting
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class WorkItem:
     """One task, in all settings that it lacks. Every node of a cluster must see `tree` and the model's files."""
 
     repo: str
@@ -35,27 +35,27 @@ class Work:
     suffix: bool
 
 
-def do(work: Work) -> list[CompletionRow]:
+def run_item(work: WorkItem) -> list[CompletionRow]:
     """The rows of one piece of work. Raises ModelError."""
     repository, model = _repository(work.repo, work.tree), open_spec(work.model)
     return [answer(repository, work.task, setting, model, suffix=work.suffix) for setting in work.settings]
 
 
-Executor = Callable[[Iterable[Work]], Iterator[list[CompletionRow]]]
+Executor = Callable[[Iterable[WorkItem]], Iterator[list[CompletionRow]]]
 
 
-def here(pieces: Iterable[Work]) -> Iterator[list[CompletionRow]]:
+def in_this_process(pieces: Iterable[WorkItem]) -> Iterator[list[CompletionRow]]:
     """One after the other, in this process."""
-    return map(do, pieces)
+    return map(run_item, pieces)
 
 
 def in_processes(n_processes: int) -> Executor:
     """On this machine; each process opens the model for itself."""
 
-    def run(pieces: Iterable[Work]) -> Iterator[list[CompletionRow]]:
+    def run(pieces: Iterable[WorkItem]) -> Iterator[list[CompletionRow]]:
         # Not forked: an engine's threads would be missing in a copy of this process.
         with ProcessPoolExecutor(n_processes, mp_context=get_context("spawn")) as pool:
-            for done in as_completed([pool.submit(do, piece) for piece in pieces]):
+            for done in as_completed([pool.submit(run_item, piece) for piece in pieces]):
                 yield done.result()
 
     return run
@@ -71,13 +71,13 @@ def on_ray(address: str) -> Executor:
     except ImportError:
         raise UserError(f"--ray needs Ray. Run: {install_command('ray')}") from None
 
-    def run(pieces: Iterable[Work]) -> Iterator[list[CompletionRow]]:
+    def run(pieces: Iterable[WorkItem]) -> Iterator[list[CompletionRow]]:
         try:
             ray.init(address=address)
         except ConnectionError as error:
-            raise UserError(f"no Ray cluster at {address}: {error}. Start one with `ray start --head`.") from error
+            raise UserError(f"No Ray cluster at `{address}`: {error}. Start one with `ray start --head`.") from error
         try:
-            remote = ray.remote(do)
+            remote = ray.remote(run_item)
             waiting = [remote.remote(piece) for piece in pieces]
             while waiting:
                 (done,), waiting = ray.wait(waiting, num_returns=1)

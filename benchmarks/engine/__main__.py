@@ -1,6 +1,6 @@
 """`weft bench engine`: time and memory of cold and warm start, queries and edits, on pinned trees.
 
-Owns the order of the measurements: each in a fresh process with a cache folder of its own, repeated, medians kept.
+Owns the order of the measurements: each in a new process with an empty cache folder, repeated, as medians.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ COLUMNS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser("weft bench engine", __doc__, "work", "machine")
     parser.add_argument("--trees", nargs="+", choices=TREES, default=list(TREES))
-    parser.add_argument("--runs", type=int, default=3, help="repetitions of cold and warm start; medians are shown")
+    parser.add_argument("--runs", type=int, default=3, help="repetitions of cold and warm start, for medians")
     return run_command(parser, _measure, arguments)
 
 

@@ -18,16 +18,17 @@ from ...retrieval.bm25 import FloatArray
 from ...retrieval.fragments import FileFragments, lines_between, slice_file
 from ...retrieval.inverted_index import InvertedIndex
 from ...retrieval.terms import count_terms, terms_of
+from ..bootstrap import percentile
 from ..command import Report, command_parser, run_command
 from ..repoeval.peers import bm25s_index, rank_bm25_index
 from ..tables import markdown
-from .timing import p95, timed
+from .timing import timed
 from .trees import TREES, tree
 
 N_EDITS = 50
 
 
-class Contestant(Protocol):
+class LexicalIndex(Protocol):
     def build(self, parts: Sequence[FileFragments]) -> None: ...
 
     def scores(self, query: str) -> FloatArray: ...
@@ -35,7 +36,7 @@ class Contestant(Protocol):
     def edit(self, part: FileFragments) -> None: ...
 
 
-class Weft:
+class WeftIndex:
     def build(self, parts: Sequence[FileFragments]) -> None:
         self.index = InvertedIndex.build(parts)
 
@@ -46,8 +47,8 @@ class Weft:
         self.index = self.index.with_changes([part])
 
 
-class Peer:
-    """An index of another library. It has no edit, so the index is made anew."""
+class LibraryIndex:
+    """An index of another library. It has no update, so an edit builds it again."""
 
     def __init__(self, make: Callable[[Sequence[Sequence[str]]], Callable[[Sequence[str]], FloatArray]]) -> None:
         self._make = make
@@ -69,10 +70,10 @@ class Peer:
         self.build([*{**self._parts, part.path: part}.values()])
 
 
-CONTESTANTS: Mapping[str, Callable[[], Contestant]] = {
-    "weft": Weft,
-    "bm25s": lambda: Peer(bm25s_index),
-    "rank_bm25": lambda: Peer(rank_bm25_index),
+INDEXES: Mapping[str, Callable[[], LexicalIndex]] = {
+    "weft": WeftIndex,
+    "bm25s": lambda: LibraryIndex(bm25s_index),
+    "rank_bm25": lambda: LibraryIndex(rank_bm25_index),
 }
 
 
@@ -89,7 +90,7 @@ def _measure(options: argparse.Namespace) -> Report:
     parts, slice_ms = timed(lambda: [slice_file(path, text) for path, text in texts.items()])
     n_lines = sum(int(part.ends[-1]) for part in parts if len(part))
     queries = pick_queries(parts, options.queries)
-    rows = {name: measure(contestant(), parts, queries) for name, contestant in CONTESTANTS.items()}
+    rows = {name: measure(lexical_index(), parts, queries) for name, lexical_index in INDEXES.items()}
     title = f"{n_lines} lines, {sum(map(len, parts))} windows; slicing takes {slice_ms / 1e3:.2f} s"
     results = {"lines": n_lines, "slice_s": round(slice_ms / 1e3, 3), "rows": rows}
     return Report("engine-lexical", table(rows), results, title)
@@ -103,24 +104,24 @@ def read_texts(folder: Path) -> dict[str, str]:
 
 
 def pick_queries(parts: Sequence[FileFragments], n_queries: int) -> list[str]:
-    """Texts of whole windows, evenly over all lines; always the same."""
+    """Texts of whole windows, evenly over all lines; the same on every run."""
     windows = [(part, i) for part in parts for i in range(len(part)) if part.ends[i] - part.starts[i] == 20]
     chosen = random.Random(0).sample(windows, min(n_queries, len(windows)))
     return [lines_between(part.text, int(part.starts[i]), int(part.ends[i])) for part, i in chosen]
 
 
-def measure(contestant: Contestant, parts: Sequence[FileFragments], queries: Sequence[str]) -> dict[str, float]:
+def measure(lexical_index: LexicalIndex, parts: Sequence[FileFragments], queries: Sequence[str]) -> dict[str, float]:
     """Seconds to build, and milliseconds for queries and for one edited file."""
-    _, build_ms = timed(lambda: contestant.build(parts))
-    contestant.scores(queries[0])
-    query_ms = [timed(partial(contestant.scores, query))[1] for query in queries]
-    # An edit of a peer costs what building costs: three of them tell enough.
-    edited = random.Random(1).sample(parts, min(len(parts), N_EDITS if isinstance(contestant, Weft) else 3))
-    edit_ms = [timed(partial(contestant.edit, part))[1] for part in edited]
+    _, build_ms = timed(lambda: lexical_index.build(parts))
+    lexical_index.scores(queries[0])
+    query_ms = [timed(partial(lexical_index.scores, query))[1] for query in queries]
+    # An edit of another library costs as much as a build: three are enough.
+    edited = random.Random(1).sample(parts, min(len(parts), N_EDITS if isinstance(lexical_index, WeftIndex) else 3))
+    edit_ms = [timed(partial(lexical_index.edit, part))[1] for part in edited]
     return {
         "build_s": round(build_ms / 1e3, 3),
         "query_p50_ms": round(statistics.median(query_ms), 3),
-        "query_p95_ms": round(p95(query_ms), 3),
+        "query_p95_ms": round(percentile(query_ms, 0.95), 3),
         "edit_p50_ms": round(statistics.median(edit_ms), 3),
     }
 

@@ -1,6 +1,6 @@
 """One measurement in one process: `python -m weft.benchmarks.engine.measure MODE FOLDER` prints one JSON line.
 
-Owns what is timed and how. A process of its own for each, so that memory and caches are what a user's server has.
+Owns the timed operations. Each runs in a new process, so that memory and caches are those of a user's server.
 
 - cold: index from nothing.
 - warm: index again from the cache that `cold` wrote.
@@ -47,7 +47,7 @@ def warm(folder: Path) -> dict[str, float]:
     with Workspace([folder], Config()) as workspace:
         report = workspace.index()
         if not report.warm or report.n_reused != report.n_files:
-            raise SystemExit(f"the cached index was not used: {report}")
+            raise SystemExit(f"The start did not use the cached index: {report}")
         return {"seconds": report.seconds, "memory_mb": memory_mb()}
 
 
@@ -141,7 +141,7 @@ def _edit(workspace: Workspace, path: Path, number: int) -> float:
     workspace.open_buffer(other, f"x = {word}")
     found = workspace.retrieve(other, 0, len(word) + 4, options=RetrievalOptions(strategy="bm25"))
     if not any(word in ranked.fragment.text for ranked in found.fragments):
-        raise SystemExit(f"an edit of {path} cannot be retrieved")
+        raise SystemExit(f"Retrieval does not find an edit of {path}.")
     workspace.close_buffer(other)
     workspace.close_buffer(path)
     workspace.flush()

@@ -130,7 +130,7 @@ def environment(
 
 
 class _Numbered:
-    """The named nodes of a tree in document order, and where each stands below the listed ones."""
+    """The named nodes of a tree in document order, and their places below the listed ones."""
 
     def __init__(self, root: Node) -> None:
         self.nodes: list[Node] = []

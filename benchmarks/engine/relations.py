@@ -27,7 +27,7 @@ from ...retrieval.fragments import lines_between, slice_file
 from ...retrieval.inverted_index import InvertedIndex
 from ...retrieval.terms import count_terms
 from ..command import Report, command_parser, run_command
-from ..repoeval.archives import ARCHIVES, Archive, checkout
+from ..repoeval.archives import PINNED, checkout
 from ..tables import markdown
 from .lexical import read_texts
 from .reference_relations import ExactGraph, environment
@@ -116,8 +116,8 @@ def exact_matrix(repository: IndexedTexts) -> Floats:
             columns += [numbers[key] for key, _ in nodes]
             shares += [length / total for _, length in nodes]
     n_ids = repository.lexical.n_ids
-    kept = _without_dead_ends(graph, np.unique(columns))
-    graph, cover = graph[kept][:, kept], csr_matrix((shares, (rows, columns)), shape=(n_ids, len(numbers)))[:, kept]
+    live = _without_dead_ends(graph, np.unique(columns))
+    graph, cover = graph[live][:, live], csr_matrix((shares, (rows, columns)), shape=(n_ids, len(numbers)))[:, live]
     sources = np.unique(cover.indices)
     cover = cover[:, sources]
     matrix = np.zeros((n_ids, n_ids))
@@ -129,13 +129,13 @@ def exact_matrix(repository: IndexedTexts) -> Floats:
 
 def _without_dead_ends(graph: Any, used: NDArray[np.integer]) -> NDArray[np.integer]:
     """The nodes that are left when nodes with one neighbour go, again and again, unless they are used."""
-    kept = np.arange(graph.shape[0])
+    live = np.arange(graph.shape[0])
     while True:
-        degree = np.diff(graph[kept][:, kept].indptr)
-        stay = (degree > 1) | np.isin(kept, used)
+        degree = np.diff(graph[live][:, live].indptr)
+        stay = (degree > 1) | np.isin(live, used)
         if stay.all():
-            return kept
-        kept = kept[stay]
+            return live
+        live = live[stay]
 
 
 def scipy_graph(repository: IndexedTexts) -> tuple[GraphArrays, Any]:
@@ -258,7 +258,7 @@ def _measure(options: argparse.Namespace) -> Report:
     if options.part != "speed":
         results["fidelity"], rows = {}, list[list[str]]()
         for repo, folder in PACKAGES:
-            root = options.trees / repo if options.trees else checkout(_archive(repo), options.work)
+            root = options.trees / repo if options.trees else checkout(PINNED[repo], options.work)
             repository = IndexedTexts({p: t for p, t in read_texts(root).items() if p.startswith(folder)})
             shares = fidelity(repository)
             results["fidelity"][repo] = {
@@ -281,10 +281,6 @@ def _measure(options: argparse.Namespace) -> Report:
         ]
         parts += ["Speed, one thread.", markdown(["", "value"], rows)]
     return Report("engine-relations", "\n\n".join(parts), results)
-
-
-def _archive(repo: str) -> Archive:
-    return next(archive for archive in ARCHIVES if archive.repo == repo)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Timing of one call, percentiles of many, and measurements in a process of their own.
+"""Timing of one call, percentiles of many, and measurements in a new process.
 
 Knows no benchmark.
 """
@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ...server.cli.exit_status import UserError
+from ..bootstrap import percentile
 
 T = TypeVar("T")
 
@@ -26,19 +27,15 @@ def timed(call: Callable[[], T]) -> tuple[T, float]:
     return result, 1e3 * (time.perf_counter() - started)
 
 
-def p95(values: Sequence[float]) -> float:
-    return statistics.quantiles(values, n=20)[-1]
-
-
 def percentiles(name: str, values: Sequence[float]) -> dict[str, float]:
     """`NAME_p50_ms` and `NAME_p95_ms`; nothing for fewer than two values."""
     if len(values) < 2:
         return {}
-    return {f"{name}_p50_ms": statistics.median(values), f"{name}_p95_ms": p95(values)}
+    return {f"{name}_p50_ms": statistics.median(values), f"{name}_p95_ms": percentile(values, 0.95)}
 
 
 def in_fresh_process(module: str, *arguments: str, **environment: str) -> Mapping[str, Any]:
-    """The JSON line that a module prints last, so that its memory and caches are its own. Raises UserError."""
+    """The last JSON line that a module prints in a new process, with memory and caches of its own. Raises UserError."""
     command = [sys.executable, "-m", module, *arguments]
     done = subprocess.run(command, env={**os.environ, **environment}, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:

@@ -1,7 +1,7 @@
 """`weft bench latency`: latency of the real server while real edits are typed again over LSP.
 
-Owns which replays are made: sizes, editors and models. Each has a server's process of its own, with a home of its own;
-one index is kept for all replays of a size.
+Owns the choice of replays: sizes, editors and models. Each replay has its own server process; replays of one size share
+a home folder, and with it the cached index.
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ from typing import Any, get_args
 
 import httpx
 
-from ...server.cli.exit_status import UserError
 from ...server.models.model_argument import MODEL_SYNTAX, parse_model
 from ..command import Report, command_parser, run_command, say
 from ..histories import OWN_REPOSITORY, FileEdit, commits_between
+from ..lsp_client import Client, when_ready
 from ..models import model_option
-from .client import Client, when_ready
 from .edited_workspaces import PINNED, SIZES, EditedWorkspace, make_workspace
 from .figures import Figures, figures_of
 from .fixed_speed import ModelRequest, add_speed_options
-from .replay import Editor, Manners, encodings_of
+from .replay import Editor, EditorKind, encodings_of
 from .report import notes, tables
-from .typing import sittings
+from .typing import commit_replays
 
 SEED = 20261121
 SECONDS = 35.0
@@ -38,7 +37,7 @@ SECONDS = 35.0
 
 RESTS_AFTER_S = 0.5
 EMBEDDED, FIXED = "embedded", "fixed"
-DEFAULT: tuple[tuple[str, Manners, str], ...] = (
+DEFAULT: tuple[tuple[str, EditorKind, str], ...] = (
     ("20k", "vscode", EMBEDDED),
     ("200k", "vscode", EMBEDDED),
     ("200k", "neovim", EMBEDDED),
@@ -53,20 +52,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "weft bench latency", __doc__, "work", "seed", "machine", "write-results", seed={"default": SEED}
     )
     parser.add_argument("--sizes", nargs="+", choices=SIZES, help="lines of the workspace; default: all")
-    parser.add_argument("--editors", nargs="+", choices=get_args(Manners), help="whose manners; default: both")
+    parser.add_argument("--editors", nargs="+", choices=get_args(EditorKind), help="default: both")
     parser.add_argument(
         "--model",
         action="append",
         type=model_option(EMBEDDED, FIXED),
         metavar="MODEL",
-        help=f"instead of the default ones, as often as wanted: {EMBEDDED}, {FIXED} (simulated, of a fixed speed), or "
-        f"a real one as {MODEL_SYNTAX}",
+        help=f"instead of the default ones, repeatable: {EMBEDDED}, {FIXED} (simulated), or {MODEL_SYNTAX}",
     )
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of typing in each replay")
     parser.add_argument("--repository", type=Path, default=OWN_REPOSITORY, help="the clone whose edits are typed")
-    parser.add_argument("--commits", metavar="FROM..TO", help="of the repository; default: those pinned of Weft's own")
+    parser.add_argument("--commits", metavar="FROM..TO", help="commits of the repository; default: pinned ones of Weft")
     add_speed_options(parser)
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=JSON", help="a setting of the server")
     return run_command(parser, _measure, arguments)
 
 
@@ -83,17 +80,17 @@ def _replays(options: argparse.Namespace) -> Iterator[Figures]:
             say(f"{size} lines, {editor}, {model} ...")
             home = Path(homes) / size
             home.mkdir(exist_ok=True)
-            here = make_workspace(size, options.work, options.repository, commits)
-            with _model(model, here.edits, options) as serving:
-                figures = _replay(here, editor, serving, home, options)
+            workspace = make_workspace(size, options.work, options.repository, commits)
+            with _model(model, workspace.edits, options) as model_server:
+                figures = _replay(workspace, editor, model_server, home, options)
             yield {"size": size, "editor": editor, "model": model, **figures}
 
 
-def _chosen(options: argparse.Namespace) -> list[tuple[str, Manners, str]]:
-    """The default replays; those named when sizes, editors or models are."""
+def _chosen(options: argparse.Namespace) -> list[tuple[str, EditorKind, str]]:
+    """The default replays, or every combination of the given sizes, editors and models."""
     if not (options.sizes or options.editors or options.model):
         return list(DEFAULT)
-    editors: Sequence[Manners] = options.editors or get_args(Manners)
+    editors: Sequence[EditorKind] = options.editors or get_args(EditorKind)
     return [
         (size, editor, model)
         for size in options.sizes or SIZES
@@ -102,35 +99,35 @@ def _chosen(options: argparse.Namespace) -> list[tuple[str, Manners, str]]:
     ]
 
 
-class Serving:
-    """A model while it is replayed against: the server's settings for it, and what it did."""
+class ServedModel:
+    """The model of a replay: the server's settings for it, and its log."""
 
     def __init__(self, settings: Mapping[str, Any], url: str = "") -> None:
         self.settings = settings
         self.embedded = not settings
         self._url = url
 
-    def works(self, since_s: float) -> list[ModelRequest]:
-        """What the model of fixed speed did since then; nothing is known of others."""
+    def requests_since(self, since_s: float) -> list[ModelRequest]:
+        """The requests at the model of fixed speed since then; empty for another model."""
         if not self._url:
             return []
         log = httpx.get(f"{self._url}/log", trust_env=False).json()
-        return [work for work in (ModelRequest(**told) for told in log) if work.begin_s >= since_s]
+        return [work for work in (ModelRequest(**record) for record in log) if work.begin_s >= since_s]
 
     def wait_for_self_test(self) -> None:
-        """Until the server has asked the model of fixed speed what it can do, and is done with that."""
+        """Wait until the server has finished its self-test of the model of fixed speed."""
         while self._url and not self._rests():
             time.sleep(0.1)
 
     def _rests(self) -> bool:
-        works = self.works(since_s=0.0)
+        works = self.requests_since(since_s=0.0)
         return bool(works) and time.monotonic() - max(work.end_s or time.monotonic() for work in works) > RESTS_AFTER_S
 
 
 @contextmanager
-def _model(name: str, edits: Sequence[FileEdit], options: argparse.Namespace) -> Iterator[Serving]:
+def _model(name: str, edits: Sequence[FileEdit], options: argparse.Namespace) -> Iterator[ServedModel]:
     if name == EMBEDDED:
-        yield Serving({})
+        yield ServedModel({})
     elif name == FIXED:
         with tempfile.TemporaryDirectory() as folder:
             truth = Path(folder) / "truth.json"
@@ -141,43 +138,29 @@ def _model(name: str, edits: Sequence[FileEdit], options: argparse.Namespace) ->
                 try:
                     assert process.stdout is not None
                     url = process.stdout.readline().strip()
-                    yield Serving({"model": [{"backend": "llama.cpp", "url": url}]}, url)
+                    yield ServedModel({"model": [{"backend": "llama.cpp", "url": url}]}, url)
                 finally:
                     process.kill()
     else:
         settings = parse_model(name)
         assert settings is not None
-        yield Serving({"model": [settings]})
+        yield ServedModel({"model": [settings]})
 
 
 def _replay(
-    here: EditedWorkspace, editor: Manners, serving: Serving, home: Path, options: argparse.Namespace
+    workspace: EditedWorkspace, editor: EditorKind, model_server: ServedModel, home: Path, options: argparse.Namespace
 ) -> Figures:
-    settings = {**serving.settings, **_settings(options.set)}
-    with Client(here.folder, home, settings, encodings_of(editor)) as client:
+    with Client(workspace.folder, home, model_server.settings, encodings_of(editor)) as client:
         status = when_ready(client)
-        serving.wait_for_self_test()
+        model_server.wait_for_self_test()
         begin_s = time.monotonic()
-        session = Editor(client, here.folder, editor).replay(
-            sittings(here.edits, options.seed), options.seed, options.seconds
+        session = Editor(client, workspace.folder, editor).replay(
+            commit_replays(workspace.edits, options.seed), options.seed, options.seconds
         )
-        works = serving.works(begin_s)
+        works = model_server.requests_since(begin_s)
         stats = client.ask("weft/stats")
-        figures = figures_of(session, stats["empty"], embedded=serving.embedded, works=works)
+        figures = figures_of(session, stats["empty"], embedded=model_server.embedded, works=works)
         return {"lines": status["lines"], "answered_by": status["model"], **figures}
-
-
-def _settings(given: Sequence[str]) -> dict[str, Any]:
-    """`--set completion.debounce_ms=0` as the settings an editor would send."""
-    settings: dict[str, Any] = {}
-    for one in given:
-        name, _, value = one.partition("=")
-        section, _, key = name.partition(".")
-        try:
-            settings.setdefault(section, {})[key] = json.loads(value)
-        except ValueError:
-            raise UserError(f"--set {one}: write SECTION.NAME=VALUE with a JSON value.") from None
-    return settings
 
 
 if __name__ == "__main__":

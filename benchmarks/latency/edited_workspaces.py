@@ -1,14 +1,14 @@
-"""Test workspaces: the edited repository as it was before the edits, alone or beside large trees.
+"""Test workspaces: the edited repository before its edits, alone or beside large trees.
 
-Owns the pinned commits and the three sizes. The large trees are those of the engine's benchmark; the edits are Weft's
-own.
+Owns the pinned commits and the three sizes. The large trees are those of the engine benchmark; the edits are commits of
+Weft.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..engine.trees import tree
@@ -29,7 +29,7 @@ PINNED = (
 """Commits of Weft's own history that change code and its tests in several places and files, oldest first."""
 
 SIZES = {"20k": None, "200k": "networkx", "1M": "million"}
-"""Lines of the workspace, and the tree of `benchmarks/engine/trees.py` that stands beside the edited repository."""
+"""Lines of the workspace, and the tree of `benchmarks/engine/trees.py` beside the edited repository."""
 
 EDITED = "edited"
 """The folder of the edited repository in its workspace."""
@@ -46,7 +46,7 @@ class EditedWorkspace:
 def make_workspace(size: str, work: Path, repository: Path, commits: Sequence[str]) -> EditedWorkspace:
     """The workspace of one of `SIZES`, made when it is not there yet. Raises NoHistory.
 
-    It holds the repository as it stood before the first commit, so nothing in it gives the edits away.
+    It holds the repository before the first commit, so nothing in it reveals the edits.
     """
     edits = tuple(edits_of(repository, commits))
     if not edits:
@@ -64,8 +64,4 @@ def make_workspace(size: str, work: Path, repository: Path, commits: Sequence[st
         if beside is not None:
             link_files(tree(beside, work), half / beside)
         half.rename(folder)
-    return EditedWorkspace(folder.resolve(), tuple(_below(edit) for edit in edits))
-
-
-def _below(edit: FileEdit) -> FileEdit:
-    return FileEdit(edit.commit, f"{EDITED}/{edit.path}", edit.before, edit.after)
+    return EditedWorkspace(folder.resolve(), tuple(replace(edit, path=f"{EDITED}/{edit.path}") for edit in edits))

@@ -1,9 +1,9 @@
 """A simulated llama-server of a fixed speed: `python -m weft.benchmarks.latency.fixed_speed TRUTH`.
 
-Owns a made-up model that reads and writes so many tokens a second, on one device that requests share, keeps prompts,
-and notices a client that goes away as llama-server does: between two tokens or two batches of the prompt. It knows the
-texts that somebody is about to type (TRUTH, a JSON list) and goes on as they do on a chosen share of the lines, else as
-another line does. `GET /log` tells what it did for each request, on the clock that all processes of a machine share.
+Owns a simulated model of fixed prefill and decoding speed, on one device that requests share. It has a prompt cache,
+and notices a disconnected client as llama-server does: between two tokens or two batches of the prompt. It knows the
+texts that will be typed (TRUTH, a JSON list): it continues a chosen share of the lines correctly, the others with
+another line. `GET /log` returns a record of each request, on the clock that all processes of a machine share.
 
 Knows nothing of Weft but the protocol. The first line it prints is its address.
 """
@@ -19,10 +19,12 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
 from typing import Any
+
+from ..http_server import JsonHandler, LoopbackServer
+from .typing import common_prefix_length
 
 READ_PER_S, WRITTEN_PER_S = 2000.0, 80.0
 """A 1.5B model in 4 bits on a laptop's graphics chip; a choice, not a measurement."""
@@ -30,33 +32,33 @@ READ_PER_S, WRITTEN_PER_S = 2000.0, 80.0
 RIGHT_SHARE = 0.4
 BATCH_TOKENS = 256
 N_PROMPTS = 4
-"""Prompts that are kept, as llama-server's slots."""
+"""Cached prompts, as in the slots of llama-server."""
 
 CONTEXT_TOKENS = 8192
 UNKNOWN = "pass\n"
-"""What is written at a place that nobody is about to type at: Weft's self-test, a typo."""
+"""The completion behind an unknown prefix: the self-test of Weft, or a typo."""
 
 KNOWN_BY = (160, 80, 40)
-"""Characters before the cursor by which its place in the true text is found, the most first."""
+"""Lengths of the text before the cursor that is searched in the true texts, longest first."""
 
 _TOKEN = re.compile(r"\w{1,5}|\s+|[^\w\s]")
 
 
 def tokens_of(text: str) -> list[str]:
-    """As many as a tokenizer for code would make, roughly."""
+    """About as many tokens as a tokenizer for code makes."""
     return _TOKEN.findall(text)
 
 
 @dataclass
 class ModelRequest:
-    """One request at the model. Times are of `time.monotonic`; all are kept whether the client stayed or not."""
+    """One request at the model. Times are of `time.monotonic`; aborted requests are recorded too."""
 
     begin_s: float
     end_s: float = 0.0
     n_cached: int = 0  # of the prompt
     n_read: int = 0
     n_written: int = 0
-    warm_up: bool = False  # nothing was to be written
+    warm_up: bool = False  # a request for no token
     closed_early: bool = False
 
 
@@ -79,7 +81,7 @@ class FixedSpeedModel:
     def answer(
         self, work: ModelRequest, prompt: str, prefix: str, n_predict: int, stop: Sequence[str], client: Connection
     ) -> Generator[str, None, None]:
-        """What is written after the prompt, token by token, at the model's speed; ends when the client is gone."""
+        """The completion, token by token, at the speed of the model; ends when the client disconnects."""
         try:
             yield from self._answer(work, prompt, prefix, n_predict, stop, client)
         except GeneratorExit:
@@ -92,15 +94,15 @@ class FixedSpeedModel:
         self, work: ModelRequest, prompt: str, prefix: str, n_predict: int, stop: Sequence[str], client: Connection
     ) -> Generator[str, None, None]:
         tokens = tokens_of(prompt)
-        work.n_cached = self._n_kept(tokens)
+        work.n_cached = self._n_cached(tokens)
         while work.n_cached + work.n_read < len(tokens):
             n = min(BATCH_TOKENS, len(tokens) - work.n_cached - work.n_read)
             self._compute(n * self._read_s)
             work.n_read += n
-            if client.is_gone():
+            if client.is_disconnected():
                 work.closed_early = True
                 break
-        self._keep(tokens[: work.n_cached + work.n_read])
+        self._cache_prompt(tokens[: work.n_cached + work.n_read])
         if work.closed_early:
             return
         text = ""
@@ -109,7 +111,7 @@ class FixedSpeedModel:
             work.n_written += 1
             text += token
             ends = [text.find(one) for one in stop if one in text]
-            if client.is_gone():
+            if client.is_disconnected():
                 work.closed_early = True
                 return
             yield token if not ends else token[: len(token) - (len(text) - min(ends))]
@@ -120,77 +122,70 @@ class FixedSpeedModel:
         with self._device:
             time.sleep(seconds)
 
-    def _n_kept(self, tokens: list[str]) -> int:
-        """Tokens that the most alike kept prompt begins with as well; the last is always read."""
-        kept = max((_n_alike(tokens, prompt) for prompt in self._prompts), default=0)
-        return min(kept, len(tokens) - 1)
+    def _n_cached(self, tokens: list[str]) -> int:
+        """Length of the longest common prefix with a cached prompt; the last token is always read."""
+        n_cached = max((common_prefix_length(tokens, prompt) for prompt in self._prompts), default=0)
+        return min(n_cached, len(tokens) - 1)
 
-    def _keep(self, tokens: list[str]) -> None:
-        prompts = [prompt for prompt in self._prompts if _n_alike(prompt, tokens) < len(prompt)]
+    def _cache_prompt(self, tokens: list[str]) -> None:
+        prompts = [prompt for prompt in self._prompts if common_prefix_length(prompt, tokens) < len(prompt)]
         self._prompts = [tokens, *prompts][:N_PROMPTS]
 
     def _continuation(self, prefix: str) -> str:
-        """How the true text goes on behind `prefix`, or how a wrong model would have it."""
+        """The true text behind `prefix`, or the continuation of a wrong model."""
         for n in KNOWN_BY:
             for truth in self._truths:
                 at = truth.find(prefix[-n:])
                 if at >= 0:
                     at += len(prefix[-n:])
                     line_start = truth.rfind("\n", 0, at) + 1
-                    chance = Random(truth[line_start - 200 : line_start])
-                    return truth[at:] if chance.random() < self._right_share else self._wrong(truth, at)
+                    rng = Random(truth[line_start - 200 : line_start])
+                    return truth[at:] if rng.random() < self._right_share else self._wrong(truth, at)
         return UNKNOWN
 
     def _wrong(self, truth: str, at: int) -> str:
-        """What stands in the same column some lines further on."""
+        """The text in the same column some lines below."""
         line_start = truth.rfind("\n", 0, at) + 1
         further = truth[at:].split("\n")[7:]
         return "\n".join([line[at - line_start :] for line in further[:1]] + further[1:]) or UNKNOWN
 
 
 class Connection:
-    """The other end of a connection."""
+    """The client's end of a connection."""
 
-    def __init__(self, handler: BaseHTTPRequestHandler) -> None:
+    def __init__(self, handler: JsonHandler) -> None:
         self._connection = handler.connection
 
-    def is_gone(self) -> bool:
+    def is_disconnected(self) -> bool:
         readable, _, _ = select.select([self._connection], [], [], 0)
-        return bool(readable)  # a client that waits for its answer sends nothing: this is its end
+        return bool(readable)  # a waiting client sends nothing, so readable means closed
 
 
-def _n_alike(one: Sequence[str], other: Sequence[str]) -> int:
-    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-
-
-def _handler(model: FixedSpeedModel) -> type[BaseHTTPRequestHandler]:
+def _handler(model: FixedSpeedModel) -> type[JsonHandler]:
     numbers: dict[str, int] = {}
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
+    class Handler(JsonHandler):
         def do_GET(self) -> None:
             match self.path:
                 case "/log":
-                    self._json([asdict(work) for work in model.log])
+                    self.send_json([asdict(work) for work in model.log])
                 case "/props":
                     settings = {"n_ctx": CONTEXT_TOKENS}
-                    self._json({"model_path": "fixed-speed.gguf", "default_generation_settings": settings})
+                    self.send_json({"model_path": "fixed-speed.gguf", "default_generation_settings": settings})
                 case "/health":
-                    self._json({"status": "ok"})
+                    self.send_json({"status": "ok"})
                 case _:
-                    self._json({"error": {"code": 404, "message": "File Not Found"}}, 404)
+                    self.send_json({"error": {"code": 404, "message": "File Not Found"}}, 404)
 
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
+            body = self.json_body()
             match self.path:
                 case "/tokenize":
-                    self._json({"tokens": self._numbers(body.get("content", ""))})
+                    self.send_json({"tokens": self._numbers(body.get("content", ""))})
                 case "/infill":
                     self._infill(body)
                 case _:
-                    self._json({"error": {"code": 404, "message": "File Not Found"}}, 404)
+                    self.send_json({"error": {"code": 404, "message": "File Not Found"}}, 404)
 
         def _numbers(self, content: str | list[str | int]) -> list[int]:
             found = []
@@ -205,8 +200,8 @@ def _handler(model: FixedSpeedModel) -> type[BaseHTTPRequestHandler]:
             extra = "".join(f"{one['filename']}\n{one['text']}\n" for one in body.get("input_extra", ()))
             prefix = body.get("input_prefix", "")
             prompt = f"{extra}{body.get('input_suffix', '')}{prefix}"  # llama.cpp with --spm-infill: the prefix last
-            if not body.get("stream"):  # what a server is asked to find out whether it fills the middle
-                self._json({"content": ""})
+            if not body.get("stream"):  # the probe for FIM support
+                self.send_json({"content": ""})
                 return
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
@@ -239,25 +234,7 @@ def _handler(model: FixedSpeedModel) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
             self.wfile.flush()
 
-        def _json(self, value: object, status: int = 200) -> None:
-            data = json.dumps(value).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: object) -> None:
-            """Quiet."""
-
     return Handler
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_: object) -> None:
-        """A client that goes away in the middle is what is measured here."""
 
 
 def add_speed_options(parser: argparse.ArgumentParser) -> None:
@@ -273,8 +250,8 @@ def main() -> None:
     options = parser.parse_args()
     truths = json.loads(options.truth.read_text(encoding="utf-8"))
     model = FixedSpeedModel(truths, options.right, options.reads, options.writes)
-    server = _Server(("127.0.0.1", 0), _handler(model))
-    print(f"http://127.0.0.1:{server.server_port}", flush=True)
+    server = LoopbackServer(_handler(model))
+    print(server.url, flush=True)
     server.serve_forever()
 
 

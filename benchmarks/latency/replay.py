@@ -1,11 +1,12 @@
 """Replay of an editing session: a typist model at a simulated editor that talks LSP to the real server.
 
-Owns the two editors' manners, which decide how much a server is asked, and the clock. Knows no tree and no table.
+Owns the behaviour of the two editors, which decides how many requests a server gets, and the clock. Knows no tree and
+no table.
 
-**Time.** Keys come when the typist presses them; pauses of up to `LONGEST_PAUSE_S` are real. A longer pause, in which
-somebody thinks, is cut to that once every request is answered. What the server does by itself after a key (it reads
-ahead after 0.15 s and indexes the edit after 0.6 s, `server/workspace/buffers.py`) has mostly been done by then, so
-the next key finds the server as it would have found it later.
+**Time.** The typist model sets the time of each key; pauses up to `LONGEST_PAUSE_S` are real. A longer pause, for
+thinking, ends after that time if no request is open. By then the server has mostly finished its background work (it
+prefetches 0.15 s after a key and indexes the edit after 0.6 s, `server/workspace/buffers.py`), so the next key finds
+the server in the state that it would have later.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...server.workspace.text import TextLines
-from .client import Client
-from .typing import Key, Sitting, Typist
+from ..lsp_client import Client, completion_params
+from .typing import CommitReplay, Key, Typist
 
 LONGEST_PAUSE_S = 1.0
 NOTICED_AFTER_S = 0.25
-"""A completion that was shown for less is not seen by somebody who types: the time of a simple visual reaction."""
+"""A completion that is shown for less is not noticed: the time of a simple visual reaction."""
 
 NEOVIM_WAITS_S = 0.2
 """After the last movement of the cursor (`runtime/lua/vim/lsp/inline_completion.lua`)."""
@@ -32,28 +33,27 @@ NEOVIM_SENDS_AFTER_S = 0.15
 """Edits are sent together this long after the first (`flags.debounce_text_changes`), or before a request."""
 
 SETTLE_WITHIN_S = 30.0
-"""How long the last answers may take."""
+"""The time limit of the last answers."""
 
-Manners = Literal["vscode", "neovim"]
-"""VS Code: every change is sent and asked about at once, the request before is cancelled, and what is shown stays while
-it is typed. Neovim: edits are sent together, one request when the cursor rests, nothing is cancelled, and what is
-shown goes with the next key."""
+EditorKind = Literal["vscode", "neovim"]
+"""VS Code sends each change and a request at once, cancels the request before, and keeps ghost text while it is typed.
+Neovim sends edits together, one request when the cursor rests, cancels nothing, and clears ghost text at each key."""
 
 
 @dataclass
-class Asked:
+class TracedRequest:
     """One completion request. Times are of `time.monotonic`."""
 
     uri: str
-    key_s: float  # of the key before it
+    key_s: float  # time of the last key
     sent_s: float
     replied_s: float | None = None
-    superseded_s: float | None = None  # when it was cancelled, or the text went on
+    superseded_s: float | None = None  # time of its cancellation, or of the next edit
     text: str = ""
     source: str = ""
     timings_ms: dict[str, float] = field(default_factory=dict)
     error: str = ""
-    n_agreeing: int = 0  # characters of the text that were going to be typed
+    n_agreeing: int = 0  # leading characters that agree with the finished text
 
     @property
     def kind(self) -> str:
@@ -71,22 +71,22 @@ class Asked:
 
 @dataclass
 class Session:
-    """What came of a replay."""
+    """The record of a replay."""
 
-    asked: list[Asked] = field(default_factory=list)
+    requests: list[TracedRequest] = field(default_factory=list)
     n_keys: int = 0
     n_typed: int = 0  # characters by key
-    n_taken: int = 0  # characters by completion
-    n_takes: int = 0
+    n_accepted_characters: int = 0  # characters by accepted completion
+    n_accepted: int = 0
     n_files: int = 0
     begin_s: float = 0.0
     end_s: float = 0.0
-    finished: bool = False  # every file is as the edit left it
+    finished: bool = False  # every file has its final text
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
-    """Ghost text: `text` would replace what lies between two offsets, the beginning of it being there already."""
+class _GhostText:
+    """Ghost text: `text` would replace the characters between two offsets; its beginning may be typed already."""
 
     since_s: float
     start: int
@@ -100,16 +100,16 @@ class _Shown:
 
 
 class Editor:
-    """One editor with one document in front."""
+    """One editor with one document in the foreground."""
 
-    def __init__(self, client: Client, folder: Path, manners: Manners) -> None:
+    def __init__(self, client: Client, folder: Path, editor_kind: EditorKind) -> None:
         self.session = Session()
         self._client = client
         self._folder = folder
-        self._manners = manners
-        self._waiting: dict[int, Asked] = {}
-        self._current: int | None = None  # the request whose answer is wanted
-        self._shown: _Shown | None = None
+        self._editor_kind = editor_kind
+        self._waiting: dict[int, TracedRequest] = {}
+        self._current: int | None = None  # the request whose answer is still wanted
+        self._shown: _GhostText | None = None
         self._typist: Typist | None = None
         self._uri = ""
         self._versions: dict[str, int] = {}
@@ -118,14 +118,14 @@ class Editor:
         self._ask_at_s: float | None = None
         self._key_s = 0.0
 
-    def replay(self, sittings: Iterable[Sitting], seed: int, longest_s: float = float("inf")) -> Session:
-        """Type the sittings, commit by commit, until they are done or the time is over."""
+    def replay(self, commit_replays: Iterable[CommitReplay], seed: int, longest_s: float = float("inf")) -> Session:
+        """Type the commits one after the other, until all are typed or the time is over."""
         session = self.session
         session.begin_s = time.monotonic()
         until_s = session.begin_s + longest_s
-        for sitting in sittings:
+        for commit in commit_replays:
             opened: list[Typist] = []
-            for typist in sitting.keys(seed):
+            for typist in commit.keys(seed):
                 if time.monotonic() > until_s:
                     self._settle()
                     session.end_s = time.monotonic()
@@ -146,42 +146,42 @@ class Editor:
         return session
 
     def _press(self, typist: Typist, switched: bool) -> None:
-        """One key, or a completion taken instead of it."""
+        """One key, or a completion accepted instead of it."""
         key = typist.plan()
         assert key is not None
-        self._wait(max(key.pause_s, typist.hands.switch_s if switched else 0.0))
+        self._wait(max(key.pause_s, typist.profile.switch_s if switched else 0.0))
         while (arrived := self._client.next_or_none(0.0)) is not None:
             self._read(arrived.message, arrived.at_s)
-        text, cursor, shown, taken = typist.text, typist.cursor, self._shown, None
+        text, cursor, shown, accepted = typist.text, typist.cursor, self._shown, None
         if shown is not None and time.monotonic() - shown.since_s >= NOTICED_AFTER_S:
-            taken = typist.take(shown.start, shown.end, shown.text)
-        pressed = taken or typist.press()
+            accepted = typist.accept(shown.start, shown.end, shown.text)
+        pressed = accepted or typist.press()
         self._key_s = time.monotonic()
         self.session.n_keys += 1
-        if taken is not None and shown is not None:
-            self.session.n_takes += 1
-            self.session.n_taken += taken.cursor - cursor
-            self._tell_taken(shown, taken.text)
+        if accepted is not None and shown is not None:
+            self.session.n_accepted += 1
+            self.session.n_accepted_characters += accepted.cursor - cursor
+            self._notify_accepted(shown, accepted.text)
         elif pressed.kind == "type":
             self.session.n_typed += 1
         self._happened(pressed, text, cursor)
 
-    def _tell_taken(self, shown: _Shown, text: str) -> None:
-        """As the editors do: an item's command is run; who takes a part has an extension that says so."""
+    def _notify_accepted(self, shown: _GhostText, text: str) -> None:
+        """As the editors do: the command of the item, or the notification of a partly accepted one."""
         if text == shown.text:
             self._client.request("workspace/executeCommand", shown.command)
-        elif self._manners == "vscode":
+        elif self._editor_kind == "vscode":
             about = {"id": shown.item_id, "acceptedLength": _units(text, "utf-16")}
             self._client.notify("weft/didPartiallyAccept", about)
 
     def _happened(self, key: Key, before: str, cursor: int) -> None:
-        """The editor's part of a key: what is shown, sent and asked."""
-        self._shown = self._still_shown(key, cursor)
+        """The editor's reaction to a key: ghost text, edits and requests."""
+        self._shown = self._ghost_text_after(key, cursor)
         if key.changes_text:
             lines = TextLines(before)
             start, end = (self._position(lines, offset) for offset in (key.start, key.end))
             self._unsent.append({"range": {"start": start, "end": end}, "text": key.text})
-        if self._manners == "vscode":
+        if self._editor_kind == "vscode":
             if key.changes_text:
                 self._send_edits()
                 self._cancel()
@@ -191,10 +191,12 @@ class Editor:
                 self._send_at_s = self._key_s + NEOVIM_SENDS_AFTER_S
             self._ask_at_s = self._key_s + NEOVIM_WAITS_S
 
-    def _still_shown(self, key: Key, cursor: int) -> _Shown | None:
-        """What stays shown: in VS Code a completion whose beginning is typed or taken."""
+    def _ghost_text_after(self, key: Key, cursor: int) -> _GhostText | None:
+        """The ghost text after a key: VS Code keeps a completion whose beginning is typed or accepted."""
         shown, typist = self._shown, self._typist
-        if shown is None or typist is None or self._manners != "vscode" or key.kind not in ("type", "take", "over"):
+        if shown is None or typist is None or self._editor_kind != "vscode":
+            return None
+        if key.kind not in ("type", "accept", "over"):
             return None
         n = key.cursor - shown.start
         if not 0 < n < len(shown.text) or typist.text[shown.start : key.cursor] != shown.text[:n]:
@@ -206,29 +208,25 @@ class Editor:
         assert typist is not None
         self._ask_at_s = None
         position = self._position(TextLines(typist.text), typist.cursor)
-        params = {
-            "textDocument": {"uri": self._uri},
-            "position": position,
-            "context": {"triggerKind": 2},
-        }
+        params = completion_params(self._uri, **position, invoked=False)
         self._supersede(self._uri)
         number, sent_s = self._client.request("textDocument/inlineCompletion", params)
-        asked = Asked(self._uri, self._key_s, sent_s)
-        self.session.asked.append(asked)
-        self._waiting[number] = asked
+        request = TracedRequest(self._uri, self._key_s, sent_s)
+        self.session.requests.append(request)
+        self._waiting[number] = request
         self._current = number
 
     def _cancel(self) -> None:
-        """What was asked is wanted no more; VS Code says so."""
-        if self._current in self._waiting and self._manners == "vscode":
+        """Drop the current request; VS Code cancels it."""
+        if self._current in self._waiting and self._editor_kind == "vscode":
             self._waiting[self._current].superseded_s = self._client.notify("$/cancelRequest", {"id": self._current})
         self._current = None
 
     def _supersede(self, uri: str) -> None:
-        """An edit or a newer request ends what was asked about a document, whether somebody says so or not."""
-        for asked in self._waiting.values():
-            if asked.uri == uri and asked.superseded_s is None:
-                asked.superseded_s = time.monotonic()
+        """Mark the open requests of a document: an edit or a newer request makes them stale, cancelled or not."""
+        for request in self._waiting.values():
+            if request.uri == uri and request.superseded_s is None:
+                request.superseded_s = time.monotonic()
 
     def _send_edits(self) -> None:
         self._send_at_s = None
@@ -237,11 +235,10 @@ class Editor:
         self._supersede(self._uri)
         self._versions[self._uri] += 1
         changes, self._unsent = self._unsent, []
-        document = {"uri": self._uri, "version": self._versions[self._uri]}
-        self._client.notify("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
+        self._client.change_document(self._uri, self._versions[self._uri], *changes)
 
     def _wait(self, pause_s: float) -> None:
-        """Until the next key: answers are read, and what the editor does by itself is done."""
+        """Read answers and run the timers of the editor until the next key."""
         begin_s = time.monotonic()
         short_s, full_s = begin_s + min(pause_s, LONGEST_PAUSE_S), begin_s + pause_s
         while True:
@@ -261,7 +258,7 @@ class Editor:
                 self._read(arrived.message, arrived.at_s)
 
     def _settle(self) -> None:
-        """Read what is still to come; a server that is silent leaves its requests unanswered."""
+        """Read the last answers; the requests of a silent server stay unanswered."""
         self._ask_at_s = self._send_at_s = None
         until_s = time.monotonic() + SETTLE_WITHIN_S
         while self._waiting and time.monotonic() < until_s:
@@ -273,38 +270,37 @@ class Editor:
         number = message.get("id")
         if "method" in message or not isinstance(number, int) or number not in self._waiting:
             return
-        asked = self._waiting.pop(number)
-        asked.replied_s = at_s
-        asked.error = str(message.get("error", {}).get("message", ""))
+        request = self._waiting.pop(number)
+        request.replied_s = at_s
+        request.error = str(message.get("error", {}).get("message", ""))
         items = (message.get("result") or {}).get("items") or []
         if not items:
             return
         item = items[0]
         command = item.get("command") or {}
         about = (command.get("arguments") or [{}])[0]
-        asked.text, asked.source, asked.timings_ms = item["insertText"], about["source"], about["timingsMs"]
-        if number == self._current and asked.kind != "superseded":
-            self._show(asked, item["range"], command)
+        request.text, request.source, request.timings_ms = item["insertText"], about["source"], about["timingsMs"]
+        if number == self._current and request.kind != "superseded":
+            self._show(request, item["range"], command)
 
-    def _show(self, asked: Asked, place: dict[str, dict[str, int]], command: dict[str, Any]) -> None:
+    def _show(self, request: TracedRequest, place: dict[str, dict[str, int]], command: dict[str, Any]) -> None:
         typist, before = self._typist, self._shown
         assert typist is not None
         lines = TextLines(typist.text)
         start, end = (self._offset(lines, place[name]) for name in ("start", "end"))
-        asked.n_agreeing = typist.agreeing(start, end, asked.text)
-        shown = _Shown(time.monotonic(), start, end, asked.text, command)
+        request.n_agreeing = typist.agreeing(start, end, request.text)
+        shown = _GhostText(time.monotonic(), start, end, request.text, command)
         if before is not None and _rest(before, typist.cursor) == _rest(shown, typist.cursor):
             shown = replace(shown, since_s=before.since_s)
         self._shown = shown
-        if self._manners == "vscode":
+        if self._editor_kind == "vscode":
             self._client.notify("weft/didShow", {"id": shown.item_id})
 
     def _open(self, typist: Typist) -> None:
         uri = self._uri_of(typist)
         self._versions[uri] = 1
         self.session.n_files += 1
-        document = {"uri": uri, "languageId": _language(typist.edit.path), "version": 1, "text": typist.text}
-        self._client.notify("textDocument/didOpen", {"textDocument": document})
+        self._client.open_document(uri, typist.text, _language(typist.edit.path))
 
     def _turn_to(self, typist: Typist) -> None:
         if typist is not self._typist:
@@ -312,7 +308,7 @@ class Editor:
             self._typist, self._uri = typist, self._uri_of(typist)
 
     def _leave(self) -> None:
-        """The document goes to the background."""
+        """Move the document to the background."""
         self._send_edits()
         self._cancel()
         self._shown, self._ask_at_s = None, None
@@ -330,12 +326,12 @@ class Editor:
         return lines.offset(position["line"], bisect_right(ends, position["character"]) - 1)
 
 
-def encodings_of(manners: Manners) -> Sequence[str]:
-    """What the editor offers."""
-    return ("utf-16",) if manners == "vscode" else ("utf-8", "utf-16", "utf-32")
+def encodings_of(editor_kind: EditorKind) -> Sequence[str]:
+    """Position encodings that the editor offers."""
+    return ("utf-16",) if editor_kind == "vscode" else ("utf-8", "utf-16", "utf-32")
 
 
-def _rest(shown: _Shown, cursor: int) -> str:
+def _rest(shown: _GhostText, cursor: int) -> str:
     return shown.text[cursor - shown.start :]
 
 

@@ -1,6 +1,6 @@
 """Tables of latency replays.
 
-Owns the columns and what the written page says of them. Knows no replay.
+Owns the columns and their descriptions on the written page. Knows no replay.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..tables import markdown
+from .figures import KINDS
 
 Figures = Mapping[str, Any]
 
@@ -31,8 +32,6 @@ COLUMNS: dict[str, Callable[[Figures], str]] = {
     "after last key p95": lambda row: _ms(row["after_last_key"], "p95"),
     "characters saved": lambda row: _percent(row["saved_share"]),
 }
-
-KIND_COLUMNS = ("model", "joined", "speculated", "cache", "typed-through", "empty")
 
 TOKEN_COLUMNS: dict[str, Callable[[Figures], str]] = {
     "requests": lambda tokens: f"{tokens['requests']:,}",
@@ -66,11 +65,11 @@ EXPLAINED = {
 
 
 def tables(rows: Sequence[Figures]) -> str:
-    """All replays: overall, by kind of answer, the simulated model's work, why nothing was shown, and steps."""
+    """All replays: overall, by kind of answer, tokens of the simulated model, reasons for empty answers, and steps."""
     parts = [
         markdown([*COLUMNS], [[cell(row) for cell in COLUMNS.values()] for row in rows]),
         "## Overhead by source of the answer\n\np50 / p95 in ms, and the number of answers.",
-        _by_replay(KIND_COLUMNS, rows, lambda row, kind: _pair(row["overhead_by_kind"].get(kind))),
+        _by_replay(KINDS, rows, lambda row, kind: _pair(row["overhead_by_kind"].get(kind))),
     ]
     if counted := [row for row in rows if "tokens" in row]:
         parts.append("## The simulated model's work, in tokens")

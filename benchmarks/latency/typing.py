@@ -1,13 +1,13 @@
-"""A typist model: from a real edit, the keys that make it, with the pauses between them.
+"""A typist model: the keys that make a real edit, with the pauses between them.
 
-Owns where such a person goes, what is typed, mistyped, deleted and taken over, and how long each key takes. A key is an
-edit of plain text at an offset; knows no editor protocol, no clock and no server.
+Owns the order of the changes, typos, deletions, accepted completions, and the time of each key. A key is an edit of
+plain text at an offset; knows no editor protocol, no clock and no server.
 
-The same seed gives the same keys. Chance is drawn for each place of the finished text by itself, so what was taken over
-from a completion before changes nothing that comes after.
+The same seed gives the same keys. Random numbers are drawn for each offset of the finished text, so an accepted
+completion changes nothing behind it.
 
-What is real: the edit, line by line. What is made up: the order (from the top down, with looks into the commit's other
-files between), the hands, and that an editor indents the line after a line break by itself.
+The edit is real, line by line. The model adds the order (from the top down, with switches to other files of the
+commit), the times, and an editor that indents the line after a line break.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from typing import Literal
 
 from ..histories import FileEdit
 
-Kind = Literal["move", "type", "erase", "delete", "over", "take"]
-"""A cursor that jumps; a character; a backspace; a selection that is deleted; a closing bracket that stands there
-already; what a completion offered."""
+Kind = Literal["move", "type", "erase", "delete", "over", "accept"]
+"""A cursor movement, a character, a backspace, the deletion of a selection, a closing bracket that is already there, an
+accepted completion."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """`text` replaces what lies between two offsets, `pause_s` after the key before; then the cursor stands there."""
+    """`text` replaces what is between two offsets, `pause_s` after the key before; `cursor` is the new offset."""
 
     kind: Kind
     start: int
@@ -45,11 +45,11 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Hands:
-    """Medians of pauses in seconds, and how often something happens.
+class TypistProfile:
+    """Medians of pauses in seconds, and probabilities.
 
-    The pauses make some 60 words a minute while letters are typed, a little more than most people reach (Dhakal et
-    al., "Observations on Typing from 136 Million Keystrokes", CHI 2018: 52), and fall below 20 with the thinking.
+    The pauses make some 60 words a minute within text, a little more than most people reach (Dhakal et al.,
+    "Observations on Typing from 136 Million Keystrokes", CHI 2018: 52), and fewer than 20 with the pauses for thinking.
     """
 
     letter_s: float = 0.12
@@ -57,7 +57,7 @@ class Hands:
     word_s: float = 0.22  # the first letter of a word
     line_s: float = 0.35  # the first key of a line
     erase_s: float = 0.05  # a backspace that is held down
-    notice_s: float = 0.3  # until a typo is seen
+    notice_s: float = 0.3  # until a typo is noticed
     think_s: float = 1.2  # before a hunk, and before some lines
     switch_s: float = 2.5  # to another file
     spread: float = 0.4  # of the logarithm
@@ -66,14 +66,14 @@ class Hands:
     switch_file: float = 0.2
     erases_up_to: int = 12  # characters; more are selected and deleted
     closes_brackets: bool = True
-    takes: float = 0.8  # of completions that are just what was meant
-    takes_part: float = 0.4  # of those that begin with it
-    least_taken: int = 3  # characters for which somebody leaves the letters
+    accept_share: float = 0.8  # of completions that are entirely right
+    accept_part_share: float = 0.4  # of completions with a right beginning
+    min_accepted: int = 3  # characters; shorter completions are ignored
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """At `start` in the finished text stands `inserted`, where `removed` stood before."""
+    """At `start` of the finished text, `inserted` replaces `removed`."""
 
     start: int
     removed: str
@@ -81,18 +81,18 @@ class Change:
 
 
 class Typist:
-    """Makes one edit. `text` and `cursor` are as they are now; everything before the cursor is as it will stay."""
+    """Types one edit. `text` and `cursor` are the current state; the text before the cursor is final."""
 
-    def __init__(self, edit: FileEdit, seed: int, hands: Hands | None = None) -> None:
+    def __init__(self, edit: FileEdit, seed: int, profile: TypistProfile | None = None) -> None:
         self.edit = edit
         self.text = edit.before
         self.cursor = 0
-        self.hands = hands or Hands()
+        self.profile = profile or TypistProfile()
         self._seed = seed
         self._changes = deque(changes_of(edit))
-        self._open = False  # the first of them has been begun
+        self._open = False  # the first of them is in progress
         self._done = 0  # of the finished text
-        self._closers = ""  # what the editor closed by itself, right of the cursor
+        self._closers = ""  # brackets right of the cursor that the editor closed
         self._mistyped: set[int] = set()
         self._plan: deque[_Step] = deque()
 
@@ -103,37 +103,37 @@ class Typist:
         return self._plan[0].key if self._plan else None
 
     def press(self) -> Key:
-        """Make the planned key happen. Raises IndexError when there is none."""
+        """Apply the planned key. Raises IndexError when there is none."""
         self.plan()
         step = self._plan.popleft()
         self._done, self._closers = step.done, step.closers
         self._apply(step.key)
         return step.key
 
-    def take(self, start: int, end: int, text: str) -> Key | None:
-        """What this person takes of a shown completion, which has then happened; None when the letters go on.
+    def accept(self, start: int, end: int, text: str) -> Key | None:
+        """Accept a shown completion, or a part of it; None when the typist continues typing.
 
-        Nothing is taken that is not what the file will hold, so the finished text is the same.
+        Only text of the finished file is accepted, so the finished text is the same.
         """
         new = self._right_of_cursor(start, end, text)
         if not new:
             return None
-        chance = self._chance("take", self._done)
+        rng = self._rng("take", self._done)
         n_agreeing = self._n_agreeing(new, end)
-        if n_agreeing == len(new) >= self.hands.least_taken and chance.random() < self.hands.takes:
-            return self._take(start, end, text)
-        # Editors take word by word, which leaves out what is wrong.
+        if n_agreeing == len(new) >= self.profile.min_accepted and rng.random() < self.profile.accept_share:
+            return self._accept(start, end, text)
+        # Editors accept word by word, which leaves out the wrong rest.
         n_words = _whole_words(new, n_agreeing) if end == self.cursor else 0
-        if n_words >= self.hands.least_taken and chance.random() < self.hands.takes_part:
-            return self._take(start, end, text[: len(text) - len(new) + n_words])
+        if n_words >= self.profile.min_accepted and rng.random() < self.profile.accept_part_share:
+            return self._accept(start, end, text[: len(text) - len(new) + n_words])
         return None
 
     def agreeing(self, start: int, end: int, text: str) -> int:
-        """How many characters right of the cursor a completion has right, in a row."""
+        """The number of leading characters of a completion, right of the cursor, that equal the finished text."""
         return self._n_agreeing(self._right_of_cursor(start, end, text), end)
 
     def _right_of_cursor(self, start: int, end: int, text: str) -> str:
-        """What a completion writes right of the cursor; "" where nothing is typed now, or it changes what is left."""
+        """The text that a completion inserts right of the cursor; "" if it changes the left, or no letter is typed."""
         typing = len(self._plan) <= 1 and (key := self.plan()) is not None and key.kind in ("type", "over")
         if not typing or not start <= self.cursor <= end:
             return ""
@@ -141,14 +141,14 @@ class Typist:
         return text[n:] if text[:n] == self.text[start : self.cursor] else ""
 
     def _n_agreeing(self, new: str, end: int) -> int:
-        """Of `new`, which would stand right of the cursor and replace what is there up to `end`."""
+        """Leading characters of `new` that agree, if it replaces the text from the cursor to `end`."""
         if not new:
             return 0
         change, after = self._changes[0], self.edit.after
         change_end = change.start + len(change.inserted)
         rest = after[self._done : change_end]
-        n = _n_common(new, rest)
-        # What stood there before may be written once more, when it stays as it was.
+        n = common_prefix_length(new, rest)
+        # The completion may repeat the text behind the change, if that stays unchanged.
         past = new[len(rest) :] if n == len(rest) else ""
         untouched = self._changes[1].start if len(self._changes) > 1 else len(after)
         n_replaced = max(0, end - self.cursor - len(self._closers))
@@ -157,13 +157,13 @@ class Typist:
             return len(new) if stays and len(past) == n_replaced and n == len(rest) else 0 if n_replaced else n
         return n
 
-    def _take(self, start: int, end: int, text: str) -> Key:
+    def _accept(self, start: int, end: int, text: str) -> Key:
         change = self._changes[0]
         replaced = end - self.cursor
         self._done = min(start + len(text), change.start + len(change.inserted))
         self._closers = self._closers[min(replaced, len(self._closers)) :]
         self._plan.clear()
-        key = Key("take", start, end, text, start + len(text), 0.0)
+        key = Key("accept", start, end, text, start + len(text), 0.0)
         self._apply(key)
         return key
 
@@ -172,7 +172,7 @@ class Typist:
         self.cursor = key.cursor
 
     def _next_steps(self) -> Iterator[_Step]:
-        """The next key, or the few that belong together."""
+        """The next key, or a few keys that belong together."""
         while self._changes:
             change = self._changes[0]
             if not self._open:
@@ -181,9 +181,9 @@ class Typist:
             if self._done < change.start + len(change.inserted):
                 return self._insert(change)
             if self._closers:
-                # What was closed and is not wanted.
+                # Brackets that the editor closed and the edit does not have.
                 end = self.cursor + len(self._closers)
-                pause_s = self._pause(self.hands.notice_s)
+                pause_s = self._pause(self.profile.notice_s)
                 return iter([_Step(Key("delete", self.cursor, end, "", self.cursor, pause_s), self._done, "")])
             self._changes.popleft()
             self._open = False
@@ -191,25 +191,25 @@ class Typist:
 
     def _go_to(self, change: Change) -> Iterator[_Step]:
         start, end = change.start, change.start + len(change.removed)
-        erases = len(change.removed) <= self.hands.erases_up_to and not re.search(r"[\r\n]", change.removed)
+        erases = len(change.removed) <= self.profile.erases_up_to and not re.search(r"[\r\n]", change.removed)
         here = end if erases else start
-        yield _Step(Key("move", here, here, "", here, self._pause(self.hands.think_s)), start, "")
+        yield _Step(Key("move", here, here, "", here, self._pause(self.profile.think_s)), start, "")
         if not change.removed:
             return
         if not erases:
-            yield _Step(Key("delete", start, end, "", start, self._pause(self.hands.word_s)), start, "")
+            yield _Step(Key("delete", start, end, "", start, self._pause(self.profile.word_s)), start, "")
             return
         for at in range(end, start, -1):
-            pause_s = self._pause(self.hands.notice_s if at == end else self.hands.erase_s)
+            pause_s = self._pause(self.profile.notice_s if at == end else self.profile.erase_s)
             yield _Step(Key("erase", at - 1, at, "", at - 1, pause_s), start, "")
 
     def _insert(self, change: Change) -> Iterator[_Step]:
         end = change.start + len(change.inserted)
         unit = _unit_at(self.edit.after, self._done, end)
-        chance = self._chance("type", self._done)
-        if unit.isalpha() and self._done not in self._mistyped and chance.random() < self.hands.mistype:
+        rng = self._rng("type", self._done)
+        if unit.isalpha() and self._done not in self._mistyped and rng.random() < self.profile.mistype:
             self._mistyped.add(self._done)
-            return self._mistype(end, chance)
+            return self._mistype(end, rng)
         return iter([self._type(unit)])
 
     def _type(self, unit: str) -> _Step:
@@ -222,23 +222,23 @@ class Typist:
             return _Step(Key("type", at, at, unit + closer, at + 1, pause_s), done, closer + closers)
         return _Step(Key("type", at, at, unit, at + len(unit), pause_s), done, closers)
 
-    def _mistype(self, end: int, chance: Random) -> Iterator[_Step]:
-        """A wrong letter, perhaps some right ones after it, and all of them taken back."""
-        wrong = chance.choice([letter for letter in "etaoinsr" if letter != self.edit.after[self._done].lower()])
+    def _mistype(self, end: int, rng: Random) -> Iterator[_Step]:
+        """A wrong letter, perhaps some right ones behind it, and backspaces for all of them."""
+        wrong = rng.choice([letter for letter in "etaoinsr" if letter != self.edit.after[self._done].lower()])
         more = re.match(r"\w{0,2}", self.edit.after[self._done + 1 : end])
-        typed = wrong + (more.group()[: chance.randint(0, 2)] if more else "")
+        typed = wrong + (more.group()[: rng.randint(0, 2)] if more else "")
         at = self.cursor
         for i, letter in enumerate(typed):
             yield self._same(Key("type", at + i, at + i, letter, at + i + 1, self._pause_before(letter)))
         for i in range(len(typed), 0, -1):
-            pause_s = self._pause(self.hands.notice_s if i == len(typed) else self.hands.erase_s)
+            pause_s = self._pause(self.profile.notice_s if i == len(typed) else self.profile.erase_s)
             yield self._same(Key("erase", at + i - 1, at + i, "", at + i - 1, pause_s))
 
     def _same(self, key: Key) -> _Step:
         return _Step(key, self._done, self._closers)
 
     def _is_closed_at_once(self, unit: str) -> bool:
-        if not self.hands.closes_brackets or unit not in _BRACKETS:
+        if not self.profile.closes_brackets or unit not in _BRACKETS:
             return False
         right = self.text[self.cursor : self.cursor + 1]
         return not right or right.isspace() or right in _BRACKETS.values()
@@ -246,21 +246,21 @@ class Typist:
     def _pause_before(self, unit: str) -> float:
         before = self.edit.after[self._done - 1 : self._done]
         if before in ("", "\n", "\r") or unit[0] in "\r\n":
-            thinks = self._chance("line", self._done).random() < self.hands.think_at_line
-            return self._pause(self.hands.think_s if thinks else self.hands.line_s)
+            thinks = self._rng("line", self._done).random() < self.profile.think_at_line
+            return self._pause(self.profile.think_s if thinks else self.profile.line_s)
         if unit.isalnum() and not before.isalnum():
-            return self._pause(self.hands.word_s)
-        return self._pause(self.hands.letter_s if unit.islower() or unit == " " else self.hands.shifted_s)
+            return self._pause(self.profile.word_s)
+        return self._pause(self.profile.letter_s if unit.islower() or unit == " " else self.profile.shifted_s)
 
     def _pause(self, median_s: float) -> float:
-        return median_s * math.exp(self._chance("pause", self._done).gauss(0.0, self.hands.spread))
+        return median_s * math.exp(self._rng("pause", self._done).gauss(0.0, self.profile.spread))
 
-    def _chance(self, purpose: str, place: int) -> Random:
+    def _rng(self, purpose: str, place: int) -> Random:
         return Random(f"{self._seed} {self.edit.commit} {self.edit.path} {purpose} {place}")
 
 
 def changes_of(edit: FileEdit) -> list[Change]:
-    """What is to be deleted and typed, from the top, as little as people do: lines that stay are not typed again."""
+    """The changes from the top, as people make them: lines that stay are not typed again."""
     changes = []
     shift = 0  # of places in the finished text against those before the edit
     offset = _line_offsets(edit.before)
@@ -276,15 +276,15 @@ def changes_of(edit: FileEdit) -> list[Change]:
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
-    """One commit made by hand: the files it changed, and in which order somebody goes through them."""
+class CommitReplay:
+    """One commit made by hand: its files, in a random order of work."""
 
     commit: str
     typists: tuple[Typist, ...]
 
     def keys(self, seed: int) -> Iterator[Typist]:
-        """The typist whose turn it is, before each key. Whoever reads this presses the key, or takes a completion."""
-        chance = Random(f"{seed} {self.commit}")
+        """The typist of the next key, again and again. The caller presses the key, or accepts a completion."""
+        rng = Random(f"{seed} {self.commit}")
         waiting = deque(self.typists)
         while waiting:
             typist = waiting[0]
@@ -292,17 +292,17 @@ class Sitting:
             if key is None:
                 waiting.popleft()
                 continue
-            if key.kind == "move" and len(waiting) > 1 and chance.random() < typist.hands.switch_file:
+            if key.kind == "move" and len(waiting) > 1 and rng.random() < typist.profile.switch_file:
                 waiting.rotate(-1)
                 if waiting[0].plan() is None:
                     continue
             yield waiting[0]
 
 
-def sittings(edits: Sequence[FileEdit], seed: int, hands: Hands | None = None) -> list[Sitting]:
-    """The edits, commit by commit."""
+def commit_replays(edits: Sequence[FileEdit], seed: int, profile: TypistProfile | None = None) -> list[CommitReplay]:
+    """The edits of each commit."""
     return [
-        Sitting(commit, tuple(Typist(edit, seed, hands) for edit in of_commit))
+        CommitReplay(commit, tuple(Typist(edit, seed, profile) for edit in of_commit))
         for commit, of_commit in groupby(edits, key=lambda edit: edit.commit)
     ]
 
@@ -312,7 +312,7 @@ _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A planned key, with how much of the finished text stands after it and what the editor has closed."""
+    """A planned key, the length of the finished text behind it, and the brackets that the editor closed."""
 
     key: Key
     done: int
@@ -324,19 +324,19 @@ def _line_offsets(text: str) -> list[int]:
 
 
 def _pieces(removed: str, inserted: str) -> Iterator[tuple[str, str]]:
-    """Both texts cut alike: line by line where each line became another one."""
+    """Both texts in the same pieces: line by line if their numbers of lines are equal."""
     old, new = removed.splitlines(keepends=True), inserted.splitlines(keepends=True)
     yield from zip(old, new, strict=True) if len(old) == len(new) else [(removed, inserted)]
 
 
 def _as_typed(change: Change, after: str) -> Change:
-    """The same change without what both sides share; a new line is begun at the end of the one before it."""
+    """The same change without the common prefix and suffix; a new line begins at the end of the line before."""
     start, removed, inserted = change.start, change.removed, change.inserted
-    n = _n_common(removed, inserted)
+    n = common_prefix_length(removed, inserted)
     if n and removed[n - 1] == "\r":
         n -= 1
     start, removed, inserted = start + n, removed[n:], inserted[n:]
-    n = _n_common(removed[::-1], inserted[::-1])
+    n = common_prefix_length(removed[::-1], inserted[::-1])
     if n and removed[-n] == "\n":
         n -= 1  # never between the two halves of one line break
     if n:
@@ -353,13 +353,13 @@ def _break_before(text: str, end: int) -> str:
     return match.group() if match else ""
 
 
-def _n_common(one: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
+def common_prefix_length(one: Sequence[str], other: Sequence[str]) -> int:
+    """Of two texts, or of two lists of tokens."""
     return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _unit_at(text: str, start: int, end: int) -> str:
-    """What one key writes: a character, or a line break with the indentation that the editor adds."""
+    """The text of one key: a character, or a line break with the indentation that the editor adds."""
     match = re.compile(r"(?:\r\n|\r|\n)[ \t]*|.", re.DOTALL).match(text, start, end)
     assert match is not None
     return match.group()
@@ -374,10 +374,10 @@ def _whole_words(text: str, n: int) -> int:
 
 
 def next_word_length(text: str) -> int:
-    """Characters of the first word, as an editor accepts a completion word by word; 0 for an empty text.
+    """Length of the first word, as an editor accepts a completion word by word; 0 for an empty text.
 
-    White space before a word belongs to it, and so does one opening bracket or dot behind it: `  total(` is one step.
-    A line break is a step of its own with the indentation after it.
+    A word includes the white space before it, and one opening bracket or dot behind it: `  total(` is one step.
+    A line break is one step with the indentation behind it.
     """
     found = _ACCEPTED_WORD.match(text)
     return found.end() if found else 0

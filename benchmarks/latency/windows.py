@@ -1,7 +1,7 @@
 """`python -m weft.benchmarks.latency.windows`: memory, attach time and cache-hit latency of a shared server.
 
-Two windows on one workspace, each with a server of its own, and both at a shared one. Knows no typing: hits are
-requested one after the other, in turns.
+Two windows on one workspace, with two servers and with one shared server. Knows no typing: requests for cached
+completions alternate between the windows.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ...server.shared.control import running_server, stop_server
 from ...server.workspace.process import resident_mb
 from ..command import Report, command_parser, run_command
 from ..histories import OWN_REPOSITORY
+from ..lsp_client import SERVER, Client, completion_params, user_environment, when_ready
 from ..tables import markdown
-from .client import SERVER, Client, when_ready
 from .edited_workspaces import EDITED, PINNED, make_workspace
 
 N_HITS = 400
@@ -38,21 +38,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(options: argparse.Namespace) -> Report:
-    here = make_workspace("20k", options.work, OWN_REPOSITORY, PINNED).folder
+    folder = make_workspace("20k", options.work, OWN_REPOSITORY, PINNED).folder
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
-        os.environ.update(dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "WEFT_CACHE_DIR"), name))
-        with _window(here, home, ALONE) as (first, _):
-            when_ready(first)  # the index is cached from now on: all that follows starts alike
+        os.environ.update(user_environment(home))
+        with _window(folder, home, ALONE) as (first, _):
+            when_ready(first)  # caches the index, so that the following starts are alike
         with (
-            _window(here, home, ALONE) as (one, alone_s),
-            _window(here, home, ALONE) as (two, _),
-            _window(here, home, SHARED) as (left, first_s),
-            _window(here, home, SHARED) as (right, next_s),
+            _window(folder, home, ALONE) as (one, alone_s),
+            _window(folder, home, ALONE) as (two, _),
+            _window(folder, home, SHARED) as (left, first_s),
+            _window(folder, home, SHARED) as (right, next_s),
         ):
             windows = [one, two, left, right]
             lines = max({when_ready(window)["lines"] for window in windows})
-            hits = _hits(here, windows)
+            hits = _hits(folder, windows)
             server = running_server()
             assert server is not None and (server.windows, server.workspaces) == (2, 1)
             relays = [left.pid, right.pid]
@@ -70,29 +70,24 @@ def _measure(options: argparse.Namespace) -> Report:
 def _window(folder: Path, home: Path, command: tuple[str, ...]) -> Iterator[tuple[Client, float]]:
     """A window, and the seconds from its start to the answer of `initialize`."""
     began_s = time.monotonic()
-    with Client(folder, home, {}, ["utf-16"], command) as client:
+    with Client(folder, home, command=command) as client:
         yield client, time.monotonic() - began_s
 
 
 def _hits(folder: Path, windows: list[Client]) -> list[list[float]]:
-    """Seconds of each hit by window. They are asked in turns, so that what else the machine does meets all alike."""
-    document = {"uri": (folder / EDITED / "fresh.py").as_uri()}
-    asked = {
-        "textDocument": document,
-        "position": {"line": LINE, "character": CHARACTER},
-        "context": {"triggerKind": 1},
-    }
+    """Seconds of each hit by window. Windows alternate, so that other load on the machine affects all alike."""
+    uri = (folder / EDITED / "fresh.py").as_uri()
+    asked = completion_params(uri, LINE, CHARACTER, invoked=True)
     for window in windows:
-        item = {**document, "languageId": "python", "version": 1, "text": NEW}
-        window.notify("textDocument/didOpen", {"textDocument": item})
-        assert window.ask("textDocument/inlineCompletion", asked)["items"], "there is nothing to be hit"
+        window.open_document(uri, NEW)
+        assert window.ask("textDocument/inlineCompletion", asked)["items"], "the request has no completion to cache"
     seconds: list[list[float]] = [[] for _ in windows]
     for _ in range(N_HITS):
-        for window, taken in zip(windows, seconds, strict=True):
+        for window, durations in zip(windows, seconds, strict=True):
             number, sent_s = window.request("textDocument/inlineCompletion", asked)
             while (arrived := window.next(10.0)).message.get("id") != number:
                 pass
-            taken.append(arrived.at_s - sent_s)
+            durations.append(arrived.at_s - sent_s)
     return seconds
 
 
@@ -102,12 +97,12 @@ def _row(name: str, pids: list[int], first_s: float, next_s: float, hits: list[l
         **_memory(pids),
         "first_attached_s": round(first_s, 2),
         "next_attached_s": round(next_s, 2),
-        "hit_p50_ms": round(1e3 * statistics.median([taken for window in hits for taken in window]), 2),
+        "hit_p50_ms": round(1e3 * statistics.median([taken_s for window in hits for taken_s in window]), 2),
     }
 
 
 def _memory(pids: list[int]) -> Figures:
-    """Resident, and with what processes share counted once for all who share it, where the system tells that."""
+    """Resident and proportional memory; the latter divides shared pages among processes. 0 where not reported."""
     return {
         "resident_mb": round(sum(resident_mb(pid) or 0.0 for pid in pids)),
         "proportional_mb": round(sum(map(_proportional_mb, pids))),

@@ -1,6 +1,6 @@
 """`weft bench models`: time to the first text and tokens a second of each model backend, on replayed typing.
 
-Owns which models are measured and in which order: each in a fresh process, servers started for their turn only.
+Owns the choice and order of models: each in a new process, with a server only for its turn.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=["tiny", "smollm2"],
         help="tiny, smollm2, or BACKEND=PATH, as in transformers=DIR",
     )
-    parser.add_argument("--only", nargs="+", metavar="WORD", help="only the rows whose names hold one of these words")
-    parser.add_argument("--lines", type=int, default=10, help="lines that are typed")
+    parser.add_argument("--only", nargs="+", metavar="WORD", help="only rows with one of these words in their names")
+    parser.add_argument("--lines", type=int, default=10, help="number of typed lines")
     parser.add_argument("--keystrokes", type=int, default=5)
     parser.add_argument("--new-tokens", type=int, default=64)
     return run_command(parser, _measure, arguments)
@@ -77,7 +77,7 @@ def _measure(options: argparse.Namespace) -> Report:
             if pid is not None:
                 row["memory_mb"] = resident_mb(pid)
         rows[name] = {**row, "same": f"{row['n_same']}/{row['n_answers']}"}
-        say(json.dumps(rows[name]))  # big models take minutes; what was measured is not lost
+        say(json.dumps(rows[name]))  # large models take minutes; an interrupted run keeps these rows
     cells = [
         [name, *(_shown(row.get(key), shape) for key, (_, shape) in COLUMNS.items())] for name, row in rows.items()
     ]
@@ -90,7 +90,7 @@ def _models(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]
     for name in options.models:
         if name == "tiny":
             if not options.tiny.is_dir():
-                raise UserError(f"{options.tiny} is not there. Run `make tiny-model`, or leave out `tiny`.")
+                raise UserError(f"{options.tiny} does not exist. Run `make tiny-model`, or leave out `tiny`.")
             gguf = str(options.tiny / "tiny-f32.gguf")
             yield "tiny, transformers", {"backend": "transformers", "path": str(options.tiny / "transformers")}
             yield "tiny, onnx", {"backend": "onnx", "path": str(options.tiny / "onnx")}
@@ -113,7 +113,7 @@ def _served(config: dict[str, Any], binary: Path) -> Iterator[tuple[dict[str, An
         yield config, None
         return
     if not binary.is_file():
-        raise UserError(f"{binary} is not there. Run `make llm-servers`, or name it with --llama-server.")
+        raise UserError(f"{binary} does not exist. Run `make llm-servers`, or name it with --llama-server.")
     command = [str(binary), "-m", config.pop("serve"), "-c", "4096", "-np", "2", "-t", "1", "-tb", "2"]
     with running_server(command) as (url, pid):
         yield {**config, "url": url}, pid

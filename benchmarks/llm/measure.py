@@ -1,12 +1,12 @@
 """One model on replayed typing: `python -m weft.benchmarks.llm.measure JSON` prints its figures as JSON.
 
-Owns what is timed, and the comparison with `generate()`. A process measures one model, so that its memory is its own.
+Owns the timed operations, and the comparison with `generate()`. A process measures one model, to report its memory.
 
 - cold: from the request to the first text, on the first keystroke in a file that the model has not seen.
 - warm: the same on the following keystrokes.
 - plain, drafts, generate: whole answers of up to `max_new_tokens` to a prompt that was just read, so that they take the
-  time of writing; by turns, the median of `REPEATS`. Text is counted in the model's own tokens. Without the code after
-  the cursor, so that there is always something to write: what fills a hole is mostly over after a few tokens.
+  time of writing; by turns, the median of `REPEATS`. Text is counted in the model's own tokens. Without the code
+  after the cursor, so that answers are long: infilling mostly ends after a few tokens.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def measure(
     model = _opened(whole)
     _first_text_s(model, typings[-1].keystrokes[0])  # the very first answer also allocates
     figures = {**first_texts(model, typings[:-1]), "memory_mb": memory_mb()}
-    going_on = replace(whole, fim="none")
-    drafting = _opened(going_on)
+    without_fim = replace(whole, fim="none")
+    drafting = _opened(without_fim)
     variants: dict[str, CodeModel] = {"drafts": drafting}
     if isinstance(drafting, LocalModel):
-        variants["plain"] = _opened(replace(going_on, speculative_decoding=False))
+        variants["plain"] = _opened(replace(without_fim, speculative_decoding=False))
     writers = {name: _writer(variant) for name, variant in variants.items()}
     if whole.backend == "transformers":
         writers["generate"] = _generate(whole, variants["plain"])
@@ -94,16 +94,16 @@ def answers(
         if isinstance(model, LocalModel) and model.last_stats is not None:
             drafted += model.last_stats.drafted_tokens
             accepted += model.last_stats.accepted_tokens
-        taken: dict[str, list[float]] = {name: [] for name in writers}
+        times: dict[str, list[float]] = {name: [] for name in writers}
         for _ in range(REPEATS):
             for name, write in writers.items():
                 started = time.perf_counter()
                 write(request)
-                taken[name].append(time.perf_counter() - started)
+                times[name].append(time.perf_counter() - started)
         for name in writers:
-            seconds[name] += statistics.median(taken[name])
+            seconds[name] += statistics.median(times[name])
         if "plain" in writers:
-            ratios.append(statistics.median(taken["plain"]) / statistics.median(taken["drafts"]))
+            ratios.append(statistics.median(times["plain"]) / statistics.median(times["drafts"]))
         n_tokens += n_new
         n_answers += 1
         n_same += texts["drafts"] == texts.get("plain", texts["drafts"])
@@ -122,7 +122,7 @@ def answers(
 def _opened(config: ModelConfig) -> CodeModel:
     model = open_model(config)
     if model is None:
-        raise ValueError(f"{config.backend} is no model to measure")
+        raise ValueError(f"`{config.backend}` opens no model.")
     model.prepare(Cancel())
     return model
 
@@ -148,7 +148,7 @@ def _generate(config: ModelConfig, model: CodeModel) -> Callable[[CompletionRequ
     """transformers' own `generate()` on the same prompt, all but its last token read before, as in the others."""
     torch, transformers = import_module("torch"), import_module("transformers")
     if not isinstance(model, LocalModel):
-        raise ValueError("generate() is compared with models in this process")
+        raise ValueError("Only models in this process can be compared with generate().")
     network = transformers.AutoModelForCausalLM.from_pretrained(config.path, local_files_only=True).eval()
     caches: dict[tuple[int, ...], Any] = {}
 

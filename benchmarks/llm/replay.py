@@ -1,7 +1,7 @@
 """Replay of keystrokes: the requests that the server sends to a model while lines of a real repository are typed.
 
-Owns the choice of lines and the typing. The requests are the server's own, caught by a model that writes nothing: real
-retrieval, real fragments, the workspace model's guesses. Pinned archive, pinned seed: the same requests every time.
+Owns the choice of lines and the typing. A model that writes nothing records the requests of the server: real retrieval,
+real fragments, drafts of the workspace model. Pinned archive, pinned seed: the same requests every time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FEWEST_LINES, FEWEST_CHARACTERS = 150, 24
 
 @dataclass(frozen=True, slots=True)
 class Typing:
-    """Some keystrokes on one line: the request after each of them, in order."""
+    """Keystrokes on one line: the request after each of them, in order."""
 
     place: str
     keystrokes: tuple[CompletionRequest, ...]
@@ -31,9 +31,9 @@ class Typing:
 
 def replay_typing(repository: Path, *, n_lines: int, n_keystrokes: int, max_new_tokens: int) -> list[Typing]:
     """`n_lines` random lines of the repository, each typed from its first word on, the rest of the file in place."""
-    caught = _Caught()
+    recorder = _RecordingModel()
     typings = []
-    with Workspace([repository], Config(), model=caught, cache=False) as workspace:
+    with Workspace([repository], Config(), model=recorder, cache=False) as workspace:
         workspace.index()
         for path, number in _lines(repository, n_lines):
             lines = path.read_text(encoding="utf-8").split("\n")
@@ -43,7 +43,7 @@ def replay_typing(repository: Path, *, n_lines: int, n_keystrokes: int, max_new_
             for end in range(first, first + n_keystrokes):
                 workspace.edit_buffer(path, "\n".join([*lines[:number], line[:end], *lines[number + 1 :]]))
                 workspace.complete(path, number, end, trigger="invoked", multi_line=True)
-                keystrokes.append(replace(caught.request, max_new_tokens=max_new_tokens))
+                keystrokes.append(replace(recorder.request, max_new_tokens=max_new_tokens))
             workspace.close_buffer(path)
             place = f"{path.relative_to(repository).as_posix()}:{number + 1}"
             typings.append(Typing(place, tuple(keystrokes)))
@@ -51,10 +51,10 @@ def replay_typing(repository: Path, *, n_lines: int, n_keystrokes: int, max_new_
 
 
 def _lines(repository: Path, n_lines: int) -> Iterator[tuple[Path, int]]:
-    """Files and 0-based numbers of lines of code, one a file."""
-    chance = random.Random(SEED)
+    """Files and the 0-based number of one line of code in each."""
+    rng = random.Random(SEED)
     paths = sorted(repository.rglob("*.py"))
-    chance.shuffle(paths)
+    rng.shuffle(paths)
     n_found = 0
     for path in paths:
         lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
@@ -65,13 +65,13 @@ def _lines(repository: Path, n_lines: int) -> Iterator[tuple[Path, int]]:
         ]
         if fit and n_found < n_lines:
             n_found += 1
-            yield path, chance.choice(fit)
+            yield path, rng.choice(fit)
 
 
-class _Caught:
-    """A model that keeps the request and writes nothing."""
+class _RecordingModel:
+    """A model that records the last request and writes nothing."""
 
-    info = ModelInfo("caught", "none", 1 << 20, fills_middle=True, repository_level=True, local=True)
+    info = ModelInfo("recorder", "none", 1 << 20, fills_middle=True, repository_level=True, local=True)
     speed = Speed()
     request: CompletionRequest
 

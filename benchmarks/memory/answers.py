@@ -5,20 +5,19 @@
         --model openai=URL#NAME --judge openai=URL#OTHER --limit 50 --html answers.html
     weft bench memory answers --data hotpotqa FILE --strategies qrmem --model none      the evidence alone
 
-A strategy remembers the items of a sample and answers its question, each sample by itself. Figures are those of the
-data set's metric, the share of the gold facts in the evidence, a judge's verdict where one is named, and calls,
-tokens and seconds for each question. `--model extractive-mock` is no model: it shows what a strategy costs.
+A strategy remembers the items of a sample and answers its question, each sample by itself. The figures are the data
+set's metric, the recall of the gold facts in the evidence, the verdict of a judge where one is named, and calls,
+tokens and seconds for each question. `--model extractive-mock` is not a model: it shows the cost of a strategy.
 
-Owns the course of a run. One that was interrupted goes on where it was: rows are kept in the work folder.
+Owns the run. An interrupted run continues: rows are cached in the work folder.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 
@@ -28,11 +27,11 @@ from ...memory.ledger import Ledger, in_words
 from ...memory.memorag.beacon.backend import BeaconSettings, open_beacon
 from ...server.cli.exit_status import UserError
 from ...server.models.model_argument import MODEL_SYNTAX
-from ..bootstrap import interval, mean
+from ..bootstrap import grouped, interval, mean
 from ..command import Report, command_parser, run_command, say
 from ..models import model_option, open_chat_model, shown_name
 from ..plots import ranges_plot
-from ..rows import add_rows, code_digest, read_rows
+from ..rows import RowCache, code_digest
 from ..tables import markdown, percent
 from .adapters import ADAPTERS, DataOption, read_samples
 from .extractive_mock import NAME as EXTRACTIVE_MOCK
@@ -50,7 +49,7 @@ Judge = Callable[[Sample, str], Verdict]
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """One answer. `figures` are shares; `verdict` is None where no judge was asked or none could be read."""
+    """One answer. `figures` are shares; `verdict` is None without a judge, or without a readable verdict."""
 
     sample: str
     strategy: str
@@ -61,14 +60,14 @@ class AnswerRow:
     tokens_in: int = 0
     tokens_out: int = 0
     seconds: float = 0.0
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
     error: str = ""
 
 
 def answered(
     sample: Sample, spelling: str, model: CodeModel | None, kit: Kit, judged_by: Judge | None = None
 ) -> AnswerRow:
-    """The row of one sample. What fails is in the row. Raises ValueError for a strategy that there is not."""
+    """The row of one sample; a failure is in the row. Raises ValueError for an unknown strategy."""
     ledger = Ledger()
     kit = replace(
         kit,
@@ -95,7 +94,7 @@ def answered(
 
 
 def summary(rows: Sequence[AnswerRow]) -> dict[str, dict[str, float]]:
-    """For machines: for each strategy the means over what was answered, and over all of what a question cost."""
+    """For machines: for each strategy the means over the answered questions, and the cost of a question."""
     return {
         strategy: {name: round(value, 2 if name in _COSTS else 4) for name, value in of.items()}
         for strategy, of in _means(rows).items()
@@ -153,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         nargs="+",
         default=[],
         metavar=("MODEL", "WEIGHTS"),
-        help="of memorag: a base model, its beacon weights, and the ratio where it is not to be chosen",
+        help="for memorag: a base model, its beacon weights, and a fixed ratio",
     )
     parser.add_argument(
         "--judge", type=model_option(EXTRACTIVE_MOCK), metavar="BACKEND[=WHERE]", help="a model that scores the answers"
@@ -164,12 +163,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _measure(options: argparse.Namespace) -> Report:
     form, path = options.data
     if len(options.reader) > 3:
-        raise UserError("--reader takes a model, its weights and a ratio.")
+        raise UserError("`--reader` takes a model, its weights and a ratio.")
     samples = read_samples(form, path)
     samples = samples[:: max(1, len(samples) // options.limit)][: options.limit] if options.limit else samples
     try:
         rows = list(_rows(options, samples))
-    except ValueError as error:  # a strategy that there is not, or a setting of it
+    except ValueError as error:  # an unknown strategy or setting
         raise UserError(str(error)) from error
     model = "no model" if options.model == "none" else shown_name(options.model)
     judged = f", judged by {shown_name(options.judge)}" if options.judge else ""
@@ -185,20 +184,17 @@ _ZH = ("f1_zh", "rouge_l_zh")
 
 
 def _plot(rows: Sequence[AnswerRow]) -> str:
-    """The first figure that there is, for each strategy."""
+    """A plot of the first figure for each strategy."""
     first = next((name for row in rows for name in row.figures), None)
-    found: dict[str, list[float]] = {}
-    for row in rows:
-        if first is not None and first in row.figures:
-            found.setdefault(row.strategy, []).append(100 * row.figures[first])
-    if not found:
+    if first is None:
         return ""
-    ranges = {strategy: interval({"all": values}) for strategy, values in found.items()}
+    found = (row for row in rows if first in row.figures)
+    by_strategy = grouped(found, lambda row: row.strategy, lambda row: 100 * row.figures[first])
+    ranges = {strategy: interval({"all": values}) for strategy, values in by_strategy.items()}
     return f"<h2>{first}, with 95 % intervals</h2>{ranges_plot(ranges)}"
 
 
 def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[AnswerRow]:
-    kept_at = options.work / "memory" / "answers.jsonl"
     settings = [
         code_digest(_CODE),
         sha256(options.data[1].read_bytes()).hexdigest()[:12],
@@ -208,43 +204,37 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
         options.embeddings,
         *options.reader,
     ]
-    kept = {
-        (row["row"]["strategy"], row["row"]["sample"]): AnswerRow(**{**row["row"], "notes": tuple(row["row"]["notes"])})
-        for row in read_rows(kept_at)
-        if row.get("settings") == settings and not row["row"]["error"]
-    }
+    cache = RowCache(options.work / "memory", "answers", settings, AnswerRow)
+    cached = {(row.strategy, row.sample): row for row in cache.rows() if not row.error}
     model = _opened(options.model, options.context)
     judging = _opened(options.judge or "none", options.context)
     judged_by = None if judging is None else partial(judge, Accountant(judging, "judge"))
     reader = open_beacon(BeaconSettings(*options.reader)) if options.reader else None
-    kit = Kit(
-        embedder=open_remembering(options.embeddings)[0],
-        reader=None if reader is None else Accountant(reader),
-    )
+    kit = Kit(embedder=open_remembering(options.embeddings)[0], reader=None if reader is None else Accountant(reader))
     for spelling in options.strategies:
-        lacking = [sample for sample in samples if (spelling, sample.id) not in kept]
-        if lacking and model is not None:
-            _announce_cost(spelling, lacking, model, kit)
+        missing = [sample for sample in samples if (spelling, sample.id) not in cached]
+        if missing and model is not None:
+            _announce_cost(spelling, missing, model, kit)
         for number, sample in enumerate(samples, 1):
-            row = kept.get((spelling, sample.id))
+            row = cached.get((spelling, sample.id))
             if row is None:
                 row = answered(sample, spelling, model, kit, judged_by)
-                add_rows(kept_at, [json.dumps({"settings": settings, "row": asdict(row)}, ensure_ascii=False)])
+                cache.add([row])
                 say(f"{spelling}: {number} of {len(samples)}")
             yield row
 
 
-def _announce_cost(spelling: str, lacking: Sequence[Sample], model: CodeModel, kit: Kit) -> None:
-    """What is to come, before it is paid for: the first sample's estimate for all of them."""
+def _announce_cost(spelling: str, missing: Sequence[Sample], model: CodeModel, kit: Kit) -> None:
+    """Print an upper bound of the cost before the run: the estimate of the first sample, for all samples."""
     strategy = spelled_strategy(spelling, replace(kit, accountant=Accountant(model), count_tokens=model.count_tokens))
     try:
-        strategy.remember(lacking[0].items)
-        each = strategy.estimate(lacking[0].question)
+        strategy.remember(missing[0].items)
+        each = strategy.estimate(missing[0].question)
     except ModelError as error:
         say(f"{spelling}: {error}")
         return
-    total = sum([each] * len(lacking), Cost())
-    say(f"{spelling}: at most about {in_words(total)} for {len(lacking)} questions")
+    total = sum([each] * len(missing), Cost())
+    say(f"{spelling}: at most about {in_words(total)} for {len(missing)} questions")
 
 
 def _opened(spelling: str, context_tokens: int) -> CodeModel | None:

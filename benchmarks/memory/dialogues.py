@@ -4,11 +4,11 @@
     weft bench memory dialogues --topics QUESTIONS.json       generated from MemoChat's seed questions
     weft bench memory dialogues --data mtbenchplus.json       MTBench+ itself
 
-A dialogue is told to each chat memory turn by turn; then it is asked for evidence. The figure is the share of the
-turns of the last question's topics among the best 1, 2, 4 and 8, without those that the window still shows. No model
-writes anything: turns of the bot are what the file has, which for MTBench+ is nothing.
+Each chat memory reads a dialogue turn by turn, and then recalls evidence. The figure is the recall of the turns of the
+last question's topics among the best 1, 2, 4 and 8, without those that are still in the window. There is no model:
+the bot's turns are those of the file, which are empty in MTBench+.
 
-Owns the measurement. What a chat memory does is in `memory/fragrel`.
+Owns the measurement. Chat memories are in `memory/fragrel`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ...memory.fragrel.chat import ChatMemory
 from ...memory.fragrel.policy import PAPER
 from ...memory.fragrel.presets import chat_memory, mem_retrieval, returning_chat
 from ...memory.scoring import indexer
-from ..bootstrap import difference, interval, mean
+from ..bootstrap import difference, grouped, interval, mean
 from ..command import Report, command_parser, run_command
 from ..plots import curves_plot
 from ..tables import markdown, percent, signed, with_interval
@@ -57,13 +57,13 @@ class TurnRecall:
 def measure(samples: Sequence[Sample], score: str, memory: str, embedder: Embedder) -> list[TurnRecall]:
     """A row for each dialogue that asks for a turn which is not shown any more. Raises ModelError."""
     kit = Kit(embedder=HashingEmbedder() if score == "hashing" else embedder)
-    way = indexer("dense" if score == "hashing" else score, kit)
+    scorer = indexer("dense" if score == "hashing" else score, kit)
     rows = []
     for sample in samples:
         source, n_shown = sample.items[0].source, PAPER.n_recent
         facts = [fact for fact in sample.facts if fact.turn is not None and fact.turn < len(sample.items) - n_shown]
         if facts:
-            chat = MEMORIES[memory](kit, score=way, source=source)
+            chat = MEMORIES[memory](kit, score=scorer, source=source)
             chat.remember(sample.items)
             found = [chat.recall(sample.question, Budget(n=depth)) for depth in DEPTHS]
             # A short conversation is shown whole, without a search and its trace.
@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--data", type=Path, metavar="FILE", help="a file of MTBench+")
     where.add_argument("--topics", type=Path, metavar="FILE", help="seed questions, as MemoChat has them")
-    parser.add_argument("--n", type=int, default=54, help="dialogues that are generated (54)")
+    parser.add_argument("--n", type=int, default=54, help="number of generated dialogues (54)")
     parser.add_argument("--scores", nargs="+", choices=SCORES, default=list(SCORES))
     parser.add_argument("--memories", nargs="+", choices=MEMORIES, default=list(MEMORIES))
     return run_command(parser, _measure, arguments)
@@ -137,8 +137,5 @@ def _samples(options: argparse.Namespace) -> tuple[list[Sample], str]:
 
 
 def _strata(rows: Sequence[TurnRecall], place: int) -> dict[str, list[float]]:
-    """Each kind of question counts the same, as in the paper's average."""
-    found: dict[str, list[float]] = {}
-    for row in rows:
-        found.setdefault(row.kind, []).append(row.recalls[place])
-    return found
+    """By kind of question: each counts the same, as in the paper's average."""
+    return grouped(rows, lambda row: row.kind, lambda row: row.recalls[place])

@@ -23,7 +23,7 @@ _SENTENCE = re.compile(r"[^.!?\n]+[.!?]")
 
 
 class ExtractiveMock:
-    """A CodeModel that is asked by chats alone. Not local, so that calls of a stage run beside each other."""
+    """A CodeModel for chats only. Not local, so that the calls of a stage run in parallel."""
 
     def __init__(self, context_tokens: int = 4096) -> None:
         self.info = ModelInfo(NAME, "scripted", context_tokens, False, False, local=False, chats=True)
@@ -40,7 +40,7 @@ class ExtractiveMock:
         return max(-(-len(text.encode("utf-8", "surrogatepass")) // 4), len(text.split()))
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
-        raise ModelError(f"{NAME} answers in conversations alone.")
+        raise ModelError(f"{NAME} answers chats only.")
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         prompt = "\n".join(message.text for message in request.messages if message.role != "assistant")

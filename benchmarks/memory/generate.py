@@ -5,7 +5,7 @@
     weft bench memory generate book --out book.jsonl
     weft bench memory generate completions --tree CHECKOUT --out tasks.jsonl
 
-Owns the forms that are written, which the adapters babilong, mtbench+, generic and repoeval read again.
+Owns the written forms, which the adapters babilong, mtbench+, generic and repoeval read.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..command import command_parser, run_command
+from ..repoeval.sources import read_sources
+from ..repoeval.tasks import build_tasks
 from .generators.book import book
-from .generators.completions import completions
 from .generators.dialogues import OWN_TOPICS, dialogues, read_topics
 from .generators.stories import LENGTHS, stories
 from .generators.story_tasks import TASKS
@@ -79,3 +80,17 @@ def _of_book(sample: Sample) -> dict[str, object]:
         "facts": [{"source": item.source, "text": item.text[fact.start : fact.end]} for fact in sample.facts],
         "task": sample.question.task,
     }
+
+
+def completions(tree: Path, n_line: int, n_api: int) -> Iterator[dict[str, object]]:
+    """RepoEval-style records of a checkout, by the rules of `weft bench retrieval`: the prompt ends at the target."""
+    sources, repo = read_sources(tree), tree.resolve().name
+    for task in build_tasks(sources, repo, n_line, n_api):
+        metadata = {
+            "task_id": task.task_id,
+            "ground_truth": task.ground_truth,
+            "fpath_tuple": [repo, *task.path.split("/")],
+            "context_start_lineno": task.context_start_lineno,
+            "line_no": task.line,
+        }
+        yield {"prompt": sources[task.path].text[: task.prefix_end], "metadata": metadata}

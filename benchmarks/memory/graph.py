@@ -3,7 +3,7 @@
     weft bench memory graph docs/*.md --question "What restarts the indexer?" --svg graph.svg
     weft bench memory graph book.txt --question "Who built the mill?" --json graph.json --model openai=URL#NAME
 
-Prints the segments that were found and why. The picture opens in any browser; the JSON holds graph and steps.
+Prints the segments that are found, with reasons. The picture opens in any browser; the JSON holds graph and steps.
 
 Owns the command. The walk is in `memory/qrmem`.
 """
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser("weft bench memory graph", __doc__, "model", "context", "embeddings")
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="texts")
     parser.add_argument("--question", required=True, metavar="WORDS")
-    parser.add_argument("--n", type=int, default=5, help="segments that are found (5)")
+    parser.add_argument("--n", type=int, default=5, help="number of segments (5)")
     parser.add_argument("--navigation", choices=get_args(Navigation), default="reflection")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="write the picture")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the graph and the steps")

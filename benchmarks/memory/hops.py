@@ -5,9 +5,9 @@
 
 Each paragraph is a document below its title. They are searched twice: those of one question alone ("own"), and those
 of all questions in one memory ("pooled"). The figures are the share of the paragraphs found, and of the questions that
-found all. No model is asked: QRMeM's graph is made of names and sentences.
+found all. There is no model: the graph of QRMeM consists of names and sentences.
 
-Owns the measurement. What a strategy does is in `memory/`.
+Owns the measurement. Strategies are in `memory/`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .values import Sample
 DEPTHS = (2, 3, 5)
 
 Search = Callable[[Question, int], Sequence[str]]
-"""The sources of so many segments for a question."""
+"""The sources of the n best segments for a question."""
 
 System = Callable[[Sequence[Item]], Search]
 
@@ -69,15 +69,15 @@ def measure(samples: Sequence[Sample], systems: dict[str, System], depths: Seque
                     yield HopRecall(name, memory, depth, len(found) / len(wanted))
 
 
-def by_scores(way: Indexer, items: Sequence[Item]) -> Search:
+def by_scores(scorer: Indexer, items: Sequence[Item]) -> Search:
     kit = Kit()
     split = by_tokens(QRMeMSettings().segment_tokens, kit.count_tokens, hard=True)
-    index = way([segment for item in items for segment in split(item)])
+    index = scorer([segment for item in items for segment in split(item)])
     return lambda question, n: [segment.source for segment, _ in best(index, question.text, n)]
 
 
-def by_graph(kit: Kit, settings: QRMeMSettings, way: Indexer, items: Sequence[Item]) -> Search:
-    memory = QRMeM(kit, settings, way)
+def by_graph(kit: Kit, settings: QRMeMSettings, scorer: Indexer, items: Sequence[Item]) -> Search:
+    memory = QRMeM(kit, settings, scorer)
     memory.remember(items)
     return lambda question, n: [each.segment.source for each in memory.recall(question, Budget(n=n)).evidence]
 
@@ -99,11 +99,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     embeddings = {"default": "hashing", "help": "hashing, auto or bundled (hashing)"}
     parser = command_parser("weft bench memory hops", __doc__, "embeddings", "machine", "html", embeddings=embeddings)
     parser.add_argument("data", type=Path, metavar="FILE", help="questions of HotpotQA with their paragraphs")
-    parser.add_argument("--n", type=int, default=None, help="as many questions from the beginning (all)")
-    parser.add_argument("--depths", type=int, nargs="+", default=list(DEPTHS), help="segments that are found (2 3 5)")
-    parser.add_argument(
-        "--systems", nargs="+", choices=(*SCORES, *GRAPHS, OVER_HYBRID), help="some of the systems (all)"
-    )
+    parser.add_argument("--n", type=int, default=None, help="number of questions, from the beginning (all)")
+    parser.add_argument("--depths", type=int, nargs="+", default=list(DEPTHS), help="numbers of segments (2 3 5)")
+    parser.add_argument("--systems", nargs="+", choices=(*SCORES, *GRAPHS, OVER_HYBRID), help="default: all systems")
     return run_command(parser, _measure, arguments)
 
 

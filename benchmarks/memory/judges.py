@@ -1,7 +1,7 @@
 """LLM judges of answers: MTBench+'s rating, Segment+'s score, and true or false for a choice.
 
-Owns the prompts, in our own words, and the reading of verdicts. Any model may judge; it is named in the results.
-An answer that cannot be read is asked for again and then missing: it is counted, and is not in the mean.
+Owns the prompts, in our own words, and the parsing of verdicts. Any model may judge; the results name it. An unreadable
+verdict is requested again; a verdict that stays unreadable is counted, and left out of the mean.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ Answer with one JSON object and nothing else: {{"right": true}} or {{"right": fa
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A share between 0 and 1, or None where the judge said nothing that can be read."""
+    """A share between 0 and 1, or None for an unreadable verdict."""
 
     kind: str  # "rating", "score", "choice"
     value: float | None
@@ -84,13 +84,13 @@ def rating(
     """MTBench+: 1 to 100, given as a share. `turns` are those of the topics that the question is about."""
     history = cut("\n".join(turns), HISTORY_TOKENS, accountant.model.count_tokens, "right")
     prompt = _RATING.format(history=history, question=question, answer=answer)
-    return _asked(accountant, "rating", prompt, lambda text: _between(_last(r"\[\[\s*(\d+)\s*\]\]", text), 1), cancel)
+    return _verdict(accountant, "rating", prompt, lambda text: _between(_last(r"\[\[\s*(\d+)\s*\]\]", text), 1), cancel)
 
 
 def score(accountant: Accountant, question: str, gold: str, answer: str, cancel: Cancel | None = None) -> float | None:
     """Segment+: 0 to 100 (adapted from LooGLE), given as a share."""
     prompt = _SCORE.format(question=question, gold=gold, answer=answer)
-    return _asked(accountant, "score", prompt, lambda text: _between(_field(text, "score"), 0), cancel)
+    return _verdict(accountant, "score", prompt, lambda text: _between(_field(text, "score"), 0), cancel)
 
 
 def choice(accountant: Accountant, sample: Sample, answer: str, cancel: Cancel | None = None) -> float | None:
@@ -99,10 +99,10 @@ def choice(accountant: Accountant, sample: Sample, answer: str, cancel: Cancel |
     options = "\n".join(f"{letter}. {option}" for letter, option in zip(letters, sample.question.choices, strict=True))
     gold = letters[sample.details["gold"]]
     prompt = _CHOICE.format(question=sample.question.text, options=options, gold=gold, answer=answer)
-    return _asked(accountant, "choice", prompt, _truth, cancel)
+    return _verdict(accountant, "choice", prompt, _truth, cancel)
 
 
-def _asked(
+def _verdict(
     accountant: Accountant, kind: str, prompt: str, read: Callable[[str], float], cancel: Cancel | None
 ) -> float | None:
     call = Call.of(kind, prompt, max_new_tokens=VERDICT_TOKENS)

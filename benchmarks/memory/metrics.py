@@ -106,7 +106,7 @@ def babilong(prediction: str, target: str, question: str, labels: Collection[str
 
 
 def babilong_older(prediction: str, target: str) -> float:
-    """The rule before: the target stands anywhere in the answer."""
+    """The older rule: the target occurs anywhere in the answer."""
     return float(target.lower() in prediction.lower())
 
 
@@ -139,7 +139,7 @@ def chosen(prediction: str, choices: Sequence[str]) -> int | None:
 
 
 def chinese_by() -> str:
-    """How Chinese is cut here: LongBench's numbers are made with jieba."""
+    """The tokenizer of Chinese: LongBench uses jieba."""
     return "jieba" if find_spec("jieba") else "characters"
 
 
@@ -152,7 +152,7 @@ def chinese_words(text: str) -> list[str]:
 
 
 def _bare(word: str) -> str:
-    """Without punctuation of either script and without space, as a word of its own."""
+    """The word without punctuation and space."""
     return "".join(letter for letter in word.lower() if letter.isalnum())
 
 

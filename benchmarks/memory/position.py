@@ -4,12 +4,11 @@
     weft bench memory position HOTPOTQA.json --tokens 500 --n-others 80
     weft bench memory position HOTPOTQA.json --write FOLDER       texts for `weft bench memory answers` with a model
 
-QRMeM's study (papers' spec 3.4): the two paragraphs that answer a question stand at the head, in the middle or at the
-tail of one text, or at its two ends with more and more between them. The figure is the share of the supporting
-sentences among what is shown within a budget of tokens; no model is asked.
+QRMeM's study (papers' spec 3.4): the two paragraphs that answer a question are at the head, in the middle or at the
+tail of one text, or at its two ends with a growing gap. The figure is the recall of the supporting sentences within a
+budget of tokens, without a model.
 
-Owns the arrangement and the table. Where paragraphs of the question's own file run out, those of other questions stand
-between them.
+Owns the arrangement and the table. Further paragraphs come from the same question, then from others.
 """
 
 from __future__ import annotations
@@ -42,15 +41,15 @@ TEXT = "text.md"
 SEGMENT_TOKENS = 150  # about one paragraph
 
 
-def placed(gold: Sequence[T], others: Sequence[T], where: str) -> list[T]:
+def at_position(gold: Sequence[T], others: Sequence[T], where: str) -> list[T]:
     """All gold pieces together at the head, in the middle or at the tail of the others. Raises ValueError."""
     if where not in PLACES:
-        raise ValueError(f"evidence can stand at {', '.join(PLACES)}, not at {where!r}.")
+        raise ValueError(f"evidence can be at the {', '.join(PLACES)}, not at {where!r}.")
     at = {"head": 0, "middle": len(others) // 2, "tail": len(others)}[where]
     return [*others[:at], *gold, *others[at:]]
 
 
-def apart(gold: Sequence[T], others: Sequence[T], gap: int) -> list[T]:
+def with_gap(gold: Sequence[T], others: Sequence[T], gap: int) -> list[T]:
     """The first half of the gold pieces, `gap` others, and the second half: the text grows with the gap."""
     half = (len(gold) + 1) // 2
     return [*gold[:half], *others[:gap], *gold[half:]]
@@ -59,13 +58,13 @@ def apart(gold: Sequence[T], others: Sequence[T], gap: int) -> list[T]:
 def arrangements(gold: Sequence[T], others: Sequence[T]) -> dict[str, list[T]]:
     """Every arrangement by its name in the table."""
     gaps = [gap for gap in GAPS if gap <= len(others)]
-    return {where: placed(gold, others, where) for where in PLACES} | {
-        f"gap {gap}": apart(gold, others, gap) for gap in gaps
+    return {where: at_position(gold, others, where) for where in PLACES} | {
+        f"gap {gap}": with_gap(gold, others, gap) for gap in gaps
     }
 
 
 def as_one_text(sample: Sample, order: Sequence[Item]) -> Sample:
-    """The paragraphs as one document, each below its title; the facts stand where they came to stand."""
+    """The paragraphs as one document, each below its title, with the facts at their new offsets."""
     text, facts = "", list[Fact]()
     for item in order:
         text += f"# {item.source}\n\n"
@@ -89,7 +88,7 @@ def gold_and_others(samples: Sequence[Sample], number: int, n_others: int) -> tu
 
 
 System = Callable[[Sample, int], Sequence[Evidence]]
-"""What is shown of a sample within so many tokens."""
+"""The evidence of a sample within a budget of tokens."""
 
 
 def top_segments(sample: Sample, tokens: int) -> Sequence[Evidence]:
@@ -134,10 +133,10 @@ def measure(samples: Sequence[Sample], n_others: int, tokens: int) -> dict[str, 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser("weft bench memory position", __doc__, "machine", "html")
     parser.add_argument("data", type=Path, metavar="FILE", help="questions with their supporting sentences")
-    parser.add_argument("--form", default="hotpotqa", choices=("hotpotqa", "generic"), help="of the file (hotpotqa)")
-    parser.add_argument("--n", type=int, default=None, help="as many questions from the beginning (all)")
+    parser.add_argument("--form", default="hotpotqa", choices=("hotpotqa", "generic"), help="its form (hotpotqa)")
+    parser.add_argument("--n", type=int, default=None, help="number of questions, from the beginning (all)")
     parser.add_argument("--n-others", type=int, default=40, help="paragraphs around those that answer (40)")
-    parser.add_argument("--tokens", type=int, default=1000, help="that are shown (1000)")
+    parser.add_argument("--tokens", type=int, default=1000, help="budget of evidence (1000)")
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="write the texts and measure nothing")
     return run_command(parser, _measure, arguments)
 

@@ -1,12 +1,12 @@
 """`weft bench memory questions`: recall of the lines that answer questions about three repositories.
 
-The questions in `questions/` were written by reading the sources, before the search for them was built: where is
-something decided, what calls it, what is it, how does one place reach another, which file documents it; and twelve
-that these repositories do not answer. Each names spans of lines of a pinned archive. A question can need several
-spans, and a span can have alternatives that say the same.
+The questions in `questions/` were written from the sources, before the search was built: where is something decided,
+what calls it, what is it, how does one place reach another, which file documents it; twelve have no answer in these
+repositories. Each names spans of lines of a pinned archive. A question can need several spans, and a span can have
+alternatives.
 
-An evidence item finds a span when they share a line. Items of more than `LONGEST_EXHIBIT_LINES` lines find nothing:
-whoever has to read that much has not been told the place.
+An evidence item finds a span when they share a line. An item of more than `LONGEST_EXHIBIT_LINES` lines finds nothing,
+because it does not locate the answer.
 
     weft bench memory questions --work DIR
 """
@@ -34,7 +34,7 @@ from ...server.config import Config
 from ...server.workspace.workspace import Workspace
 from ..bootstrap import percentile
 from ..command import Report, command_parser, run_command
-from ..repoeval.archives import ARCHIVES, Archive, download, unpack
+from ..repoeval.archives import PINNED, download, unpack
 from ..tables import markdown
 
 LONGEST_EXHIBIT_LINES = 60
@@ -43,22 +43,16 @@ SUFFIXES = (".py", ".md", ".rst", ".txt", ".toml", ".cfg")
 
 _HERE = Path(__file__).with_name("questions")
 
-SCRAPY = Archive(
-    "scrapy",
-    "Scrapy==2.11.0",
-    "Scrapy-2.11.0.tar.gz",
-    "3cbdedce0c3f0e0482d61be2d7458683be7cd7cf14b0ee6adfbaddb80f5b36a5",
-)
 REPOSITORIES = {
-    "diffusers": next(archive for archive in ARCHIVES if archive.repo == "huggingface_diffusers"),
-    "nerfstudio": next(archive for archive in ARCHIVES if archive.repo == "nerfstudio-project_nerfstudio"),
-    "scrapy": SCRAPY,
+    "diffusers": PINNED["huggingface_diffusers"],
+    "nerfstudio": PINNED["nerfstudio-project_nerfstudio"],
+    "scrapy": PINNED["scrapy"],
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Lines that answer a question: 1-based and closed, as people write them. `says` stands in the first of them."""
+    """Lines that answer a question: 1-based, end inclusive. The first of them contains `says`."""
 
     path: str
     first: int
@@ -66,7 +60,7 @@ class Span:
     says: str
 
     def is_found_by(self, path: str, start_line: int, end_line: int) -> bool:
-        """Whether lines `start_line` (0-based) to before `end_line` share one with the span, and are not too many."""
+        """Whether lines `start_line` (0-based) to before `end_line` overlap the span, and are not too many."""
         is_short = end_line - start_line <= LONGEST_EXHIBIT_LINES
         return is_short and path == self.path and start_line < self.last and end_line >= self.first
 
@@ -87,7 +81,7 @@ class RepositoryQuestion:
 
 @dataclass(frozen=True, slots=True)
 class QuestionScore:
-    """How one question fared. Shares are of its spans; `rank` is that of the first item to find one, 0 for none."""
+    """The scores of one question; shares are of its spans, `rank` is that of the first item with one, 0 for none."""
 
     id: str
     kind: str
@@ -96,7 +90,7 @@ class QuestionScore:
     confidence: float
     says_not_found: bool
     n_citations: int
-    n_valid: int  # citations whose lines exist and say what is quoted
+    n_valid: int  # citations whose lines exist and hold the quote
     n_right: int  # citations that find a span
     milliseconds: float
 
@@ -120,7 +114,7 @@ def checkout(repository: str, work: Path) -> Path:
 
 
 def misplaced(questions: Iterable[RepositoryQuestion], tree: Path) -> list[str]:
-    """Spans that do not stand where they should; none in the pinned archives."""
+    """Spans whose text is not at its lines; none in the pinned archives."""
     wrong = []
     for question in questions:
         for span in (span for alternatives in question.gold for span in alternatives):
@@ -156,7 +150,7 @@ def score(
 
 
 def words_alone(index: RepositoryIndex, question: str) -> EvidenceSet:
-    """What plain BM25 over windows of 20 lines finds with the question's words: the row to beat."""
+    """The baseline: plain BM25 over windows of 20 lines with the words of the question."""
     scores = index.lexical.bm25(count_terms(question))
     best = sorted(range(len(scores)), key=lambda i: -scores[i])[: max(DEPTHS)]
     items = []
@@ -172,7 +166,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser("weft bench memory questions", __doc__, "work", "machine", "html")
     parser.add_argument("--repository", choices=REPOSITORIES, action="append", help="default: all three")
     parser.add_argument("--rows", type=Path, metavar="FILE", help="write a JSON line for every question")
-    parser.add_argument("--show", action="store_true", help="every question with what was found")
     return run_command(parser, _measure, arguments)
 
 
@@ -188,8 +181,6 @@ def _measure(options: argparse.Namespace) -> Report:
             for question in questions:
                 rows["words alone"].append(score(question, words_alone(index, question.text), [], str))
                 rows["weft"].append(_ask(workspace, question, tree))
-                if options.show:
-                    _show(question, rows["weft"][-1])
     if options.rows is not None:
         options.rows.write_text("".join(f"{json.dumps(asdict(row))}\n" for row in rows["weft"]), encoding="utf-8")
     title = f"Lines that answer {len(rows['weft'])} questions about repositories; no model"
@@ -260,12 +251,6 @@ def _summary(rows: dict[str, list[QuestionScore]]) -> dict[str, Any]:
     }
 
 
-def _show(question: RepositoryQuestion, row: QuestionScore) -> None:
-    verdict = f"rank {row.rank}" if question.is_answerable else "not answerable"
-    said = "not found" if row.says_not_found else f"{row.n_right} of {row.n_citations} citations right"
-    print(f"{question.id} {question.kind}: {question.text}\n    {verdict}, {said}, confidence {row.confidence:.2f}")
-
-
 def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "none"
 
@@ -279,7 +264,7 @@ def _question(record: dict[str, Any]) -> RepositoryQuestion:
 
 
 def _write_readme(wheel: Path, tree: Path) -> None:
-    """A wheel keeps its repository's README in its metadata."""
+    """The README of a repository, which a wheel has in its metadata."""
     with zipfile.ZipFile(wheel) as archive:
         name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         message = email.message_from_bytes(archive.read(name))

@@ -1,10 +1,10 @@
 """Parser of strategies on the command line: a name, and settings after a colon.
 
-    segment_plus                                    the strategy as it is
-    segment_plus:filtered=false,segment_tokens=1000 with settings of its own
-    qrmem:score=fragrel                             with FragRel's scores below it
+    segment_plus                                    the strategy with its defaults
+    segment_plus:filtered=false,segment_tokens=1000 with other settings
+    qrmem:score=fragrel                             on the scores of FragRel
 
-Owns the spelling. The names are those of `memory/strategies`.
+Owns the syntax. The names are those of `memory/strategies`.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def spelled_strategy(spelling: str, kit: Kit) -> Strategy:
     if not values:
         return strategy_named(name, kit, score=score)
     if name not in _WITH_SETTINGS:
-        raise ValueError(f"{name} takes no settings here but score; {', '.join(_WITH_SETTINGS)} do.")
+        raise ValueError(f"`{name}` has no setting but `score`. Strategies with settings: {', '.join(_WITH_SETTINGS)}.")
     make, settings = _WITH_SETTINGS[name]
     known = [field.name for field in fields(settings)]
     if unknown := [setting for setting in values if setting not in known]:
-        raise ValueError(f"no setting of {name} is called {unknown[0]!r}; there are score, {', '.join(known)}.")
+        raise ValueError(f"`{name}` has no setting `{unknown[0]}`. Settings: score, {', '.join(known)}.")
     return make(kit, settings(**values), score_named(score or "bm25", kit))
 
 

@@ -4,28 +4,27 @@
     weft bench memory stories --systems bm25 --lengths 0k 4k --n 5
 
 The stories are synthetic, made by the rules of `generators/`, and not the official BABILong. Segments are sentences,
-or as many whole sentences as `--words` hold. Every system may show evidence of the same number of tokens, counted as
-four bytes each; a fact counts when one shown segment holds all of it.
+or as many whole sentences as `--words` hold. Every system has the same budget of tokens, counted as four bytes each; a
+fact counts when one shown segment holds all of it.
 
-Owns the measurement. A run that was interrupted goes on where it was: rows are kept in the work folder.
+Owns the measurement. An interrupted run continues: rows are cached in the work folder.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from ...memory import Budget, Embedder, Evidence
 from ...memory.budgets import fit
 from ...memory.scoring import best
 from ...memory.splitters import by_words
 from ...memory.strategy import estimate_tokens
-from ..bootstrap import difference, interval, mean
+from ..bootstrap import difference, grouped, interval, mean
 from ..command import Report, command_parser, run_command, say
 from ..plots import curves_plot
-from ..rows import add_rows, code_digest, read_rows
+from ..rows import RowCache, code_digest
 from ..tables import markdown, percent, signed, with_interval
 from .generators.stories import LENGTHS, stories
 from .generators.story_tasks import TASKS
@@ -101,8 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--lengths", nargs="+", choices=LENGTHS, default=list(LENGTHS))
     parser.add_argument("--n", type=int, default=25, help="stories of each task and length (25)")
-    parser.add_argument("--words", type=int, default=1, help="of a segment, in whole sentences; 1 is one sentence")
-    parser.add_argument("--tokens", type=int, nargs="+", default=[1000, 200], help="of evidence that may be shown")
+    parser.add_argument("--words", type=int, default=1, help="words of a segment of whole sentences; 1: one sentence")
+    parser.add_argument("--tokens", type=int, nargs="+", default=[1000, 200], help="budgets of evidence")
     return run_command(parser, _measure, arguments)
 
 
@@ -138,29 +137,22 @@ def _plot(rows: Sequence[StoryRecall], options: argparse.Namespace) -> str:
 
 
 def _rows(options: argparse.Namespace, embedder: Embedder) -> Iterator[StoryRecall]:
-    kept_at = options.work / "memory" / "stories.jsonl"
-    kept = read_rows(kept_at)
     for length in options.lengths:
         for task in options.tasks:
             settings = [code_digest(_CODE), embedder.name, options.words, options.tokens, options.n, options.seed]
-            of = {"task": task, "length": length, "settings": settings}
-            there = [
-                StoryRecall(**row["row"]) for row in kept if all(row.get(name) == value for name, value in of.items())
-            ]
-            yield from (row for row in there if row.system in options.systems)
-            lacking = [name for name in options.systems if name not in {row.system for row in there}]
-            if lacking:
+            cache = RowCache(options.work / "memory", f"stories-{task}-{length}", settings, StoryRecall)
+            cached = cache.rows()
+            yield from (row for row in cached if row.system in options.systems)
+            missing = [name for name in options.systems if name not in {row.system for row in cached}]
+            if missing:
                 samples = stories(task, length, options.n, options.seed)
-                made = measure(samples, lacking, embedder, options.words, options.tokens)
-                add_rows(kept_at, (json.dumps({**of, "row": asdict(row)}) for row in made))
+                made = measure(samples, missing, embedder, options.words, options.tokens)
+                cache.add(made)
                 yield from made
             say(f"{task} {length}")
 
 
 def _strata(rows: Sequence[StoryRecall], name: str, length: str) -> Mapping[str, list[float]]:
-    """Each task counts the same."""
-    found: dict[str, list[float]] = {}
-    for row in rows:
-        if (row.system, row.length) == (name, length):
-            found.setdefault(row.task, []).append(row.recall)
-    return found
+    """By task: each counts the same."""
+    of = (row for row in rows if (row.system, row.length) == (name, length))
+    return grouped(of, lambda row: row.task, lambda row: row.recall)

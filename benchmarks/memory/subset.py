@@ -1,6 +1,6 @@
 """Golden rows of a few generated stories and dialogues, so that a change shows as a diff in the tests.
 
-Owns the form of those rows. What needs vectors takes hashing, which needs no model.
+Owns the form of those rows. Vectors are those of hashing, which needs no model.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from .generators.story_tasks import TASKS
 from .values import Sample
 
 STORY_SYSTEMS = ("bm25", "bm25 + B")
-"""Without vectors: sentences that are told twice have the same score, and products of matrices may differ in the last
-digit from one processor to the next."""
+"""Without vectors: repeated sentences have equal scores, and products of matrices may differ in the last digit between
+processors."""
 
 STORY_LENGTHS = ("0k", "4k")
 N_STORIES, N_DIALOGUES, TOKENS = 4, 9, 200

@@ -1,7 +1,7 @@
 """`weft bench memory sweep`: a parameter sweep of FragRel, as in the paper's Tables 4 and 5.
 
-Owns the command, the tables and what is measured: the share of the supporting facts in the evidence, or F1 with a
-model. The settings and the loop are `weft.memory.fragrel.sweep`'s; the plots are in `sweep_plots`.
+Owns the command, the tables and the figure: recall of the supporting facts in the evidence, or F1 with a model. The
+settings and the loop are those of `weft.memory.fragrel.sweep`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ...memory.fragrel.sweep import Row, Setting, grid, sweep, table_4, table_5
 from ...memory.scoring import WAYS, indexer
 from ..command import Report, command_parser, run_command
 from ..models import open_chat_model
+from ..plots import curves_plot
 from ..tables import markdown
 from .adapters import ADAPTERS, BadData, DataOption, read_samples
 from .generators.stories import LENGTHS, stories
 from .generators.story_tasks import TASKS
 from .metrics import score
-from .sweep_plots import plots
 from .systems import open_remembering
 from .values import Sample, recall_of
 
@@ -74,9 +74,8 @@ def answer_f1(strategy: FragRel, sample: Sample, budget: Budget) -> float:
 def tables(rows: Sequence[Row]) -> str:
     """Markdown: Table 4 where budgets or relations differ, Table 5 where alpha or w_rel do."""
     parts = [_table_4(rows)] if len({row.setting.kind for row in rows}) > 1 or len(_budgets(rows)) > 1 else []
-    parts += [
-        table for size in _sizes(rows) for table in (_table_5(rows, *size, "alpha"), _table_5(rows, *size, "w_rel"))
-    ]
+    for size in dict.fromkeys((row.setting.budget_words, row.setting.segment_words) for row in rows):
+        parts += [_table_5(rows, *size, "alpha"), _table_5(rows, *size, "w_rel")]
     return "\n\n".join(filter(None, parts))
 
 
@@ -115,10 +114,6 @@ def _budgets(rows: Sequence[Row]) -> list[int]:
     return sorted({row.setting.budget_words for row in rows})
 
 
-def _sizes(rows: Sequence[Row]) -> list[tuple[int, int]]:
-    return list(dict.fromkeys((row.setting.budget_words, row.setting.segment_words) for row in rows))
-
-
 def _plain(rows: Sequence[Row]) -> list[dict[str, object]]:
     return [
         {
@@ -150,3 +145,22 @@ def _samples(options: argparse.Namespace) -> tuple[list[Sample], str]:
         return list(islice(read_samples(form, path), options.limit)), f"{form} ({path.name})"
     name = f"synthetic stories, {options.task} at {options.length}"
     return list(stories(options.task, options.length, options.limit, options.seed)), name
+
+
+def plots(rows: Sequence[Row]) -> str:
+    """HTML with a plot for each setting of which a curve has at least two values."""
+    context = [row for row in rows if row.setting.kind == "context"]
+    drawn = [
+        ("words of evidence", _curves(rows, "C{0.segment_words} {0.kind}", "budget_words")),
+        ("alpha", _curves(context, "{0.budget_words:,} C{0.segment_words}, w_rel {0.w_rel:g}", "alpha")),
+        ("w_rel", _curves(context, "{0.budget_words:,} C{0.segment_words}, alpha {0.alpha:g}", "w_rel")),
+    ]
+    return "".join(f"<h2>Over {name}</h2>{curves_plot(curves, name)}" for name, curves in drawn if curves)
+
+
+def _curves(rows: Sequence[Row], name: str, swept: str) -> dict[str, list[tuple[float, float]]]:
+    """The mean by one parameter, a curve for each name; `name` is a pattern for a setting."""
+    curves: dict[str, dict[float, float]] = {}
+    for row in rows:
+        curves.setdefault(name.format(row.setting), {}).setdefault(float(getattr(row.setting, swept)), row.mean)
+    return {name: list(points.items()) for name, points in curves.items() if len(points) > 1}

@@ -1,6 +1,6 @@
-"""Retrieval systems that are measured without a model, by name, and a cache of embeddings.
+"""Retrieval systems without a model, by name, and a cache of embeddings.
 
-Owns the names in the tables. What a way does is in `memory/scoring` and `memory/fragrel`.
+Owns the names in the tables. The systems are in `memory/scoring` and `memory/fragrel`.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class RememberingEmbedder:
         return self.inner.n_dimensions
 
     def embed(self, texts: Sequence[str], *, are_queries: bool = False) -> Vectors:
-        lacking = list(dict.fromkeys(text for text in texts if (text, are_queries) not in self._vectors))
-        if lacking:
-            made = self.inner.embed(lacking, are_queries=are_queries)
-            self._vectors |= {(text, are_queries): row for text, row in zip(lacking, made, strict=True)}
+        missing = list(dict.fromkeys(text for text in texts if (text, are_queries) not in self._vectors))
+        if missing:
+            made = self.inner.embed(missing, are_queries=are_queries)
+            self._vectors |= {(text, are_queries): row for text, row in zip(missing, made, strict=True)}
         if not texts:
             return np.zeros((0, self.n_dimensions), np.float32)
         return np.stack([self._vectors[text, are_queries] for text in texts])

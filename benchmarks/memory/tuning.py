@@ -27,8 +27,7 @@ from ...server.chat.values import EvidenceSet
 from ...server.config import Config
 from ...server.workspace.workspace import Workspace
 from ..command import Report, command_parser, run_command, say
-from ..engine.trees import SIDE_BY_SIDE
-from ..repoeval.archives import ARCHIVES, checkout
+from ..repoeval.archives import PINNED, checkout
 from ..tables import markdown
 
 WEFT_COMMIT = "6399b3c"
@@ -36,7 +35,6 @@ DEPTHS = (1, 3, 5, 10)
 THRESHOLDS = (0.3, FOUND_ABOVE, 0.5, 0.7)
 
 _HERE = Path(__file__)
-_ARCHIVES = {archive.repo: archive for archive in (*ARCHIVES, *SIDE_BY_SIDE)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ class TuningQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a question. `rank` is that of the first item with a line of the gold, 0 for none."""
+    """The result of a question. `rank` is that of the first item with a gold line, 0 for none."""
 
     question: TuningQuestion
     rank: int
@@ -104,7 +102,6 @@ def summary(results: Sequence[Result]) -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser("weft bench memory tuning", __doc__, "work", "machine")
-    parser.add_argument("--misses", action="store_true", help="also print the questions whose lines do not come first")
     return run_command(parser, _measure, arguments)
 
 
@@ -113,12 +110,9 @@ def _measure(options: argparse.Namespace) -> Report:
     for repository in dict.fromkeys(question.repository for question in questions):
         folder = _folder(repository, options.work)
         if folder is None:
-            say(f"skipped: {repository}, whose commit {WEFT_COMMIT} is not in this checkout")
+            say(f"Skipped {repository}: this checkout lacks commit {WEFT_COMMIT}.")
             continue
         results += run(folder, [question for question in questions if question.repository == repository])
-    for result in results if options.misses else ():
-        if result.rank != 1 and result.question.gold:
-            print(f"{result.rank or '-':>3} {result.question.repository}: {result.question.text}")
     figures = summary(results)
     gates = figures["at a confidence of"]
     plain = {name: str(value) for name, value in figures.items() if value is not gates}
@@ -130,7 +124,7 @@ def _measure(options: argparse.Namespace) -> Report:
 
 def _folder(repository: str, work: Path) -> Path | None:
     if repository != "weft":
-        return checkout(_ARCHIVES[repository], work)
+        return checkout(PINNED[repository], work)
     folder = work / "trees" / f"weft-{WEFT_COMMIT}"
     if not folder.is_dir():
         command = ["git", "archive", WEFT_COMMIT]

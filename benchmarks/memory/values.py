@@ -14,7 +14,7 @@ from ...memory import Evidence, Item, Question
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A piece of an item that is needed for the answer: characters of a document, or a whole turn by its number."""
+    """A piece of an item that the answer needs: characters of a document, or a whole turn by its number."""
 
     source: str
     start: int = 0
@@ -37,7 +37,7 @@ class Sample:
 
 
 def holds(evidence: Evidence, fact: Fact) -> bool:
-    """Whether a piece of evidence holds the whole of a fact; where sentences of it are quoted, one of them has to."""
+    """Whether evidence holds the whole of a fact; where it quotes sentences, one of them has to hold it."""
     segment = evidence.segment
     if segment.source != fact.source:
         return False
@@ -51,6 +51,6 @@ def holds(evidence: Evidence, fact: Fact) -> bool:
 
 
 def recall_of(facts: Sequence[Fact], evidence: Iterable[Evidence]) -> float:
-    """The share of the facts that some evidence holds; 1.0 where none is needed."""
+    """The share of the facts that some evidence holds; 1.0 without facts."""
     shown = list(evidence)
     return sum(any(holds(each, fact) for each in shown) for fact in facts) / len(facts) if facts else 1.0

@@ -1,1 +1,1 @@
-"""Reliability campaigns: attacks on a running Weft, with counts of what was lost, leaked, stale or unanswered."""
+"""Reliability campaigns: attacks on a running Weft, with counts of lost, leaked, stale and unanswered items."""

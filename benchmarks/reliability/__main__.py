@@ -31,13 +31,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "weft bench reliability", __doc__, "seed", "machine", "write-results", seed={"default": SEED}
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(CAMPAIGNS))
-    parser.add_argument("--short", action="store_true", help="a few seconds each, as the tests run them")
+    parser.add_argument("--short", action="store_true", help="the form of the tests: a few seconds each")
     return run_command(parser, _measure, arguments)
 
 
 def _measure(options: argparse.Namespace) -> Report:
     if unknown := [name for name in options.names if name not in CAMPAIGNS]:
-        raise UserError(f"no campaign is called {unknown[0]}; there are {', '.join(CAMPAIGNS)}")
+        raise UserError(f"Unknown campaign `{unknown[0]}`. Choose from {', '.join(CAMPAIGNS)}.")
     rows = [_run(name, options) for name in options.names or CAMPAIGNS]
     status = 1 if any(row["failed"] for row in rows) else 0
     text = "\n\n".join(map(_table, rows))

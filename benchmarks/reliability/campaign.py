@@ -14,12 +14,12 @@ from typing import Protocol
 SEED = 20261122
 
 Counts = Mapping[str, "int | float | str"]
-"""What was done and what went wrong, by name, in the order in which it is printed."""
+"""Actions and violations by name, in the order of the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How one campaign is run. The same seed gives the same actions; timing still differs between runs."""
+    """How one campaign runs. The same seed gives the same actions; timing still differs between runs."""
 
     work: Path  # an empty folder of this campaign's own
     is_short: bool = False  # a form of a few seconds, for the tests
@@ -27,7 +27,7 @@ class Settings:
 
 
 class Campaign(Protocol):
-    """The names that the module of a campaign has."""
+    """The names in the module of a campaign."""
 
     QUESTION: str
     MUST_BE_ZERO: tuple[str, ...]

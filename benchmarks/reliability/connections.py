@@ -1,6 +1,6 @@
-"""Hostile connections to `weft serve --tcp` and to the shared server: is anybody let in, and is anybody hurt?
+"""Hostile connections to `weft serve --tcp` and to the shared server: access control and denial of service.
 
-Owns the attacks and their counts. A client with the token asks all the while, and every answer of its is timed.
+Owns the attacks and their counts. A client with the token sends requests meanwhile, and each of its answers is timed.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from ...server.shared.relay import READY, SERVE
-from ..latency.client import SERVER, Client, ServerGone, when_ready
+from ...server.workspace.process import resident_mb
+from ..http_server import JsonHandler, serving
+from ..lsp_client import SERVER, Client, ServerGone, user_environment, when_ready
 from .campaign import Counts, Settings
 from .fuzzing import TEXT, framed
 
-QUESTION = "Does a connection without the token get anything, and does it hurt the others?"
+QUESTION = "Does a connection without the token get an answer, and does it slow down other clients?"
 
 MUST_BE_ZERO = (
     "admitted",
@@ -49,7 +50,7 @@ N_HALF_OPEN, N_HALF_OPEN_SHORT = 400, 80
 
 CLOSED_WITHIN_S = 15.0
 LIMIT_GROWTH_MB = 40.0
-"""While an announced body of 300 MB, and 400 connections that say nothing, are refused."""
+"""While an announced body of 300 MB, and 400 connections that send nothing, are refused."""
 
 NOBODY = 65534
 
@@ -67,9 +68,7 @@ threading.Thread(target=up, daemon=True).start()
 while data := at.recv(1 << 16):
     os.write(1, data)
 """
-"""A client's pipes to a port."""
-
-Attack = Callable[[], "tuple[bytes, bool]"]
+"""Connects the pipes of a client to a port."""
 
 
 def run(settings: Settings) -> Counts:
@@ -80,16 +79,16 @@ def run(settings: Settings) -> Counts:
     home.mkdir()
     folder.mkdir()
     (folder / "private.py").write_text(f"{LINE} = 1\n" + TEXT)
-    with _serving(home) as server, _asking(server, folder, home, counts) as good:
-        before_mb = server.memory_mb()
+    with _tcp_server(home) as server, _good_client(server, folder, home, counts) as good:
+        before_mb = resident_mb(server.pid) or 0.0
         for _ in range(N_ROUNDS_SHORT if settings.is_short else N_ROUNDS):
             for first, has_header in _first_bytes(server, folder, rng):
                 counts["attacks"] += 1
-                _judge(*_sent(server.port, first), has_header, counts)
+                _check_reply(*_reply_to(server.port, first), has_header, counts)
         _slow(server, N_SLOW_SHORT if settings.is_short else N_SLOW, counts)
         _half_open(server, N_HALF_OPEN_SHORT if settings.is_short else N_HALF_OPEN, folder, home, counts)
-        growth_mb = round(server.memory_mb() - before_mb, 1)
-        _exports(good, work, counts)
+        growth_mb = round((resident_mb(server.pid) or 0.0) - before_mb, 1)
+        _exports(good(), work, counts)
         _variables(server, folder, home, counts, 1 if settings.is_short else 5)
         counts["leaked"] += server.log().count(server.token)
     _other_users(folder, home, counts)
@@ -102,54 +101,41 @@ def run(settings: Settings) -> Counts:
     return {**{name: counts[name] for name in done}, "growth_mb": growth_mb, **failed, MUST_BE_ZERO[-1]: over}
 
 
-class _Server:
+class _TcpServer:
     """A running `weft serve --tcp`."""
 
-    def __init__(self, process: subprocess.Popen[bytes], port: int, token: str, log: Path) -> None:
-        self.process, self.port, self.token, self._log = process, port, token, log
+    def __init__(self, pid: int, port: int, token: str, log: Path) -> None:
+        self.pid, self.port, self.token, self._log = pid, port, token, log
 
     def client(self, folder: Path, home: Path, settings: dict[str, Any] | None = None) -> Client:
-        """One that sends the token."""
+        """A client that sends the token."""
         command = (sys.executable, "-c", BRIDGE, str(self.port))
-        return Client(folder, home, {"token": self.token, **(settings or {})}, ["utf-16"], command)
-
-    def memory_mb(self) -> float:
-        """0 where the system does not tell."""
-        with contextlib.suppress(OSError):
-            status = Path(f"/proc/{self.process.pid}/status").read_text()
-            return int(status.partition("VmRSS:")[2].split()[0]) / 1e3
-        return 0.0
+        return Client(folder, home, {"token": self.token, **(settings or {})}, command=command)
 
     def log(self) -> str:
-        """What the server wrote, but for what it says at its start."""
+        """The log without the lines of the start, which hold the token."""
         return "\n".join(self._log.read_text("utf-8", "replace").splitlines()[3:])
 
 
 @contextmanager
-def _serving(home: Path) -> Iterator[_Server]:
-    homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "WEFT_CACHE_DIR", "WEFT_DATA_DIR")
-    log = home / "tcp.log"
+def _tcp_server(home: Path) -> Iterator[_TcpServer]:
+    log, command = home / "tcp.log", [*SERVER, "--tcp", "127.0.0.1:0"]
+    environment = {**user_environment(home), VARIABLE: VALUE}
     with log.open("wb") as out:
-        process = subprocess.Popen(
-            [*SERVER, "--tcp", "127.0.0.1:0"],
-            stdin=subprocess.DEVNULL,
-            stderr=out,
-            env={**os.environ, **dict.fromkeys(homes, str(home)), VARIABLE: VALUE},
-            cwd=home,
-        )
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=out, env=environment, cwd=home)
     try:
         until_s = time.monotonic() + 60
-        while len(said := log.read_text().splitlines()) < 3 and time.monotonic() < until_s:
+        while len(lines := log.read_text().splitlines()) < 3 and time.monotonic() < until_s:
             time.sleep(0.02)
-        yield _Server(process, int(said[0].rpartition(":")[2]), said[1].split()[-1], log)
+        yield _TcpServer(process.pid, int(lines[0].rpartition(":")[2]), lines[1].split()[-1], log)
     finally:
         process.kill()
         process.wait()
 
 
 @contextmanager
-def _asking(server: _Server, folder: Path, home: Path, counts: Counter[str]) -> Iterator[Client]:
-    """A client with the token, which asks all the while; it is handed over when that ends."""
+def _good_client(server: _TcpServer, folder: Path, home: Path, counts: Counter[str]) -> Iterator[Callable[[], Client]]:
+    """A client with the token that sends requests meanwhile; a call of the function stops them and returns it."""
     good = server.client(folder, home)
     when_ready(good)
     stop = threading.Event()
@@ -167,29 +153,20 @@ def _asking(server: _Server, folder: Path, home: Path, counts: Counter[str]) -> 
 
     asking = threading.Thread(target=ask)
     asking.start()
-    handed = _Handed(good, stop, asking)
-    try:
-        yield handed  # type: ignore[misc]
-    finally:
+
+    def stopped() -> Client:
         stop.set()
         asking.join()
-        good.close()
+        return good
+
+    try:
+        yield stopped
+    finally:
+        stopped().close()
 
 
-class _Handed:
-    """The good client for whoever needs it next: its asking ends first."""
-
-    def __init__(self, client: Client, stop: threading.Event, asking: threading.Thread) -> None:
-        self._client, self._stop, self._asking = client, stop, asking
-
-    def ask(self, method: str, params: object = None) -> Any:
-        self._stop.set()
-        self._asking.join()
-        return self._client.ask(method, params)
-
-
-def _first_bytes(server: _Server, folder: Path, rng: random.Random) -> Iterator[tuple[bytes, bool]]:
-    """What a hostile connection sends first, and whether it holds a header that can be refused with a word."""
+def _first_bytes(server: _TcpServer, folder: Path, rng: random.Random) -> Iterator[tuple[bytes, bool]]:
+    """The first bytes of a hostile connection, and whether they hold a header that the server can answer."""
 
     def call(method: str, id: Any = 1, **params: Any) -> bytes:
         return framed(json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode())
@@ -220,8 +197,8 @@ def _first_bytes(server: _Server, folder: Path, rng: random.Random) -> Iterator[
     yield b"Content-Length: 50\r\n\r\n{", False
 
 
-def _sent(port: int, data: bytes) -> tuple[bytes, bool]:
-    """What came back, and whether the connection was closed in time. Nothing more is sent."""
+def _reply_to(port: int, data: bytes) -> tuple[bytes, bool]:
+    """The reply, and whether the server closed the connection in time."""
     came = b""
     with socket.create_connection(("127.0.0.1", port), timeout=CLOSED_WITHIN_S) as at, contextlib.suppress(OSError):
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
@@ -235,15 +212,15 @@ def _sent(port: int, data: bytes) -> tuple[bytes, bool]:
     return came, True
 
 
-def _judge(came: bytes, is_closed: bool, has_header: bool, counts: Counter[str]) -> None:
+def _check_reply(came: bytes, is_closed: bool, has_header: bool, counts: Counter[str]) -> None:
     counts["admitted"] += b'"result"' in came
     counts["leaked"] += LINE.encode() in came or b"capabilities" in came
     counts["not_closed"] += not is_closed
     counts["closed_without_an_error"] += has_header and b'"error"' not in came and not came.startswith(b"HTTP/1.1 400")
 
 
-def _slow(server: _Server, n: int, counts: Counter[str]) -> None:
-    """One byte now and then, as long as the server takes them."""
+def _slow(server: _TcpServer, n: int, counts: Counter[str]) -> None:
+    """Clients that send one byte every half second, until the server closes the connection."""
 
     def send_slowly() -> None:
         counts["slow_connections"] += 1
@@ -264,33 +241,32 @@ def _slow(server: _Server, n: int, counts: Counter[str]) -> None:
         thread.join()
 
 
-def _half_open(server: _Server, n: int, folder: Path, home: Path, counts: Counter[str]) -> None:
-    """Many connections that say nothing; a client with the token gets in beside them."""
+def _half_open(server: _TcpServer, n: int, folder: Path, home: Path, counts: Counter[str]) -> None:
+    """Many connections that send nothing; a client with the token connects beside them."""
     with contextlib.ExitStack() as held:
         for _ in range(n):
             held.enter_context(socket.create_connection(("127.0.0.1", server.port)))
         counts["half_open_connections"] += n
         try:
-            beside = server.client(folder, home)
-            beside.ask("weft/status")
-            beside.close()
+            other = server.client(folder, home)
+            other.ask("weft/status")
+            other.close()
         except (ServerGone, OSError):
             counts["good_client_failures"] += 1
 
 
 def _exports(good: Client, work: Path, counts: Counter[str]) -> None:
-    """Files that a client with the token names: none is written but in the folder of exports, none twice."""
-    there = work / "there.jsonl"
-    there.write_text("kept")
-    names = [str(there), str(work / "new.jsonl"), "../new.jsonl", "a/new.jsonl", "..", "~/new.jsonl", "said\0.jsonl"]
+    """Export paths of a client with the token: only files in the folder of exports are written, each once."""
+    existing = work / "there.jsonl"
+    existing.write_text("kept")
+    names = [str(existing), str(work / "new.jsonl"), "../new.jsonl", "a/new.jsonl", "..", "~/new.jsonl", "said\0.jsonl"]
     for name in names:
         for overwrite in (False, True):
             counts["exports_tried"] += 1
             with contextlib.suppress(ServerGone):
                 good.ask("weft/conversations", {"action": "export", "file": name, "overwrite": overwrite})
-    exports = {*work.rglob("new.jsonl")}
-    counts["files_outside_exports"] += len(exports)
-    counts["files_overwritten"] += there.read_text() != "kept"
+    counts["files_outside_exports"] += len({*work.rglob("new.jsonl")})
+    counts["files_overwritten"] += existing.read_text() != "kept"
     written = Path(good.ask("weft/conversations", {"action": "export", "file": "said.jsonl"})["file"])
     written.write_text("kept")
     with contextlib.suppress(ServerGone):
@@ -298,26 +274,18 @@ def _exports(good: Client, work: Path, counts: Counter[str]) -> None:
     counts["files_overwritten"] += written.read_text() != "kept"
 
 
-def _variables(server: _Server, folder: Path, home: Path, counts: Counter[str], n: int) -> None:
-    """Clients with the token whose settings name a variable of the server's environment, and a server of their own."""
+def _variables(server: _TcpServer, folder: Path, home: Path, counts: Counter[str], n: int) -> None:
+    """Clients with the token whose settings name a variable of the server's environment and a model server."""
     came: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(JsonHandler):
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            came.append(f"{self.path} {self.headers} {body!r}")
-            self.send_response(404)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            came.append(f"{self.path} {self.headers} {self.body()!r}")
+            self.send_bytes(b"", 404)
 
         do_GET = do_POST
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as own:
-        threading.Thread(target=own.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{own.server_port}"
+    with serving(Handler) as url:
         model = {"backend": "openai", "url": url, "name": "m"}
         key = {"api_key_variable": VARIABLE}
         embeddings = {"embeddings": "api", "embeddings_url": url, "embeddings_model": "m"}
@@ -337,29 +305,28 @@ def _variables(server: _Server, folder: Path, home: Path, counts: Counter[str], 
             except ServerGone:
                 counts["good_client_failures"] += 1
             client.close()
-        own.shutdown()
     counts["requests_at_their_server"] += len(came)
     counts["variables_sent"] += sum(VALUE in each for each in came)
 
 
 def _other_users(folder: Path, home: Path, counts: Counter[str]) -> None:
-    """Another user at the socket of the shared server, with every permission on the way there given by mistake."""
+    """Another user connects to the shared server, with its socket and the folders above open to all."""
     if not hasattr(os, "getuid") or os.getuid() != 0:
         return
     runtime = Path(tempfile.mkdtemp(prefix="weft-", dir="/tmp"))  # the name of a socket has a limit
     before = os.environ.get("XDG_RUNTIME_DIR")
     os.environ["XDG_RUNTIME_DIR"] = str(runtime)
     try:
-        client = Client(folder, home, {}, ["utf-16"], (*SERVER, "--shared"))
+        client = Client(folder, home, command=(*SERVER, "--shared"))
         client.ask("weft/status")
-        (place,) = runtime.glob("weft/*.socket")
-        for way in (runtime, place.parent, place):
-            way.chmod(0o777)
+        (endpoint,) = runtime.glob("weft/*.socket")
+        for path in (runtime, endpoint.parent, endpoint):
+            path.chmod(0o777)
         for _ in range(5):
             counts["other_users_tried"] += 1
-            counts["other_users_admitted"] += _is_let_in(place)
+            counts["other_users_admitted"] += _is_admitted(endpoint)
         client.ask("weft/status")
-        place.parent.chmod(0o700)
+        endpoint.parent.chmod(0o700)
         client.close()
     finally:
         subprocess.run([*SERVER, "--stop"], capture_output=True, env={**os.environ, "HOME": str(home)}, check=False)
@@ -369,19 +336,19 @@ def _other_users(folder: Path, home: Path, counts: Counter[str]) -> None:
             os.environ["XDG_RUNTIME_DIR"] = before
 
 
-def _is_let_in(place: Path) -> bool:
-    """Whether the server talks to a process of another user."""
+def _is_admitted(endpoint: Path) -> bool:
+    """Whether the server answers a process of another user."""
     child = os.fork()
     if child == 0:
-        is_let_in = 0
+        is_admitted = 0
         with contextlib.suppress(BaseException):
             os.setgroups([])
             os.setgid(NOBODY)
             os.setuid(NOBODY)
             with socket.socket(socket.AF_UNIX) as at:
                 at.settimeout(5)
-                at.connect(str(place))
+                at.connect(str(endpoint))
                 at.sendall(SERVE)
-                is_let_in = int(at.recv(64) == READY)
-        os._exit(is_let_in)
+                is_admitted = int(at.recv(64) == READY)
+        os._exit(is_admitted)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1

@@ -1,7 +1,7 @@
-"""Kills, damaged files, files that are none, and hostile ignore rules.
+"""Kills, damaged files, special files, and hostile ignore rules.
 
-Owns how much of each is done and the counts. The attacks are in `killed_servers.py`, `damaged_files.py`,
-`special_files.py` and `hostile_rules.py`.
+Owns the number of each and the counts. The attacks are in `killed_servers.py`, `damaged_files.py`, `special_files.py`
+and `hostile_rules.py`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from .campaign import Counts, Settings
 from .damaged_files import damage_histories, damage_other_files
 from .hostile_rules import slowest_walks
 from .killed_servers import kill_servers
-from .special_files import COMMANDS, KINDS, meet_special_files
+from .special_files import COMMANDS, KINDS, check_special_files
 
-QUESTION = "Is anything acknowledged lost, left over, stuck or deleted, whatever is killed, damaged or in the way?"
+QUESTION = "Do kills, damaged files and special files lose, leave, block or delete anything?"
 
 MUST_BE_ZERO = (
     "questions lost",
@@ -37,7 +37,7 @@ N_KILLS, N_HISTORIES, N_COMMANDS, N_OTHERS, N_PATTERNS = 120, 320, 40, 200, 40_0
 N_KILLS_SHORT, N_HISTORIES_SHORT, N_COMMANDS_SHORT, N_OTHERS_SHORT, N_PATTERNS_SHORT = 3, 24, 2, 16, 2_000
 KILLS_BOUND_S = 480.0
 SLOWEST_RULES_S = 10.0
-"""Of processor time, for 100 files; 40,000 patterns take up to 3 s to be read and matched on two busy cores."""
+"""Of processor time, for 100 files; 40,000 patterns take up to 3 s on two busy cores."""
 
 
 def run(settings: Settings) -> Counts:
@@ -53,8 +53,8 @@ def run(settings: Settings) -> Counts:
 
     kinds = ("pipe",) if short else tuple(KINDS)
     n_kills = N_KILLS_SHORT if short else N_KILLS
-    with ThreadPoolExecutor(1) as pool:  # processes of their own, which need nothing of this one
-        special = pool.submit(meet_special_files, folder(), kinds, 2 if short else len(COMMANDS))
+    with ThreadPoolExecutor(1) as pool:  # runs in other processes
+        special = pool.submit(check_special_files, folder(), kinds, 2 if short else len(COMMANDS))
         counts.update(kill_servers(folder(), rng, n_kills, time.monotonic() + KILLS_BOUND_S))
         counts.update(special.result())
     n_histories, n_commands = (N_HISTORIES_SHORT, N_COMMANDS_SHORT) if short else (N_HISTORIES, N_COMMANDS)

@@ -1,7 +1,7 @@
-"""Random damage to the files that Weft keeps: the history database, the index, the counters, the settings.
+"""Random damage to the files that Weft stores: the history database, the index, the counters, the settings.
 
-Owns the kinds of damage and what is done with a damaged file. Each round damages a fresh copy; then every operation
-has to work, or to say in one sentence what it did with the file. No damaged history is ever deleted.
+Owns the kinds of damage and the use of a damaged file. Each round damages a fresh copy; then every operation must work,
+or report in one sentence how the file was handled. No damaged history is deleted.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import subprocess
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ from ...server.cli import main
 from ...server.completion.stats import VERSION as STATS_VERSION
 from ...server.config import load_config
 from ...server.workspace.memory import memory_file
+from ..lsp_client import user_environment
 
 N_CONVERSATIONS, N_TURNS = 8, 6
 _PAGE = 4096
@@ -79,7 +81,7 @@ def damage_the_head(data: bytearray, rng: random.Random) -> None:
 
 
 def invalid_text(data: bytearray, rng: random.Random) -> None:
-    """Bytes that no UTF-8 has, where letters stood."""
+    """Replace letters by bytes that are invalid in UTF-8."""
     letters = [at for at in (rng.randrange(len(data)) for _ in range(2000)) if chr(data[at]).isalpha()]
     for at in letters[: rng.choice((1, 5, 50))]:
         data[at] = 0xFF
@@ -137,14 +139,14 @@ def damage_histories(work: Path, rng: random.Random, n_rounds: int, n_commands: 
         counts["turns recovered"] += n_recovered
         counts["turns there"] += N_CONVERSATIONS * N_TURNS
         asides = [path for path in file.parent.glob("*.aside") if path.stat().st_size or not contents[file.name]]
-        is_there = file.exists() and file.stat().st_ino == before
-        counts["histories deleted"] += not (asides or is_there)
+        still_exists = file.exists() and file.stat().st_ino == before
+        counts["histories deleted"] += not (asides or still_exists)
         shutil.rmtree(folder)
     return counts
 
 
 def _fill_history(file: Path) -> None:
-    """A history in the file, and with it a log that was not written back: the process that wrote it was killed."""
+    """A history in the file and in a write-ahead log, as after a kill of the process."""
     code = (
         "import os, sys; from pathlib import Path\n"
         "from weft.benchmarks.reliability.damaged_files import fill_store\n"
@@ -154,7 +156,7 @@ def _fill_history(file: Path) -> None:
 
 
 def fill_store(file: Path) -> None:
-    """Two thirds in the file, the last third in its log."""
+    """Write two thirds to the file, and the last third to its log."""
     store = MemoryStore(file)
     for number in range(N_CONVERSATIONS):
         if number == N_CONVERSATIONS * 2 // 3:
@@ -173,7 +175,7 @@ def fill_store(file: Path) -> None:
 
 
 def _damage_one(file: Path, rng: random.Random, kind: Callable[[bytearray, random.Random], None]) -> str:
-    """Mostly the database, now and then what stands beside it."""
+    """Damage the database in four of six rounds, else its log or its shared-memory file."""
     suffix = rng.choice(("", "", "", "", "-wal", "-shm"))
     path = file.with_name(file.name + suffix)
     path.write_bytes(damaged(path.read_bytes(), rng, kind))
@@ -181,7 +183,7 @@ def _damage_one(file: Path, rng: random.Random, kind: Callable[[bytearray, rando
 
 
 def _use_the_store(file: Path) -> tuple[str, str, int]:
-    """What went wrong, what was said, and how many of the turns can still be read."""
+    """The failure, the notes, and the number of turns that can still be read."""
     notes: tuple[str, ...] = ()
     try:
         with closing(MemoryStore(file)) as store:
@@ -264,13 +266,9 @@ def damage_other_files(work: Path, rng: random.Random, n_rounds: int) -> Counter
         status, out, err = in_process(home, project, *question)
         return "" if (status, out) == (0, expected) else f"weft retrieve ended with {status}: {err[-1500:]}"
 
-    def read_settings() -> str:
-        status, _, err = in_process(home, project, "history", "list")
-        return "" if status in (0, 1) else f"weft history list ended with {status}: {err[-1500:]}"
-
-    def add_up() -> str:
-        status, _, err = in_process(home, project, "stats", "--json")
-        return "" if status in (0, 1) else f"weft stats ended with {status}: {err[-1500:]}"
+    def run(*arguments: str) -> str:
+        status, _, err = in_process(home, project, *arguments)
+        return "" if status in (0, 1) else f"weft {' '.join(arguments)} ended with {status}: {err[-1500:]}"
 
     def open_vectors() -> str:
         found = VectorIndex.open(home / "vectors", "hashing")
@@ -283,9 +281,9 @@ def damage_other_files(work: Path, rng: random.Random, n_rounds: int) -> Counter
 
     uses: list[tuple[Path, Callable[[], str]]] = [
         (index, ask),
-        (home / "weft" / "weft.toml", read_settings),
-        (home / "stats" / "1.json", add_up),
-        (project / "weft.toml", read_settings),
+        (home / "weft" / "weft.toml", partial(run, "history", "list")),
+        (home / "stats" / "1.json", partial(run, "stats", "--json")),
+        (project / "weft.toml", partial(run, "history", "list")),
         (home / "vectors", open_vectors),
         *((home / "saved" / name, load_saved) for name in (MANIFEST, ITEMS, SEGMENTS)),
     ]
@@ -329,16 +327,10 @@ def in_process(home: Path, folder: Path, *arguments: str) -> tuple[int | str, st
     return status, out.getvalue(), err.getvalue()
 
 
-def environment(home: Path) -> Mapping[str, str]:
-    """Variables of a user of our own, who has nothing anywhere else."""
-    homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "WEFT_CACHE_DIR", "WEFT_DATA_DIR")
-    return {**os.environ, **dict.fromkeys(homes, str(home)), "COLUMNS": "1000"}
-
-
 @contextmanager
 def user_at(home: Path) -> Iterator[None]:
     before = dict(os.environ)
-    os.environ.update(environment(home))
+    os.environ.update(user_environment(home), COLUMNS="1000")
     try:
         yield
     finally:

@@ -1,11 +1,11 @@
-"""Does the index equal the disk, whatever happens there, without a restart?
+"""Index freshness under random changes on disk: the index must equal the disk, without a restart.
 
-Sessions of rounds. A session is a git repository of 500 files with branches of 125 to 1,500, opened without a cache; a
-round is some random changes, either while the first index is made ("first"), while a kept index is verified ("warm"),
-or later ("idle"). After each round, within 5 s of quiet, the indexed texts must be those of a walk over the disk, and
-in each fifth round those of a fresh index. Two of three sessions run the real server over stdio (`probe.py` says what
-it holds), the others a `Workspace` in this process; in some two servers have the folder open. Changes are watched by
-the server, or reported by a client whose watcher is late, repeats itself, loses some, and sometimes names folders only.
+Sessions of rounds. A session is a git repository of 500 files with branches of 125 to 1,500, opened without a cache. A
+round is some random changes, during the first index ("first"), during the verification of a cached index ("warm"), or
+later ("idle"). After each round, within 5 s of quiet, the indexed texts must equal those of a walk over the disk, and
+in each fifth round those of a fresh index. Two of three sessions run the real server over stdio (`probe.py` reports its
+texts), the others a `Workspace` in this process; in some two servers have the folder open. The server watches the
+folder, or a client reports changes: late, repeatedly, incompletely, and sometimes as folders only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import statistics
 import subprocess
 import sys
 import threading
@@ -30,11 +29,12 @@ from ...server.config import Config, IndexOptions
 from ...server.workspace.files import SourceText, read_source, walk
 from ...server.workspace.folders import BACKGROUND_NICENESS
 from ...server.workspace.workspace import Workspace
-from ..latency.client import Client, ServerGone
+from ..bootstrap import percentile
+from ..lsp_client import Client, ServerGone
 from .campaign import Counts, Settings
 from .probe import ask_texts, hash_of, texts_of
 
-QUESTION = "Does the index equal the disk within 5 s of quiet, whatever happened there, without a restart?"
+QUESTION = "Does the index equal the disk within 5 s of quiet after any changes, without a restart?"
 
 MUST_BE_ZERO = (
     *("stale_files", "ghost_files", "missing_files", "rounds_late", "rounds_unlike_fresh_index"),
@@ -44,10 +44,10 @@ MUST_BE_ZERO = (
 N_ROUNDS, N_ROUNDS_SHORT = 200, 6
 N_FILES, N_FILES_SHORT = 500, 100
 BOUND_S = 480.0
-"""No round begins later than this."""
+"""No round begins later."""
 
 LATE_AFTER_S = 5.0
-"""Besides the time in which this machine reads and analyses so many files as changed, as measured for each session."""
+"""In addition to the time that this machine needs for the changed files, as measured in each session."""
 
 GIVE_UP_AFTER_S = 30.0
 READY_WITHIN_S = 60.0
@@ -63,32 +63,32 @@ Listing = dict[str, tuple[int, int, int]]
 
 
 def run(settings: Settings) -> Counts:
-    """Rounds until there are enough, or until the time is over."""
+    """Run rounds until there are enough, or until the time is over."""
     n_rounds = N_ROUNDS_SHORT if settings.is_short else N_ROUNDS
     n_files = N_FILES_SHORT if settings.is_short else N_FILES
-    chance = random.Random(settings.seed)
+    rng = random.Random(settings.seed)
     template = settings.work / "template"
-    make_repository(template, n_files, chance)
-    tally = _Tally()
+    make_repository(template, n_files, rng)
+    counts = _Statistics()
     until_s = time.monotonic() + BOUND_S
     phases = PHASES_SHORT if settings.is_short else PHASES
     first = number = 2 if settings.is_short else 0  # in this process, then over stdio with a client that reports
-    while sum(tally.rounds.values()) < n_rounds and time.monotonic() < until_s:
-        tally.files_per_s = files_per_s(template)
-        session = _Session(settings.work / f"session-{number}", template, number, chance, tally)
-        session.run(phases[: n_rounds - sum(tally.rounds.values())], until_s)
+    while sum(counts.rounds.values()) < n_rounds and time.monotonic() < until_s:
+        counts.files_per_s = files_per_s(template)
+        session = _Session(settings.work / f"session-{number}", template, number, rng, counts)
+        session.run(phases[: n_rounds - sum(counts.rounds.values())], until_s)
         shutil.rmtree(session.home, ignore_errors=True)
         number += 1
-    return tally.counts(number - first)
+    return counts.summary(number - first)
 
 
-class _Tally:
-    """What was done and what was wrong."""
+class _Statistics:
+    """Counts of actions and of violations."""
 
     def __init__(self) -> None:
         self.files_per_s = 0.0  # measured anew for each session
-        self.rounds: Counter[tuple[str, str]] = Counter()  # by phase and by who watches
-        self.kinds: Counter[str] = Counter()  # rounds by what was compared
+        self.rounds: Counter[tuple[str, str]] = Counter()  # by phase and by watcher
+        self.kinds: Counter[str] = Counter()  # rounds by kind of index
         self.wrong: Counter[str] = Counter()
         self.actions: Counter[str] = Counter()
         self.n_changes = 0
@@ -96,13 +96,12 @@ class _Tally:
         self.n_over_limit = 0
         self.seconds: list[float] = []
 
-    def counts(self, n_sessions: int) -> Counts:
+    def summary(self, n_sessions: int) -> Counts:
         by_phase = {
             f"rounds_{phase}_{side}": self.rounds[phase, side]
             for phase in ("first", "warm", "idle")
             for side in ("server", "client")
         }
-        ordered = sorted(self.seconds)
         return {
             "sessions": n_sessions,
             "rounds": sum(self.rounds.values()),
@@ -117,14 +116,13 @@ class _Tally:
             "machine_files_per_s": round(self.files_per_s),
             "indexes_later_than_5_s": self.n_over_limit,
             **{name: self.wrong[name] for name in MUST_BE_ZERO},
-            "p50_s": round(statistics.median(ordered), 2) if ordered else 0.0,
-            "p95_s": round(ordered[int(0.95 * (len(ordered) - 1))], 2) if ordered else 0.0,
-            "worst_s": round(ordered[-1], 2) if ordered else 0.0,
+            **{f"p{n}_s": round(percentile(self.seconds or [0.0], n / 100), 2) for n in (50, 95)},
+            "worst_s": round(max(self.seconds, default=0.0), 2),
         }
 
 
-class _Opened(Protocol):
-    """A server, or a workspace, that has the folder open."""
+class _IndexHolder(Protocol):
+    """A server, or a workspace in this process, that has the folder open."""
 
     kind: str
     watches: str
@@ -138,61 +136,61 @@ class _Opened(Protocol):
 class _Session:
     """One repository, opened, changed, closed and opened again."""
 
-    def __init__(self, home: Path, template: Path, number: int, chance: random.Random, tally: _Tally) -> None:
+    def __init__(self, home: Path, template: Path, number: int, rng: random.Random, counts: _Statistics) -> None:
         self.home, self.folder = home, home / "repository"
-        self._number, self._chance, self._tally = number, chance, tally
+        self._number, self._rng, self._counts = number, rng, counts
         home.mkdir()
         shutil.copytree(template, self.folder, symlinks=True)
-        self._world = World(self.folder, chance)
-        self._opened: list[_Opened] = []
+        self._repository = ChangingRepository(self.folder, rng)
+        self._opened: list[_IndexHolder] = []
 
     def run(self, phases: Sequence[str], until_s: float) -> None:
-        """Ends early with an index that is wrong: what follows would be wrong for that reason alone."""
+        """Run the rounds; stop at the first wrong index, which would also fail the next rounds."""
         try:
             for number, phase in enumerate(phases):
                 if time.monotonic() > until_s or not self._round(number, phase):
                     return
         except (ServerGone, OSError) as error:
             print(f"A server ended: {error}", file=sys.stderr)
-            self._tally.wrong["servers_ended"] += 1
+            self._counts.wrong["servers_ended"] += 1
         finally:
             self._close()
 
     def _round(self, number: int, phase: str) -> bool:
-        chance, tally = self._chance, self._tally
+        rng, counts = self._rng, self._counts
         if phase == "warm":
             self._close()
-            self._world.change(1)
+            self._repository.change()
         if phase != "idle":
             self._open()
-        reporter = Reporter(self.folder, chance, [each.report for each in self._opened if each.watches == "client"])
+        reporter = ClientWatcher(self.folder, rng, [each.report for each in self._opened if each.watches == "client"])
         if phase != "idle":
-            self._wait(chance.uniform(0, 1.5))  # within the first index
-        for _ in range(chance.randint(1, 4)):
-            tally.actions.update(self._world.change(1))
+            self._wait(rng.uniform(0, 1.5))  # within the first index
+        for _ in range(rng.randint(1, 4)):
+            counts.actions[self._repository.change()] += 1
             reporter.look()
-            self._wait(chance.choice((0, 0, 0.05, 0.3)))
+            self._wait(rng.choice((0, 0, 0.05, 0.3)))
         reporter.end()
-        tally.n_changes += reporter.n_changes
+        counts.n_changes += reporter.n_changes
         quiet_s = time.monotonic()
         if phase != "idle":
             quiet_s = self._wait_until_ready()
         for each in self._opened:
-            tally.rounds[phase, each.watches] += 1 if each is self._opened[0] else 0
-            tally.kinds[each.kind] += 1
-        tally.kinds["two servers"] += len(self._opened) > 1
-        wanted = texts_on_disk(self.folder)
-        late_after_s = LATE_AFTER_S + reporter.n_changes / tally.files_per_s
-        are_equal = self._wait_until_equal(wanted, quiet_s, late_after_s)
+            counts.rounds[phase, each.watches] += 1 if each is self._opened[0] else 0
+            counts.kinds[each.kind] += 1
+        counts.kinds["two servers"] += len(self._opened) > 1
+        expected = texts_on_disk(self.folder)
+        late_after_s = LATE_AFTER_S + reporter.n_changes / counts.files_per_s
+        are_equal = self._wait_until_equal(expected, quiet_s, late_after_s)
         if number % FRESH_EVERY == 0:
-            tally.n_fresh += 1
+            counts.n_fresh += 1
             with Workspace([self.folder], Config(), cache=False) as fresh:
                 fresh.index()
-                tally.wrong["rounds_unlike_fresh_index"] += texts_of(fresh) != wanted
+                counts.wrong["rounds_unlike_fresh_index"] += texts_of(fresh) != expected
         return are_equal
 
     def _wait(self, seconds: float) -> None:
-        """While the servers' questions are answered, as editors do."""
+        """Wait, and answer the requests of the servers, as editors do."""
         until_s = time.monotonic() + seconds
         while True:
             for each in self._opened:
@@ -209,29 +207,29 @@ class _Session:
             time.sleep(POLL_S)
         return time.monotonic()
 
-    def _wait_until_equal(self, wanted: Texts, quiet_s: float, late_after_s: float) -> bool:
-        """Whether all that have the folder open hold these texts in the end; what they do not is counted."""
+    def _wait_until_equal(self, expected: Texts, quiet_s: float, late_after_s: float) -> bool:
+        """Whether every index equals these texts in the end; differences are counted."""
         waiting = list(self._opened)
         while waiting and time.monotonic() - quiet_s < GIVE_UP_AFTER_S:
-            for each in [each for each in waiting if each.texts() == wanted]:
+            for each in [each for each in waiting if each.texts() == expected]:
                 waiting.remove(each)
                 self._took(each, time.monotonic() - quiet_s, late_after_s)
             time.sleep(POLL_S)
-        wrong = self._tally.wrong
+        wrong = self._counts.wrong
         for each in waiting:
             held = each.texts()
             self._took(each, GIVE_UP_AFTER_S, late_after_s)
-            wrong["stale_files"] += sum(path in wanted and held[path] != wanted[path] for path in held)
-            wrong["ghost_files"] += sum(path not in wanted for path in held)
-            wrong["missing_files"] += sum(path not in held for path in wanted)
+            wrong["stale_files"] += sum(path in expected and held[path] != expected[path] for path in held)
+            wrong["ghost_files"] += sum(path not in expected for path in held)
+            wrong["missing_files"] += sum(path not in held for path in expected)
         return not waiting
 
-    def _took(self, opened: _Opened, seconds: float, late_after_s: float) -> None:
-        tally = self._tally
-        tally.seconds.append(seconds)
-        tally.n_over_limit += seconds > LATE_AFTER_S
+    def _took(self, opened: _IndexHolder, seconds: float, late_after_s: float) -> None:
+        counts = self._counts
+        counts.seconds.append(seconds)
+        counts.n_over_limit += seconds > LATE_AFTER_S
         if seconds > late_after_s:
-            tally.wrong["rounds_late"] += 1
+            counts.wrong["rounds_late"] += 1
             what = f"{self.folder.parent.name}, {opened.kind}, watched by the {opened.watches}"
             print(f"{what}: equal after {seconds:.1f} s instead of {late_after_s:.1f} s", file=sys.stderr)
 
@@ -290,13 +288,15 @@ class _OverStdio:
             self._socket.unlink()
         command = (sys.executable, "-m", f"{__package__}.probe", str(self._socket))
         capabilities = {"workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}}}
-        self._client = Client(folder, home, {}, ("utf-16",), command, capabilities if watches == "client" else {})
+        self._client = Client(
+            folder, home, command=command, more_capabilities=capabilities if watches == "client" else {}
+        )
 
     def is_ready(self) -> bool:
         return bool(self._client.ask("weft/status")["state"] == "ready")
 
     def texts(self) -> Texts:
-        while self._client.next_or_none(0) is not None:  # the server's questions are answered
+        while self._client.next_or_none(0) is not None:  # answers the requests of the server
             pass
         return ask_texts(self._socket)
 
@@ -308,23 +308,23 @@ class _OverStdio:
         self._client.close()
 
 
-class Reporter:
-    """A client's watcher: it finds what changed by comparing listings, and is not quite reliable about it."""
+class ClientWatcher:
+    """An unreliable file watcher of a client: it compares listings, and loses, repeats and delays events."""
 
-    def __init__(self, folder: Path, chance: random.Random, sends: list[Callable[[list[Path]], None]]) -> None:
-        self._folder, self._chance, self._sends = folder, chance, sends
+    def __init__(self, folder: Path, rng: random.Random, sends: list[Callable[[list[Path]], None]]) -> None:
+        self._folder, self._rng, self._sends = folder, rng, sends
         self._listing = listing_of(folder)
         self._waiting: list[Path] = []
         self.n_changes = 0
 
     def look(self) -> None:
-        """Note what changed since the last look; some of it is reported at once."""
+        """Record the changes since the last look; report some of them at once."""
         now = listing_of(self._folder)
         changed = [path for path in {*now, *self._listing} if now.get(path) != self._listing.get(path)]
         self._listing = now
         self.n_changes += len(changed)
         self._waiting += [self._folder / path for path in self._distorted(changed)]
-        if self._chance.random() < 0.5:
+        if self._rng.random() < 0.5:
             self._send()
 
     def end(self) -> None:
@@ -332,62 +332,51 @@ class Reporter:
         self._send()
 
     def _distorted(self, changed: list[str]) -> list[str]:
-        chance = self._chance
-        if len(changed) > 20 and chance.random() < 0.3:  # folders only
+        rng = self._rng
+        if len(changed) > 20 and rng.random() < 0.3:  # folders only
             return list({os.path.dirname(path) or path for path in changed})
         if len(changed) > 4:  # some are lost
-            changed = [path for path in changed if chance.random() > 0.02]
-        return changed + [path for path in changed if chance.random() < 0.1]
+            changed = [path for path in changed if rng.random() > 0.02]
+        return changed + [path for path in changed if rng.random() < 0.1]
 
     def _send(self) -> None:
-        self._chance.shuffle(self._waiting)
+        self._rng.shuffle(self._waiting)
         while self._waiting and self._sends:
-            n = self._chance.choice((1, 20, 500, 5000))
+            n = self._rng.choice((1, 20, 500, 5000))
             for send in self._sends:
                 send(self._waiting[:n])
             del self._waiting[:n]
 
 
-class World:
-    """A repository that changes."""
+ACTION_WEIGHTS = {
+    **{"edit": 6, "create": 4, "delete": 4, "rename": 3, "replace": 2, "flicker": 2, "keep_stamp": 1},
+    **{"rename_folder": 3, "delete_folder": 1, "make_folder": 2, "swap_for_link": 2, "swap_folders": 2},
+    **{"file_for_folder": 1, "ignore": 1, "checkout": 4},
+}
+"""Changes of a repository, which are methods of `ChangingRepository`, and how often each is drawn."""
 
-    def __init__(self, folder: Path, chance: random.Random) -> None:
-        self._folder, self._chance = folder, chance
+
+class ChangingRepository:
+    """A repository with random changes."""
+
+    def __init__(self, folder: Path, rng: random.Random) -> None:
+        self._folder, self._rng = folder, rng
         self._n_names = 0
-        self._actions: dict[str, tuple[int, Callable[[], None]]] = {
-            "edit": (6, self._edit),
-            "create": (4, self._create),
-            "delete": (4, self._delete),
-            "rename": (3, self._rename),
-            "replace": (2, self._replace),
-            "flicker": (2, self._flicker),
-            "keep_stamp": (1, self._keep_stamp),
-            "rename_folder": (3, self._rename_folder),
-            "delete_folder": (1, self._delete_folder),
-            "make_folder": (2, self._make_folder),
-            "swap_for_link": (2, self._swap_for_link),
-            "swap_folders": (2, self._swap_folders),
-            "file_for_folder": (1, self._file_for_folder),
-            "ignore": (1, self._ignore),
-            "checkout": (4, self._checkout),
-        }
 
-    def change(self, n: int) -> list[str]:
-        """Do so many things; their names."""
-        weights = [weight for weight, _ in self._actions.values()]
-        done = self._chance.choices(list(self._actions), weights, k=n)
-        for name in done:
-            with suppress(FileNotFoundError, FileExistsError, NotADirectoryError):
-                self._actions[name][1]()
-        return done
+    def change(self) -> str:
+        """Make one random change; its name."""
+        (name,) = self._rng.choices(list(ACTION_WEIGHTS), list(ACTION_WEIGHTS.values()))
+        with suppress(FileNotFoundError, FileExistsError, NotADirectoryError):
+            getattr(self, f"_{name}")()
+        return name
 
     def _files(self, most: int) -> list[Path]:
         files = [path for path in self._folder.rglob("*.py") if ".git" not in path.parts]
-        return self._chance.sample(files, min(len(files), self._chance.randint(1, most)))
+        return self._rng.sample(files, min(len(files), self._rng.randint(1, most)))
 
     def _folders(self, n: int) -> list[Path]:
         found = [path for path in self._folder.glob("pkg*") if path.is_dir() and not path.is_symlink()]
-        return self._chance.sample(found, min(n, len(found)))
+        return self._rng.sample(found, min(n, len(found)))
 
     def _new_name(self, stem: str) -> str:
         self._n_names += 1
@@ -395,12 +384,12 @@ class World:
 
     def _edit(self) -> None:
         for path in self._files(30):
-            path.write_text(source(self._chance))
+            path.write_text(source(self._rng))
 
     def _create(self) -> None:
-        for _ in range(self._chance.randint(1, 30)):
-            folder = self._chance.choice([self._folder, *self._folders(5)])
-            (folder / f"{self._new_name('made')}.py").write_text(source(self._chance))
+        for _ in range(self._rng.randint(1, 30)):
+            folder = self._rng.choice([self._folder, *self._folders(5)])
+            (folder / f"{self._new_name('made')}.py").write_text(source(self._rng))
 
     def _delete(self) -> None:
         for path in self._files(30):
@@ -411,22 +400,22 @@ class World:
             path.rename(path.with_name(f"{self._new_name('moved')}.py"))
 
     def _replace(self) -> None:
-        """As editors save: a new file in the place of the old one."""
+        """As editors save: a new file replaces the old one."""
         for path in self._files(10):
-            beside = path.with_suffix(".tmp")
-            beside.write_text(source(self._chance))
-            beside.replace(path)
+            temporary = path.with_suffix(".tmp")
+            temporary.write_text(source(self._rng))
+            temporary.replace(path)
 
     def _flicker(self) -> None:
-        """Many states within one time stamp."""
+        """Many versions within one time stamp."""
         for path in self._files(3):
             for _ in range(20):
-                path.write_text(source(self._chance, n_lines=5))
+                path.write_text(source(self._rng, n_lines=5))
             path.unlink()
-            path.write_text(source(self._chance, n_lines=5))
+            path.write_text(source(self._rng, n_lines=5))
 
     def _keep_stamp(self) -> None:
-        """Another text of the same size and time."""
+        """Another text with the same size and time stamp."""
         for path in self._files(5):
             status = path.stat()
             path.write_text(path.read_text()[::-1])
@@ -441,26 +430,26 @@ class World:
             shutil.rmtree(path)
 
     def _make_folder(self) -> None:
-        """Made elsewhere and moved in, or filled here."""
+        """A folder that is made elsewhere and moved here, or filled here."""
         name = self._new_name("pkg")
-        start = self._folder.parent / name if self._chance.random() < 0.5 else self._folder / name
-        for number in range(self._chance.randint(1, 60)):
+        start = self._folder.parent / name if self._rng.random() < 0.5 else self._folder / name
+        for number in range(self._rng.randint(1, 60)):
             path = start / f"part_{number % 3}" / f"new_{number}.py"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(source(self._chance))
+            path.write_text(source(self._rng))
         if start.parent != self._folder:
             start.rename(self._folder / name)
 
     def _swap_for_link(self) -> None:
-        """A folder is replaced by a link to it, perhaps for good, perhaps back."""
+        """Replace a folder by a link to it, for good or for a moment."""
         for path in self._folders(1):
             real = path.with_name(f"{self._new_name('pkg')}_real")
             path.rename(real)
             path.symlink_to(real.name)
-            time.sleep(self._chance.choice((0, 0.02, 0.2)))
-            if self._chance.random() < 0.7:
+            time.sleep(self._rng.choice((0, 0.02, 0.2)))
+            if self._rng.random() < 0.7:
                 for file in list(real.rglob("*.py"))[:3]:
-                    file.write_text(source(self._chance))
+                    file.write_text(source(self._rng))
                 path.unlink()
                 real.rename(path)
 
@@ -482,31 +471,31 @@ class World:
         (self._folder / ".gitignore").write_text("".join(f"/{name}/\n" for name in names))
 
     def _checkout(self) -> None:
-        """Once, or to and fro as fast as git can."""
-        for _ in range(self._chance.choice((1, 1, 3))):
-            branch = self._chance.choice(BRANCHES)
+        """One checkout, or three in a row."""
+        for _ in range(self._rng.choice((1, 1, 3))):
+            branch = self._rng.choice(BRANCHES)
             git(self._folder, "checkout", "-q", "-f", branch)
-        if self._chance.random() < 0.3:
+        if self._rng.random() < 0.3:
             git(self._folder, "clean", "-q", "-fd")
 
 
 BRANCHES = ("main", "changed", "grown", "small")
 
 
-def make_repository(folder: Path, n_files: int, chance: random.Random) -> None:
+def make_repository(folder: Path, n_files: int, rng: random.Random) -> None:
     """Four branches: the files, a third of them changed, three times as many, and a quarter of them."""
     folder.mkdir()
     git(folder, "init", "-q", "-b", "main")
     for name, value in (("user.email", "a@b.c"), ("user.name", "a"), ("gc.auto", "0")):
         git(folder, "config", name, value)
     names = [f"pkg{number % 23}/part{number % 7}/file_{number}.py" for number in range(n_files)]
-    _write(folder, names, chance)
+    _write(folder, names, rng)
     _commit(folder)
     git(folder, "checkout", "-q", "-b", "changed")
-    _write(folder, names[::3], chance)
+    _write(folder, names[::3], rng)
     _commit(folder)
     git(folder, "checkout", "-q", "-b", "grown", "main")
-    _write(folder, [f"extra{number % 31}/more_{number}.py" for number in range(2 * n_files)], chance)
+    _write(folder, [f"extra{number % 31}/more_{number}.py" for number in range(2 * n_files)], rng)
     _commit(folder)
     git(folder, "checkout", "-q", "-b", "small", "main")
     git(folder, "rm", "-q", *names[n_files // 4 :])
@@ -514,11 +503,11 @@ def make_repository(folder: Path, n_files: int, chance: random.Random) -> None:
     git(folder, "checkout", "-q", "main")
 
 
-def _write(folder: Path, names: list[str], chance: random.Random) -> None:
+def _write(folder: Path, names: list[str], rng: random.Random) -> None:
     for name in names:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(source(chance))
+        path.write_text(source(rng))
 
 
 def _commit(folder: Path) -> None:
@@ -527,20 +516,20 @@ def _commit(folder: Path) -> None:
 
 
 def git(folder: Path, *arguments: str) -> None:
-    """One that fails, such as a checkout over a file that stands in the way, changes nothing."""
+    """A command that fails, such as a checkout over an untracked file, changes nothing."""
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
     subprocess.run(["git", *arguments], cwd=folder, env=environment, check=False, stderr=subprocess.DEVNULL)
 
 
-def source(chance: random.Random, n_lines: int = 0) -> str:
-    """A small module unlike all others."""
-    word = f"name_{chance.getrandbits(48):012x}"
+def source(rng: random.Random, n_lines: int = 0) -> str:
+    """A small module with a unique name."""
+    word = f"name_{rng.getrandbits(48):012x}"
     lines = [f"def {word}(first, second):", f"    return {word}_helper(first) + second", ""]
-    return "\n".join(lines * ((n_lines or chance.randint(6, 60)) // 3 + 1))
+    return "\n".join(lines * ((n_lines or rng.randint(6, 60)) // 3 + 1))
 
 
 def listing_of(folder: Path) -> Listing:
-    """What a watcher could see: each file and link below a folder, but git's own."""
+    """Size, time and inode of each file and link below a folder, without `.git`."""
     return dict(_entries(os.fspath(folder), ""))
 
 
@@ -557,14 +546,14 @@ def _entries(folder: str, prefix: str) -> Iterator[tuple[str, tuple[int, int, in
 
 
 def files_per_s(folder: Path) -> float:
-    """How fast this machine makes a first index in the background, as busy as it is with other things."""
+    """Speed of a first index in the background, under the current load of this machine."""
     with Workspace([folder], Config(), cache=False) as workspace:
         report = workspace.index(niceness=BACKGROUND_NICENESS)
         return report.n_files / report.seconds
 
 
 def texts_on_disk(folder: Path) -> Texts:
-    """What an index of this folder holds, without making one."""
+    """The texts that an index of this folder must hold."""
     options = IndexOptions()
     sources = (read_source(folder, found, options) for found in walk(folder, options))
     return {each.path: hash_of(encode(normalise(each.text))) for each in sources if isinstance(each, SourceText)}

@@ -1,7 +1,7 @@
-"""Structured fuzzing of JSON-RPC: valid messages of every method, mutated, and bytes that are no message.
+"""Structured fuzzing of JSON-RPC: valid messages of every method, mutated messages, and bytes that are no message.
 
-Owns the generator and the rule that says how many answers a message must get. Knows no process. All randomness comes
-from one seeded generator, so a seed names a sequence of messages.
+Owns the generator and the rule for the number of answers to a message. Knows no process. One seeded generator draws all
+random numbers, so a seed identifies a sequence of messages.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from .values import NASTY_IDS, NASTY_STRINGS, NASTY_VALUES, NO_MESSAGES
 
 N_DOCUMENTS = 30
-"""Open texts belong to the client, so the generator bounds them: growth that is left is the server's."""
+"""The client owns open texts, so the generator bounds them; other growth is the server's."""
 
 QUESTIONS = ("what calls price_of?", "where is total computed?", "/where price_of", "/explain price_of", "and where?")
 
@@ -27,7 +27,7 @@ TEXT = "from price import price_of\n\ndef checkout(basket):\n    total = price_o
 
 @dataclass(frozen=True, slots=True)
 class Fuzzed:
-    """Bytes to send, and the identifiers (as JSON) under which answers must come, one each."""
+    """Bytes to send, and the identifiers (as JSON) of their answers, one each."""
 
     data: bytes
     answers: tuple[str, ...] = ()
@@ -72,23 +72,23 @@ class Fuzzer:
 
     def _wrong_envelope(self) -> Fuzzed:
         message = self._message()
-        way = self._random.randrange(8)
-        if way == 0:
+        kind = self._random.randrange(8)
+        if kind == 0:
             message["jsonrpc"] = self._random.choice(["1.0", "", None, 2, 2.0, [], {}, "2.0 "])
-        elif way == 1:
+        elif kind == 1:
             message["id"] = self._random.choice(NASTY_IDS)
-        elif way == 2:
+        elif kind == 2:
             message["method"] = self._random.choice(NASTY_VALUES)
             message["id"] = self._id()
-        elif way == 3:
-            message["id"] = self._random.choice(self._recent_ids or [1])  # one that is answered or still running
-        elif way == 4:
+        elif kind == 3:
+            message["id"] = self._random.choice(self._recent_ids or [1])  # an answered or running one
+        elif kind == 4:
             del message["jsonrpc"]
-        elif way == 5:
+        elif kind == 5:
             message["method"] = self._random.choice(
                 ["", "no/such", "weft/", "$/no", "initialize", "textDocument/hover"]
             )
-        elif way == 6:
+        elif kind == 6:
             message["params"] = self._random.choice(NASTY_VALUES)
         else:
             message[self._random.choice(NASTY_STRINGS)] = self._random.choice(NASTY_VALUES)
@@ -105,16 +105,16 @@ class Fuzzer:
         return _fuzzed(message)
 
     def _cancel(self) -> Fuzzed:
-        wanted = self._random.choice([*NASTY_IDS, *(self._recent_ids[-3:] or [1]), *self._recent_ids[-3:]])
-        return _fuzzed({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": wanted}})
+        expected = self._random.choice([*NASTY_IDS, *(self._recent_ids[-3:] or [1]), *self._recent_ids[-3:]])
+        return _fuzzed({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": expected}})
 
     def _no_message(self) -> Fuzzed:
-        """A body that is no JSON object."""
+        """A body that is not a JSON object."""
         body = self._random.choice((*NO_MESSAGES, self._random.randbytes(40)))
         return Fuzzed(framed(body), answers_of(body))
 
     def _garbage(self) -> Fuzzed:
-        """Bytes between two messages that are no header. They hold no length, so the next message can be found."""
+        """Bytes between two messages that are not a header. They hold no length, so the next message can be found."""
         junk = self._random.choice(
             (
                 b"\r\n\r\n",
@@ -205,10 +205,10 @@ class Fuzzer:
         """`value` with one node, at a random depth, replaced, removed or doubled."""
         if isinstance(value, dict) and value and self._random.random() < 0.8:
             key = self._random.choice(list(value))
-            way = self._random.random()
-            if way < 0.1:
+            draw = self._random.random()
+            if draw < 0.1:
                 return {name: each for name, each in value.items() if name != key}
-            if way < 0.2:
+            if draw < 0.2:
                 return {**value, self._random.choice(NASTY_STRINGS): self._random.choice(NASTY_VALUES)}
             return {**value, key: self._mutate(value[key], folders=folders)}
         if isinstance(value, list) and value and self._random.random() < 0.8:
@@ -222,7 +222,7 @@ def framed(body: bytes) -> bytes:
 
 
 def answers_of(body: bytes) -> tuple[str, ...]:
-    """The identifiers, as JSON, of the answers that a body must get: JSON-RPC 2.0, with one object a message."""
+    """The identifiers, as JSON, of the answers to a body: JSON-RPC 2.0, one object a message."""
     try:
         message = json.loads(body.decode("utf-8"), parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError):
@@ -243,7 +243,7 @@ def _fuzzed(message: Any) -> Fuzzed:
 
 
 def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _finite(text: str) -> float:

@@ -1,14 +1,13 @@
-"""Does a hostile model server, or a hostile document, hold a request, fill the memory, or act through its text?
+"""Hostile model servers and documents: stalled requests, memory exhaustion, and injection through text.
 
 The real server on stdio asks hostile model servers of three protocols on loopback (`hostile_server.py`): for each
-attack one question, one completion that a person asks for and one automatic completion, all at once. Then, without a
-model, it answers from hostile documents and completes beside trojan lines. Limits are set low, so that slow answers
-meet them. Markdown is judged by an independent parser, characters by their Unicode category.
+attack one question, one invoked completion and one automatic completion, all at once. Then, without a model, it answers
+from hostile documents and completes beside trojan source lines. Limits are low, so that slow answers exceed them.
+An independent parser checks Markdown; the Unicode category decides about a character.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -23,11 +22,11 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from ..latency.client import Client, ServerGone, when_ready
+from ..lsp_client import Client, ServerGone, completion_params, user_environment, when_ready
 from .campaign import Counts, Settings
-from .hostile_server import ATTACKS, POISON, PROTOCOLS, HostileServer, Sink
+from .hostile_server import ATTACKS, POISON, PROTOCOLS, HostileServer
 
-QUESTION = "Does text from a hostile model server or document hold up, fill up or act on an editor?"
+QUESTION = "Can text from a hostile model server or document stall, exhaust or act on an editor?"
 MUST_BE_ZERO = (
     "unanswered",
     "over_limit",
@@ -40,7 +39,7 @@ MUST_BE_ZERO = (
 )
 
 INVOKED_S, AUTOMATIC_S, ASK_S = 1.5, 1.0, 2.0
-"""The limits that are set; an answer that takes a second longer is over its limit."""
+"""The limits in the settings; an answer that takes `GRACE_S` longer is over its limit."""
 
 TIMEOUT_MS = 2_000
 """For one read: longer than the pauses of a slow answer, so that only a total limit ends it."""
@@ -50,7 +49,7 @@ GIVE_UP_S = 6.0
 RECOVER_WITHIN_S = 15.0
 
 MOST_BYTES = 12_000_000
-"""What one attack may send: the longest value and what the buffers of both ends hold."""
+"""The most that one attack may send: the longest value, and the buffers of both ends."""
 
 SHORT_ATTACKS = ("drip_tokens", "redirect", "command_link")
 
@@ -102,8 +101,8 @@ def run(settings: Settings) -> Counts:
     }
 
 
-class _Watched:
-    """A server, and what is wrong with what it sends."""
+class _CheckedServer:
+    """A server under attack, with counts of violations."""
 
     def __init__(self, folder: Path, home: Path, settings: Mapping[str, Any], counts: Counter[str]) -> None:
         self._arguments = folder, home, settings
@@ -114,31 +113,29 @@ class _Watched:
     def _start(self) -> Client:
         folder, home, settings = self._arguments
         home.mkdir(parents=True, exist_ok=True)
-        return Client(folder, home, settings, ["utf-16"])
+        return Client(folder, home, settings)
 
     def ready(self) -> dict[str, Any]:
         return when_ready(self._client)
 
     @property
     def memory_mb(self) -> float:
-        """The most that the process had in memory."""
+        """Peak resident memory of the process."""
         status = Path(f"/proc/{self._client.pid}/status").read_text(encoding="ascii", errors="replace")
         found = re.search(r"VmHWM:\s+(\d+) kB", status)
         return int(found[1]) / 1024 if found else 0.0
 
     def status(self) -> dict[str, Any]:
         status: dict[str, Any] = self._client.ask("weft/status")
-        self._judge_strings(status)
+        self._check_strings(status)
         return status
 
     def show(self, name: str, text: str, version: int) -> None:
         uri = (self.folder / name).as_uri()
         if version == 1:
-            item = {"uri": uri, "languageId": "python", "version": 1, "text": text}
-            self._client.notify("textDocument/didOpen", {"textDocument": item})
+            self._client.open_document(uri, text)
         else:
-            changed = {"textDocument": {"uri": uri, "version": version}, "contentChanges": [{"text": text}]}
-            self._client.notify("textDocument/didChange", changed)
+            self._client.change_document(uri, version, {"text": text})
 
     def question(self, question: str) -> tuple[str, dict[str, Any], float]:
         tokens = {"partialResultToken": "part", "workDoneToken": "work"}
@@ -146,25 +143,21 @@ class _Watched:
 
     def completion(self, name: str, text: str, *, invoked: bool) -> tuple[str, dict[str, Any], float]:
         lines = text.split("\n")
-        at = {"line": len(lines) - 1, "character": len(lines[-1].encode("utf-16-le")) // 2}
-        params = {
-            "textDocument": {"uri": (self.folder / name).as_uri()},
-            "position": at,
-            "context": {"triggerKind": 1 if invoked else 2},
-        }
+        line, character = len(lines) - 1, len(lines[-1].encode("utf-16-le")) // 2
+        params = completion_params((self.folder / name).as_uri(), line, character, invoked=invoked)
         return "textDocument/inlineCompletion", params, INVOKED_S if invoked else AUTOMATIC_S
 
     def ask_all(self, requests: list[tuple[str, dict[str, Any], float]]) -> list[Any]:
-        """The results, None for what is not answered; what is wrong is counted."""
+        """The results, None for a request without an answer; violations are counted."""
         try:
-            return self._asked(requests)
+            return self._send_all(requests)
         except (ServerGone, OSError):
             self._counts["process_ends"] += 1
             self._client = self._start()
             self.ready()
             return [None] * len(requests)
 
-    def _asked(self, requests: list[tuple[str, dict[str, Any], float]]) -> list[Any]:
+    def _send_all(self, requests: list[tuple[str, dict[str, Any], float]]) -> list[Any]:
         waiting: dict[int, tuple[int, float, float]] = {}
         results: list[Any] = [None] * len(requests)
         for place, (method, params, limit_s) in enumerate(requests):
@@ -182,33 +175,33 @@ class _Watched:
                 value = message.get("params", {}).get("value", {})
                 if message["method"] == "$/progress" and message["params"].get("token") == "part":
                     partial = "" if value.get("restart") else partial + value.get("text", "")
-                self._judge_strings(message["params"])
+                self._check_strings(message["params"])
             elif message.get("id") in waiting:
                 place, at_s, limit_s = waiting.pop(message["id"])
                 self._counts["over_limit"] += arrived.at_s - at_s > limit_s + GRACE_S
                 results[place] = message.get("result")
-                self._judge(requests[place][0], message, partial)
+                self._check(requests[place][0], message, partial)
         for number in waiting:
             self._counts["unanswered"] += 1
             self._client.notify("$/cancelRequest", {"id": number})
         return results
 
-    def _judge(self, method: str, message: dict[str, Any], partial: str) -> None:
+    def _check(self, method: str, message: dict[str, Any], partial: str) -> None:
         result = message.get("result")
         if method == "weft/ask" and result:
             self._counts["answered_with_text"] += bool(result["text"].strip())
             for text in (result["text"], partial):
-                self._counts["unsafe_texts"] += any(map(_is_forbidden, text)) or bool([*_acting(text)])
-            self._judge_strings({"notes": result["notes"], "model": result["model"]})
+                self._counts["unsafe_texts"] += any(map(_is_forbidden, text)) or bool([*_active_content(text)])
+            self._check_strings({"notes": result["notes"], "model": result["model"]})
         elif method == "textDocument/inlineCompletion" and result:
             texts = [item["insertText"] for item in result["items"]]
             self._counts["answered_with_text"] += bool(texts)
             self._counts["unsafe_completions"] += sum(any(map(_is_forbidden, text)) for text in texts)
         elif "error" in message:
-            self._judge_strings(message["error"])
+            self._check_strings(message["error"])
 
-    def _judge_strings(self, value: Any) -> None:
-        """Plain text for an editor, however deep; lines of files that are data stay as they are."""
+    def _check_strings(self, value: Any) -> None:
+        """Check plain text for an editor at any depth; citations and URIs are data."""
         for text in _strings(value):
             self._counts["unsafe_texts"] += any(map(_is_forbidden, text))
 
@@ -217,16 +210,15 @@ class _Watched:
 
 
 def _attacked(settings: Settings, protocol: str, attacks: tuple[str, ...]) -> tuple[Counter[str], float]:
-    """What one server did against each attack of one protocol, and how much its memory grew at most."""
+    """The counts of one server under each attack of one protocol, and the most that its memory grew."""
     counts: Counter[str] = Counter()
-    sink = Sink()
-    hostile = HostileServer(protocol, sink)
+    hostile = HostileServer(protocol)
     work = settings.work / protocol.replace(".", "-")
     folder = work / "shop"
     folder.mkdir(parents=True)
     (folder / "shop.py").write_text(CODE, encoding="utf-8")
     model = {"backend": protocol, "url": hostile.url, "timeout_ms": TIMEOUT_MS}
-    server = _Watched(folder, work / "home", {**SETTINGS, "model": [model]}, counts)
+    server = _CheckedServer(folder, work / "home", {**SETTINGS, "model": [model]}, counts)
     try:
         server.ready()
         before_mb = server.memory_mb
@@ -251,15 +243,14 @@ def _attacked(settings: Settings, protocol: str, attacks: tuple[str, ...]) -> tu
             if sum(counts[name] for name in MUST_BE_ZERO) > wrong_before:
                 counts[f"{_WRONG}{protocol} {attack}"] = 1
         counts["attacks_beyond_bytes"] = int(hostile.most_bytes > MOST_BYTES)
-        counts["redirects_followed"] = sink.n_asked
+        counts["redirects_followed"] = hostile.n_redirected
         return counts, server.memory_mb - before_mb
     finally:
         server.close()
         hostile.close()
-        sink.close()
 
 
-def _recovers(server: _Watched, number: int) -> bool:
+def _recovers(server: _CheckedServer, number: int) -> bool:
     """Whether the model answers again once its server behaves."""
     until_s = time.monotonic() + RECOVER_WITHIN_S
     text = f"from shop import price\n\n\nagain_{number} = pri"
@@ -291,7 +282,7 @@ def _hostile_documents(settings: Settings) -> Counter[str]:
         line = f'{topic}_level = "{value}"\n'
         (folder / f"{topic}_code.py").write_text(f"{line}\n\ndef f():\n    pass\n\n\n{line}", encoding="utf-8")
     home = settings.work / "documents" / "home"
-    server = _Watched(folder, home, {**SETTINGS, "model": [{"backend": "workspace"}]}, counts)
+    server = _CheckedServer(folder, home, {**SETTINGS, "model": [{"backend": "workspace"}]}, counts)
     try:
         server.ready()
         asked = [*poison][:3] if settings.is_short else [*poison]
@@ -310,14 +301,13 @@ def _hostile_documents(settings: Settings) -> Counter[str]:
 
 
 def _terminal(folder: Path, home: Path, topics: list[str]) -> int:
-    """How many answers of `weft ask` hold something that a terminal obeys."""
+    """How many answers of `weft ask` hold a terminal control sequence."""
     n_unsafe = 0
-    homes = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "WEFT_CACHE_DIR"), str(home))
     for topic in topics:
         asked = subprocess.run(
             [sys.executable, "-m", "weft", "ask", f"What is the {topic} price?"],
             cwd=folder,
-            env={**os.environ, **homes},
+            env=user_environment(home),
             capture_output=True,
             timeout=60,
             check=False,
@@ -332,8 +322,8 @@ def _is_forbidden(character: str) -> bool:
     return category in ("Cc", "Cf", "Cs", "Zl", "Zp") and character not in "\t\n"
 
 
-def _acting(markdown: str) -> Iterator[str]:
-    """What would do something in an editor that renders Markdown with everything switched on."""
+def _active_content(markdown: str) -> Iterator[str]:
+    """Active content in an editor that renders all of Markdown."""
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
     parser.validateLink = lambda url: True  # type: ignore[method-assign]
     tokens: list[Token] = parser.parse(markdown)

@@ -1,4 +1,4 @@
-"""Ignore files that were made to be slow: thousands of patterns, and patterns that make matchers backtrack."""
+"""Ignore files with pathological rules: thousands of patterns, and patterns that make matchers backtrack."""
 
 from __future__ import annotations
 

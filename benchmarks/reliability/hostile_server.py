@@ -1,7 +1,7 @@
 """A model server on loopback that attacks its client: slow, endless, huge, broken or poisoned answers.
 
-Speaks enough of three protocols (OpenAI's, Ollama's, llama.cpp's) that Weft takes it for a working model. While
-`attack` is empty it answers well. Owns the attacks. Knows no client.
+Implements enough of three protocols (OpenAI, Ollama, llama.cpp) to pass as a working model. While `attack` is empty it
+answers well. Owns the attacks. Knows no client.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from ..http_server import JsonHandler, LoopbackServer
 
 PROTOCOLS = ("openai", "ollama", "llama.cpp")
 
@@ -42,50 +43,20 @@ POISON = {
     "fences": "```\ntotal\n   ```\n[x](command:a)\n- ```\n  b\n[y](command:c)\n",
     "spans": "a ` total\n` [x](command:a) `\n\\\\<b>",
 }
-"""What a text may hold that must not reach a person or a file as it is."""
-
-ATTACKS = (
-    "drip_tokens",
-    "drip_comments",
-    "drip_bytes",
-    "drip_headers",
-    "drip_probe",
-    "silence",
-    "endless_tokens",
-    "endless_line",
-    "endless_tiny_chunks",
-    "endless_comments",
-    "huge_event",
-    "huge_json",
-    "gzip_bomb",
-    "long_answer",
-    "malformed",
-    "invalid_utf8",
-    "wrong_type",
-    "nested",
-    "redirect",
-    "error_text",
-    "reset",
-    "cut",
-    *POISON,
-)
+"""Contents of a text that must not reach an editor, a terminal or a file unchanged."""
 
 
 class HostileServer:
-    """Counts what it was asked and what was taken of its attacks; `sink` is where it redirects to."""
+    """Attacks every stream while `attack` names one; redirects lead to `/steal` at `url`, and are counted."""
 
-    def __init__(self, protocol: str, sink: Sink) -> None:
+    def __init__(self, protocol: str) -> None:
         self.protocol = protocol
         self.attack = ""
-        self.n_attacked = 0
-        self.most_bytes = 0  # that one attack could send
-        self.sink = sink
+        self.most_bytes = 0  # the most that one attack could send
+        self.n_redirected = 0
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
+        class Handler(JsonHandler):
             def setup(self) -> None:
                 super().setup()
                 self.request.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
@@ -94,36 +65,40 @@ class HostileServer:
                 outer._answer(self, None)
 
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                outer._answer(self, json.loads(body) if body else {})
+                outer._answer(self, self.json_body())
 
-            def log_message(self, *_: object) -> None:
-                pass
+        class Sink(JsonHandler):
+            def do_GET(self) -> None:
+                outer.n_redirected += 1
+                self.send_json({})
 
-        self._http = _Quiet(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
-        threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+            do_POST = do_GET
+
+        self._servers = LoopbackServer(Handler), LoopbackServer(Sink)
+        self.url, self.sink_url = (server.url for server in self._servers)
+        for server in self._servers:
+            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     def close(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
+        for server in self._servers:
+            server.shutdown()
+            server.server_close()
 
-    def _answer(self, handler: BaseHTTPRequestHandler, body: dict[str, Any] | None) -> None:
-        path, attack = handler.path, self.attack
+    def _answer(self, handler: JsonHandler, body: dict[str, Any] | None) -> None:
+        path = handler.path
+        to = _Victim(handler, lambda text: self._event(path, text), self._end(), self.sink_url)
         if path in _STREAMS[self.protocol] and body is not None and body.get("stream"):
-            if attack:
-                self.n_attacked += 1
-                self._attack(handler, attack, path)
+            if self.attack:
+                self._attack(to, self.attack)
             else:
-                _stream(handler, (self._event(path, text) for text in _good_answer(body)), self._end(path))
-        elif attack == "drip_probe":
-            self.n_attacked += 1
-            self._attack(handler, "drip_headers", path)
+                to.send(to.event(_good_answer(body)), to.end)
+        elif self.attack == "drip_probe":
+            self._attack(to, "drip_headers")
         else:
-            _json(handler, *self._about(path, body or {}))
+            handler.send_json(*self._about(path, body or {}))
 
     def _about(self, path: str, body: dict[str, Any]) -> tuple[Any, int]:
-        """What the server says of its model."""
+        """The description of the model that a request without a stream gets."""
         template = "{{ if .Suffix }}<PRE>{{ .Prompt }}<SUF>{{ .Suffix }}<MID>{{ else }}{{ .Messages }}{{ end }}"
         content = body.get("content")
         pieces = content if isinstance(content, list) else [content]
@@ -136,13 +111,10 @@ class HostileServer:
             "/api/tags": {"models": [{"name": "hostile", "digest": "d"}]},
             "/api/ps": {"models": []},
             "/api/show": {"template": template, "capabilities": ["completion", "insert"], "model_info": {}},
-            "/props": {
-                "default_generation_settings": {"n_ctx": 4096},
-                "model_alias": "hostile",
-                "chat_template": "plain",
-            },
+            "/props": {"default_generation_settings": {"n_ctx": 4096}, "model_alias": "hostile"},
             "/tokenize": {"tokens": tokens},
         }
+        answers["/props"]["chat_template"] = "plain"
         served = {"openai": "/v1", "ollama": "/api", "llama.cpp": ""}[self.protocol]
         if path not in answers or not path.startswith(served) or (served == "" and path.startswith(("/v1", "/api"))):
             return {"error": {"message": "File Not Found"}}, 404
@@ -155,129 +127,28 @@ class HostileServer:
         said: dict[str, Any] = {"choices": [{"index": 0, "delta": {"content": text}}]}
         return b"data: " + json.dumps({"content": text} if path == "/completion" else said).encode() + b"\n\n"
 
-    def _end(self, path: str) -> bytes:
+    def _end(self) -> bytes:
         return b'{"done": true}\n' if self.protocol == "ollama" else b"data: [DONE]\n\n"
 
-    def _attack(self, handler: BaseHTTPRequestHandler, attack: str, path: str) -> None:
-        sent = _Counted(handler)
-        handler.close_connection = True
+    def _attack(self, to: _Victim, attack: str) -> None:
+        to.handler.close_connection = True
         try:
-            self._send(sent, attack, path)
-        except (OSError, TimeoutError):
-            pass  # the client closed the connection, which is its right
+            if attack in POISON:
+                text = f"total = price {POISON[attack]}"
+                to.send(*(to.event(text[at : at + 3]) for at in range(0, len(text), 3)), to.end)
+            else:
+                _ATTACKS[attack](to)
+        except OSError:
+            pass  # the client closed the connection, as it may
         finally:
-            self.most_bytes = max(self.most_bytes, sent.n)
-
-    def _send(self, to: _Counted, attack: str, path: str) -> None:
-        def event(text: str) -> bytes:
-            return self._event(path, text)
-
-        if attack in POISON:
-            to.head()
-            to.write(*(event(piece) for piece in _cut("total = price " + POISON[attack])), self._end(path))
-        elif attack == "drip_tokens":
-            to.head()
-            to.drip(event(" total"))
-        elif attack == "drip_comments":
-            to.head()
-            to.drip(b": keep-alive\n\n")
-        elif attack == "drip_bytes":
-            to.head()
-            to.drip(b"x")
-        elif attack == "drip_headers":
-            to.raw(b"HTTP/1.1 200 OK\r\n")
-            to.drip(b"X-Slow: 1\r\n", chunked=False)
-        elif attack == "silence":
-            time.sleep(LONGEST_ATTACK_S)
-        elif attack == "endless_tokens":
-            to.head()
-            to.endless(event(" total") * 100)
-        elif attack == "endless_line":
-            to.head()
-            to.endless(b"x" * (1 << 16))
-        elif attack == "endless_tiny_chunks":
-            to.head()
-            to.endless(b"1\r\nx\r\n" * (1 << 13), chunked=False)
-        elif attack == "endless_comments":
-            to.head()
-            to.endless(b": ping\n\n" * (1 << 12))
-        elif attack == "huge_event":
-            to.head()
-            to.write(event("total " * 160_000), event(" more"), self._end(path))
-        elif attack == "huge_json":
-            to.head(type="application/json")
-            to.write(b'{"a": [' + b"[]," * 10_000_000 + b"[]]}\n")
-        elif attack == "gzip_bomb":
-            to.head(encoding="gzip")
-            to.write(_bomb())
-        elif attack == "long_answer":
-            to.head()
-            line = "The function total adds the price of every item to what was there before it. "
-            to.write(*(event(word + " ") for word in (line * 2_100).split(" ")), self._end(path))
-        elif attack == "malformed":
-            to.head()
-            to.write(b"data: {broken\n\n", b'{"choices": 3}\n', b"data: []\n\n", b'data: {"choices": [7]}\n\n')
-        elif attack == "invalid_utf8":
-            to.head()
-            to.write(event("total ").replace(b"total", b"to\xff\xfetal"), self._end(path))
-        elif attack == "wrong_type":
-            to.head(type="image/png")
-            to.write(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 64)
-        elif attack == "nested":
-            to.head()
-            to.write(b"data: " + b"[" * 500_000 + b"\n\n", event("total"), self._end(path))
-        elif attack == "redirect":
-            to.raw(b"HTTP/1.1 307 Moved\r\nLocation: %s/steal\r\nContent-Length: 0\r\n\r\n" % self.sink.url.encode())
-        elif attack == "error_text":
-            said = {"error": {"message": "".join(POISON.values())}}
-            data = json.dumps(said).encode()
-            to.raw(b"HTTP/1.1 500 Oh\r\nContent-Length: %d\r\n\r\n%b" % (len(data), data))
-        elif attack == "reset":
-            to.head()
-            to.write(event("total "))
-            to.reset()
-        elif attack == "cut":
-            to.head()
-            to.write(event("total ")[:-20])
+            self.most_bytes = max(self.most_bytes, to.n)
 
 
-class Sink:
-    """Where redirects lead: nobody may come here."""
+class _Victim:
+    """The connection of a client, and how many bytes were written to it."""
 
-    def __init__(self) -> None:
-        self.n_asked = 0
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                outer.n_asked += 1
-                _json(self, {}, 200)
-
-            do_POST = do_GET
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._http = _Quiet(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._http.server_port}"
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
-
-    def close(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
-
-
-class _Quiet(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, *_: object) -> None:
-        """Clients that go away are expected."""
-
-
-class _Counted:
-    """One connection under attack, and how many bytes went into it."""
-
-    def __init__(self, handler: BaseHTTPRequestHandler) -> None:
+    def __init__(self, handler: JsonHandler, event: Callable[[str], bytes], end: bytes, sink_url: str) -> None:
+        self.handler, self.event, self.end, self.sink_url = handler, event, end, sink_url
         self._socket: socket.socket = handler.connection
         self._socket.settimeout(LONGEST_ATTACK_S)
         self.n = 0
@@ -289,33 +160,90 @@ class _Counted:
             self.n += n
             view = view[n:]
 
-    def head(self, type: str = "text/event-stream", encoding: str = "identity") -> None:
-        self.raw(
-            b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\nContent-Encoding: %b\r\nTransfer-Encoding: chunked\r\n\r\n"
-            % (type.encode(), encoding.encode())
-        )
-
-    def write(self, *pieces: bytes) -> None:
+    def send(self, *pieces: bytes, type: str = "text/event-stream", encoding: str = "identity") -> None:
+        """A whole response in chunks."""
+        self._head(type, encoding)
         for piece in pieces:
-            self.raw(b"%x\r\n%b\r\n" % (len(piece), piece))
+            self.raw(_chunk(piece))
         self.raw(b"0\r\n\r\n")
 
-    def drip(self, piece: bytes, *, chunked: bool = True) -> None:
-        self._repeat(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece, DRIP_S)
-
-    def endless(self, piece: bytes, *, chunked: bool = True) -> None:
-        self._repeat(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece, 0.0)
-
-    def reset(self) -> None:
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
-        self._socket.close()
-
-    def _repeat(self, data: bytes, pause_s: float) -> None:
+    def repeat(self, data: bytes, pause_s: float = 0.0, head: bytes = b"") -> None:
+        """The same bytes again and again behind a head, by default that of a response in chunks."""
+        if head:
+            self.raw(head)
+        else:
+            self._head()
         until_s = time.monotonic() + LONGEST_ATTACK_S
         while time.monotonic() < until_s:
             self.raw(data)
             time.sleep(pause_s)
 
+    def reset(self) -> None:
+        """A response, and a reset of its connection."""
+        self.send(self.event("total "))
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+        self._socket.close()
+
+    def _head(self, type: str = "text/event-stream", encoding: str = "identity") -> None:
+        self.raw(
+            b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\nContent-Encoding: %b\r\nTransfer-Encoding: chunked\r\n\r\n"
+            % (type.encode(), encoding.encode())
+        )
+
+
+def _chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+def _drip_headers(to: _Victim) -> None:
+    to.repeat(b"X-Slow: 1\r\n", DRIP_S, head=b"HTTP/1.1 200 OK\r\n")
+
+
+def _long_answer(to: _Victim) -> None:
+    line = "The function total adds the price of every item to what was there before it. "
+    to.send(*(to.event(word + " ") for word in (line * 2_100).split(" ")), to.end)
+
+
+def _error_text(to: _Victim) -> None:
+    data = json.dumps({"error": {"message": "".join(POISON.values())}}).encode()
+    to.raw(b"HTTP/1.1 500 Oh\r\nContent-Length: %d\r\n\r\n%b" % (len(data), data))
+
+
+@lru_cache(maxsize=1)
+def _bomb() -> bytes:
+    """1 GiB of event lines in a megabyte: gzip files may follow each other."""
+    return gzip.compress(b"data: x\n" * (1 << 20), 6) * 128
+
+
+_MALFORMED = (b"data: {broken\n\n", b'{"choices": 3}\n', b"data: []\n\n", b'data: {"choices": [7]}\n\n')
+_REDIRECT = b"HTTP/1.1 307 Moved\r\nLocation: %s/steal\r\nContent-Length: 0\r\n\r\n"
+
+_ATTACKS: Mapping[str, Callable[[_Victim], None]] = {
+    "drip_tokens": lambda to: to.repeat(_chunk(to.event(" total")), DRIP_S),
+    "drip_comments": lambda to: to.repeat(_chunk(b": keep-alive\n\n"), DRIP_S),
+    "drip_bytes": lambda to: to.repeat(_chunk(b"x"), DRIP_S),
+    "drip_headers": _drip_headers,
+    "drip_probe": lambda to: None,  # drips the headers of a description: see `_answer`
+    "silence": lambda to: time.sleep(LONGEST_ATTACK_S),
+    "endless_tokens": lambda to: to.repeat(_chunk(to.event(" total") * 100)),
+    "endless_line": lambda to: to.repeat(_chunk(b"x" * (1 << 16))),
+    "endless_tiny_chunks": lambda to: to.repeat(_chunk(b"x") * (1 << 13)),
+    "endless_comments": lambda to: to.repeat(_chunk(b": ping\n\n" * (1 << 12))),
+    "huge_event": lambda to: to.send(to.event("total " * 160_000), to.event(" more"), to.end),
+    "huge_json": lambda to: to.send(b'{"a": [' + b"[]," * 10_000_000 + b"[]]}\n", type="application/json"),
+    "gzip_bomb": lambda to: to.send(_bomb(), encoding="gzip"),
+    "long_answer": _long_answer,
+    "malformed": lambda to: to.send(*_MALFORMED),
+    "invalid_utf8": lambda to: to.send(to.event("total ").replace(b"total", b"to\xff\xfetal"), to.end),
+    "wrong_type": lambda to: to.send(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 64, type="image/png"),
+    "nested": lambda to: to.send(b"data: " + b"[" * 500_000 + b"\n\n", to.event("total"), to.end),
+    "redirect": lambda to: to.raw(_REDIRECT % to.sink_url.encode()),
+    "error_text": _error_text,
+    "reset": _Victim.reset,
+    "cut": lambda to: to.send(to.event("total ")[:-20]),
+}
+
+ATTACKS = (*_ATTACKS, *POISON)
 
 _STREAMS = {
     "openai": ("/v1/completions", "/v1/chat/completions"),
@@ -324,10 +252,10 @@ _STREAMS = {
 }
 
 
-def _good_answer(body: dict[str, Any]) -> Iterator[str]:
-    """What passes the self-test: known middles, and a word otherwise."""
+def _good_answer(body: dict[str, Any]) -> str:
+    """An answer that passes the self-test: its known middles, and one word otherwise."""
     asked = json.dumps(body, ensure_ascii=False).replace('\\"', '"')
-    yield next((middle for opening, middle in _KNOWN.items() if opening in asked), "total")
+    return next((middle for opening, middle in _KNOWN.items() if opening in asked), "total")
 
 
 _KNOWN = {
@@ -338,28 +266,3 @@ _KNOWN = {
     "return a - ": "b",
     "__name__ == ": '"__main__"',
 }
-
-
-def _stream(handler: BaseHTTPRequestHandler, events: Iterator[bytes], end: bytes) -> None:
-    to = _Counted(handler)
-    to.head()
-    to.write(*events, end)
-
-
-def _json(handler: BaseHTTPRequestHandler, value: Any, status: int) -> None:
-    data = json.dumps(value).encode()
-    handler.send_response(status)
-    handler.send_header("Content-Type", "application/json")
-    handler.send_header("Content-Length", str(len(data)))
-    handler.end_headers()
-    handler.wfile.write(data)
-
-
-def _cut(text: str) -> list[str]:
-    return [text[at : at + 3] for at in range(0, len(text), 3)]
-
-
-@lru_cache(maxsize=1)
-def _bomb() -> bytes:
-    """1 GiB of event lines in a megabyte: gzip files may follow each other."""
-    return gzip.compress(b"data: x\n" * (1 << 20), 6) * 128

@@ -1,7 +1,7 @@
-"""SIGKILL to the real server at random moments: what of it the next start finds, and what is left over.
+"""SIGKILL to the real server at random moments: what the next start finds, and what is left over.
 
-Owns the moments: during a first index, a warm start, questions and their answers, completions and edits, and the end,
-when index and counters are written. Each killed server is the next start of the one before it.
+Owns the moments: during a first index, a warm start, questions and their answers, completions and edits, and shutdown,
+when index and counters are written. Each start follows a kill.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...memory.storage import MemoryStore
 from ...server.config import Config, load_config
 from ...server.workspace.memory import memory_file
 from ...server.workspace.workspace import Workspace
-from ..latency.client import Client, ServerGone, when_ready
+from ..lsp_client import Client, ServerGone, when_ready
 from .damaged_files import user_at, write_project
 from .probe import texts_of
 
@@ -30,14 +30,14 @@ LATEST_S = {"first index": 2.0, "warm start": 1.0, "questions": 2.0, "edits": 1.
 
 
 def kill_servers(work: Path, rng: random.Random, n_kills: int, until_s: float) -> Counter[str]:
-    """Kill so many servers, one after the other, until the time is over."""
+    """Kill `n_kills` servers, one after the other, until the time is over."""
     project, home = work / "project", work / "home"
     write_project(project)
     for number in range(N_FILES):
         text = "".join(f"def work_{number}_{n}(basket):\n    return total(basket) + {n}\n\n\n" for n in range(20))
         (project / f"module_{number}.py").write_text(f"from price import total\n\n\n{text}")
     home.mkdir()
-    campaign = _Kills(project, home, rng)
+    campaign = _KillCampaign(project, home, rng)
     with user_at(home):
         for number in range(n_kills):
             if time.monotonic() > until_s:
@@ -47,7 +47,7 @@ def kill_servers(work: Path, rng: random.Random, n_kills: int, until_s: float) -
     return campaign.counts
 
 
-class _Kills:
+class _KillCampaign:
     def __init__(self, project: Path, home: Path, rng: random.Random) -> None:
         self._project, self._home, self._rng = project, home, rng
         self._acknowledged: list[str] = []
@@ -86,18 +86,18 @@ class _Kills:
         self.counts[f"killed during {moment}"] += 1
 
     def check_last(self) -> None:
-        """After a last start that nobody kills: the history whole, nothing left over, the index that of the disk."""
+        """Check a last start without a kill: a complete history, no file left over, an index that equals the disk."""
         try:
             client = self._started()
             self._check_start(client)
             client.close()
         except (ServerGone, OSError) as error:
             self._problem("at the last start", error)
-        with Workspace([self._project], Config()) as kept:
-            report = kept.index()
+        with Workspace([self._project], Config()) as cached:
+            report = cached.index()
             with Workspace([self._project], Config(), cache=False) as fresh:
                 fresh.index()
-                self.counts["indexes unlike fresh"] += texts_of(kept) != texts_of(fresh)
+                self.counts["indexes unlike fresh"] += texts_of(cached) != texts_of(fresh)
             self.counts["warm starts at the end"] += report.warm
         file = memory_file(self._project, load_config(self._project)[0])
         with closing(MemoryStore(file)) as store:
@@ -108,14 +108,14 @@ class _Kills:
         self.counts["start problems"] += len(list(file.parent.glob("*.aside")))
 
     def _started(self) -> Client:
-        return Client(self._project, self._home, {}, ("utf-8",))
+        return Client(self._project, self._home)
 
     def _check_start(self, client: Client) -> None:
         status = when_ready(client)
         client.ask("weft/conversations", {"action": "list"})  # opens the history
         if status["notes"]:
             self._problem("after a start", RuntimeError(" ".join(status["notes"])))
-        # Not those that this server is writing now.
+        # Without files that this server is writing now.
         folders = {path.parent for path in self._home.rglob(f"*{NEW_SUFFIX}")}
         left = [path.name for folder in folders for path in abandoned(folder)]
         self.counts["temporary files left"] += len(left)
@@ -124,7 +124,7 @@ class _Kills:
         self.counts["starts checked"] += 1
 
     def _ask(self, client: Client, kill_at_s: float, asked: dict[int, str]) -> None:
-        """Questions one after the other; one counts from the moment its answer came."""
+        """Ask questions one after the other; one counts from the arrival of its answer."""
         for number in range(1000):
             question = f"what calls work_{self._rng.randrange(N_FILES)}_{number}? ({self.counts['kills']}.{number})"
             identifier, _ = client.request("weft/ask", {"question": question})

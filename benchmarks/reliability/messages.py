@@ -1,6 +1,6 @@
-"""Fuzzing the real server over stdio: does each request get one answer, whatever is sent, and does memory stay flat?
+"""Fuzzing of the real server over stdio: exactly one answer for each request, no crash, no leak.
 
-Owns the rounds, the counts and the samples of memory. What is sent is made in `fuzzing.py`.
+Owns the rounds, the counts and the samples of memory. `fuzzing.py` generates the messages.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..latency.client import Client, ServerGone, when_ready
+from ...server.workspace.process import resident_mb
+from ..lsp_client import Client, ServerGone, when_ready
 from .campaign import Counts, Settings
 from .fuzzing import TEXT, Fuzzed, Fuzzer
 
@@ -32,14 +33,14 @@ MUST_BE_ZERO = (
 N_MESSAGES, N_MESSAGES_SHORT = 200_000, 2_000
 
 N_AT_ONCE = 300
-"""So many messages are sent before their answers are waited for."""
+"""Messages that are sent before their answers are awaited."""
 
 ANSWERED_WITHIN_S = 90.0
-"""A question waits up to a minute for an index that is being made."""
+"""A question waits up to a minute for a first index."""
 
 LIMIT_GROWTH_MB = 24.0
 """Between a quarter of the messages and the end. Caches of a bounded number of files still fill then (parsed facts of
-512 versions of files, units of 256); 20 MB were seen, 12 of them in the second half, and no plateau was shown yet."""
+512 versions of files, units of 256): the largest growth seen is 20 MB, 12 of them in the second half."""
 
 _TRACEBACK = re.compile(r"Traceback|\.py\b.{0,3}line \d|site-packages|/weft/server/|File \\?\"")
 
@@ -83,7 +84,7 @@ def run(settings: Settings) -> Counts:
 
 
 class _Run:
-    """One server after another: one that ends is counted and replaced."""
+    """A server, replaced by a new one when it ends; its counts."""
 
     def __init__(self, work: Path) -> None:
         self.folder, self.home = work / "project", work / "home"
@@ -95,37 +96,33 @@ class _Run:
         self.counts: Counter[str] = Counter()
         self.codes: Counter[str] = Counter()
         self.n_messages = self.n_requests = self.n_log_bytes = 0
-        self.samples: list[str] = []  # of what went wrong, the first few
+        self.samples: list[str] = []  # the first failures
         self._client = self._started()
 
     def round(self, messages: list[Fuzzed]) -> None:
-        """Send these, and wait for their answers."""
-        wanted = Counter(answer for message in messages for answer in message.answers)
+        """Send messages, and wait for their answers."""
+        expected = Counter(answer for message in messages for answer in message.answers)
         self.n_messages += len(messages)
-        self.n_requests += wanted.total()
+        self.n_requests += expected.total()
         try:
             self._client.send_bytes(b"".join(message.data for message in messages))
             until_s = time.monotonic() + ANSWERED_WITHIN_S
-            while wanted.total() and (arrived := self._client.next_or_none(until_s - time.monotonic())):
-                self._take(arrived.message, wanted)
-            while arrived := self._client.next_or_none(0.0):  # what came too often
-                self._take(arrived.message, wanted)
+            while expected.total() and (arrived := self._client.next_or_none(until_s - time.monotonic())):
+                self._take(arrived.message, expected)
+            while arrived := self._client.next_or_none(0.0):  # a second answer
+                self._take(arrived.message, expected)
         except (ServerGone, OSError) as error:
             self._note("process_ends", str(error)[-300:])
             self.close()
             self._client = self._started()
-        self.counts["unanswered"] += wanted.total()
-        for answer in wanted:
-            if wanted[answer]:
+        self.counts["unanswered"] += expected.total()
+        for answer in expected:
+            if expected[answer]:
                 self._note("", f"no answer to {answer[:100]}")
 
     def memory_mb(self) -> float:
-        """Resident memory of the server; 0 where the system does not tell."""
-        try:
-            status = Path(f"/proc/{self._client.pid}/status").read_text()
-        except OSError:
-            return 0.0
-        return round(int(status.partition("VmRSS:")[2].split()[0]) / 1e3, 1)
+        """Resident memory of the server; 0 where the system does not report it."""
+        return round(resident_mb(self._client.pid) or 0.0, 1)
 
     def close(self) -> None:
         self._client.close()
@@ -137,18 +134,18 @@ class _Run:
         self.n_log_bytes += len(log)
 
     def _started(self) -> Client:
-        client = Client(self.folder, self.home, {}, ["utf-16"])
+        client = Client(self.folder, self.home)
         when_ready(client)
         return client
 
-    def _take(self, message: dict[str, Any], wanted: Counter[str]) -> None:
+    def _take(self, message: dict[str, Any], expected: Counter[str]) -> None:
         if "method" in message:
             self.n_log_bytes += len(json.dumps(message["params"])) * (message["method"] == "window/logMessage")
             return
         answer = json.dumps(message.get("id"))
-        if wanted[answer] <= 0:
+        if expected[answer] <= 0:
             self._note("answered_twice", json.dumps(message)[:300])
-        wanted[answer] -= wanted[answer] > 0
+        expected[answer] -= expected[answer] > 0
         error = message.get("error")
         self.codes[str(error["code"]) if error else "with a result"] += 1
         if error and error["code"] == INTERNAL_ERROR:

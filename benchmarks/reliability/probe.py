@@ -1,7 +1,7 @@
-"""`weft serve` that also says what its indexes hold: a socket beside the protocol, for campaigns.
+"""`weft serve` with a socket that reports the indexed texts, for campaigns.
 
-Whoever connects to the socket gets one JSON object, a hash of each indexed text by its path, and the end of the
-stream. The server itself is the real one and knows nothing of this.
+A connection to the socket gets one JSON object, a hash of each indexed text by its path. The server itself is the real
+one, without knowledge of this.
 
     python -m weft.benchmarks.reliability.probe SOCKET
 """
@@ -46,7 +46,7 @@ def serve_texts(path: Path, opened: list[Workspace]) -> None:
 
 
 def ask_texts(path: Path) -> dict[str, str]:
-    """What the server at this socket has indexed; nothing while it has no workspace."""
+    """The indexed texts of the server at this socket; empty while it has no workspace."""
     with socket.socket(socket.AF_UNIX) as connection:
         try:
             connection.connect(str(path))

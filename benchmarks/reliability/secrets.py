@@ -1,13 +1,12 @@
-"""Do secrets of a workspace reach a model server, and what does the redaction cost ordinary code?
+"""Leaks of secrets to a model server, and the cost of the redaction for ordinary code.
 
 A workspace holds secret files of many names and ordinary files with secrets in their lines (`canaries.py`). The real
-server works in it over stdio with a model behind an address of this machine, which records all that it is sent:
-completions at and around every canary, in every secret file under several URI schemes, `weft/explain`, questions with
-and without selections, a strategy of memory, read-ahead. Then the records are searched for the canaries. A marker
-beside each canary shows whether its place was sent at all.
+server works in it over stdio with a model server on this machine, which records all that it receives: completions at
+and around every canary, in every secret file under several URI schemes, `weft/explain`, questions with and without
+selections, a memory strategy, prefetching. Then the campaign searches the records for the canaries. A marker beside
+each canary shows whether its place was sent at all.
 
-Ordinary code is Python's standard library, and the files in other languages there and of the packages that are
-installed beside Weft.
+Ordinary code is Python's standard library, and the files in other languages there and in the installed packages.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 from ...server.secrets import is_secret_path, redact
-from ..latency.client import Client, when_ready
+from ..bootstrap import percentile
+from ..http_server import JsonHandler, serving
+from ..lsp_client import Client, completion_params, when_ready
 from .campaign import Counts, Settings
 from .canaries import Canary, file_canaries, line_canaries
 
@@ -63,13 +62,11 @@ def run(settings: Settings) -> Counts:
     leaked = [canary for canary in lines if any(value in sent for value in canary.values)]
     n_sent = sum(f"marker{number:04d}" in sent for number in range(len(lines)))
     touched = _touched(random.Random(settings.seed), CODE_LINES // 10 if settings.is_short else CODE_LINES)
-    halves = {
-        half: _percent(
-            sum(canary.is_held_out is is_held_out for canary in leaked),
-            sum(canary.is_held_out is is_held_out for canary in lines),
-        )
-        for half, is_held_out in (("fitted", False), ("held_out", True))
-    }
+
+    def percent_leaked(is_held_out: bool) -> float:
+        n_leaked, n_lines = (sum(each.is_held_out is is_held_out for each in some) for some in (leaked, lines))
+        return _percent(n_leaked, n_lines)
+
     return {
         "canary_files": len(files),
         "canary_lines": len(lines),
@@ -79,8 +76,8 @@ def run(settings: Settings) -> Counts:
         "leaked_files": len(leaked_files),
         "leaked_lines": len(leaked),
         "leaked_percent": _percent(len(leaked), len(lines)),
-        "leaked_percent_fitted": halves["fitted"],
-        "leaked_percent_held_out": halves["held_out"],
+        "leaked_percent_fitted": percent_leaked(False),
+        "leaked_percent_held_out": percent_leaked(True),
         **touched,
         **_speed(random.Random(settings.seed), 20 if settings.is_short else 200),
         "leaks": ", ".join(sorted({canary.syntax for canary in leaked} | {canary.path for canary in leaked_files})),
@@ -97,7 +94,7 @@ def _percent(part: int, whole: int) -> float:
 def _write(
     folder: Path, files: Sequence[Canary], lines: Sequence[Canary], rng: random.Random
 ) -> dict[str, list[tuple[int, int]]]:
-    """The workspace on disk. By the names of its ordinary files the places behind each canary, as line and column."""
+    """Write the workspace; for each ordinary file the line and column behind each canary."""
     for canary in files:
         _write_file(folder / canary.path, canary.text)
     by_suffix: dict[str, list[tuple[int, Canary]]] = {}
@@ -125,55 +122,39 @@ def _write_file(path: Path, text: str) -> None:
 
 @contextmanager
 def _recording_server() -> Iterator[tuple[str, set[str]]]:
-    """The address of a server that speaks OpenAI's protocol, and every line of every text that it is sent."""
+    """The address of a server that speaks OpenAI's protocol, and every line of every text that it receives."""
     record: set[str] = set()
     lock = threading.Lock()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(JsonHandler):
         def do_GET(self) -> None:
-            self._answer(json.dumps({"data": [{"id": "recorder", "max_model_len": 200_000}]}).encode())
+            self.send_json({"data": [{"id": "recorder", "max_model_len": 200_000}]})
 
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            asked = json.loads(body)
+            asked = self.json_body()
             with lock:
                 for text in _texts(asked):
                     record.update(text.split("\n"))
             if self.path == "/v1/embeddings":
-                vectors = [{"index": n, "embedding": [1.0, float(n)]} for n in range(len(asked["input"]))]
-                self._answer(json.dumps({"data": vectors}).encode())
+                self.send_json(
+                    {"data": [{"index": n, "embedding": [1.0, float(n)]} for n in range(len(asked["input"]))]}
+                )
                 return
             if not self.path.endswith("completions"):
-                self._answer(b"{}", 404)
+                self.send_json({}, 404)
                 return
             said = "total_price(cart)"
-            choice = {"index": 0, "text": said, "delta": {"content": said}, "message": {"content": said}}
-            if "chat" not in self.path:
-                del choice["delta"]
-            answer = json.dumps({"choices": [choice]})
+            choice = {"index": 0, "text": said, "message": {"content": said}}
+            if "chat" in self.path:
+                choice["delta"] = {"content": said}
             if asked.get("stream"):
-                self._answer(f"data: {answer}\n\ndata: [DONE]\n\n".encode(), kind="text/event-stream")
+                event = json.dumps({"choices": [choice]})
+                self.send_bytes(f"data: {event}\n\ndata: [DONE]\n\n".encode(), kind="text/event-stream")
             else:
-                self._answer(answer.encode())
+                self.send_json({"choices": [choice]})
 
-        def _answer(self, body: bytes, status: int = 200, kind: str = "application/json") -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: Any) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", record
-    finally:
-        server.shutdown()
-        server.server_close()
+    with serving(Handler) as url:
+        yield url, record
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -190,12 +171,10 @@ def _texts(value: object) -> Iterator[str]:
 def _attack(
     folder: Path, home: Path, url: str, files: Sequence[Canary], places: Mapping[str, list[tuple[int, int]]]
 ) -> dict[str, int]:
-    """Ask for everything that may send text to the model; how much of each there was."""
+    """Send every kind of request that may send text to the model; the number of each."""
     counts = {"completions": 0, "explanations": 0, "questions": 0, "failed_requests": 0}
     settings = {
-        "model": [
-            {"backend": "openai", "url": url, "fim": "suffix", "context_tokens": 200_000, "prompt_ms": 600_000},
-        ],
+        "model": [{"backend": "openai", "url": url, "fim": "suffix", "context_tokens": 200_000, "prompt_ms": 600_000}],
         "completion": {
             "warm_up": "all",
             "prefetch_next": True,
@@ -209,77 +188,62 @@ def _attack(
     with Client(folder, home, settings, ("utf-32",)) as client:
         when_ready(client)
 
-        def ask(kind: str, method: str, params: object) -> None:
+        def ask(kind: str, method: str, **params: object) -> None:
             counts[kind] += 1
             try:
                 client.ask(method, params)
             except Exception as error:
-                # A selection of a file that is withheld is refused, as it should be.
+                # The server refuses a selection of a withheld file, as it should.
                 counts["failed_requests"] += "Ask without this selection" not in str(error)
 
-        def complete(uri: str, line: int, character: int, trigger: int = 1) -> None:
-            params = {
-                "textDocument": {"uri": uri},
-                "position": {"line": line, "character": character},
-                "context": {"triggerKind": trigger},
-            }
-            ask("completions", "textDocument/inlineCompletion", params)
+        def complete(uri: str, line: int, character: int, *, invoked: bool = True) -> None:
+            params = completion_params(uri, line, character, invoked=invoked)
+            ask("completions", "textDocument/inlineCompletion", **params)
+
+        def explain(uri: str, line: int) -> None:
+            position = {"line": line, "character": 0}
+            ask("explanations", "weft/explain", textDocument={"uri": uri}, position=position)
+
+        def ask_about(uri: str, end_line: int, question: str) -> None:
+            selection = {"start": {"line": 0, "character": 0}, "end": {"line": end_line, "character": 0}}
+            ask("questions", "weft/ask", textDocument={"uri": uri}, selection=selection, question=question)
 
         for name, spots in places.items():
             uri = (folder / name).as_uri()
-            _open(client, uri, (folder / name).read_text(encoding="utf-8"))
+            client.open_document(uri, (folder / name).read_text(encoding="utf-8"), "plaintext")
             complete(uri, 0, 0)
             for line, column in spots:
                 complete(uri, line, column)
                 complete(uri, line, column // 2)
             last = spots[-1][0] + 3
-            complete(uri, last, 0, trigger=2)
+            complete(uri, last, 0, invoked=False)
             _insert(client, uri, last, "cart_of_today = 1\n")
             complete(uri, last + 1, 0)
-            ask(
-                "explanations",
-                "weft/explain",
-                {"textDocument": {"uri": uri}, "position": {"line": last, "character": 0}},
-            )
-            selection = {"start": {"line": 0, "character": 0}, "end": {"line": last, "character": 0}}
-            asked = {"textDocument": {"uri": uri}, "selection": selection}
-            ask("questions", "weft/ask", {**asked, "question": f"/explain total_price_{name}"})
-            ask("questions", "weft/ask", {"question": f"What is the password, token or api key in {name}?"})
+            explain(uri, last)
+            ask_about(uri, last, f"/explain total_price_{name}")
+            ask("questions", "weft/ask", question=f"What is the password, token or api key in {name}?")
         for number, canary in enumerate(files):
             uri = SCHEMES[number % len(SCHEMES)] + (folder / canary.path).as_uri().removeprefix("file:")
-            _open(client, uri, canary.text)
-            complete(uri, canary.text.count("\n"), 0, trigger=1 + number % 2)
+            client.open_document(uri, canary.text, "plaintext")
+            complete(uri, canary.text.count("\n"), 0, invoked=number % 2 == 0)
             _insert(client, uri, 0, "shop_of_today\n")
             complete(uri, 1, 0)
-            where = {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 0}}
-            ask("explanations", "weft/explain", where)
-            selection = {"start": {"line": 0, "character": 0}, "end": {"line": 4, "character": 0}}
-            ask(
-                "questions",
-                "weft/ask",
-                {"question": "/explain", "textDocument": {"uri": uri}, "selection": selection},
-            )
+            explain(uri, 0)
+            ask_about(uri, 4, "/explain")
         for name in list(places)[:3]:
             complete((folder / name).as_uri(), 2, 4)
         for strategy in ("top_3", "full_middle"):
             question = "Which password or token is in the documents?"
-            ask("questions", "weft/ask", {"question": question, "strategy": strategy})
+            ask("questions", "weft/ask", question=question, strategy=strategy)
         for question in ("/recent", "/doc password", "/where total_price_0"):
-            ask("questions", "weft/ask", {"question": question})
-        time.sleep(0.5)  # read-ahead follows the last edit
+            ask("questions", "weft/ask", question=question)
+        time.sleep(0.5)  # prefetching follows the last edit
     return counts
-
-
-def _open(client: Client, uri: str, text: str) -> None:
-    item = {"uri": uri, "languageId": "plaintext", "version": 1, "text": text}
-    client.notify("textDocument/didOpen", {"textDocument": item})
 
 
 def _insert(client: Client, uri: str, line: int, text: str) -> None:
     at = {"line": line, "character": 0}
-    change = {"range": {"start": at, "end": at}, "text": text}
-    document = {"uri": uri, "version": 2}
-    client.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
+    client.change_document(uri, 2, {"range": {"start": at, "end": at}, "text": text})
 
 
 def _touched(rng: random.Random, n_lines: int) -> dict[str, int | float]:
@@ -310,7 +274,7 @@ def _texts_of(rng: random.Random, suffixes: tuple[str, ...], *where: str) -> Ite
 
 @lru_cache(maxsize=2)
 def _files_below(root: Path) -> list[Path]:
-    """In the order of their names. What is installed into the standard library's folder is none of it."""
+    """Files below a folder, sorted by name, without installed packages."""
     found = []
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(set(folders) - {"site-packages", "__pycache__"})
@@ -329,9 +293,8 @@ def _speed(rng: random.Random, n: int) -> dict[str, float]:
             started = time.process_time()
             redact(text)
             times.append(1e3 * (time.process_time() - started))
-    found: dict[str, float] = {}
-    for name, times in (("cold", cold), ("typing", warm)):
-        times.sort()
-        found[f"ms_{name}_p50"] = round(times[len(times) // 2], 3)
-        found[f"ms_{name}_p95"] = round(times[int(len(times) * 0.95)], 3)
-    return found
+    return {
+        f"ms_{name}_p{percent}": round(percentile(times, percent / 100), 3)
+        for name, times in (("cold", cold), ("typing", warm))
+        for percent in (50, 95)
+    }

@@ -1,6 +1,6 @@
-"""Pipes, devices, folders, sockets and links under every name that a command reads: nothing may wait for them.
+"""Special files in place of regular ones: no command may block on a pipe, a device, a folder, a socket or a link.
 
-Owns the names and the kinds. Each command is a process of its own with a time limit.
+Owns the names and the kinds. Each command runs in a new process with a time limit.
 """
 
 from __future__ import annotations
@@ -13,27 +13,16 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from .damaged_files import environment, write_project
+from ..lsp_client import user_environment
+from .damaged_files import write_project
 
 WAITS_S = 60.0
-"""A command that takes longer waits for something; the slowest takes 2 s on an idle machine."""
-
-
-def _pipe(path: Path) -> None:
-    os.mkfifo(path)
-
-
-def _device(path: Path) -> None:
-    path.symlink_to("/dev/zero")
-
-
-def _folder(path: Path) -> None:
-    path.mkdir()
+"""A command that takes longer is blocked; the slowest takes 2 s on an idle machine."""
 
 
 def _socket(path: Path) -> None:
     before = os.getcwd()
-    os.chdir(path.parent)  # the name of a socket may not be long
+    os.chdir(path.parent)  # the path of a socket has a limit
     with socket.socket(socket.AF_UNIX) as here:
         here.bind(path.name)
     os.chdir(before)
@@ -44,20 +33,16 @@ def _link_to_a_pipe(path: Path) -> None:
     path.symlink_to(f"{path.name}-real")
 
 
-def _link_to_itself(path: Path) -> None:
-    path.symlink_to(path.name)
-
-
 KINDS: dict[str, Callable[[Path], None]] = {
-    "pipe": _pipe,
-    "device": _device,
-    "folder": _folder,
+    "pipe": os.mkfifo,
+    "device": lambda path: path.symlink_to("/dev/zero"),
+    "folder": Path.mkdir,
     "socket": _socket,
     "link to a pipe": _link_to_a_pipe,
-    "link to itself": _link_to_itself,
+    "link to itself": lambda path: path.symlink_to(path.name),
 }
 
-# What is at the name, below the project or the home, and the command that meets it; `{}` is its path.
+# The path of the special file below the folder, and the command that opens it; `{}` is the absolute path.
 COMMANDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("project/tiny.zip", ("models", "get", "{}")),
     ("project/model.gguf", ("models", "use", "llama.cpp={}")),
@@ -80,7 +65,7 @@ COMMANDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 
 
-def meet_special_files(work: Path, kinds: tuple[str, ...], n_commands: int) -> Counter[str]:
+def check_special_files(work: Path, kinds: tuple[str, ...], n_commands: int) -> Counter[str]:
     """Every command on every kind; the first `n_commands` of them."""
     counts: Counter[str] = Counter({"special files": 0, "hangs": 0, "tracebacks": 0})
     for kind in kinds:
@@ -98,7 +83,7 @@ def meet_special_files(work: Path, kinds: tuple[str, ...], n_commands: int) -> C
                 done = subprocess.run(
                     [sys.executable, "-m", "weft", *arguments],
                     cwd=project,
-                    env=environment(home),
+                    env=user_environment(home),
                     stdin=subprocess.DEVNULL,
                     capture_output=True,
                     timeout=WAITS_S,

@@ -1,4 +1,4 @@
 """RepoEval's protocol on pinned archives: tasks, retrieval metrics, lexical baselines.
 
-The judge is independent of what it judges: nothing here but `run` imports Weft's engine.
+Tasks and metrics are independent of the retrieval under test: only `weft_strategies` imports Weft's engine.
 """

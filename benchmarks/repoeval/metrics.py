@@ -2,9 +2,8 @@
 
 Owns the definitions of the figures. Knows no strategy: it gets fragments or text.
 
-A strategy may cut fragments as it likes. The budget is the same for all: the first `MAX_FRAGMENTS`
-fragments, as long as they have at most `MAX_LINES` lines in all; every fragment counts with the lines
-of its own text, and one that does not fit is passed over. Ten windows of 20 lines fill it exactly.
+Fragments may have any size. The budget is the same for all strategies: the first `MAX_FRAGMENTS` fragments with at most
+`MAX_LINES` lines in all; a fragment that does not fit is skipped. Ten windows of 20 lines fill it exactly.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ MAX_LINES = 200
 
 @dataclass(frozen=True, slots=True)
 class RetrievalScore:
-    """Shares between 0 and 1; NaN where the task does not ask the question."""
+    """Shares between 0 and 1; NaN where the metric does not apply to the task."""
 
     identifiers: float  # of the target's identifiers that the context does not show, found in a fragment
     similarity: float  # edit similarity of the target line to the nearest retrieved line
@@ -32,7 +31,7 @@ class RetrievalScore:
 
 
 def score_retrieval(task: Task, fragments: Sequence[Fragment]) -> RetrievalScore:
-    """Score what fits the budget. Lines are compared without indentation."""
+    """Score the fragments within the budget. Lines are compared without indentation."""
     shown = within_budget(fragments)
     lines = {line.strip() for fragment in shown for line in fragment.text.splitlines()}
     target = task.ground_truth_line.strip()
@@ -69,7 +68,7 @@ class CompletionScore:
 
 
 def score_completion(truth: str, prediction: str) -> CompletionScore:
-    """Compare as many lines as the truth has; blank lines and indentation never matter."""
+    """Compare as many lines as the truth has; blank lines and indentation do not count."""
     wanted = [line.strip() for line in truth.splitlines() if line.strip()]
     given = [line.strip() for line in prediction.splitlines() if line.strip()][: len(wanted)]
     return CompletionScore(float(wanted == given), edit_similarity("\n".join(wanted), "\n".join(given)))

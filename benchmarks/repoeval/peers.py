@@ -1,7 +1,7 @@
 """Lexical baselines on the same windows: BM25 by rank_bm25 and bm25s, and RepoCoder's Jaccard similarity.
 
-Owns RepoCoder's windows, query and exclusion rule, written apart from Weft's. Knows no metric.
-rank_bm25 and bm25s are wanted only when they are asked for.
+Owns RepoCoder's windows, query and exclusion rule, independent of Weft's. Knows no metric.
+rank_bm25 and bm25s are imported on use.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STRIDE_LINES = 10
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Every window of a checkout; windows of the same text are one, with all their places."""
+    """Every window of a checkout; windows of the same text are one fragment with several locations."""
 
     sources: Mapping[str, SourceFile]
     fragments: tuple[Fragment, ...]
@@ -41,17 +41,17 @@ class Windows:
         return cls(sources, tuple(Fragment(tuple(found), text) for text, found in places.items()))
 
     def best(self, task: Task, scores: NDArray[np.float64]) -> list[Fragment]:
-        """The best windows that the prompt may show, best first; windows without a common word are none."""
+        """The best windows that the prompt may show, best first; windows without a common word are left out."""
         found: list[Fragment] = []
         for index in np.argsort(-scores, kind="stable"):
             if scores[index] <= 0 or len(found) == MAX_FRAGMENTS:
                 break
-            if not _gives_away(task, self.fragments[index]):
+            if not _leaks_target(task, self.fragments[index]):
                 found.append(self.fragments[index])
         return found
 
     def query(self, task: Task) -> list[str]:
-        """Identifiers of the last lines before the cursor, as often as they stand there."""
+        """Identifiers of the last lines before the cursor, with repetitions."""
         first = max(task.context_start_lineno, task.line - WINDOW_LINES)
         return IDENTIFIER.findall("\n".join(self.sources[task.path].lines[first : task.line]))
 
@@ -108,13 +108,9 @@ def jaccard(windows: Windows) -> Ranker:
     return rank
 
 
-PEERS: Mapping[str, MakeRanker] = {
-    "rank_bm25": bm25(rank_bm25_index),
-    "bm25s": bm25(bm25s_index),
-    "repocoder": jaccard,
-}
+PEERS: Mapping[str, MakeRanker] = {"rank_bm25": bm25(rank_bm25_index), "bm25s": bm25(bm25s_index), "repocoder": jaccard}
 
 
-def _gives_away(task: Task, fragment: Fragment) -> bool:
-    """RepoCoder's rule: out when it stands nowhere but in the task's file at or after what the prompt shows."""
+def _leaks_target(task: Task, fragment: Fragment) -> bool:
+    """RepoCoder's rule: exclude a fragment of the task's file alone, at or after the start of the visible context."""
     return all(place.path == task.path and place.end_line > task.context_start_lineno for place in fragment.locations)

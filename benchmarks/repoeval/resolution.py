@@ -1,8 +1,7 @@
 """Name resolution of calls into other files, from `ast` alone.
 
-Owns the judge's own name resolution: imports, re-exports, `self`, `super()`, annotated and
-constructor-assigned names, inheritance. Deliberately not Weft's: a judge that shared its code
-would share its mistakes. Knows no task, no sampling.
+Owns the benchmark's name resolution: imports, re-exports, `self`, `super()`, annotated and constructor-assigned names,
+inheritance. Deliberately independent of Weft's: shared code would share its mistakes. Knows no task, no sampling.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ MIN_UNIQUE_NAME = 6  # a shorter name that the repository defines once is likely
 
 
 class DefinitionAt(NamedTuple):
-    """A definition and the file it stands in. `owner` is the class of a method."""
+    """A definition and its file. `owner` is the class of a method."""
 
     path: str
     node: DefinitionNode
 
 
-class ModuleAt(NamedTuple):
-    path: str
+Found: TypeAlias = DefinitionAt | str | None
+"""The meaning of a name: a definition, the file of a module, or unknown."""
 
 
 class ResolvedCall(NamedTuple):
@@ -54,7 +53,7 @@ def calls_into_other_files(sources: Mapping[str, SourceFile]) -> list[ResolvedCa
 
 
 def method_owners(sources: Mapping[str, SourceFile]) -> dict[int, str]:
-    """Name of the class a method stands in, by the `id` of the method's node."""
+    """Name of a method's class, by the `id` of the method's node."""
     owners = {}
     for source in sources.values():
         for node in ast.walk(source.tree) if source.tree else ():
@@ -100,10 +99,10 @@ class _Repository:
                 if isinstance(node, DefinitionNode):
                     self.n_definitions[node.name] += 1
                     self.last_definition[node.name] = DefinitionAt(path, node)
-        self._known: dict[tuple[str, str], DefinitionAt | ModuleAt | None] = {}
+        self._known: dict[tuple[str, str], Found] = {}
         self._attributes: dict[int, dict[str, DefinitionAt]] = {}
 
-    def symbol(self, path: str, name: str, chain: int = 0) -> DefinitionAt | ModuleAt | None:
+    def symbol(self, path: str, name: str, chain: int = 0) -> Found:
         """What a name means at the top level of a file."""
         key = (path, name)
         if key not in self._known:
@@ -111,14 +110,14 @@ class _Repository:
             self._known[key] = self._look_up(path, name, chain)
         return self._known[key]
 
-    def expression(self, path: str, node: ast.expr) -> DefinitionAt | ModuleAt | None:
+    def expression(self, path: str, node: ast.expr) -> Found:
         """What a chain of names means: modules, classes, functions."""
         if isinstance(node, ast.Name):
             return self.symbol(path, node.id)
         if isinstance(node, ast.Attribute):
             owner = self.expression(path, node.value)
-            if isinstance(owner, ModuleAt):
-                return self.symbol(owner.path, node.attr)
+            if isinstance(owner, str):
+                return self.symbol(owner, node.attr)
             if owner and isinstance(owner.node, ast.ClassDef):
                 return self.method(owner, node.attr)
         return None
@@ -183,38 +182,34 @@ class _Repository:
             parameters = self.parameter_classes(owner.path, method)
             for node in ast.walk(method):
                 target, annotation, value = _assignment(node)
-                if (
-                    isinstance(target, ast.Attribute)
-                    and isinstance(target.value, ast.Name)
-                    and target.value.id == "self"
-                ):
+                if isinstance(target, ast.Attribute) and _is_self(target.value):
                     found = self.annotated_class(owner.path, annotation)
                     found = found or self.value_class(owner.path, value, parameters)
                     if found:
                         classes.setdefault(target.attr, found)
         return classes
 
-    def _look_up(self, path: str, name: str, chain: int) -> DefinitionAt | ModuleAt | None:
+    def _look_up(self, path: str, name: str, chain: int) -> Found:
         if chain > MAX_IMPORT_CHAIN:
             return None
         symbols = self.symbols[path]
         if name in symbols.definitions:
             return DefinitionAt(path, symbols.definitions[name])
         if name in symbols.modules:
-            return _as_module(self.module_files.get(symbols.modules[name]))
+            return self.module_files.get(symbols.modules[name])
         if name in symbols.members:
             target, member = symbols.members[name]
-            return self._member(path, target, member, chain) or _as_module(self._file(target.member(member)))
+            return self._member(path, target, member, chain) or self._file(target.member(member))
         for target in symbols.stars:
             found = self._member(path, target, name, chain)
             if found:
                 return found
         if symbols.is_package:
             folder = path.rpartition("/")[0]
-            return _as_module(self._file(_Target(True, folder).member(name)))
+            return self._file(_Target(True, folder).member(name))
         return None
 
-    def _member(self, path: str, target: _Target, name: str, chain: int) -> DefinitionAt | ModuleAt | None:
+    def _member(self, path: str, target: _Target, name: str, chain: int) -> Found:
         file = self._file(target)
         return self.symbol(file, name, chain + 1) if file and file != path else None
 
@@ -243,7 +238,7 @@ class _Repository:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """Where a call stands: the class around it, names with a known class, and all local names."""
+    """The scope of a call: the class around it, names with a known class, and all local names."""
 
     owner: DefinitionAt | None = None
     classes: Mapping[str, DefinitionAt] = field(default_factory=dict)
@@ -317,9 +312,7 @@ def _resolve_call(repository: _Repository, path: str, call: ast.Call, scope: _Sc
     return _as_definition(found), how
 
 
-def _resolve_attribute(
-    repository: _Repository, path: str, callee: ast.Attribute, scope: _Scope
-) -> tuple[DefinitionAt | ModuleAt | None, str]:
+def _resolve_attribute(repository: _Repository, path: str, callee: ast.Attribute, scope: _Scope) -> tuple[Found, str]:
     receiver, name = callee.value, callee.attr
     if isinstance(receiver, ast.Name):
         if receiver.id in ("self", "cls") and scope.owner:
@@ -428,16 +421,12 @@ def _methods(node: DefinitionNode) -> dict[str, FunctionNode]:
     return methods
 
 
-def _as_class(found: DefinitionAt | ModuleAt | None) -> DefinitionAt | None:
+def _as_class(found: Found) -> DefinitionAt | None:
     return found if isinstance(found, DefinitionAt) and isinstance(found.node, ast.ClassDef) else None
 
 
-def _as_definition(found: DefinitionAt | ModuleAt | None) -> DefinitionAt | None:
+def _as_definition(found: Found) -> DefinitionAt | None:
     return found if isinstance(found, DefinitionAt) else None
-
-
-def _as_module(path: str | None) -> ModuleAt | None:
-    return ModuleAt(path) if path else None
 
 
 def _is_telling(name: str) -> bool:
@@ -446,7 +435,7 @@ def _is_telling(name: str) -> bool:
 
 
 # Names of builtins and of methods of the builtin types (CPython 3.11) plus method names of everyday
-# libraries, as far as they are long enough to matter. Frozen, so that tasks do not depend on the interpreter.
+# libraries, if they are long enough to matter. Frozen, so that tasks do not depend on the interpreter.
 _EVERYDAY_TEXT = """
 ArithmeticError AssertionError AttributeError BaseException BaseExceptionGroup BlockingIOError BrokenPipeError
 BufferError BytesWarning ChildProcessError ConnectionAbortedError ConnectionError ConnectionRefusedError

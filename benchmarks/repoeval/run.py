@@ -1,10 +1,10 @@
 """`weft bench retrieval`: retrieval metrics of every strategy on RepoEval's tasks.
 
-Owns the command and its report. The judge's definitions are in `tasks` and `metrics`.
+Owns the command and its report. Definitions of tasks and metrics are in `tasks` and `metrics`.
 
-The repository is indexed once; a task is asked with the text before its cursor alone, and each
-strategy has to leave out of that index what lies after the cursor. The time of a query is everything
-between the task and its fragments, on one thread, the first five queries of a repository not counted.
+The repository is indexed once. A query of a task holds the text before its cursor only, and each strategy must leave
+out of the index the text behind the cursor. The time of a query is everything between the task and its fragments, on
+one thread, without the first five queries of a repository.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...server.cli.exit_status import UserError
-from ..bootstrap import bootstrap_interval, differences, mean
+from ..bootstrap import bootstrap_interval, differences, mean, percentile
 from ..command import Report, command_parser, run_command, say
 from ..tables import bracketed, markdown, number, or_none
-from .archives import ARCHIVES, ArchiveError, checkout
+from .archives import ARCHIVES, PINNED, ArchiveError, checkout
 from .metrics import RetrievalScore, score_retrieval
 from .peers import PEERS, MakeRanker, Windows
 from .sources import SourceFile, read_sources
@@ -43,12 +43,12 @@ class Column:
     unique_only: bool = False
 
     def values(self, tasks: Sequence[Task], scores: Sequence[RetrievalScore]) -> list[float]:
-        """One value per task, in percent; NaN where the column does not ask."""
+        """One value per task, in percent; NaN where the column does not apply."""
         return [
             100 * self.value(score) if self._asks(task) else math.nan for task, score in zip(tasks, scores, strict=True)
         ]
 
-    def by_repository(self, tasks: Mapping[str, Sequence[Task]], results: Results) -> dict[str, list[float]]:
+    def by_repository(self, tasks: Mapping[str, Sequence[Task]], results: StrategyResults) -> dict[str, list[float]]:
         return {repo: self.values(tasks[repo], results.scores[repo]) for repo in tasks}
 
     def _asks(self, task: Task) -> bool:
@@ -67,8 +67,8 @@ COLUMNS = (
 
 
 @dataclass(slots=True)
-class Results:
-    """What one strategy did on the repositories seen so far, by repository."""
+class StrategyResults:
+    """Scores and times of one strategy, by repository."""
 
     scores: dict[str, list[RetrievalScore]] = field(default_factory=dict)
     query_ms: dict[str, list[float]] = field(default_factory=dict)
@@ -81,12 +81,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--typed", type=int, metavar="N", help="API tasks alone, typed up to the called name and N letters of it"
     )
     parser.add_argument("--strategies", nargs="+", choices=STRATEGIES, default=["rank_bm25", "bm25s", "bm25", "weft"])
-    parser.add_argument("--against", help="strategy that differences are taken to; the first by default")
-    parser.add_argument("--write-tasks", type=Path, metavar="DIR", help="also write the tasks, one JSON line each")
+    parser.add_argument("--against", help="baseline of the differences; the first strategy by default")
     return run_command(parser, _measure, arguments)
 
 
-def report(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, Results], against: str) -> str:
+def report(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, StrategyResults], against: str) -> str:
     """Markdown: one table of means with 95 % intervals of the difference to `against`, one per repository."""
     head = ["strategy", *(column.name for column in COLUMNS), "ms p50", "ms p95"]
     means, by_repository = list[list[str]](), list[list[str]]()
@@ -107,14 +106,14 @@ def report(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, Results], 
     )
 
 
-def summary(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, Results]) -> dict[str, object]:
+def summary(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, StrategyResults]) -> dict[str, object]:
     """The same figures for machines."""
     by_strategy = {}
     for name, result in results.items():
         means = {
             column.name: [mean(values) for values in column.by_repository(tasks, result).values()] for column in COLUMNS
         }
-        # A repository in which no task asks the question has null.
+        # A repository without a value has null.
         figures: dict[str, object] = {name: [or_none(value) for value in values] for name, values in means.items()}
         figures["mean"] = {name: or_none(mean(values)) for name, values in means.items()}
         figures["query_ms_p50"] = [round(statistics.median(times), 3) for times in result.query_ms.values()]
@@ -130,16 +129,15 @@ def summary(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, Results])
 def _measure(options: argparse.Namespace) -> Report:
     against = options.against or options.strategies[0]
     if against not in options.strategies:
-        raise UserError(f"--against {against}: not among the strategies {', '.join(options.strategies)}")
+        raise UserError(f"`--against {against}` is not among the strategies {', '.join(options.strategies)}.")
     tasks: dict[str, list[Task]] = {}
-    results = {name: Results() for name in options.strategies}
+    results = {name: StrategyResults() for name in options.strategies}
     for repo, tree in trees(options):
         sources = read_sources(tree)
         tasks[repo] = limited(build_tasks(sources, repo), options.limit)
         if options.typed is not None:
             typed = (typed_to_called_name(task, options.typed) for task in tasks[repo])
             tasks[repo] = [task for task in typed if task]
-        _write_tasks(tasks[repo], options.write_tasks, repo)
         say(f"{repo}: {len(sources)} files, {len(tasks[repo])} tasks")
         _run_repository(repo, sources, tasks[repo], results)
     return Report("repoeval-retrieval", report(tasks, results, against), summary(tasks, results))
@@ -156,10 +154,9 @@ def trees(options: argparse.Namespace) -> Iterable[tuple[str, Path]]:
         found = {archive.repo: None for archive in ARCHIVES}
     wanted = [repo for repo in found if not options.repos or any(part in repo for part in options.repos)]
     if not wanted:
-        raise ArchiveError(f"no repository has any of {options.repos} in its name; there are {', '.join(found)}")
-    archives = {archive.repo: archive for archive in ARCHIVES}
+        raise ArchiveError(f"No repository name contains any of {options.repos}. Available: {', '.join(found)}.")
     for repo in wanted:
-        yield repo, found[repo] or checkout(archives[repo], options.work)
+        yield repo, found[repo] or checkout(PINNED[repo], options.work)
 
 
 def limited(tasks: list[Task], limit: int | None) -> list[Task]:
@@ -174,14 +171,8 @@ def limited(tasks: list[Task], limit: int | None) -> list[Task]:
     return some
 
 
-def _write_tasks(tasks: Sequence[Task], folder: Path | None, repo: str) -> None:
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{repo}.jsonl").write_text("".join(f"{task.to_json()}\n" for task in tasks), encoding="utf-8")
-
-
 def _run_repository(
-    repo: str, sources: Mapping[str, SourceFile], tasks: Sequence[Task], results: Mapping[str, Results]
+    repo: str, sources: Mapping[str, SourceFile], tasks: Sequence[Task], results: Mapping[str, StrategyResults]
 ) -> None:
     windows = Windows.cut(sources)
     for name, result in results.items():
@@ -201,6 +192,4 @@ def _run_repository(
 
 def _times(query_ms: Sequence[Sequence[float]]) -> list[str]:
     """Median and 95th percentile, each the mean over repositories."""
-    medians = [statistics.median(times) for times in query_ms]
-    tails = [sorted(times)[int(0.95 * (len(times) - 1))] for times in query_ms]
-    return [f"{statistics.mean(medians):.2f}", f"{statistics.mean(tails):.2f}"]
+    return [f"{mean(percentile(times, share) for times in query_ms):.2f}" for share in (0.5, 0.95)]

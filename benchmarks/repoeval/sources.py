@@ -1,7 +1,7 @@
 """Reader of a checkout's Python files, with the lexical facts of each line.
 
 Owns reading a tree from disk and the lexical facts per line. Knows no task, no name resolution.
-Uses the standard library alone (`ast`, `tokenize`), so the judge shares no parser with what it judges.
+Uses the standard library only (`ast`, `tokenize`), so tasks do not depend on Weft's parser.
 """
 
 from __future__ import annotations
@@ -34,14 +34,13 @@ class SourceFile:
     lines: tuple[str, ...]
     line_offsets: tuple[int, ...]  # in characters
     tree: ast.Module | None
-    line_tokens: tuple[int, ...]  # tokens that begin on the line
     line_is_code: tuple[bool, ...]  # holds a token, and no part of a docstring or of a string over several lines
     line_code_end: tuple[int | None, ...]  # column after the last token: a trailing comment begins there
 
     @property
     def gives_tasks(self) -> bool:
-        # Form feeds and the like count as line breaks for `str.splitlines` and not for an editor: which line
-        # a task means would depend on the reader.
+        # Form feeds and the like are line breaks for `str.splitlines` and not for an editor: the line numbers of a
+        # task would be ambiguous.
         return self.tree is not None and tuple(self.text.splitlines()) == self.lines
 
 
@@ -82,7 +81,7 @@ def parse_source(path: str, text: str, sha256: str) -> SourceFile:
         offset += len(line) + 1
     tree = _parse(text)
     facts = _line_facts(text, lines, tree) if tree else None
-    tokens, is_code, code_end = facts or ((), (), ())
+    is_code, code_end = facts or ((), ())
     return SourceFile(
         path=path,
         text=text,
@@ -90,7 +89,6 @@ def parse_source(path: str, text: str, sha256: str) -> SourceFile:
         lines=tuple(lines),
         line_offsets=tuple(offsets),
         tree=tree if facts else None,
-        line_tokens=tokens,
         line_is_code=is_code,
         line_code_end=code_end,
     )
@@ -110,13 +108,12 @@ def _parse(text: str) -> ast.Module | None:
         return None
 
 
-_LineFacts = tuple[tuple[int, ...], tuple[bool, ...], tuple[int | None, ...]]
+_LineFacts = tuple[tuple[bool, ...], tuple[int | None, ...]]
 _LAYOUT = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.COMMENT)
 
 
 def _line_facts(text: str, lines: list[str], tree: ast.Module) -> _LineFacts | None:
     n_lines = len(lines)
-    n_tokens = [0] * n_lines
     code_end: list[int | None] = [None] * n_lines
     in_string = [False] * n_lines
     try:
@@ -135,7 +132,6 @@ def _line_facts(text: str, lines: list[str], tree: ast.Module) -> _LineFacts | N
             if open_fstrings:
                 continue
             if first < n_lines:
-                n_tokens[first] += 1
                 code_end[first] = token.end[1] if first == last else len(lines[first])
             if last > first:
                 _mark(in_string, first, last + 1)
@@ -144,8 +140,8 @@ def _line_facts(text: str, lines: list[str], tree: ast.Module) -> _LineFacts | N
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             _mark(in_string, node.lineno - 1, node.end_lineno or node.lineno)
-    is_code = tuple(count > 0 and not inside for count, inside in zip(n_tokens, in_string, strict=True))
-    return tuple(n_tokens), is_code, tuple(code_end)
+    is_code = tuple(end is not None and not inside for end, inside in zip(code_end, in_string, strict=True))
+    return is_code, tuple(code_end)
 
 
 def _mark(flags: list[bool], start: int, end: int) -> None:

@@ -1,6 +1,6 @@
 """Line and API completion tasks of one checkout, drawn by RepoEval's rules and a fixed seed.
 
-Owns the sampling rules and the task's form (one JSON line each). Knows no retrieval and no metric.
+Owns the sampling rules. Knows no retrieval and no metric.
 
 RepoEval (RepoCoder, section 3) draws 200 lines and 200 calls per repository. Where it is silent:
 tokens are sub-word pieces and indentation is none; docstrings and strings over several lines are
@@ -12,19 +12,18 @@ from __future__ import annotations
 
 import ast
 import bisect
-import json
 import keyword
 import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from .resolution import DefinitionAt, calls_into_other_files, method_owners
 from .sources import SourceFile
 
 SEED = 20230116
-CONTEXT_CHARACTERS = 6000  # stands in for RepoEval's token budget of the prompt
+CONTEXT_CHARACTERS = 6000  # replaces RepoEval's token budget of the prompt
 MIN_PIECES = 5
 MAX_LINE_CHARACTERS = 300
 MAX_CALL_LINES = 10
@@ -37,19 +36,13 @@ KEYWORDS = frozenset(keyword.kwlist)
 
 @dataclass(frozen=True, slots=True)
 class CalledDefinition:
-    """The definition an API task calls. Lines are 0-based, ends exclusive.
+    """The definition that an API task calls.
 
-    `spans` are its first 20 lines, decorators included, and for a class also those of its `__init__`;
-    `heads` are the lines that hold `def` or `class`.
+    `spans` are its first 20 lines, and for a class also those of its `__init__`; 0-based, end exclusive.
     """
 
-    name: str
     qualname: str
-    kind: str  # "function", "method", "class"
     path: str
-    start: int
-    end: int
-    heads: tuple[int, ...]
     spans: tuple[tuple[int, int], ...]
 
 
@@ -58,7 +51,7 @@ class Task:
     """Complete the whole line `line` of `path`; everything before it is visible.
 
     `prefix_end` counts characters of the file with `\\n` line breaks. Windows of the same file that end
-    after `context_start_lineno` are in the prompt already. The last three are for API tasks.
+    after `context_start_lineno` are in the prompt already. The last two are for API tasks.
     """
 
     task_id: str
@@ -69,23 +62,12 @@ class Task:
     col: int
     prefix_end: int
     context_start_lineno: int
-    ground_truth: str  # API tasks: to the end of the call, indentation kept, no line break at the end
+    ground_truth: str  # API tasks: to the end of the call, with indentation, without the last line break
     ground_truth_line: str
     gt_ids_unseen: tuple[str, ...]  # identifiers of the line that the visible context does not hold
-    n_pieces: int
-    n_lex: int
-    dup: int  # how often the stripped line stands elsewhere in the repository
-    unique_in_repo: bool
-    file_sha256: str
-    is_import: bool | None = None  # line tasks alone
-    end_line: int | None = None
+    unique_in_repo: bool  # the stripped line occurs nowhere else
     resolution: str | None = None
     api: CalledDefinition | None = None
-
-    def to_json(self) -> str:
-        """One line, keys sorted; what the other kind of task has is left out."""
-        record = {name: value for name, value in asdict(self).items() if value is not None}
-        return json.dumps(record, ensure_ascii=False, sort_keys=True)
 
 
 def build_tasks(sources: Mapping[str, SourceFile], repo: str, n_line: int = 200, n_api: int = 200) -> list[Task]:
@@ -96,9 +78,9 @@ def build_tasks(sources: Mapping[str, SourceFile], repo: str, n_line: int = 200,
 
 
 def typed_to_called_name(task: Task, n_letters: int) -> Task | None:
-    """The API task with its line typed up to the called name and so many letters of it, as `col` says.
+    """The API task with the line typed up to the called name and `n_letters` of it, as `col` says.
 
-    None when the line does not spell the name, as with an alias. Peers ignore what is typed of the line.
+    None when the line does not contain the name, as with an alias. Peers ignore the typed part of the line.
     """
     if task.api is None:
         return None
@@ -118,9 +100,7 @@ def _line_tasks(sources: Mapping[str, SourceFile], repo: str, n_repeats: Counter
     tasks = []
     for number, (path, line) in enumerate(sorted(picked.values())):
         source = sources[path]
-        text = source.lines[line]
-        is_import = re.match(r"\s*(from|import)\b", text) is not None
-        tasks.append(make_task(f"{repo}/line/{number}", source, line, text, n_repeats, is_import=is_import))
+        tasks.append(make_task(f"{repo}/line/{number}", source, line, source.lines[line], n_repeats))
     return tasks
 
 
@@ -164,12 +144,7 @@ def _api_tasks(sources: Mapping[str, SourceFile], repo: str, n_repeats: Counter[
         source = sources[call.path]
         truth = "\n".join(source.lines[call.line : call.end_line])
         api = _called_definition(call.callee, owners)
-        task_id = f"{repo}/api/{number}"
-        tasks.append(
-            make_task(
-                task_id, source, call.line, truth, n_repeats, end_line=call.end_line, resolution=call.how, api=api
-            )
-        )
+        tasks.append(make_task(f"{repo}/api/{number}", source, call.line, truth, n_repeats, call.how, api))
     return tasks
 
 
@@ -194,28 +169,13 @@ def _called_definition(callee: DefinitionAt, owners: Mapping[int, str]) -> Calle
     node = callee.node
     start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
     end = node.end_lineno or node.lineno
-    heads = [node.lineno - 1]
     spans = [(start, min(end, start + HEAD_LINES))]
     owner = owners.get(id(node), "")
-    kind = "method" if owner else "function"
-    if isinstance(node, ast.ClassDef):
-        kind = "class"
-        for member in node.body:
-            if isinstance(member, ast.FunctionDef) and member.name == "__init__":
-                heads.append(member.lineno - 1)
-                spans.append(
-                    (member.lineno - 1, min(member.end_lineno or member.lineno, member.lineno + HEAD_LINES - 1))
-                )
-    return CalledDefinition(
-        name=node.name,
-        qualname=f"{owner}.{node.name}" if owner else node.name,
-        kind=kind,
-        path=callee.path,
-        start=start,
-        end=end,
-        heads=tuple(heads),
-        spans=tuple(spans),
-    )
+    for member in node.body if isinstance(node, ast.ClassDef) else ():
+        if isinstance(member, ast.FunctionDef) and member.name == "__init__":
+            first = member.lineno - 1
+            spans.append((first, min(member.end_lineno or member.lineno, first + HEAD_LINES)))
+    return CalledDefinition(f"{owner}.{node.name}" if owner else node.name, callee.path, tuple(spans))
 
 
 def make_task(
@@ -224,9 +184,6 @@ def make_task(
     line: int,
     truth: str,
     n_repeats: Counter[str],
-    *,
-    is_import: bool | None = None,
-    end_line: int | None = None,
     resolution: str | None = None,
     api: CalledDefinition | None = None,
 ) -> Task:
@@ -234,7 +191,6 @@ def make_task(
     visible = set(IDENTIFIER.findall("\n".join(source.lines[context_start:line])))
     first_line = source.lines[line]
     identifiers = dict.fromkeys(IDENTIFIER.findall(first_line))
-    repeats = n_repeats[first_line.strip()]
     repo, kind, _ = task_id.split("/")
     return Task(
         task_id=task_id,
@@ -248,13 +204,7 @@ def make_task(
         ground_truth=truth,
         ground_truth_line=first_line,
         gt_ids_unseen=tuple(name for name in identifiers if name not in visible and name not in KEYWORDS),
-        n_pieces=len(PIECE.findall(first_line)),
-        n_lex=source.line_tokens[line],
-        dup=repeats - 1,
-        unique_in_repo=repeats == 1,
-        file_sha256=source.sha256,
-        is_import=is_import,
-        end_line=end_line,
+        unique_in_repo=n_repeats[first_line.strip()] == 1,
         resolution=resolution,
         api=api,
     )

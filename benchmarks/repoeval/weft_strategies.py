@@ -1,4 +1,4 @@
-"""Weft's own retrieval strategies as rankers: the only part of the benchmark that knows the engine."""
+"""Weft's retrieval strategies as rankers: the only part of the benchmark that imports the engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tasks import Task
 
 
 def weft_ranker(options: RetrievalOptions) -> MakeRanker:
-    """What `options` rank, asked with the text before the cursor alone."""
+    """A ranker with these options, which sees the text before the cursor only."""
 
     def build(windows: Windows) -> Ranker:
         index = build_index(windows.sources)
@@ -29,19 +29,19 @@ def weft_ranker(options: RetrievalOptions) -> MakeRanker:
 
 
 def build_index(sources: Mapping[str, SourceFile]) -> RepositoryIndex:
-    """The whole checkout, the tasks' own files as they are on disk: a query cuts its file at the cursor."""
+    """The index of the whole checkout; a query cuts the task's file at the cursor."""
     return RepositoryIndex.build(
         (parse_file(path, source.text), slice_file(path, source.text)) for path, source in sources.items()
     )
 
 
 def query_of(task: Task, sources: Mapping[str, SourceFile]) -> Query:
-    """The cursor of a task; nothing of the file after it."""
+    """The cursor of a task, without the text behind it."""
     return Query(task.path, sources[task.path].text[: task.prefix_end + task.col], task.context_start_lineno)
 
 
 ABLATION: Mapping[str, Component] = {f"weft-{term.replace(' ', '-')}": term for term in get_args(Component)}
-"""The default strategy without one term of it; which one stands behind the first hyphen."""
+"""The default strategy without one of its terms, which the name holds behind the first hyphen."""
 
 WEFT_STRATEGIES: Mapping[str, MakeRanker] = {
     **{

@@ -1,4 +1,4 @@
-"""Readers of published data sets, which check the form that their makers publish; and how a command names one."""
+"""Readers of published data sets, which validate the published form, and the option `--data`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read_samples(form: str, path: Path) -> list[Sample]:
     first: dict[str, int] = {}
     for number, sample in enumerate(samples):
         if first.setdefault(sample.id, number) != number:
-            raise BadData(f"{path}: samples {first[sample.id]} and {number} are both called {sample.id!r}.")
+            raise BadData(f"{path}: samples {first[sample.id]} and {number} have the same id `{sample.id}`.")
     return samples
 
 

@@ -1,6 +1,6 @@
-"""BABILong: `input`, `question` and `target` a line. The task is in `task`, or in the file's name.
+"""BABILong: `input`, `question` and `target` on each line. The task is in `task`, or in the name of the file.
 
-Generated stories also say where their facts are: `facts` are pairs of places in the input, the end exclusive.
+Generated stories also have `facts`: pairs of character offsets in the input, the end exclusive.
 """
 
 from __future__ import annotations

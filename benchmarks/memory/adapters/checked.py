@@ -1,4 +1,4 @@
-"""Validated reading of JSON records: a wrong file names the line, the field and what was expected.
+"""Validated reading of JSON records: an error names the line, the field and the expected value.
 
 Owns the error. Knows no data set.
 """
@@ -15,12 +15,12 @@ from ....server.cli.exit_status import UserError
 
 
 class BadData(UserError):
-    """A file is not what it should be. The message names the file, the place, and what was expected."""
+    """A file has another form than expected. The message names the file, the place, and the expected form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One JSON object, and where it stands: "file.jsonl:3"."""
+    """One JSON object and its place: "file.jsonl:3"."""
 
     where: str
     fields: Mapping[str, Any]

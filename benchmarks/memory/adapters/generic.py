@@ -63,4 +63,4 @@ def _fact(record: Record, items: Sequence[Item]) -> Fact:
         start = item.text.find(text)
         if item.source == source and start >= 0:
             return Fact(source, turn=item.number) if item.kind == "turn" else Fact(source, start, start + len(text))
-    record.fail("text", f"a text that stands in {source!r}")
+    record.fail("text", f"a text of {source!r}")

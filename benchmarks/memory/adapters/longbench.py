@@ -20,7 +20,7 @@ _SUMMARIES = ("gov_report", "qmsum", "multi_news", "vcsum")
 
 
 def longbench(path: Path) -> Iterator[Sample]:
-    """Tasks with a metric of their own that is not here (classes, counting, retrieval) are scored by F1 and EM."""
+    """Tasks whose metric is not implemented here (classes, counting, retrieval) are scored by F1 and EM."""
     for number, record in enumerate(read_records(path)):
         yield _sample(record, number)
 

@@ -20,9 +20,9 @@ def mtbench_plus(path: Path) -> Iterator[Sample]:
 
 
 def sample_of(record: Record, number: int) -> Sample:
-    """A turn is what the user said and the bot's answer, which is empty where the system under test fills it.
+    """A turn is the user's text and the bot's answer, which is empty where the system under test answers.
 
-    The facts are the turns of the topics that the last turn names. There is no gold answer: a judge is asked.
+    The facts are the turns of the topics that the last turn names. There is no gold answer: a judge scores the answer.
     """
     rounds = list(_rounds(record))
     if len(rounds) < 2:

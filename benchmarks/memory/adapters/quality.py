@@ -27,17 +27,17 @@ def quality(path: Path) -> Iterator[Sample]:
             )
 
 
-Asked = tuple[str, tuple[str, ...], int, "bool | None"]
+QualityQuestion = tuple[str, tuple[str, ...], int, "bool | None"]
 
 
-def _nested(record: Record) -> Iterator[Asked]:
+def _nested(record: Record) -> Iterator[QualityQuestion]:
     for each in record.records("questions"):
         options = each.texts("options")
         difficult = bool(each.number("difficult", 0, 1)) if "difficult" in each.fields else None
         yield each.text("question"), options, each.number("gold_label", 1, len(options)) - 1, difficult
 
 
-def _flat(record: Record) -> Iterator[Asked]:
+def _flat(record: Record) -> Iterator[QualityQuestion]:
     if "question1" not in record.fields:
         record.fail("questions", "a list of questions, or question1, question1option1, …, question1_gold_label")
     number = 1
@@ -62,15 +62,15 @@ def plain_text(record: Record) -> str:
         record.fail("article", "a text or a list of lines")
     if "<p" not in value and "<html" not in value:
         return value
-    reader = _Reader()
+    reader = _TextParser()
     reader.feed(value)
     reader.close()
     paragraphs = (" ".join(each.split()) for each in "".join(reader.parts).split("\0"))
     return "\n\n".join(filter(None, paragraphs))
 
 
-class _Reader(HTMLParser):
-    """The words of a page. Where a block begins or ends stands a zero character."""
+class _TextParser(HTMLParser):
+    """The text of a page, with a zero character at each boundary of a block."""
 
     _SKIPPED = ("head", "script", "style")
     _INSIDE = ("a", "b", "i", "em", "strong", "span", "small", "sup", "sub", "font")

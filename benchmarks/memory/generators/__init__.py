@@ -1,4 +1,4 @@
-"""Seeded generators of data: stories, dialogues, a book, and completion tasks of a checkout.
+"""Seeded generators of data: stories, dialogues and a book.
 
-Each writes a form that an adapter reads. What is made here is called so: none of it is an official set.
+Each writes a form that an adapter reads. Names in tables mark the data as generated: none is an official data set.
 """

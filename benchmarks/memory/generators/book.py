@@ -1,6 +1,6 @@
-"""A synthetic book: chapters of prose about people of a town, with facts of them far apart, and questions on those.
+"""A synthetic book: chapters of prose about people of a town, with facts about them far from each other, and questions.
 
-Owns the people and what is told of them. One question needs one fact; another needs two from different chapters.
+Owns the people and the facts. One kind of question needs one fact, another needs two from different chapters.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def book(n_people: int = 8, seed: int = 0) -> Iterator[Sample]:
     names = [f"{a} {b}" for a, b in zip(draw.sample(_FIRST, n_people), draw.sample(_LAST, n_people), strict=True)]
     towns = draw.sample(_TOWNS, n_people)
     trades, built = draw.sample(_TRADES, n_people), draw.sample(_BUILT, n_people)
-    told = [f"{name} was born in {town}." for name, town in zip(names, towns, strict=True)]
-    told += [f"By trade {name} was a {trade}." for name, trade in zip(names, trades, strict=True)]
-    told += [f"It was {name} who founded the {what}." for name, what in zip(names, built, strict=True)]
-    text, spans = _written(draw, told, n_people)
+    statements = [f"{name} was born in {town}." for name, town in zip(names, towns, strict=True)]
+    statements += [f"By trade {name} was a {trade}." for name, trade in zip(names, trades, strict=True)]
+    statements += [f"It was {name} who founded the {what}." for name, what in zip(names, built, strict=True)]
+    text, spans = _written(draw, statements, n_people)
     source = f"book {seed}"
     item = Item(source, text)
     for person, name in enumerate(names):
@@ -55,14 +55,14 @@ def book(n_people: int = 8, seed: int = 0) -> Iterator[Sample]:
             )
 
 
-def _written(draw: random.Random, told: list[str], per_chapter: int) -> tuple[str, list[tuple[int, int]]]:
-    """The text, and where each fact stands in it. Facts of all kinds are mixed over the chapters."""
-    order = draw.sample(range(len(told)), len(told))
-    text, spans = "", [(0, 0)] * len(told)
+def _written(draw: random.Random, statements: list[str], per_chapter: int) -> tuple[str, list[tuple[int, int]]]:
+    """The text and the span of each fact. Facts of all kinds are mixed over the chapters."""
+    order = draw.sample(range(len(statements)), len(statements))
+    text, spans = "", [(0, 0)] * len(statements)
     for place, number in enumerate(order):
         if place % per_chapter == 0:
             text += f"{'' if not text else chr(10) * 2}CHAPTER {place // per_chapter + 1}\n\n"
         text += passage(draw.randrange(1 << 30), SENTENCES_BETWEEN) + " "
-        spans[number] = len(text), len(text) + len(told[number])
-        text += told[number] + " " + passage(draw.randrange(1 << 30), SENTENCES_BETWEEN) + "\n\n"
+        spans[number] = len(text), len(text) + len(statements[number])
+        text += statements[number] + " " + passage(draw.randrange(1 << 30), SENTENCES_BETWEEN) + "\n\n"
     return text, spans

@@ -1,7 +1,7 @@
-"""Seeded filler prose for facts to hide in, from templates and lists of words.
+"""Seeded filler prose between facts, from templates and lists of words.
 
-Written for this repository, so that nobody's text has to be shipped. It is easier to tell from facts than a novel:
-to make up for that, a few sentences name the people and rooms of the stories without telling where anybody is.
+Written for this repository, so that no text of others is distributed. It is easier to tell from facts than a novel; to
+compensate, a few sentences name the people and rooms of the stories without a fact.
 """
 
 from __future__ import annotations

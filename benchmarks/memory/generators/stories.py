@@ -25,7 +25,7 @@ FOR_THE_PROMPT = 300
 BYTES_A_TOKEN = 4
 
 N_BACKGROUND = 8000
-"""Different sentences that all stories share, so that embeddings of them are made once; more than 128k tokens."""
+"""Different sentences that all stories share, so that they are embedded once; more than 128k tokens."""
 
 
 def stories(task: str, length: str, n: int, seed: int = 0) -> Iterator[Sample]:

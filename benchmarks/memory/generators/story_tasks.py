@@ -1,7 +1,7 @@
-"""Five question tasks in the manner of bAbI: the facts of a story, a question and the facts that answer it.
+"""Five question tasks in the manner of bAbI: the facts of a story, a question and the supporting facts.
 
-Owns the small world: who is where, who holds what. Knows no noise and no length. Made by the rules of papers' spec
-section 7, not a copy of bAbI's data: "BABILong-style".
+Owns the state of the world: the rooms of people, the holders of objects. Knows no noise and no length. Made by the
+rules of papers' spec section 7, not a copy of the data of bAbI: "BABILong-style".
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _GIVES = ("gave", "handed", "passed")
 _SIDES = {"north": "south", "south": "north", "east": "west", "west": "east"}
 
 MOST_AFTER = 5
-"""Facts of no use after the one that a question of qa5 is about."""
+"""Irrelevant facts behind the one that a question of qa5 is about."""
 
 
 @dataclass(frozen=True, slots=True)
 class Puzzle:
-    """`supporting` are the numbers of the facts that are needed, in their order."""
+    """`supporting` are the numbers of the needed facts, in order."""
 
     facts: tuple[str, ...]
     question: str
@@ -38,7 +38,7 @@ class Puzzle:
 
 @dataclass
 class _World:
-    """What has happened so far. `visits` of an object are the rooms it was in, each with the facts that say so."""
+    """The state after the facts so far. `visits` of an object are its rooms, each with the facts that establish it."""
 
     draw: random.Random
     actors: tuple[str, ...] = ACTORS
@@ -63,7 +63,7 @@ class _World:
                 self.visits[thing].append((room, (got, number)))
 
     def get(self) -> bool:
-        """False when nobody can take anything."""
+        """False when no actor can take an object."""
         free = [thing for thing in OBJECTS if thing not in self.holders]
         pairs = [
             (actor, thing)
@@ -84,7 +84,7 @@ class _World:
         return True
 
     def drop(self) -> bool:
-        """False when nobody holds anything."""
+        """False when no actor holds an object."""
         if not self.holders:
             return False
         thing = self.draw.choice(sorted(self.holders))
@@ -94,7 +94,7 @@ class _World:
         return True
 
     def go_on(self) -> None:
-        """Half of what happens are moves."""
+        """Half of the facts are moves."""
         happening = self.draw.random()
         done = (happening < 0.3 and self.get()) or (0.3 <= happening < 0.5 and self.drop())
         if not done:
@@ -104,7 +104,7 @@ class _World:
         return Puzzle(tuple(self.facts), question, answer, tuple(sorted(set(supporting))))
 
 
-def _where_is_somebody(draw: random.Random) -> Puzzle:
+def _person_location(draw: random.Random) -> Puzzle:
     world = _World(draw)
     for _ in range(draw.randint(2, 12)):
         world.move()
@@ -113,7 +113,7 @@ def _where_is_somebody(draw: random.Random) -> Puzzle:
     return world.puzzle(f"Where is {actor}?", room, (fact,))
 
 
-def _where_is_something(draw: random.Random) -> Puzzle:
+def _object_location(draw: random.Random) -> Puzzle:
     world = _World(draw)
     n_facts = draw.randint(4, 24)
     while len(world.facts) < n_facts or not world.visits:
@@ -127,17 +127,17 @@ def _where_is_something(draw: random.Random) -> Puzzle:
     return world.puzzle(f"Where is the {thing}?", room, (moved, fact))
 
 
-def _where_was_something(draw: random.Random) -> Puzzle:
+def _previous_location(draw: random.Random) -> Puzzle:
     world = _World(draw)
     n_facts = draw.randint(10, 50)
-    while len(world.facts) < n_facts or not _asked_before(world):
+    while len(world.facts) < n_facts or not _earlier_visits(world):
         world.go_on()
-    thing, place = draw.choice(_asked_before(world))
+    thing, place = draw.choice(_earlier_visits(world))
     (before, first), (room, second) = world.visits[thing][place - 1 : place + 1]
     return world.puzzle(f"Where was the {thing} before the {room}?", before, (*first, *second))
 
 
-def _asked_before(world: _World) -> list[tuple[str, int]]:
+def _earlier_visits(world: _World) -> list[tuple[str, int]]:
     """Objects with the number of a visit that has one before it, in a room that they were in once."""
     return [
         (thing, place)
@@ -147,7 +147,7 @@ def _asked_before(world: _World) -> list[tuple[str, int]]:
     ]
 
 
-def _what_lies_beside(draw: random.Random) -> Puzzle:
+def _spatial_relation(draw: random.Random) -> Puzzle:
     world = _World(draw)
     first, middle, last = draw.sample(ROOMS, 3)
     side = draw.choice(sorted(_SIDES))
@@ -165,7 +165,7 @@ def _what_lies_beside(draw: random.Random) -> Puzzle:
     return world.puzzle(f"What is the {one} {side} of?", other, (number,))
 
 
-def _who_gave_what(draw: random.Random) -> Puzzle:
+def _transfer(draw: random.Random) -> Puzzle:
     world = _World(draw, GIVERS)
     for _ in range(draw.randint(1, 8)):
         world.go_on()
@@ -187,9 +187,9 @@ def _who_gave_what(draw: random.Random) -> Puzzle:
 
 
 TASKS: dict[str, Callable[[random.Random], Puzzle]] = {
-    "qa1": _where_is_somebody,
-    "qa2": _where_is_something,
-    "qa3": _where_was_something,
-    "qa4": _what_lies_beside,
-    "qa5": _who_gave_what,
+    "qa1": _person_location,
+    "qa2": _object_location,
+    "qa3": _previous_location,
+    "qa4": _spatial_relation,
+    "qa5": _transfer,
 }

@@ -1,12 +1,11 @@
-"""An LSP client over stdio: messages to the real server's process, with the time each came or went.
+"""LSP client over stdio for benchmarks: a process of the real server, and the time of each message.
 
-Owns the pipes and the JSON-RPC framing. A thread reads, so that an answer's time is when it came, not when it was read.
-Knows no document.
+Owns the process, its environment and the JSON-RPC framing. A thread reads, so that the time of a message is that of its
+arrival. Knows no benchmark.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import queue
@@ -20,40 +19,39 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, BinaryIO, NamedTuple
 
-from ...server.cli.exit_status import UserError
+from ..server.cli.exit_status import UserError
 
 SERVER = (sys.executable, "-m", "weft", "serve")
 
 SILENT_FOR_S = 60.0
-"""A server that says nothing for so long, and was asked, has hung."""
+"""A server that sends no message for so long after a request has hung."""
 
 READY_WITHIN_S = 300.0
 
 
 class Arrived(NamedTuple):
-    """A message and the time (`time.monotonic`) its last byte was there."""
+    """A message, and the time (`time.monotonic`) of its last byte."""
 
     at_s: float
     message: dict[str, Any]
 
 
 class ServerGone(UserError):
-    """The server ended, or is silent."""
+    """The server ended, or sends nothing."""
 
 
 class Client:
-    """A running server, initialized and not yet indexed. `home` keeps its caches and settings apart from the user's."""
+    """A running server, initialized and not yet indexed. Its caches and settings are in `home`."""
 
     def __init__(
         self,
         folder: Path,
         home: Path,
-        settings: Mapping[str, Any],
-        encodings: Sequence[str],
+        settings: Mapping[str, Any] = MappingProxyType({}),
+        encodings: Sequence[str] = ("utf-16",),
         command: Sequence[str] = SERVER,
         more_capabilities: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "WEFT_CACHE_DIR", "WEFT_DATA_DIR")
         self.arrived: queue.SimpleQueue[Arrived | None] = queue.SimpleQueue()
         self._log = (home / "server.log").open("w+b")
         self._process = subprocess.Popen(
@@ -61,7 +59,7 @@ class Client:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            env={**os.environ, **dict.fromkeys(homes, str(home))},
+            env=user_environment(home),
             cwd=home,
         )
         assert self._process.stdin is not None and self._process.stdout is not None
@@ -74,18 +72,14 @@ class Client:
             "textDocument": {"inlineCompletion": {"dynamicRegistration": False}},
             **more_capabilities,
         }
-        folders = [{"uri": folder.as_uri(), "name": folder.name}]
-        result = self.ask(
-            "initialize",
-            {
-                "processId": os.getpid(),
-                "rootUri": folder.as_uri(),
-                "workspaceFolders": folders,
-                "capabilities": capabilities,
-                "initializationOptions": {"weft": dict(settings)},
-            },
-        )
-        self.encoding: str = result["capabilities"]["positionEncoding"]
+        params = {
+            "processId": os.getpid(),
+            "rootUri": folder.as_uri(),
+            "workspaceFolders": [{"uri": folder.as_uri(), "name": folder.name}],
+            "capabilities": capabilities,
+            "initializationOptions": {"weft": dict(settings)},
+        }
+        self.encoding: str = self.ask("initialize", params)["capabilities"]["positionEncoding"]
         self.notify("initialized", {})
 
     def __enter__(self) -> Client:
@@ -98,18 +92,26 @@ class Client:
     def pid(self) -> int:
         return self._process.pid
 
+    def open_document(self, uri: str, text: str, language: str = "python") -> None:
+        item = {"uri": uri, "languageId": language, "version": 1, "text": text}
+        self.notify("textDocument/didOpen", {"textDocument": item})
+
+    def change_document(self, uri: str, version: int, *changes: Mapping[str, Any]) -> None:
+        document = {"uri": uri, "version": version}
+        self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
+
     def notify(self, method: str, params: object) -> float:
-        """Send a notification; the time it was handed over."""
+        """Send a notification; the time at which it was sent."""
         return self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def request(self, method: str, params: object) -> tuple[int, float]:
-        """Send a request: its number, by which the answer that will arrive is known, and the time."""
+        """Send a request; its number, which its response repeats, and the time."""
         self._n_requests += 1
         message = {"jsonrpc": "2.0", "id": self._n_requests, "method": method, "params": params}
         return self._n_requests, self._send(message)
 
     def ask(self, method: str, params: object = None) -> Any:
-        """The result of a request, for when nothing else is going on: what arrives before it is passed over."""
+        """The result of a request; messages that arrive before it are dropped. Raises ServerGone."""
         number, _ = self.request(method, params)
         while True:
             message = self.next(SILENT_FOR_S).message
@@ -119,14 +121,14 @@ class Client:
                 return message.get("result")
 
     def next(self, within_s: float) -> Arrived:
-        """The next message but for questions to the client, which are answered with null. Raises ServerGone."""
+        """The next message; requests to the client get the result null. Raises ServerGone."""
         arrived = self.next_or_none(within_s)
         if arrived is None:
             raise ServerGone("The server is silent.")
         return arrived
 
     def next_or_none(self, within_s: float) -> Arrived | None:
-        """The same, None when nothing arrives in time. Raises ServerGone when the server ended."""
+        """The same, None when no message arrives in time. Raises ServerGone when the server ended."""
         until = time.monotonic() + within_s
         while True:
             try:
@@ -141,12 +143,12 @@ class Client:
             return arrived
 
     def send_bytes(self, data: bytes) -> None:
-        """Send bytes as they are, messages or not."""
+        """Send bytes unchanged; they need not be messages."""
         self._in.write(data)
         self._in.flush()
 
     def close(self) -> None:
-        """Shutdown and exit as editors do; killed when it takes too long."""
+        """Shutdown and exit as editors do; the process is killed when that takes too long."""
         try:
             self.ask("shutdown")
             self.notify("exit", None)
@@ -154,18 +156,18 @@ class Client:
         except (ServerGone, OSError, subprocess.TimeoutExpired):
             self._process.kill()
             self._process.wait()
-        with contextlib.suppress(OSError):  # what was not sent yet
+        with suppress(OSError):  # the rest of the buffer is lost
             self._in.close()
         self._log.close()
 
     def kill(self) -> list[dict[str, Any]]:
-        """End the process as a crash does; what it had sent and nobody had read."""
+        """End the process as a crash does; the messages that were not read yet."""
         self._process.kill()
         self._process.wait()
         sent = []
         while (arrived := self.arrived.get()) is not None:
             sent.append(arrived.message)
-        with suppress(OSError):  # what was not sent yet goes nowhere
+        with suppress(OSError):  # the rest of the buffer is lost
             self._in.close()
         self._log.close()
         return sent
@@ -198,8 +200,23 @@ class Client:
             self._out.close()
 
 
+def user_environment(home: Path) -> dict[str, str]:
+    """The environment of a user whose settings, caches and data are all in `home`."""
+    homes = ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "WEFT_CACHE_DIR", "WEFT_DATA_DIR")
+    return {**os.environ, **dict.fromkeys(homes, str(home))}
+
+
+def completion_params(uri: str, line: int, character: int, *, invoked: bool) -> dict[str, Any]:
+    """Parameters of `textDocument/inlineCompletion`."""
+    return {
+        "textDocument": {"uri": uri},
+        "position": {"line": line, "character": character},
+        "context": {"triggerKind": 1 if invoked else 2},
+    }
+
+
 def when_ready(client: Client) -> dict[str, Any]:
-    """The server's status once all is indexed and every model has been opened."""
+    """The server's status once the index is built and every model is open. Raises ServerGone, and UserError."""
     until_s = time.monotonic() + READY_WITHIN_S
     while time.monotonic() < until_s:
         status: dict[str, Any] = client.ask("weft/status")
