@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from .llm import Cancel, CodeModel, CompletionRequest, ModelError, ModelInfo, Piece, PromptFragment
+    from .errors import (
+        Cancelled,
+        InvalidArgument,
+        LimitError,
+        ModelError,
+        StoreError,
+        UserError,
+        WeftError,
+    )
+    from .llm import Cancel, CodeModel, CompletionRequest, ModelInfo, Piece, PromptFragment
     from .retrieval import Fragment, Location, RankedFragment, RetrievalOptions, Retrieved, ScorePart
     from .server.completion import Completion
     from .server.config import Config, load_config
@@ -17,7 +26,8 @@ if TYPE_CHECKING:
     from .server.workspace.workspace import Explanation, Workspace
 
 _HOMES = {
-    "llm": ("Cancel", "CodeModel", "CompletionRequest", "ModelError", "ModelInfo", "Piece", "PromptFragment"),
+    "errors": ("Cancelled", "InvalidArgument", "LimitError", "ModelError", "StoreError", "UserError", "WeftError"),
+    "llm": ("Cancel", "CodeModel", "CompletionRequest", "ModelInfo", "Piece", "PromptFragment"),
     "retrieval": ("Fragment", "Location", "RankedFragment", "RetrievalOptions", "Retrieved", "ScorePart"),
     "server.completion": ("Completion",),
     "server.config": ("Config", "load_config"),
@@ -28,6 +38,7 @@ _HOMES = {
 
 __all__ = [
     "Cancel",
+    "Cancelled",
     "CodeModel",
     "Completion",
     "CompletionRequest",
@@ -35,6 +46,8 @@ __all__ = [
     "Explanation",
     "Fragment",
     "IndexReport",
+    "InvalidArgument",
+    "LimitError",
     "Location",
     "ModelError",
     "ModelInfo",
@@ -46,6 +59,9 @@ __all__ = [
     "Retrieved",
     "ScorePart",
     "Status",
+    "StoreError",
+    "UserError",
+    "WeftError",
     "Workspace",
     "load_config",
 ]

@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
+from ..errors import UserError
 from ..llm import ModelError
 from ..llm.installation import install_command
 from ..memory.embedding import KINDS
-from ..server.cli.exit_status import CANNOT_BE_DONE, INTERRUPTED, UserError
+from ..server.cli.exit_status import CANNOT_BE_DONE, INTERRUPTED
 from .models import model_option
 from .plots import document
 from .tables import aligned

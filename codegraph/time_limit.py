@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import time
 
+from ..errors import ControlFlow
 
-class TimeLimitExceeded(Exception):
+
+class TimeLimitExceeded(ControlFlow):
     """The work took longer than its limit and was stopped. The message says how long that is."""
 
 

@@ -19,6 +19,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from ..errors import UserError
+
 NEW_SUFFIX = ".weft-new"
 """Ends the name of every temporary file."""
 
@@ -28,7 +30,7 @@ _ABANDONED_AFTER_S = 24 * 3600.0
 _KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFDIR: "a folder", stat.S_IFSOCK: "a socket"}
 
 
-class NotRegular(OSError):
+class NotRegular(UserError, OSError):
     """The name leads to a pipe, a folder, a socket or a device."""
 
     def __init__(self, path: Path | str, mode: int) -> None:

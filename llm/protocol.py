@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
+from ..errors import Cancelled, ModelError
+
 
 class Cancel:
     """A cancellation token: set once, by any thread. Cheap to poll between two tokens."""
@@ -224,13 +226,13 @@ class CodeModel(Protocol):
     def close(self) -> None: ...
 
 
-class ModelError(Exception):
-    """A model failed. The message names the model and what to do next."""
-
-
 class ModelMissing(ModelError):
     """A directory, file, package or setting that the configuration needs is missing."""
 
 
 class ModelUnreachable(ModelError):
     """The server is unreachable, or returned an error."""
+
+
+class ModelCancelled(ModelError, Cancelled):
+    """The caller cancelled the request. Ends a stream without a report to a person."""

@@ -16,7 +16,7 @@ for _name in ("torch", "transformers", "tokenizers", "safetensors"):
 
 import torch  # noqa: E402
 from transformers import AutoModelForCausalLM  # noqa: E402
-from weft.llm.protocol import ModelError  # noqa: E402
+from weft.errors import ModelError  # noqa: E402
 from weft.llm.training.export import export_transformers, padded_shape  # noqa: E402
 from weft.llm.training.model import PRESETS, SmallLlama  # noqa: E402
 from weft.llm.training.tokenizer import TrainingTokenizer, train_tokenizer  # noqa: E402

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from weft.server.cli import main
+from weft.errors import LimitError, ModelError, StoreError, UserError
+from weft.server.cli import commands, main
 from weft.server.cli.commands import _model_settings, project_folder
 from weft.server.models.named import spelled_model
 from weft.server.output.doctor import _sizes_in
@@ -110,6 +111,17 @@ def test_a_mistake_is_named_without_a_traceback(weft, arguments, message):
     status, out, err = weft(arguments)
     assert (status, out) == (2, "")
     assert message in err and "Traceback" not in err
+
+
+@pytest.mark.parametrize("kind", [UserError, ModelError, StoreError, LimitError])
+def test_an_error_of_the_tree_is_one_line_and_exit_status_2(monkeypatch, capsys, kind):
+    def fails(_):
+        raise kind("The disk is full. Free some space.")
+
+    monkeypatch.setattr(commands, "_index", fails)
+    assert main(["index"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", "weft: The disk is full. Free some space.\n")
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 from weft.llm import Cancel, CodeModel, ModelError, ModelUnreachable, TimeLimit
-from weft.llm.http.endpoint import LONGEST_VALUE_BYTES, Cancelled, Endpoint
+from weft.llm.http.endpoint import LONGEST_VALUE_BYTES, Endpoint
 from weft.llm.http.model import EVENT_BYTES, FURTHER_BYTES, LONGEST_TOKEN, MOST_CHARACTERS_PER_TOKEN
 from weft.llm.http.openai import OpenAIModel
-from weft.llm.protocol import ChatRequest, CompletionRequest, Message, Piece
+from weft.llm.protocol import ChatRequest, CompletionRequest, Message, ModelCancelled, Piece
 from weft.memory.accountant import Accountant, Call, TimeUp
 from weft.server.config import load_config
 from weft.server.workspace.workspace import Workspace
@@ -73,7 +73,7 @@ def test_headers_without_end_are_ended_too(replaying: Serve):
             time.sleep(0.02)
 
     server = replaying({"GET /props": drip})
-    with TimeLimit(Cancel(), SHORT_S) as limit, pytest.raises(Cancelled):
+    with TimeLimit(Cancel(), SHORT_S) as limit, pytest.raises(ModelCancelled):
         Endpoint(server.url).get("/props", limit)
     assert limit.is_reached
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from weft.llm.http.endpoint import Cancelled, ContextOverflow, Endpoint, Refused
-from weft.llm.protocol import Cancel, ModelMissing, ModelUnreachable
+from weft.llm.http.endpoint import ContextOverflow, Endpoint, Refused
+from weft.llm.protocol import Cancel, ModelCancelled, ModelMissing, ModelUnreachable
 
 PATIENCE_S = 10  # a test that waits this long has failed
 
@@ -295,7 +295,7 @@ def test_waiting_for_a_model_can_be_cancelled(replaying: Serve):
     server = replaying({"GET /props": answer})
     cancel = Cancel()
     threading.Thread(target=lambda: asked.wait(PATIENCE_S) and cancel.cancel()).start()
-    with pytest.raises(Cancelled):
+    with pytest.raises(ModelCancelled):
         Endpoint(server.url).get("/props", cancel)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from weft.errors import ModelError
 from weft.llm.http.endpoint import Endpoint
 from weft.llm.http.model import Ask, HttpModel
 from weft.llm.prompting.formats import FIM_FORMATS
@@ -17,7 +18,6 @@ from weft.llm.protocol import (
     CodeModel,
     CompletionRequest,
     Message,
-    ModelError,
     ModelInfo,
     ModelUnreachable,
     Piece,

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weft.errors import ModelError
 from weft.llm.backends import ModelConfig, open_model
 from weft.llm.http.llama_cpp import LlamaCppServer
 from weft.llm.http.llama_tokens import ServerTokens
@@ -23,7 +24,6 @@ from weft.llm.protocol import (
     CodeModel,
     CompletionRequest,
     Message,
-    ModelError,
     ModelMissing,
     ModelUnreachable,
     PromptFragment,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from weft.errors import ModelError
 from weft.llm.backends import ModelConfig, open_model
 from weft.llm.http.model import plain_text
 from weft.llm.prompting.formats import FIM_FORMATS
@@ -26,7 +27,6 @@ from weft.llm.protocol import (
     CodeModel,
     CompletionRequest,
     Message,
-    ModelError,
     ModelMissing,
     ModelUnreachable,
     PromptFragment,

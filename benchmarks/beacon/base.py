@@ -19,8 +19,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from ...errors import UserError
 from ...llm.training.loop import Every, Figures, Run, make_optimisers, train_until
-from ...server.cli.exit_status import UserError
 from .texts import END, FIRST_NAMES, START, VOCABULARY, make_text, to_tokens
 
 _ANSWER_WEIGHT = 100.0

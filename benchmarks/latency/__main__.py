@@ -19,7 +19,7 @@ from typing import Any, get_args
 
 import httpx
 
-from ...server.cli.exit_status import UserError
+from ...errors import UserError
 from ...server.models.named import SPELLINGS, spelled_model
 from ..command import Report, command_parser, run_command, say
 from ..histories import OWN_REPOSITORY, FileEdit, commits_between

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from ...server.cli.exit_status import UserError
+from ...errors import UserError
 from ..command import Report, command_parser, run_command
 from ..tables import markdown
 from .campaign import SEED, Campaign, Settings, failures
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _measure(options: argparse.Namespace) -> Report:
     if unknown := [name for name in options.names if name not in CAMPAIGNS]:
-        raise UserError(f"no campaign is called {unknown[0]}; there are {', '.join(CAMPAIGNS)}")
+        raise UserError(f"no campaign is called {unknown[0]}; choose among {', '.join(CAMPAIGNS)}")
     rows = [_run(name, options) for name in options.names or CAMPAIGNS]
     status = 1 if any(row["failed"] for row in rows) else 0
     text = "\n\n".join(map(_table, rows))

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...server.cli.exit_status import UserError
+from ...errors import UserError
 from ..bootstrap import bootstrap_interval, differences, mean
 from ..command import Report, command_parser, run_command, say
 from ..tables import bracketed, markdown, number, or_none
@@ -130,7 +130,7 @@ def summary(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, Results])
 def _measure(options: argparse.Namespace) -> Report:
     against = options.against or options.strategies[0]
     if against not in options.strategies:
-        raise UserError(f"--against {against}: not among the strategies {', '.join(options.strategies)}")
+        raise UserError(f"--against {against}: choose among the strategies {', '.join(options.strategies)}")
     tasks: dict[str, list[Task]] = {}
     results = {name: Results() for name in options.strategies}
     for repo, tree in trees(options):
@@ -156,7 +156,7 @@ def trees(options: argparse.Namespace) -> Iterable[tuple[str, Path]]:
         found = {archive.repo: None for archive in ARCHIVES}
     wanted = [repo for repo in found if not options.repos or any(part in repo for part in options.repos)]
     if not wanted:
-        raise ArchiveError(f"no repository has any of {options.repos} in its name; there are {', '.join(found)}")
+        raise ArchiveError(f"no repository has any of {options.repos} in its name; choose among {', '.join(found)}")
     archives = {archive.repo: archive for archive in ARCHIVES}
     for repo in wanted:
         yield repo, found[repo] or checkout(archives[repo], options.work)

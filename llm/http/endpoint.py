@@ -28,7 +28,7 @@ from typing import Any
 
 import httpx
 
-from ..protocol import Cancel, ModelError, ModelMissing, ModelUnreachable
+from ..protocol import Cancel, ModelCancelled, ModelMissing, ModelUnreachable
 
 _EXCERPT_CHARACTERS = 300
 _LONGEST_REFUSAL_BYTES = 1 << 14
@@ -77,10 +77,6 @@ class NothingSaid(ModelUnreachable):
     """The stream ended well and held no event."""
 
 
-class Cancelled(ModelError):
-    """The caller took its request back. Ends a stream quietly; no user sees it."""
-
-
 class Endpoint:
     """The address of a server. For several threads; each request has a connection of its own.
 
@@ -111,14 +107,14 @@ class Endpoint:
         return self._host in _OWN_HOSTS
 
     def get(self, path: str, cancel: Cancel) -> Any:
-        """The JSON value at `path`. Raises ModelUnreachable, Refused and Cancelled."""
+        """The JSON value at `path`. Raises ModelUnreachable, Refused and ModelCancelled."""
         with self._answer("GET", path, None, cancel) as answer:
             return answer.value(LONGEST_VALUE_BYTES)
 
     def post(
         self, path: str, body: Mapping[str, object], cancel: Cancel, *, max_bytes: int = LONGEST_VALUE_BYTES
     ) -> Any:
-        """The JSON value that answers `body`. Raises ModelUnreachable, Refused and Cancelled."""
+        """The JSON value that answers `body`. Raises ModelUnreachable, Refused and ModelCancelled."""
         with self._answer("POST", path, body, cancel) as answer:
             return answer.value(max_bytes)
 
@@ -150,7 +146,7 @@ class Endpoint:
                     raise NothingSaid(
                         f"{self.url + path} answers, but not with completions. Check the address and the backend."
                     )
-        except Cancelled:
+        except ModelCancelled:
             return
 
     def close(self) -> None:
@@ -171,16 +167,16 @@ class Endpoint:
         except httpx.HTTPError as error:
             if not cancel.cancelled:
                 raise ModelUnreachable(self._reason(path, error, answer is not None and answer.n_events > 0)) from error
-            raise Cancelled("The request was cancelled.") from error
+            raise ModelCancelled("The request was cancelled.") from error
         except ModelUnreachable as error:
             if cancel.cancelled:  # what was cut looks like a broken answer
-                raise Cancelled("The request was cancelled.") from error
+                raise ModelCancelled("The request was cancelled.") from error
             raise
         finally:
             if answer is not None:
                 self._take_back(answer.end(), cancel)
         if cancel.cancelled:
-            raise Cancelled("The request was cancelled.")
+            raise ModelCancelled("The request was cancelled.")
 
     def _ask_until_loaded(self, method: str, path: str, content: bytes | None, cancel: Cancel) -> _Answer:
         """The answer of a server that has its model: one that still loads it is waited for."""
@@ -198,7 +194,7 @@ class Endpoint:
             if not is_loading or time.monotonic() >= until:
                 raise refusal
             if cancel.wait(_LOADING_S):
-                raise Cancelled("The request was cancelled.")
+                raise ModelCancelled("The request was cancelled.")
 
     def _ask(self, method: str, path: str, content: bytes | None, cancel: Cancel) -> _Answer:
         """The head of an answer. A kept connection that the server had closed meanwhile is replaced by a new one."""

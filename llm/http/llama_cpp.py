@@ -36,6 +36,7 @@ from ..protocol import (
     Cancel,
     ChatRequest,
     CompletionRequest,
+    ModelCancelled,
     ModelInfo,
     ModelMissing,
     Piece,
@@ -43,7 +44,7 @@ from ..protocol import (
     TimeLimit,
 )
 from ..text import normalise_line_breaks
-from .endpoint import Cancelled, Endpoint, Refused
+from .endpoint import Endpoint, Refused
 from .llama_tokens import ServerTokens, split_tokenize
 from .model import Ask, Fragments, HttpModel, T, is_sampled, number_of, numbers_of, stops_of, string_of
 
@@ -82,7 +83,7 @@ class LlamaCppServer(HttpModel):
         try:
             with TimeLimit(Cancel(), _COUNT_WITHIN_S) as limit:
                 return len(self._tokens.encode([text], limit)[0])
-        except Cancelled:
+        except ModelCancelled:
             return super().count_tokens(text)
 
     def _probe(self, cancel: Cancel) -> ModelInfo:
@@ -172,7 +173,7 @@ class LlamaCppServer(HttpModel):
                 raise
             raise ModelMissing(
                 f"{url} has no /props, so it is not llama.cpp's own server. "
-                'For llama-cpp-python\'s and others set backend = "openai".'
+                'Set backend = "openai" for llama-cpp-python and other servers.'
             ) from refused
         if not isinstance(props, dict) or props.get("role") == "router":
             raise ModelMissing(f'{url} serves several models. Set backend = "openai" and the `name` of one.')

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeVar
 
+from ...errors import ModelError
 from ..prompting.conversation import fit_messages
 from ..prompting.formats import FimTokens
 from ..prompting.infilling_chat import build_infilling_chat, extract_infill
@@ -22,7 +23,7 @@ from ..protocol import (
     Cancel,
     ChatRequest,
     CompletionRequest,
-    ModelError,
+    ModelCancelled,
     ModelInfo,
     ModelUnreachable,
     Piece,
@@ -31,7 +32,7 @@ from ..protocol import (
 )
 from ..streaming import LastPrompts, cut_stream
 from ..throughput import ThroughputMeter
-from .endpoint import Cancelled, ContextOverflow, Endpoint
+from .endpoint import ContextOverflow, Endpoint
 
 BYTES_PER_TOKEN = 2.5  # tokenizers for code need 3 to 4; too many tokens counted is safer than too few
 MOST_CHARACTERS_PER_TOKEN = 16
@@ -111,7 +112,7 @@ class HttpModel(ABC):
                 return
             self._is_known = False
             found = self._probe(cancel)
-        except Cancelled:
+        except ModelCancelled:
             return
         if found != self._info:
             self._info, self._overflow_tokens = found, 0
@@ -127,7 +128,7 @@ class HttpModel(ABC):
                 self._last_prompts.remember(request.path, ask.shown)
                 for event in self._endpoint.events(ask.path, ask.body, cancel, max_bytes=FURTHER_BYTES):
                     self._piece(event)
-        except (Cancelled, ContextOverflow):
+        except (ModelCancelled, ContextOverflow):
             pass  # a prompt that is too long is made shorter when it is asked for in earnest
         except ModelUnreachable:
             self._is_known = False
@@ -242,7 +243,7 @@ class HttpModel(ABC):
                     if has_begun or self._longest_context() // 2 < SHORTEST_OVERFLOW_TOKENS:
                         raise
                     self._overflow_tokens = self._longest_context()
-        except Cancelled:
+        except ModelCancelled:
             return
         except ModelUnreachable:
             self._is_known = False
@@ -251,7 +252,7 @@ class HttpModel(ABC):
     def _prepared(self, cancel: Cancel) -> None:
         self.prepare(cancel)
         if cancel.cancelled:
-            raise Cancelled("The request was cancelled.")
+            raise ModelCancelled("The request was cancelled.")
 
     def _longest_context(self) -> int:
         longest = min(self._context_tokens, self._info.context_tokens)

@@ -158,9 +158,13 @@ class OllamaModel(HttpModel):
     def _choose_way(self, template: str, vocabulary: Container[str], inserts: bool, chats: bool) -> None:
         way = self._choice.way
         if way == "suffix" and not inserts:
-            raise ModelMissing(f'{self._model} has no template with a suffix, so fim = "suffix" can\'t be used.')
+            raise ModelMissing(
+                f'{self._model} has no template with a suffix, so fim = "suffix" can\'t be used. Remove `fim`.'
+            )
         if way == "chat" and not chats:
-            raise ModelMissing(f'{self._model} has no template for conversations, so fim = "chat" can\'t be used.')
+            raise ModelMissing(
+                f'{self._model} has no template for conversations, so fim = "chat" can\'t be used. Remove `fim`.'
+            )
         if way == "probe":
             self._fim = fim_of_template(template, vocabulary) or self._choice.tokens_in(vocabulary)
         else:

@@ -73,7 +73,9 @@ class OpenAIModel(HttpModel):
         self._fim = self._choice.tokens_in(vocabulary) if vocabulary.path else self._choice.tokens
         self._by_instruction = self._choice.way == "chat" or (self._choice.way == "probe" and not self._fim and chats)
         if self._by_instruction and not chats:
-            raise ModelMissing(f'{self._model} at {self._endpoint.url} does not chat, so fim = "chat" can\'t be used.')
+            raise ModelMissing(
+                f'{self._model} at {self._endpoint.url} does not chat, so fim = "chat" can\'t be used. Remove `fim`.'
+            )
         self._suffix_path = self._path_for_suffix(cancel) if self._choice.way == "suffix" else ""
         self._keeps_prompts = bool(vocabulary.path)
         self._penalty = "repetition_penalty" if is_vllm else "repeat_penalty" if _is_llama_cpp(card, vocabulary) else ""

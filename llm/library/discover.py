@@ -18,9 +18,9 @@ from typing import Any
 
 from ..backends import OLLAMA_URL, ModelConfig
 from ..disk import read_text
-from ..http.endpoint import Cancelled, Endpoint, NotJson, Refused
+from ..http.endpoint import Endpoint, NotJson, Refused
 from ..prompting.formats import find_fim_tokens
-from ..protocol import Cancel, ModelMissing, ModelUnreachable, TimeLimit
+from ..protocol import Cancel, ModelCancelled, ModelMissing, ModelUnreachable, TimeLimit
 from .gguf import fim_of_gguf, read_gguf
 
 SERVER_URLS = (*(f"http://127.0.0.1:{port}" for port in (8080, 8012, 8000, 1234)), OLLAMA_URL)
@@ -229,7 +229,7 @@ def _models_at_server(url: str) -> list[FoundModel]:
         try:
             fetch = partial(_json_response, endpoint, limit)
             return _ollama_at(url, fetch) or _llama_server_at(url, fetch) or _openai_at(url, fetch)
-        except (ModelUnreachable, Cancelled):
+        except (ModelUnreachable, ModelCancelled):
             return []
         finally:
             endpoint.close()

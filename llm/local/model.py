@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...errors import ModelError
 from ..prompting.conversation import fit_messages
 from ..prompting.formats import FimTokens
 from ..prompting.infilling_chat import PREFIX_ONLY
@@ -27,7 +28,7 @@ from ..protocol import (
     ChatRequest,
     CompletionRequest,
     Message,
-    ModelError,
+    ModelCancelled,
     ModelInfo,
     ModelMissing,
     Piece,
@@ -218,7 +219,7 @@ class LocalModel:
             except OutOfMemory as error:
                 raise PrefixCacheError(self._no_memory_for(tokens)) from error
             return CachedPrefix(self, saved.messages, tokens, cached)
-        raise ModelError("Loading the prefix was cancelled, or the model was closed.")
+        raise ModelCancelled("Loading the prefix was cancelled, or the model was closed.")
 
     def cache_tokens(self, tokens: Sequence[int], cancel: Cancel) -> PinnedSlot:
         """Compute and cache `tokens`. Raises PrefixCacheError, and ModelError also when cancelled."""
@@ -240,7 +241,7 @@ class LocalModel:
                     return lease.pin()
             except OutOfMemory as error:
                 raise PrefixCacheError(self._no_memory_for(tokens)) from error
-        raise ModelError("Computing the prefix was cancelled, or the model was closed.")
+        raise ModelCancelled("Computing the prefix was cancelled, or the model was closed.")
 
     def conversation_tokens(self, messages: Sequence[Message]) -> Sequence[int]:
         """All of `messages` as tokens, up to the answer. Raises ModelError without a chat template."""

@@ -16,9 +16,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from ...errors import ModelError
 from ..disk import open_regular, read_text
 from ..private_files import private_file, private_folder
-from ..protocol import Cancel, ChatRequest, Message, ModelError, Piece
+from ..protocol import Cancel, ChatRequest, Message, ModelCancelled, Piece
 from .engines import Arrays
 from .kv_cache import common_prefix_length
 from .tensor_file import read_tensors, write_tensors
@@ -143,7 +144,7 @@ class CachedPrefix:
             _replace(folder / TENSORS, lambda path: write_tensors(path, arrays))
 
         if not self._cached.export_arrays(write, cancel or Cancel()):
-            raise ModelError("Nothing was saved: the cache was released, or saving was cancelled.")
+            raise ModelCancelled("Nothing was saved: the cache was released, or saving was cancelled.")
         _write_json(folder / MESSAGES, [[message.role, message.text] for message in self.messages])
         about = {"version": VERSION, **asdict(self._model.identity), "n_tokens": self.n_tokens}
         _write_json(folder / MANIFEST, {**about, "context": context_hash(self.messages)})

@@ -13,9 +13,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from ...errors import ModelError
 from ..disk import read_text
 from ..installation import install_packages_command
-from ..protocol import Message, ModelError
+from ..protocol import Message
 
 ChatTokens = Callable[[Sequence[Message]], list[int]]
 

@@ -16,8 +16,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from ...errors import ModelError
 from ..library.release_file import file_hash
-from ..protocol import ModelError
 from .cpu_settings import restart_with_cpu_settings
 from .recipe import RECIPES, Recipe, Work
 from .release import keep_checks, make_release

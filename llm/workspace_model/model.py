@@ -20,8 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import ModelError
 from ...languages import language_named
-from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelError, ModelInfo, Piece, Speed
+from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, Piece, Speed
 from ..text import normalise_line_breaks
 from .features import (
     PartialLine,

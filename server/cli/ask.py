@@ -14,12 +14,10 @@ from concurrent.futures import Future
 from contextlib import closing, suppress
 from pathlib import Path
 
+from ...errors import StoreError, UserError
 from ...llm import Cancel
 from ...memory.storage import (
     Conversations,
-    NoConversation,
-    NotAnExport,
-    StoreError,
     export_conversations,
     import_conversations,
 )
@@ -29,7 +27,7 @@ from ..chat.writing import Listener
 from ..config import load_config
 from ..workspace.memories import open_memory
 from ..workspace.workspace import Workspace
-from .exit_status import INTERRUPTED, NOTHING_TO_SHOW, UserError
+from .exit_status import INTERRUPTED, NOTHING_TO_SHOW
 from .terminal import Terminal
 from .terminal_chat import AnswerView, HistoryView
 
@@ -64,8 +62,8 @@ class _Asking:
         listener = Listener(view.on_text, view.on_restart, view.on_note)
         try:
             reply = self._answered(question, listener, cancel)
-        except (NoConversation, ValueError) as error:
-            raise UserError(str(error)) from error
+        except UserError:
+            raise
         except StoreError as error:
             raise _unreadable(error) from error
         if question.lstrip().lower().startswith("/forget") and reply.found:
@@ -148,8 +146,6 @@ def history(options: argparse.Namespace, folder: Path) -> int:
         terminal.notes(memory.notes)
         try:
             return _ACTIONS[options.action](memory.conversations, terminal, options, HistoryView(folder))
-        except (NoConversation, NotAnExport, StoreError) as error:
-            raise UserError(str(error)) from error
         except OSError as error:
             raise UserError(f"{options.what}: {error.strerror}. Choose another file.") from error
 

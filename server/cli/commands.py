@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ... import __version__
+from ...errors import UserError, WeftError
 from ..models.named import SPELLINGS, spelled_model
 from ..output.safe_text import for_terminal
-from .exit_status import CANNOT_BE_DONE, INTERRUPTED, NOTHING_TO_SHOW, UserError
+from .exit_status import CANNOT_BE_DONE, INTERRUPTED, NOTHING_TO_SHOW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status: int = options.run(options)
         sys.stdout.flush()
         return status
-    except UserError as error:
+    except WeftError as error:
         print(f"weft: {for_terminal(str(error))}", file=sys.stderr)
         return CANNOT_BE_DONE
     except KeyboardInterrupt:
@@ -396,12 +397,8 @@ def _serve_tcp(address: str, token_file: Path | None) -> int:
 
 def _stop_shared() -> int:
     from ..shared.control import stop_server
-    from ..shared.endpoint import NotShared
 
-    try:
-        stopped = stop_server()
-    except NotShared as error:
-        raise UserError(str(error)) from error
+    stopped = stop_server()
     if stopped is None:
         print("No shared server runs.")
         return NOTHING_TO_SHOW
@@ -424,7 +421,7 @@ def _stats(options: argparse.Namespace) -> int:
     from ..config import load_config
 
     if options.days < 1:
-        raise UserError("--days counts from 1, which is today.")
+        raise UserError("--days counts from 1, which is today. Give at least 1.")
     terminal = _terminal(options)
     config, problems = load_config()
     terminal.notes([str(problem) for problem in problems])
@@ -494,7 +491,7 @@ def _location(text: str) -> tuple[Path, int, int]:
         raise UserError(f"{path} is not a file. Check the path; it is taken from {Path.cwd()}.")
     line, column = int(match["line"]), match["column"]
     if line < 1 or column == "0":
-        raise UserError(f"{text}: lines and columns count from 1.")
+        raise UserError(f"{text}: lines and columns count from 1. Give at least 1.")
     # Real paths are the index's names for files.
     return path.resolve(), line - 1, sys.maxsize if column is None else int(column) - 1
 

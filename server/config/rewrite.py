@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...errors import UserError
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -29,7 +31,7 @@ _IDENTITY = ("backend", "path", "url", "name")  # what makes two tables the same
 Table = Mapping[str, str | int | bool]
 
 
-class CannotEdit(Exception):
+class CannotEdit(UserError):
     """The file is left as it is. The message says what to write into it by hand."""
 
 

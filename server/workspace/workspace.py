@@ -27,11 +27,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ...codegraph import CpuTimeLimit, SyntaxTree, TimeLimitExceeded
+from ...errors import InvalidArgument, StoreError
 from ...languages import Language, language_of
 from ...llm import Cancel, CodeModel
 from ...llm.disk import read_regular
 from ...memory import Segment
-from ...memory.storage import MemoryStore, StoreError
+from ...memory.storage import MemoryStore
 from ...retrieval import Location, RankedFragment, RepositoryIndex, RetrievalOptions, Retrieved
 from ..completion import Completion, Cursor, Engine, Request, Round, Trigger, retrieve_at
 from ..completion.idle import Idle
@@ -575,7 +576,7 @@ class Workspace:
         root = None if folder is None else Path(folder).resolve()
         indexes = {str(f.path): f.snapshot.index for f in self._folders if root in (None, f.path)}
         if root is not None and not indexes:
-            raise ValueError(f"{folder} is no folder of this workspace. Add it, or ask about one that is.")
+            raise InvalidArgument(f"{folder} is no folder of this workspace. Add it, or ask about one that is.")
         return indexes
 
     def ask(
@@ -602,7 +603,7 @@ class Workspace:
         if selection is not None:
             path, start_line, end_line = selection
             if withheld := self._withheld(Path(path)):
-                raise ValueError(f"{withheld}. Ask without this selection.")
+                raise InvalidArgument(f"{withheld}. Ask without this selection.")
             selected = Selection(*self._file(path), start_line, end_line)
         cancel = cancel or Cancel()
         forget = self._closed.on_cancel(cancel.cancel)
@@ -1086,7 +1087,7 @@ def keep_from_collector() -> None:
 def _text_on_disk(path: Path) -> str:
     decoded = decode(read_regular(path))
     if decoded is None:
-        raise ValueError(f"{path} is no text file. Complete in a source file.")
+        raise InvalidArgument(f"{path} is no text file. Complete in a source file.")
     return decoded[0]
 
 

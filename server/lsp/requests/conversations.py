@@ -7,8 +7,8 @@ import re
 from pygls.exceptions import JsonRpcInternalError, JsonRpcInvalidParams
 
 from ....llm import Cancel
-from ....memory.storage import StoreError, export_conversations
 from ....memory.storage import Turn as StoredTurn
+from ....memory.storage import export_conversations
 from ...chat.as_json import conversation_json, turn_json
 from ...output.types import ConversationsResult, Turn
 from ...workspace.memories import exports_folder
@@ -36,8 +36,6 @@ async def handle_conversations(session: Session, params: ConversationsParams) ->
         ) from None
     except OSError as error:
         raise JsonRpcInternalError(f"{params.file} cannot be written: {error.strerror}") from error
-    except StoreError as error:
-        raise JsonRpcInternalError(str(error)) from error
 
 
 def _answer(workspace: Workspace, params: ConversationsParams, encoding: Encoding) -> ConversationsResult:

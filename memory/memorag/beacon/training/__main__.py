@@ -12,9 +12,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from .....errors import ModelError
 from .....llm.backends import BACKENDS, ModelConfig, open_model
 from .....llm.installation import install_command
-from .....llm.protocol import Cancel, ModelError
+from .....llm.protocol import Cancel
 from .....llm.training.cpu_settings import restart_with_cpu_settings
 from ....accountant import Accountant
 from ....splitters import by_tokens

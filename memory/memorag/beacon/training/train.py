@@ -56,7 +56,7 @@ def train(
     has not the positions for the longest text.
     """
     if not texts:
-        raise UnusableData("There is no text to train on.")
+        raise UnusableData("There is no text to train on. Give more or longer texts.")
     if model.window != recipe.window:
         raise UnusableData(
             f"The memory has windows of {model.window} tokens; the recipe wants {recipe.window}. Give both the same."
