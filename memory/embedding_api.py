@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..llm.http.endpoint import Endpoint, Refused
+from ..llm.http.endpoint import Endpoint, ErrorResponse
 from ..llm.protocol import Cancel, ModelCancelled, ModelMissing, ModelUnreachable, TimeLimit
 from .embedding import EmbedderSettings, Vectors, encodable, has_words
 from .patience import Pause, patiently
@@ -71,7 +71,7 @@ class ApiEmbedder:
         def ask() -> Any:
             try:
                 return self._asked(self._path, body)
-            except Refused as error:
+            except ErrorResponse as error:
                 if error.status != 404 or self._path == OLLAMA:
                     raise
                 answer = self._asked(OLLAMA, body)

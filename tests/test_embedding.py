@@ -144,7 +144,7 @@ def test_a_model_that_changes_its_dimensions_is_noticed(replaying):
 def test_a_dead_server_is_a_clear_error(replaying):
     server = replaying({})
     server.stop()
-    with pytest.raises(ModelUnreachable, match="Nothing answers"):
+    with pytest.raises(ModelUnreachable, match="No connection"):
         api(server.url).embed(["a"])
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..backends import OLLAMA_URL, ModelConfig
 from ..disk import read_text
-from ..http.endpoint import Endpoint, NotJson, Refused
+from ..http.endpoint import Endpoint, ErrorResponse, NotJson
 from ..prompting.formats import find_fim_tokens
 from ..protocol import Cancel, ModelCancelled, ModelMissing, ModelUnreachable, TimeLimit
 from .gguf import fim_of_gguf, read_gguf
@@ -309,7 +309,7 @@ def _json_response(endpoint: Endpoint, limit: TimeLimit, path: str, body: Mappin
     """The JSON of a response; None for anything else. Raises ModelUnreachable when there is no server."""
     try:
         return endpoint.get(path, limit) if body is None else endpoint.post(path, body, limit)
-    except (Refused, NotJson):
+    except (ErrorResponse, NotJson):
         return None
 
 
