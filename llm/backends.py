@@ -1,6 +1,6 @@
 """Model backends: opens the model that a configuration describes.
 
-Owns the names of the backends and the settings that each needs. Knows no editor settings and no index; the owner of the
+Owns the names of the backends and the settings of a model. Knows no editor settings and no index; the owner of the
 index makes the workspace model.
 """
 
@@ -180,4 +180,4 @@ def _custom_tokens(config: ModelConfig) -> FimTokens:
 def _unknown(name: str, value: str, known: tuple[str, ...]) -> str:
     near = get_close_matches(value, known, n=1)
     guess = f" Did you mean {near[0]}?" if near else ""
-    return f"`{name}` can't be {value!r}.{guess} Known are {', '.join(known)}."
+    return f"`{name}` can't be {value!r}.{guess} Choose one of {', '.join(known)}."

@@ -41,7 +41,7 @@ _TOO_LARGE_JSON = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class FoundModel:
-    """One model, its configuration, and its capabilities; None for those that only a test can tell."""
+    """One model, its configuration, and its capabilities; None for unknown ones, which only a self-test shows."""
 
     name: str  # for `weft models` and the settings
     where: str

@@ -39,7 +39,7 @@ _HTTP_LIBRARIES = ("httpx", "httpx2", "requests", "urllib3")  # of huggingface_h
 
 
 class FetchFailed(ModelError):
-    """The download failed. The message names the next step; the bytes so far are kept for a resume."""
+    """The download failed. The message names the next step; a later download resumes from the received bytes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ def file_hash(path: Path) -> str:
 
 
 def _end_abandoned(models: Path) -> None:
-    """Remove what a killed process left, and give back a model that it had put aside."""
+    """Remove the temporary files of a killed process, and restore a model that it had moved aside."""
     for space in abandoned(models):
         old = space / "old"
         if old.is_dir():

@@ -40,7 +40,7 @@ class CodeTokenizer(Protocol):
         ...
 
     def special(self, text: str) -> int | None:
-        """The number of a special token; None when there is none with this spelling."""
+        """The number of a special token; None for an unknown one."""
         ...
 
     def encode(self, text: str) -> list[int]:

@@ -42,7 +42,7 @@ _NO_CODE = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tok
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class LineSample:
     """The rows of features of many steps, concatenated."""
 
     rows: NDArray[np.float32]  # (n_rows, n_features)
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def sample_packages(packages: Sequence[Path], n_lines: int, unique_weight: float) -> Sample:
+def sample_packages(packages: Sequence[Path], n_lines: int, unique_weight: float) -> LineSample:
     rows, right, step_of = [], [], []
     line_of: list[int] = []
     is_indentation: list[bool] = []
@@ -95,7 +95,7 @@ def sample_packages(packages: Sequence[Path], n_lines: int, unique_weight: float
         print(
             f"{package.name}: {len(texts)} files, {len(weight_of)} lines and {len(line_of)} tokens so far", flush=True
         )
-    return Sample(
+    return LineSample(
         np.concatenate(rows),
         np.concatenate(right),
         np.concatenate(step_of),
@@ -105,7 +105,7 @@ def sample_packages(packages: Sequence[Path], n_lines: int, unique_weight: float
     )
 
 
-def fit(sample: Sample, whole_lines: float, n_steps: int) -> dict[str, list[float]]:
+def fit(sample: LineSample, whole_lines: float, n_steps: int) -> dict[str, list[float]]:
     """The weights in the format of `CandidateScorer.from_weights`."""
     import torch
 
@@ -142,7 +142,7 @@ def fit(sample: Sample, whole_lines: float, n_steps: int) -> dict[str, list[floa
     return {name: [round(value, 3) for value in values] for name, values in weights.items()}
 
 
-def _line_logarithms(scores: torch.Tensor, sample: Sample) -> tuple[torch.Tensor, torch.Tensor]:
+def _line_logarithms(scores: torch.Tensor, sample: LineSample) -> tuple[torch.Tensor, torch.Tensor]:
     """The log-probability of each line, with and without its indentation."""
     import torch
 
