@@ -14,14 +14,13 @@ import json
 import re
 from collections.abc import Container, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 
 from ..prompting.formats import FIM_FORMATS, PROBE, FimChoice, FimTokens
 from ..prompting.infilling_chat import INFILLED_BY_CHAT, PREFIX_ONLY
 from ..prompting.prompts import SUFFIX_SHARE, build_prompt, fit_suffix
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
-from ..text import normalise_line_breaks
+from ..text import did_you_mean, normalise_line_breaks
 from .endpoint import Endpoint, ErrorResponse
 from .model import (
     Fragments,
@@ -182,21 +181,24 @@ class OllamaModel(HttpModel):
         """`num_ctx` for all requests."""
         trained = number_of(values.get(f"{string_of(values.get('general.architecture'))}.context_length"))
         wanted = min(self._context_tokens, trained or self._context_tokens)
-        loaded = next((number_of(model.get("context_length")) for model in self._loaded_models(cancel)), 0)
+        loaded = number_of(self._entry("/api/ps", cancel).get("context_length"))
         if loaded >= wanted:
             return loaded
         written = parameters.get("num_ctx", "")
         return max(wanted, int(written)) if written.isdecimal() else wanted
 
     def _current_digest(self, cancel: Cancel) -> str:
-        models = _models(self._endpoint.get("/api/tags", cancel))
-        same = (model for model in models if _full_name(model["name"]) == _full_name(self._model))
-        return next((string_of(model.get("digest")) for model in same), "")
+        return string_of(self._entry("/api/tags", cancel).get("digest"))
 
-    def _loaded_models(self, cancel: Cancel) -> list[dict[str, Any]]:
-        """The loaded instance of the model; empty when it is not in memory."""
-        models = _models(self._endpoint.get("/api/ps", cancel))
-        return [model for model in models if _full_name(model["name"]) == _full_name(self._model)]
+    def _entry(self, path: str, cancel: Cancel) -> dict[str, Any]:
+        """The model's entry in the list at `path`; empty when it has none, in `/api/ps` when it is not in memory."""
+        wanted = _full_name(self._model)
+        return next((model for model in self._models(path, cancel) if _full_name(model["name"]) == wanted), {})
+
+    def _models(self, path: str, cancel: Cancel) -> list[dict[str, Any]]:
+        response = self._endpoint.get(path, cancel)
+        models = response.get("models") if isinstance(response, dict) else None
+        return [model for model in models or () if isinstance(model, dict) and isinstance(model.get("name"), str)]
 
     def _show(self, cancel: Cancel) -> dict[str, Any]:
         try:
@@ -206,21 +208,22 @@ class OllamaModel(HttpModel):
         except ErrorResponse as error:
             if error.status != 404:
                 raise
-            names = [model["name"] for model in _models(self._endpoint.get("/api/tags", cancel))]
-            near = get_close_matches(self._model, names, n=1)
-            guess = f" Did you mean {near[0]}?" if near else ""
+            guess = did_you_mean(self._model, self._pulled_names(cancel))
             raise ModelMissing(
                 f"Ollama at {self._endpoint.url} has no model {self._model}.{guess} Run `ollama pull {self._model}`."
             ) from error
         return about if isinstance(about, dict) else {}
 
     def _only_name(self, cancel: Cancel) -> str:
-        names = [model["name"] for model in _models(self._endpoint.get("/api/tags", cancel))]
+        names = self._pulled_names(cancel)
         if not names:
             raise ModelMissing(f"Ollama at {self._endpoint.url} has no models. Run `ollama pull` with the name of one.")
         if len(names) > 1:
             raise ModelMissing(f"Ollama has more than one model. Set `name` to one of: {', '.join(names)}.")
-        return str(names[0])
+        return names[0]
+
+    def _pulled_names(self, cancel: Cancel) -> list[str]:
+        return [model["name"] for model in self._models("/api/tags", cancel)]
 
     def _measure(self, event: dict[str, Any]) -> None:
         self._meter.record_decode(number_of(event.get("eval_count")), number_of(event.get("eval_duration")) / 1e9)
@@ -312,11 +315,6 @@ def _parameters(text: str) -> list[tuple[str, str]]:
         if value:
             parameters.append((name, value))
     return parameters
-
-
-def _models(answer: Any) -> list[dict[str, Any]]:
-    models = answer.get("models") if isinstance(answer, dict) else None
-    return [model for model in models or () if isinstance(model, dict) and isinstance(model.get("name"), str)]
 
 
 def _full_name(name: str) -> str:

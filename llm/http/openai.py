@@ -11,14 +11,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 
 from ..prompting.formats import PROBE, FimChoice
 from ..prompting.infilling_chat import INFILLED_BY_CHAT, PREFIX_ONLY
 from ..prompting.prompts import SUFFIX_SHARE, build_prompt, fit_suffix
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
-from ..text import normalise_line_breaks
+from ..text import did_you_mean, normalise_line_breaks
 from ..throughput import ThroughputMeter
 from .endpoint import MAX_STREAM_BYTES, EmptyStream, Endpoint, ErrorResponse
 from .model import (
@@ -341,8 +340,6 @@ def _name_among(names: list[str], wanted: str, url: str) -> str:
         return names[0]
     if not names:
         raise ModelMissing(f"{url} does not list its models. Set `name` to the one it serves.")
-    near = get_close_matches(wanted, names, n=1)
     listed = ", ".join(names[:_MAX_LISTED_NAMES]) + (", …" if len(names) > _MAX_LISTED_NAMES else "")
-    guess = f" Did you mean {near[0]}?" if near else ""
     lacks = f"has no model {wanted}" if wanted else "has more than one model"
-    raise ModelMissing(f"{url} {lacks}.{guess} Set `name` to one of: {listed}.")
+    raise ModelMissing(f"{url} {lacks}.{did_you_mean(wanted, names)} Set `name` to one of: {listed}.")

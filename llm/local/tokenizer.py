@@ -72,7 +72,7 @@ class HfTokenizer:
         """
         added = [entry for entry in description.get("added_tokens") or () if isinstance(entry, dict)]
         for entry in added:
-            entry["special"] = bool(entry.get("special")) or _is_markup(entry["content"])
+            entry["special"] = bool(entry.get("special")) or _MARKUP.fullmatch(entry["content"]) is not None
         self._special: dict[str, int] = {entry["content"]: entry["id"] for entry in added if entry["special"]}
         self._added_text: dict[int, str] = {entry["id"]: entry["content"] for entry in added if not entry["special"]}
         self._listed = frozenset(self._special) | frozenset(self._added_text.values())
@@ -188,10 +188,6 @@ def _byte_alphabet() -> Iterator[tuple[str, bytes]]:
 
 
 _BYTE_OF = dict(_byte_alphabet())
-
-
-def _is_markup(letters: str) -> bool:
-    return _MARKUP.fullmatch(letters) is not None
 
 
 def _parts(description: dict[str, Any]) -> Iterator[dict[str, Any]]:

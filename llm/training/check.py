@@ -84,7 +84,8 @@ def check_exports(
     found, missing = [], []
     ours = [_torch_logits(model, prompt) for prompt in prompts]
     texts = [greedy(partial(_torch_logits, model), prompt, tokenizer.ends) for prompt in prompts]
-    for title, open_runner, exact in (_unquantised(trained, tokenizer), *_runners(out, name)):
+    unquantised: RunnerEntry = ("trained, not quantised", partial(_TrainedRunner, trained, tokenizer), False)
+    for title, open_runner, exact in (unquantised, *_runners(out, name)):
         try:
             runner = open_runner()
         except ImportError as error:
@@ -144,10 +145,6 @@ def agreement_table(checked: CheckResult) -> str:
 
 
 RunnerEntry = tuple[str, Callable[[], ExportRunner], bool]  # title, constructor, and whether it must agree
-
-
-def _unquantised(trained: SmallLlama, tokenizer: TrainingTokenizer) -> RunnerEntry:
-    return "trained, not quantised", partial(_TrainedRunner, trained, tokenizer), False
 
 
 def _runners(out: Path, name: str) -> Iterator[RunnerEntry]:
