@@ -175,7 +175,7 @@ class InvertedIndex:
         dead = np.flatnonzero(~self.live[postings.ids])
         if len(dead):
             df -= np.bincount(np.repeat(postings.terms, postings.sizes)[dead], minlength=len(weights))
-        # In location: at 200k lines a query has 150k postings, and making arrays costs more than filling them.
+        # In place: at 200k lines a query has 150k postings, and making arrays costs more than filling them.
         parts = norm[postings.ids]
         parts += postings.counts
         np.divide(postings.counts, parts, out=parts)

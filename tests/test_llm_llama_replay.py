@@ -214,6 +214,22 @@ def test_a_model_that_only_chats_is_asked_in_words(replaying: Serve):
     assert "completions use chat" in model.info.notes[0]
 
 
+def test_warming_a_model_that_infills_by_chat_sends_the_prompt_of_the_completion(replaying: Serve):
+    llama = Llama("<|im_start|>", chat_template="{{ '<|im_start|>' + message.role }}")
+    chats: list[dict[str, Any]] = []
+
+    def answer(reply: Any) -> None:
+        chats.append(reply.body)
+        reply.events({"choices": [{"delta": {"content": "```python\nal()\n```"}}]}, "data: [DONE]")
+
+    model = open_at(replaying({**llama.routes, "POST /v1/chat/completions": answer}).url)
+    model.warm(REQUEST, Cancel())
+    complete(model)
+    warm, asked = chats
+    assert warm == {**asked, "max_tokens": 1}
+    assert not llama.asked
+
+
 def test_a_template_without_its_tokens_is_none_of_the_model_s(replaying: Serve):
     model = open_at(replaying(Llama(*QWEN, PAD, chat_template="<|im_start|>").routes).url)
     with pytest.raises(ModelError, match="does not chat"):

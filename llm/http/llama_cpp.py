@@ -141,7 +141,9 @@ class LlamaCppServer(HttpModel):
         return PostRequest("/completion", {"prompt": tokens, **_options(request)}, prompt.fragments)
 
     def _prefill_request(self, post: PostRequest) -> PostRequest | None:
-        return replace(post, body={**post.body, "n_predict": 0})
+        # As a chat completion, the protocol of OpenAI has no prefill alone.
+        limit = {"max_tokens": 1} if "max_tokens" in post.body else {"n_predict": 0}
+        return replace(post, body={**post.body, **limit})
 
     def _parse_event(self, event: dict[str, Any]) -> Piece | None:
         if "prompt_progress" in event:  # has a token number, although nothing is decoded yet

@@ -304,7 +304,7 @@ class SlotLease:
         return self._append(tokens, n_scored, lambda scores: scores.logits()[-n_scored:])
 
     def crop(self, n_tokens: int) -> None:
-        """Keep the first `n_tokens`; none where the engine can't crop. `self.n_tokens` says what is left."""
+        """Keep the first `n_tokens`; none where the engine can't crop. `self.n_tokens` is the result."""
         self._compute(lambda: self._pool._crop(self._slot, n_tokens))
 
     def pin(self) -> PinnedSlot:

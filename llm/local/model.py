@@ -70,11 +70,17 @@ class LocalSettings:
     """Options of a model in this process."""
 
     context_tokens: int = 4096
+    """Most tokens of prompt and answer."""
     prompt_ms: int = 1000
+    """Longest prefill of an uncached prompt; longer prompts are shortened."""
     cache_bytes: int = 512_000_000
+    """Limit of the KV caches between requests."""
     speculative_decoding: bool = True
-    reuse_cache: bool = True  # off, to measure the benefit of the prefix cache
+    """Whether drafts are verified; changes the speed, never the text."""
+    reuse_cache: bool = True
+    """Whether prompts reuse a common prefix; off to measure its benefit."""
     sampling_seed: int = 0
+    """Seed of sampled answers."""
 
 
 class LocalModel:

@@ -1,8 +1,8 @@
 """Prefix cache: the keys and values of a long common prefix of conversations, in memory and on disk.
 
 Owns the computation of the common prefix, and the persistent KV cache: arrays of plain numbers and a manifest with the
-model, the weights and the text that they belong to. Knows no engine and no strategy. The
-cached tokens are cropped back after each answer, never copied.
+model, the weights and the text that they belong to. Knows no engine and no strategy.
+The cached tokens are cropped back after each answer, never copied.
 """
 
 from __future__ import annotations

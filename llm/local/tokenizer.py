@@ -60,7 +60,7 @@ class HfTokenizer:
     """A `CodeTokenizer` over `tokenizer.json` and the small files beside it, read with the `tokenizers` library.
 
     Adds no space before the first word, since the parts of a prompt are joined. Added tokens that look like markup
-    (`<|fim_prefix|>`) are special whatever the file says; others, such as runs of spaces, are text.
+    (`<|fim_prefix|>`) are special even if the file does not mark them; others, such as runs of spaces, are text.
     """
 
     def __init__(self, description: dict[str, Any], *, start: str | bool = True, ends: Iterable[int | str] = ()):
