@@ -18,7 +18,6 @@ from functools import partial
 from typing import Any
 
 from ..prompting.formats import FIM_FORMATS, FimChoice
-from ..prompting.infilling_chat import INFILLED_BY_CHAT, PREFIX_ONLY
 from ..prompting.prompts import (
     BLOCK_SHARE,
     SUFFIX_SHARE,
@@ -50,11 +49,11 @@ from .model import (
     PostRequest,
     T,
     chat_messages,
-    is_sampled,
     milliseconds_of,
     number_of,
     numbers_of,
     record_timings,
+    sampling_options,
     stop_texts,
     string_of,
 )
@@ -125,7 +124,7 @@ class LlamaCppServer(HttpModel):
             repository_level=self._fim.repository_level if self._fim else self._uses_infill,
             local=self._endpoint.local,
             chats=chats,
-            notes=self._notes(),
+            notes=tuple(self._infilling_notes(self._fim or self._uses_infill or way == "none")),
         )
 
     def _is_same_model(self, cancel: Cancel) -> bool:
@@ -228,13 +227,6 @@ class LlamaCppServer(HttpModel):
             raise
         return True
 
-    def _notes(self) -> tuple[str, ...]:
-        if self._infills_by_chat:
-            return (INFILLED_BY_CHAT,)
-        if self._fim or self._uses_infill or self._choice.way == "none":
-            return ()
-        return (PREFIX_ONLY,)
-
     def _prompt(
         self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel
     ) -> tuple[Prompt, list[int]]:
@@ -302,17 +294,11 @@ _ALWAYS: dict[str, object] = {
 
 
 def _sampling_options(request: ChatRequest) -> dict[str, object]:
-    """The samplers of a request that is not greedy. Temperature comes before top-p."""
-    if not is_sampled(request):
-        return {}
-    chosen = ["temperature", "top_p"] if request.temperature > 0 else ["top_k"]
-    return {
-        "samplers": ["penalties", *chosen],
-        "temperature": request.temperature,
-        "top_p": request.top_p,
-        "repeat_penalty": request.repetition_penalty,
-        "repeat_last_n": -1,  # the whole context, not the last 64 tokens
-    }
+    """The options and samplers of a request that is not greedy. Temperature comes before top-p."""
+    options = sampling_options(request)
+    if options:
+        options["samplers"] = ["penalties", *(["temperature", "top_p"] if request.temperature > 0 else ["top_k"])]
+    return options
 
 
 def _options(request: CompletionRequest) -> dict[str, object]:

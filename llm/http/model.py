@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 from ...errors import ModelError
 from ..prompting.conversation import fit_messages
 from ..prompting.formats import FimTokens
-from ..prompting.infilling_chat import build_infilling_chat, extract_infill
-from ..prompting.prompts import CountTokens, Prompt
+from ..prompting.infilling_chat import INFILLED_BY_CHAT, PREFIX_ONLY, build_infilling_chat, extract_infill
+from ..prompting.prompts import SUFFIX_SHARE, CountTokens, Prompt, fit_suffix
 from ..protocol import (
     Cancel,
     ChatRequest,
@@ -31,6 +31,7 @@ from ..protocol import (
     Speed,
 )
 from ..streaming import LastPrompts, cut_stream
+from ..text import normalise_line_breaks
 from ..throughput import ThroughputMeter
 from .endpoint import ContextOverflow, Endpoint
 
@@ -198,6 +199,17 @@ class HttpModel(ABC):
         """The result of `build`. A protocol with a tokenizer on the server batches its requests here."""
         return build(self.count_tokens)
 
+    def _split_suffix(self, request: CompletionRequest, context_tokens: int) -> tuple[str, int]:
+        """The suffix for a server with a parameter for it, and the tokens left for the prompt."""
+        room = int(max(0, context_tokens - request.max_new_tokens) * SUFFIX_SHARE)
+        suffix = fit_suffix(normalise_line_breaks(request.suffix), self.count_tokens, room)
+        return suffix, context_tokens - self.count_tokens(suffix)
+
+    def _infilling_notes(self, fills_middle: object) -> list[str]:
+        if self._infills_by_chat:
+            return [INFILLED_BY_CHAT]
+        return [] if fills_middle else [PREFIX_ONLY]
+
     def _infilling_request(self, request: CompletionRequest, cancel: Cancel) -> PostRequest:
         """The request for a completion, in the model's FIM format or as infilling by chat."""
         context_tokens, previous = self._completion_context(), self._last_prompts.previous_fragments(request)
@@ -320,9 +332,16 @@ def plain_text(prompt: Prompt, fim: FimTokens | None) -> str:
     return "".join(part.text if part.special else plain(part.text) for part in prompt.parts)
 
 
-def is_sampled(request: ChatRequest) -> bool:
-    """Whether decoding is other than greedy."""
-    return request.temperature > 0 or request.repetition_penalty != 1
+def sampling_options(request: ChatRequest) -> dict[str, object]:
+    """The sampling options of llama.cpp and Ollama; empty for greedy decoding."""
+    if request.temperature <= 0 and request.repetition_penalty == 1:
+        return {}
+    return {
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        "repeat_penalty": request.repetition_penalty,
+        "repeat_last_n": -1,  # the whole context, not the last 64 tokens
+    }
 
 
 def stop_texts(request: CompletionRequest) -> list[str]:

@@ -17,19 +17,18 @@ from dataclasses import replace
 from typing import Any
 
 from ..prompting.formats import FIM_FORMATS, PROBE, FimChoice, FimTokens
-from ..prompting.infilling_chat import INFILLED_BY_CHAT, PREFIX_ONLY
-from ..prompting.prompts import SUFFIX_SHARE, build_prompt, fit_suffix
+from ..prompting.prompts import build_prompt
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
-from ..text import did_you_mean, normalise_line_breaks
+from ..text import did_you_mean
 from .endpoint import Endpoint, ErrorResponse
 from .model import (
     Fragments,
     HttpModel,
     PostRequest,
     chat_messages,
-    is_sampled,
     number_of,
     plain_text,
+    sampling_options,
     stop_texts,
     string_of,
 )
@@ -105,9 +104,7 @@ class OllamaModel(HttpModel):
         body = self._body(request.max_new_tokens, (*stop_texts(request), *self._stops))
         suffix = ""
         if self._uses_suffix:
-            room = int(max(0, context_tokens - request.max_new_tokens) * SUFFIX_SHARE)
-            suffix = fit_suffix(normalise_line_breaks(request.suffix), self.count_tokens, room)
-            context_tokens -= self.count_tokens(suffix)
+            suffix, context_tokens = self._split_suffix(request, context_tokens)
         prompt = build_prompt(request, self._fim, self.count_tokens, context_tokens, previous)
         body["prompt"] = plain_text(prompt, self._fim)
         # Silent truncation would remove FIM tokens; after an error the prompt is built again, shorter.
@@ -126,7 +123,7 @@ class OllamaModel(HttpModel):
 
     def _chat_request(self, request: ChatRequest) -> PostRequest:
         stops = (*request.stop, *self._stops) if request.stop else ()
-        body = self._body(request.max_new_tokens, stops, _sampling_options(request))
+        body = self._body(request.max_new_tokens, stops, sampling_options(request))
         return PostRequest(CHAT, {**body, "messages": chat_messages(request)})
 
     def _parse_event(self, event: dict[str, Any]) -> Piece | None:
@@ -233,26 +230,10 @@ class OllamaModel(HttpModel):
             self._meter.record_prefill(number_of(n_tokens), seconds)
 
     def _notes(self, about: dict[str, Any]) -> tuple[str, ...]:
-        notes: list[str] = []
-        if self._infills_by_chat:
-            notes.append(INFILLED_BY_CHAT)
-        elif not self._fim and not self._uses_suffix:
-            notes.append(PREFIX_ONLY)
+        notes = self._infilling_notes(self._fim or self._uses_suffix)
         if host := string_of(about.get("remote_host")):
             notes.append(f"Ollama sends the prompts of this model to {host}")
         return tuple(notes)
-
-
-def _sampling_options(request: ChatRequest) -> dict[str, object]:
-    """The sampling options of a request that is not greedy."""
-    if not is_sampled(request):
-        return {}
-    return {
-        "temperature": request.temperature,
-        "top_p": request.top_p,
-        "repeat_penalty": request.repetition_penalty,
-        "repeat_last_n": -1,  # the whole context, not the last 64 tokens
-    }
 
 
 def fim_of_template(template: str, vocabulary: Container[str]) -> FimTokens | None:

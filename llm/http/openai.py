@@ -14,10 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..prompting.formats import PROBE, FimChoice
-from ..prompting.infilling_chat import INFILLED_BY_CHAT, PREFIX_ONLY
-from ..prompting.prompts import SUFFIX_SHARE, build_prompt, fit_suffix
+from ..prompting.prompts import build_prompt
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
-from ..text import did_you_mean, normalise_line_breaks
+from ..text import did_you_mean
 from ..throughput import ThroughputMeter
 from .endpoint import MAX_STREAM_BYTES, EmptyStream, Endpoint, ErrorResponse
 from .model import (
@@ -124,10 +123,7 @@ class OpenAIModel(HttpModel):
             **self._options,
         }
         if self._suffix_path:
-            room = int(max(0, context_tokens - request.max_new_tokens) * SUFFIX_SHARE)
-            suffix = fit_suffix(normalise_line_breaks(request.suffix), self.count_tokens, room)
-            body["suffix"] = suffix
-            context_tokens -= self.count_tokens(suffix)
+            body["suffix"], context_tokens = self._split_suffix(request, context_tokens)
         prompt = build_prompt(request, self._fim, self.count_tokens, context_tokens, previous)
         body["prompt"] = plain_text(prompt, self._fim)
         return PostRequest(self._suffix_path or COMPLETIONS, body, prompt.fragments)
@@ -209,11 +205,7 @@ class OpenAIModel(HttpModel):
         return COMPLETIONS if _value_or_none(self._endpoint, MISTRAL_FIM, body, cancel) is None else MISTRAL_FIM
 
     def _notes(self, card: dict[str, Any], tokenises: bool) -> tuple[str, ...]:
-        notes: list[str] = []
-        if self._infills_by_chat:
-            notes.append(INFILLED_BY_CHAT)
-        elif not self._fim and not self._suffix_path:
-            notes.append(PREFIX_ONLY)
+        notes = self._infilling_notes(self._fim or self._suffix_path)
         if self._choice.way == "probe" and not self._fim and not tokenises:
             notes.append(
                 "this server has no tokenizer path, so FIM tokens are unknown: set `fim` if the model has them"
