@@ -2,12 +2,13 @@
 
 Owns the rejection of pipes, devices and folders, which would block a reader, and temporary files. The writing process
 locks a temporary file, so that a later one can recognise and remove those of a killed process. In `llm/`, since all
-rooms that need it may import `llm/`. Knows no format.
+rooms that need it may import `llm/`. Knows no format but JSON.
 """
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import stat
@@ -17,12 +18,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from ..errors import UserError
 
 NEW_SUFFIX = ".weft-new"
 """Ends the name of every temporary file."""
+
+MAX_JSON_BYTES = 64 << 20
 
 _ABANDONED_AFTER_S = 24 * 3600.0
 """Without file locks (Windows), an older temporary file counts as abandoned."""
@@ -64,6 +67,15 @@ def read_regular(path: Path) -> bytes:
 def read_text(path: Path) -> str:
     """The same in UTF-8. Raises UnicodeDecodeError as well."""
     return read_regular(path).decode("utf-8")
+
+
+def read_json_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; empty when the file is missing, larger than `MAX_JSON_BYTES` or invalid."""
+    try:
+        value = json.loads(read_text(path)) if path.stat().st_size <= MAX_JSON_BYTES else {}
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 @contextmanager

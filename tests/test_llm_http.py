@@ -11,7 +11,7 @@ import pytest
 from weft.errors import ModelError
 from weft.llm.http.endpoint import Endpoint
 from weft.llm.http.model import HttpModel, PostRequest
-from weft.llm.prompting.formats import FIM_FORMATS
+from weft.llm.prompting.formats import FIM_FORMATS, PROBE
 from weft.llm.protocol import (
     Cancel,
     ChatRequest,
@@ -34,9 +34,7 @@ class PlainModel(HttpModel):
     """A protocol with nothing in it: a text in, texts out."""
 
     def __init__(self, url: str, *, context_tokens: int = 4000, prompt_ms: int = 1000, **options: Any) -> None:
-        endpoint = Endpoint(url, **options)
-        info = ModelInfo(url, "openai", context_tokens, False, False, endpoint.local)
-        super().__init__(endpoint, info, context_tokens=context_tokens, prompt_ms=prompt_ms)
+        super().__init__(Endpoint(url, **options), "openai", PROBE, context_tokens=context_tokens, prompt_ms=prompt_ms)
         self._fim = FIM_FORMATS["qwen"]
         self.contexts: list[int] = []
         self.previous: list[Any] = []

@@ -69,17 +69,7 @@ class LlamaCppServer(HttpModel):
     """`llama-server`. Greedy by default, independent of the server's sampling defaults."""
 
     def __init__(self, url: str, *, fim: FimChoice, context_tokens: int, prompt_ms: int, **options: Any) -> None:
-        endpoint = Endpoint(url, **options)
-        info = ModelInfo(
-            name=endpoint.url,
-            backend="llama.cpp",
-            context_tokens=context_tokens,
-            fills_middle=False,
-            repository_level=False,
-            local=endpoint.local,
-        )
-        super().__init__(endpoint, info, context_tokens=context_tokens, prompt_ms=prompt_ms)
-        self._choice = fim
+        super().__init__(Endpoint(url, **options), "llama.cpp", fim, context_tokens=context_tokens, prompt_ms=prompt_ms)
         self._props: Any = None
         self._tokens = ServerTokenizer(self._tokenize)
         self._special: dict[str, int] = {}

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from ...errors import ModelError
 from ..prompting.conversation import fit_messages
-from ..prompting.formats import FimTokens
+from ..prompting.formats import FimChoice, FimTokens
 from ..prompting.infilling_chat import INFILLED_BY_CHAT, PREFIX_ONLY, build_infilling_chat, extract_infill
 from ..prompting.prompts import SUFFIX_SHARE, CountTokens, Prompt, fit_suffix
 from ..protocol import (
@@ -74,9 +74,12 @@ class HttpModel(ABC):
     another model. `count_tokens` is an upper estimate where a protocol has no tokenizer.
     """
 
-    def __init__(self, endpoint: Endpoint, info: ModelInfo, *, context_tokens: int, prompt_ms: int) -> None:
+    def __init__(
+        self, endpoint: Endpoint, backend: str, fim: FimChoice, *, name: str = "", context_tokens: int, prompt_ms: int
+    ) -> None:
         self._endpoint = endpoint
-        self._info = info
+        self._info = ModelInfo(name or endpoint.url, backend, context_tokens, False, False, endpoint.local)
+        self._choice = fim
         self._fim: FimTokens | None = None
         self._infills_by_chat = False  # set by `_probe`
         self._meter = ThroughputMeter()

@@ -52,10 +52,8 @@ class OllamaModel(HttpModel):
         self, url: str, *, name: str = "", fim: FimChoice = PROBE, context_tokens: int, prompt_ms: int, **options: Any
     ) -> None:
         endpoint = Endpoint(url, **options)
-        info = ModelInfo(name or endpoint.url, "ollama", context_tokens, False, False, endpoint.local)
-        super().__init__(endpoint, info, context_tokens=context_tokens, prompt_ms=prompt_ms)
+        super().__init__(endpoint, "ollama", fim, name=name, context_tokens=context_tokens, prompt_ms=prompt_ms)
         self._wanted_name = name
-        self._choice = fim
         self._model = name
         self._uses_suffix = False
         self._stops: tuple[str, ...] = ()  # of the model file; stop texts in a request would replace them

@@ -54,10 +54,8 @@ class OpenAIModel(HttpModel):
         self, url: str, *, name: str = "", fim: FimChoice = PROBE, context_tokens: int, prompt_ms: int, **options: Any
     ) -> None:
         endpoint = _Endpoint(url.rstrip("/").removesuffix("/completions").removesuffix("/v1"), **options)
-        info = ModelInfo(name or endpoint.url, "openai", context_tokens, False, False, endpoint.local)
-        super().__init__(endpoint, info, context_tokens=context_tokens, prompt_ms=prompt_ms)
+        super().__init__(endpoint, "openai", fim, name=name, context_tokens=context_tokens, prompt_ms=prompt_ms)
         self._wanted_name = name
-        self._choice = fim
         self._model = name
         self._suffix_path = ""  # the path that takes `suffix`; empty when unused
         self._options: dict[str, object] = {}  # fields of this server beyond the protocol

@@ -6,7 +6,6 @@ machine only. Skips what can't be read.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..backends import OLLAMA_URL, ModelConfig
-from ..disk import read_text
+from ..disk import read_json_object, read_text
 from ..http.endpoint import Endpoint, ErrorResponse, NotJson
 from ..prompting.formats import find_fim_tokens
 from ..protocol import Cancel, ModelCancelled, ModelMissing, ModelUnreachable, TimeLimit
@@ -35,8 +34,6 @@ SERVER_TIMEOUT_S = 5.0
 
 MAX_DEPTH = 4
 MAX_FILES = 500  # of one folder
-
-_TOO_LARGE_JSON = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +104,7 @@ def discover(paths: SearchPaths | None = None) -> tuple[FoundModel, ...]:
 
 def describe_directory(directory: Path, name: str = "") -> FoundModel | None:
     """The model in a directory, from its configuration and its tokenizer; None when it is no language model."""
-    config = _json(directory / "config.json")
+    config = read_json_object(directory / "config.json")
     architecture = next(iter(_list(config, "architectures")), "")
     if not (isinstance(architecture, str) and architecture.endswith(("ForCausalLM", "LMHeadModel"))):
         return None
@@ -204,7 +201,7 @@ def _ollama_files(models: Path) -> Iterator[FoundModel]:
     for path in sorted(islice(manifests.glob("*/*/*/*"), MAX_FILES)):
         _host, owner, model, tag = path.relative_to(manifests).parts
         name = f"{model}:{tag}" if owner == "library" else f"{owner}/{model}:{tag}"
-        for layer in _list(_json(path), "layers"):
+        for layer in _list(read_json_object(path), "layers"):
             if isinstance(layer, dict) and str(layer.get("mediaType", "")).endswith("image.model"):
                 blob = models / "blobs" / str(layer.get("digest", "")).replace(":", "-")
                 found = describe_gguf(blob)
@@ -314,23 +311,12 @@ def _json_response(endpoint: Endpoint, limit: TimeLimit, path: str, body: Mappin
 
 
 def _vocabulary(path: Path) -> frozenset[str]:
-    tokenizer = _json(path)
+    tokenizer = read_json_object(path)
     model = tokenizer.get("model")
     vocabulary: Iterable[Any] = model.get("vocab", ()) if isinstance(model, dict) else ()
     words = (word[0] if isinstance(word, list) and word else word for word in vocabulary)
     added = (token.get("content") for token in _list(tokenizer, "added_tokens") if isinstance(token, dict))
     return frozenset(word for word in (*words, *added) if isinstance(word, str))
-
-
-def _json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty when it is missing or invalid."""
-    try:
-        if not path.is_file() or path.stat().st_size > _TOO_LARGE_JSON:
-            return {}
-        value = json.loads(read_text(path))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _list(value: Any, key: str) -> list[Any]:

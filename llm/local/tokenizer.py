@@ -13,8 +13,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..disk import read_text
+from ..disk import read_json_object
 from ..installation import install_command
+from ..prompting.chat_template import token_text
 from ..protocol import ModelMissing
 
 
@@ -243,30 +244,17 @@ def _load(description: dict[str, Any]) -> Any:
 
 def _start_and_ends(directory: Path) -> tuple[str | bool, list[int | str]]:
     """The start and end tokens in the files beside `tokenizer.json`, as `HfTokenizer` takes them."""
-    settings = _json(directory / "tokenizer_config.json")
-    names = {**_json(directory / "special_tokens_map.json"), **settings}
+    settings = read_json_object(directory / "tokenizer_config.json")
+    names = {**read_json_object(directory / "special_tokens_map.json"), **settings}
     adds_start = settings.get("add_bos_token")
-    start = True if adds_start is None else bool(adds_start) and (_spelling(names.get("bos_token")) or True)
+    start = True if adds_start is None else bool(adds_start) and (token_text(names.get("bos_token")) or True)
     ends: list[int | str] = []
-    for value in (_json(directory / name).get("eos_token_id") for name in ("generation_config.json", "config.json")):
+    for value in (
+        read_json_object(directory / name).get("eos_token_id") for name in ("generation_config.json", "config.json")
+    ):
         ends += [end for end in (value if isinstance(value, list) else [value]) if isinstance(end, int)]
-    letters = _spelling(names.get("eos_token"))
+    letters = token_text(names.get("eos_token"))
     return start, [*ends, letters] if letters else ends
-
-
-def _spelling(token: Any) -> str:
-    """The spelling of a token, given as text or as an object."""
-    value = token.get("content") if isinstance(token, dict) else token
-    return value if isinstance(value, str) else ""
-
-
-def _json(file: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty when it is missing or invalid."""
-    try:
-        value = json.loads(read_text(file))
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _converted(directory: Path) -> str:
