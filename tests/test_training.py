@@ -87,7 +87,7 @@ def log_of(folder: Path) -> list[dict]:
 # Tokenizer
 
 
-@pytest.mark.parametrize("text", check.AWKWARD_TEXTS)
+@pytest.mark.parametrize("text", check.TOKENIZER_EDGE_CASES)
 def test_every_text_comes_back_and_digits_are_apart(written, text):
     tokenizer = TrainingTokenizer.load(written / "tokenizer.json")
     tokens = tokenizer.encode(text)
@@ -106,7 +106,7 @@ def test_reading_with_a_cache_equals_reading_at_once():
         whole = model(tokens)
         past, parts, at = model.empty_past(), [], 0
         for length in (7, 1, 12):
-            logits, past = model.read(tokens[:, at : at + length], torch.arange(at, at + length)[None], past)
+            logits, past = model.forward_cached(tokens[:, at : at + length], torch.arange(at, at + length)[None], past)
             parts.append(logits)
             at += length
     torch.testing.assert_close(torch.cat(parts, 1), whole)
@@ -272,9 +272,9 @@ def test_a_wrong_export_is_noticed(written, tmp_path):
     tokenizer = TrainingTokenizer.load(written / "tokenizer.json")
     shape = export.padded_shape(MICRO, tokenizer)
     export.export_transformers(SmallLlama(shape), written / "tokenizer.json", tmp_path / "transformers")
-    reader = check._TransformersReader(tmp_path / "transformers")
+    runner = check._TransformersRunner(tmp_path / "transformers")
     other = SmallLlama(shape).eval()
-    assert np.abs(reader.logits([9, 10, 11]) - check._torch_logits(other, [9, 10, 11])).max() > check.MOST_DIFFERENCE
+    assert np.abs(runner.logits([9, 10, 11]) - check._torch_logits(other, [9, 10, 11])).max() > check.MAX_DIFFERENCE
 
 
 @pytest.mark.parametrize("name", RECIPES)
