@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from .llm import Cancel, CodeModel, CompletionRequest, ModelError, ModelInfo, Piece, PromptFragment
+    from .errors import (
+        Cancelled,
+        InvalidArgument,
+        LimitError,
+        ModelError,
+        StoreError,
+        UserError,
+        WeftError,
+    )
+    from .llm import Cancel, CodeModel, CompletionRequest, ModelInfo, Piece, PromptFragment
     from .retrieval import Fragment, Location, RankedFragment, RetrievalOptions, Retrieved, ScorePart
     from .server.completion import Completion
     from .server.completion.service import Explanation
@@ -18,7 +27,8 @@ if TYPE_CHECKING:
     from .server.workspace.workspace import Workspace
 
 _HOMES = {
-    "llm": ("Cancel", "CodeModel", "CompletionRequest", "ModelError", "ModelInfo", "Piece", "PromptFragment"),
+    "errors": ("Cancelled", "InvalidArgument", "LimitError", "ModelError", "StoreError", "UserError", "WeftError"),
+    "llm": ("Cancel", "CodeModel", "CompletionRequest", "ModelInfo", "Piece", "PromptFragment"),
     "retrieval": ("Fragment", "Location", "RankedFragment", "RetrievalOptions", "Retrieved", "ScorePart"),
     "server.completion": ("Completion",),
     "server.completion.service": ("Explanation",),
@@ -30,6 +40,7 @@ _HOMES = {
 
 __all__ = [
     "Cancel",
+    "Cancelled",
     "CodeModel",
     "Completion",
     "CompletionRequest",
@@ -37,6 +48,8 @@ __all__ = [
     "Explanation",
     "Fragment",
     "IndexReport",
+    "InvalidArgument",
+    "LimitError",
     "Location",
     "ModelError",
     "ModelInfo",
@@ -48,6 +61,9 @@ __all__ = [
     "Retrieved",
     "ScorePart",
     "Status",
+    "StoreError",
+    "UserError",
+    "WeftError",
     "Workspace",
     "load_config",
 ]

@@ -18,10 +18,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from ..errors import UserError
 from ..llm import ModelError
 from ..llm.installation import install_command
 from ..memory.embedding import KINDS
-from ..server.cli.exit_status import CANNOT_BE_DONE, INTERRUPTED, UserError
+from ..server.cli.exit_status import CANNOT_BE_DONE, INTERRUPTED
 from ..version import __version__
 from .models import model_option
 from .plots import document

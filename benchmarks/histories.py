@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from ..server.cli.exit_status import UserError
+from ..errors import UserError
 
 OWN_REPOSITORY = Path(__file__).resolve().parent.parent
 """Weft's own clone, whose history is the pinned input of the benchmarks."""

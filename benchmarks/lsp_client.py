@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, BinaryIO, NamedTuple
 
-from ..server.cli.exit_status import UserError
+from ..errors import UserError
 
 SERVER = (sys.executable, "-m", "weft", "serve")
 
@@ -117,14 +117,16 @@ class Client:
             message = self.next(SILENT_FOR_S).message
             if message.get("id") == number and "method" not in message:
                 if "error" in message:
-                    raise ServerGone(f"{method} failed: {message['error'].get('message')}")
+                    raise ServerGone(
+                        f"{method} failed: {message['error'].get('message')} Look at the log of the server."
+                    )
                 return message.get("result")
 
     def next(self, within_s: float) -> Arrived:
         """The next message; requests to the client get the result null. Raises ServerGone."""
         arrived = self.next_or_none(within_s)
         if arrived is None:
-            raise ServerGone("The server is silent.")
+            raise ServerGone("The server sent no message in time. Look at its log.")
         return arrived
 
     def next_or_none(self, within_s: float) -> Arrived | None:
@@ -224,7 +226,7 @@ def when_ready(client: Client) -> dict[str, Any]:
         if status["state"] == "ready" and "opening" not in states:
             if "down" in states or "aside" in states:
                 notes = [model["note"] for model in status["models"]]
-                raise UserError(f"The model can't be used: {' '.join(notes)}")
+                raise UserError(f"The model can't be used. Correct its settings: {' '.join(notes)}")
             return status
         time.sleep(0.1)
-    raise ServerGone("The server was not ready in time.")
+    raise ServerGone("The server was not ready in time. Look at its log.")

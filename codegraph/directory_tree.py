@@ -1,6 +1,6 @@
 """Relation strengths along the directory tree: one edge weight, sum-product and max-product over all files.
 
-Owns the tree over directories and files (papers' spec 1.3). Knows paths and no file content. A file stands for the root
+Owns the tree over directories and files (papers' spec 1.3). Knows paths and no file content. A file represents the root
 of its syntax tree, which is connected to it by an edge of its own weight.
 """
 

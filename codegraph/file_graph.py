@@ -3,7 +3,7 @@
 Owns the values that parsing hands to name resolution and to relations. Knows no grammar, no other file and no disk:
 all facts follow from one text.
 
-A `FileGraph` is kept for every file of a repository, so its facts are packed: the nodes in one int32 array, the named
+Every file of a repository has a `FileGraph` in memory, so its facts are packed: the nodes in one int32 array, the named
 records in JSON that is decoded on demand.
 """
 
@@ -39,7 +39,7 @@ class Definition(NamedTuple):
 class Call(NamedTuple):
     """One call expression.
 
-    `callee` is the dotted source text of what is called: "pay", "shop.pay", "self.store.load",
+    `callee` is the dotted source text of the called expression: "pay", "shop.pay", "self.store.load",
     "super().load", "Shop().pay" (arguments dropped); when the receiver is no such chain it is
     "?." plus the last name, as in "?.pay" for `items[0].pay()`.
     """
@@ -63,9 +63,9 @@ class Import(NamedTuple):
 
 
 class Binding(NamedTuple):
-    """What a variable or attribute is known to hold.
+    """A known value or type of a variable or attribute.
 
-    `how` says how to read `value`: "annotation" (a dotted type; Optional[T], T | None and quoted
+    `how` is the meaning of `value`: "annotation" (a dotted type; Optional[T], T | None and quoted
     types are already reduced to T), "call" (bound to the result of calling that dotted callee;
     `with f() as x` too), "alias" (bound to that dotted name), "unknown" (bound to something else: the
     name hides outer ones and has no `value`).

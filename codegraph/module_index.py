@@ -209,7 +209,7 @@ def _endings(style: str) -> tuple[str, ...]:
 def names_affected_by(path: str, before: ModuleIndex, after: ModuleIndex) -> set[str]:
     """When `path` is added or removed, only queries that contain one of these names can have another answer.
 
-    "" stands for queries in the root directory.
+    "" is the root directory.
     """
     directory, name = _split(path)
     names = {name.partition(".")[0], _split(directory)[1]}

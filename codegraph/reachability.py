@@ -1,7 +1,7 @@
 """Reachable symbols: the definitions that code at a line can refer to, with the expression that refers to each.
 
 Owns the enumeration of imported names and modules, `self`, variables and attributes of a known type, and results of
-calls. Reports the distance to the last mention of the receiver above the line; the ranking decides what it is worth.
+calls. Reports the distance to the last mention of the receiver above the line; the ranking weights it.
 """
 
 from __future__ import annotations

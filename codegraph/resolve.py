@@ -2,7 +2,7 @@
 
 Owns the list of the ways to resolve a name, and the pass over the calls of a file. An ambiguous name is not resolved:
 an import, a receiver or a scope must select one definition, or the name must be unique in the repository
-(`resolver.global_name_key` says which names qualify).
+(`resolver.global_name_key` selects the names).
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ class SegmentedGraph:
         return new
 
     def find_file(self, path: str) -> tuple[GraphSegment, int] | None:
-        """GraphSegment and index in it of a file; None when it is not in this snapshot."""
+        """The segment of a file and the index in it; None when it is not in this snapshot."""
         file = self.names.find_file(path)
         if file is None or file >= self.n_files or self.segment_of_file[0, file] < 0:
             return None
@@ -152,7 +152,7 @@ class SegmentedGraph:
         return segment, segment.arrays.listed_node(file, max(int(np.searchsorted(starts, line, side="right")) - 1, 0))
 
     def fragments(self, ids: Ints) -> tuple[Int32s, Int64s]:
-        """GraphSegment and index in its arrays of each fragment.
+        """The segment of each fragment and the index in its arrays.
 
         Raises KeyError when no fragment has one of the ids.
         """

@@ -26,13 +26,13 @@ from .walk import Walk, readers_by_kind
 SLICE_BYTES = 16384
 
 REQUEST_LIMIT_S = 1.0
-"""Processor time for the graph of a text that a request waits for. 1 MB of Python takes half of it."""
+"""CPU time for the graph of a text within a request. 1 MB of Python takes half of it."""
 
 SMALL_SAMPLE_BYTES, SAMPLE_BYTES = 2048, 8192
 SLOW_SMALL_SAMPLE_S, SLOW_SAMPLE_S = 0.06, 0.04
-"""Processor time above which a sample betrays a text that explodes. The larger sample tells more, and the smaller one
-keeps it from exploding itself. Of 71 MB of packages and system headers none took more than 4.5 and 14 ms; of texts that
-explode the worst take 180 ms for the small one, and all others at least 83 ms for the large one.
+"""CPU time above which a sample shows a text with superlinear parsing. The larger sample is more sensitive; the smaller
+one limits its own cost. In 71 MB of packages and system headers the samples took at most 4.5 and 14 ms; of known
+superlinear texts the worst take 180 ms for the small sample, and all others at least 83 ms for the large one.
 """
 
 SAMPLE_ATTEMPTS = 2
@@ -40,8 +40,8 @@ SAMPLE_ATTEMPTS = 2
 MAX_CHECKED_TEXTS = 16
 
 RETRY_SLOW_AFTER_S = 60.0
-"""A file whose graph took too long is read without its grammar for so long, or until half of it is deleted: it would
-cost the limit at every key."""
+"""A file whose graph took too long has no syntax for this time, or until half of it is deleted. Otherwise every key
+would cost the limit."""
 
 
 def parse_file(path: str, text: str, language: Language | None = None) -> FileGraph:
@@ -210,10 +210,10 @@ def _parse(language: Language, source: bytes, limit: CpuTimeLimit | None = None,
 
 
 def _check_samples(language: Language, source: bytes) -> None:
-    """Raises TooRiskyToParse for a text of which a small piece alone takes a grammar too long.
+    """Raises TooRiskyToParse for a text of which a small sample takes too long to parse.
 
     Nested ambiguity costs tree-sitter the square of its depth, in time and in memory, within one step that cannot be
-    interrupted: 8 KB of `x=>` as Java take 4 s and 2.3 GB. Samples of it show that in time.
+    interrupted: 8 KB of `x=>` as Java take 4 s and 2.3 GB. A sample reveals this early.
     """
     if language.grammar is None:
         return
@@ -228,7 +228,7 @@ def _check_samples(language: Language, source: bytes) -> None:
 
 
 def _unchecked_part(path: str, source: bytes) -> bytes:
-    """What changed since the last check of this file, with what stands before it: a key costs a sample, not a parse."""
+    """The changed part since the last check of this file, with some text before it: a key costs one sample."""
     checked = _CHECKED.get(path)
     if checked is None:
         return source
@@ -244,7 +244,7 @@ def _note_checked(path: str, source: bytes) -> None:
 
 
 def _is_slow(parser: Parser, source: bytes, slow_s: float) -> bool:
-    """Whether each of two attempts takes so long: a busy machine makes a single one slow now and then."""
+    """Whether both of two attempts are slow: on a busy machine a single one may be."""
     for _ in range(SAMPLE_ATTEMPTS):
         before_s = time.thread_time()
         parser.parse(source)

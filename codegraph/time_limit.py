@@ -1,26 +1,28 @@
-"""A limit on the processor time that one text may cost: parsers are superlinear on some texts.
+"""A CPU-time limit for one text, since parsers are superlinear on some texts.
 
-Cooperative: whoever works for long calls `check`. Processor time of the calling thread counts, not the clock, so
-that a busy machine fails no file. Knows no text and no grammar.
+Cooperative: long loops call `check`. The CPU time of the calling thread counts, not wall-clock time, so a busy machine
+causes no failures. Knows no text and no grammar.
 """
 
 from __future__ import annotations
 
 import time
 
+from ..errors import ControlFlow
 
-class TimeLimitExceeded(Exception):
-    """The work took longer than its limit and was stopped. The message says how long that is."""
+
+class TimeLimitExceeded(ControlFlow):
+    """The CPU time of a task exceeded its limit; the message has the limit."""
 
 
 class TooRiskyToParse(TimeLimitExceeded):
-    """A sample of the text took so long that the whole is not begun: a parser may not come to its next check."""
+    """A sample of the text took so long that it is not parsed: the parser might not reach its next check."""
 
 
 class CpuTimeLimit:
-    """So much processor time of this thread, from now on.
+    """A limit of CPU time for this thread, from its creation on.
 
-    `samples` False parses without a look at samples first, for processes that may hang: somebody ends them.
+    `samples` False skips the parsing of samples, for worker processes that a supervisor ends when they hang.
     """
 
     __slots__ = ("_until_s", "samples", "seconds")
@@ -31,6 +33,6 @@ class CpuTimeLimit:
         self._until_s = time.thread_time() + seconds
 
     def check(self) -> None:
-        """Raises TimeLimitExceeded when the time is used up."""
+        """Raises TimeLimitExceeded after the limit."""
         if time.thread_time() > self._until_s:
             raise TimeLimitExceeded(f"took longer than {self.seconds:g} s to analyse")

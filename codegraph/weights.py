@@ -9,10 +9,14 @@ from dataclasses import dataclass
 class Weights:
     """Weights of edges, each above 0 and at most 1. The strength of a path is the product of its edge weights."""
 
-    syntax: float = 0.5  # parent and child in a syntax tree
-    directory: float = 0.3  # a directory and its entries
-    file_root: float = 1.0  # a file and the root of its syntax tree
-    call: float = 0.8  # a call and the called definition
+    syntax: float = 0.5
+    """Between parent and child in a syntax tree."""
+    directory: float = 0.3
+    """Between a directory and its entries."""
+    file_root: float = 1.0
+    """Between a file and the root of its syntax tree."""
+    call: float = 0.8
+    """Between a call and the called definition."""
 
     def __post_init__(self) -> None:
         for name in ("syntax", "directory", "file_root", "call"):

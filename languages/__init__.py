@@ -1,4 +1,4 @@
-"""Language records: all that Weft knows of each programming language, as data in one file of `known/`.
+"""Language records: the rules of each programming language, as data in one file of `known/`.
 
 A record holds file names, language identifiers, comments, strings, brackets, layout, grammar, and readers of syntax
 nodes. All other code reads the record and names no language.

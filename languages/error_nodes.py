@@ -37,7 +37,7 @@ def _read_error(walk: SyntaxWalk, node: Node, kinds: Mapping[str, str]) -> Scope
     note_error(walk, node)
     parts: ScopedChildren = []
     outermost = walk.scope
-    bodies: list[int] = []  # for each brace still open, the scope of what it holds
+    bodies: list[int] = []  # for each open brace, the scope of its content
     header = _Header(kinds)
     for child in node.children:
         around = bodies[-1] if bodies else outermost

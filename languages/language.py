@@ -18,7 +18,7 @@ BlockStyle = Literal["", "indentation", "braces", "end"]
 """How a block of statements ends: by a smaller indentation, a brace, or the word `end`; "" for unknown."""
 
 ModuleStyle = Literal["", "python", "web", "go", "include", "class"]
-"""What the text of an import names: the rules by which `codegraph.module_index` finds the file."""
+"""The meaning of the text of an import: the rules by which `codegraph.module_index` finds the file."""
 
 # Not the brace of a literal, of names to import, or of a namespace, whose content many do not indent.
 BRACE_HEADER = re.compile(
@@ -45,7 +45,7 @@ class Language:
 
     # Lexical syntax.
     lexer: Lexer = field(default_factory=Lexer)
-    comment: tuple[str, str] = ("# ", "")  # what a comment line written into a prompt begins and ends with
+    comment: tuple[str, str] = ("# ", "")  # start and end of a comment line in a prompt
     comment_tokens: tuple[str, ...] = ("/",)  # first lexer tokens of a line that is a comment or a docstring
     decorator: str = ""  # pattern of a whole line before a definition
 

@@ -1,9 +1,9 @@
 """Error-tolerant lexer: the brackets, strings and comments that are open at an offset, in one pass from left to right.
 
-Owns the one lexical analysis that completion triggers, stop rules and repair share, and a cache of the states above a
-cursor. It reads unfinished text: a quote without its partner on a finished line is an apostrophe, a closing bracket
-closes forgotten ones inside it, a keyword that begins a statement ends forgotten brackets. Knows no cursor, no model
-and no other syntax; the rules of a language are in `known/`.
+Owns the lexical analysis that completion triggers, stop rules and repair share, and a cache of the states above a
+cursor. It reads incomplete text: an unmatched quote on a complete line is an apostrophe, a closing bracket also closes
+the unclosed ones inside it, a keyword that begins a statement closes unclosed brackets. Knows no cursor, no model and
+no other syntax; the rules of a language are in `known/`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from threading import Lock
 from typing import Literal, NamedTuple
 
 MAX_CHARACTERS = 200_000
-"""Limit of the text above a cursor that is read without a cached state, from a line at the left margin on: 15 ms."""
+"""Limit of the text above a cursor that is read without a cached state, from an unindented line on: 15 ms."""
 
 CHECKPOINT_CHARACTERS = 1024
-"""Text between two cached states: an edit above the cursor reads again at most this much, and the text below it."""
+"""Text between two cached states: an edit above the cursor reads at most this much again, and the text below it."""
 
 CACHED_TEXTS = 8
 
@@ -31,7 +31,7 @@ _OPENING_BRACKETS = {closing: opening for opening, closing in CLOSING_BRACKETS.i
 class Open(NamedTuple):
     """An open bracket, string, comment, markup around code, or interpolation, which is code inside a string.
 
-    `end`, a pattern, closes a string or a comment; the flags say how it is read until then. `at` is an offset in the
+    `end`, a pattern, closes a string or a comment; the flags control the reading until then. `at` is an offset in the
     text that was read, `indent` the white space, in characters, that its line begins with (`Lexer.scan` alone).
     """
 
@@ -39,11 +39,11 @@ class Open(NamedTuple):
     text: str = ""
     end: str = ""
     lines: bool = True  # it may have several lines
-    escapes: bool = False  # a backslash takes away what the next character means
+    escapes: bool = False  # a backslash escapes the next character
     interpolation: str = ""  # opens code in it
     nests: bool = False  # may be nested
     at_line_start: bool = False  # `end` counts only as the first word of a line
-    closing: str = ""  # what `end` looks like where it is no plain text
+    closing: str = ""  # the text of the closer where `end` is a pattern
     at: int = 0
     indent: int = 0
 
@@ -59,7 +59,7 @@ class Open(NamedTuple):
 
 
 OpenStack = tuple[Open, ...]
-"""All that is open at an offset, the innermost last."""
+"""Everything open at an offset, innermost last."""
 
 
 class Rule(NamedTuple):
@@ -79,9 +79,9 @@ class Closing(NamedTuple):
 class Scan(NamedTuple):
     """The openers and closers of a piece of text.
 
-    `stack` is open at the end, innermost last. `closings` are the marks that close what the text did not open.
-    `protected` are the spans of strings and comments; one that began before the text starts at -1, one that goes on
-    behind it ends behind its end.
+    `stack` is open at the end, innermost last. `closings` are closers without an opener in the text. `protected` are
+    the spans of strings and comments; one that began before the text starts at -1, one that continues after the text
+    ends after its end.
     """
 
     stack: OpenStack
@@ -94,7 +94,7 @@ class Scan(NamedTuple):
         return self.stack[-1].kind if self.stack and not self.stack[-1].is_code else ""
 
     def in_code(self, position: int) -> bool:
-        """Whether a position of the text is in no string and no comment."""
+        """Whether a position of the text is outside of strings and comments."""
         return not any(start < position < end for start, end in self.protected)
 
 
@@ -104,9 +104,9 @@ class Lexer:
 
     rules: tuple[Rule, ...] = ()
     signs: str = ""  # the rules' patterns begin with one of these characters
-    restarts: str = ""  # words that begin a statement, and no bracket can be open before one that begins a line
-    outside: OpenStack = ()  # what a text is before anything opens in it
-    comment_marks: tuple[str, ...] = ()  # what comments begin with
+    restarts: str = ""  # words that begin a statement: at a line start they close all brackets
+    outside: OpenStack = ()  # the stack at the start of a text
+    comment_marks: tuple[str, ...] = ()  # the marks that begin a comment
 
     def read(self, text: str, opened: OpenStack, start: int, end: int, floor: int = 0) -> tuple[OpenStack, int]:
         """The stack at `end`, given the stack `opened` at `start`, with `end`.
@@ -118,7 +118,7 @@ class Lexer:
         return tuple(reader.stack), at
 
     def open_above(self, path: str, above: str) -> OpenStack:
-        """The stack after `above`, the lines above a cursor in `path`. Incremental: cheap when little of it is new."""
+        """The stack after `above`, the lines above a cursor in `path`. Incremental: only the changed part is read."""
         return _CACHE.open_above(self, path, above)
 
     def scan(self, text: str, stack: Sequence[Open] = (), first_indent: int = 0) -> Scan:
@@ -207,16 +207,16 @@ class _Tokenizer:
         self.stack.append(opens)
 
     def _skip(self, start: int, end: int) -> None:
-        """A string or a comment was read whole."""
+        """Called for a complete string or comment."""
 
     def _left(self, inside: Open, found: re.Match[str]) -> None:
-        """A string or a comment ended, with its closer or with its line."""
+        """Called at the end of a string or a comment, by its closer or by the end of its line."""
 
 
 class _Scanner(_Tokenizer):
     """A pass that records spans and closers; the indentation decides which bracket a closer at a line start closes."""
 
-    uses_restarts = False  # models forget fewer brackets than typing persons
+    uses_restarts = False  # output of models has fewer unclosed brackets than code being typed
 
     def __init__(self, lexer: Lexer, text: str, stack: Sequence[Open], first_indent: int) -> None:
         super().__init__(lexer, text, stack)

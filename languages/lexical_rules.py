@@ -10,7 +10,7 @@ import re
 
 from .lexer import Lexer, Open, Rule
 
-# On a finished line, a quote without its partner is an apostrophe, unless a backslash takes the line break away.
+# On a complete line, an unmatched quote is an apostrophe, unless a backslash escapes the line break.
 GOES_ON = r"(?:(?![^\r\n]*[\r\n])|(?=[^\r\n]*\\\r?\n))"
 
 
@@ -37,7 +37,7 @@ def quoted(quote: str, *, lines: bool = False, interpolation: str = "", before: 
 
 
 SLASH_COMMENTS = (*line_comment("//"), *block_comment("/*", "*/"))
-"""Comments of C and all that looks like it."""
+"""Comments of C and similar languages."""
 
 SLASH_MARKS = ("//", "/*")
 
@@ -45,7 +45,7 @@ CHARACTER = Rule(r"'(?:\\[^\r\n][^'\r\n]*|[^'\\\r\n])'")
 """A character literal, where a lone apostrophe means something else."""
 
 NOT_AN_APOSTROPHE = "(?<![a-z])"
-"""As in "don't", which is text and no code."""
+"""As in "don't", which is prose."""
 
 QUOTES = (*quoted('"'), *quoted("'", before=NOT_AN_APOSTROPHE))
 """Strings of one line in both kinds of quotes."""
@@ -53,8 +53,8 @@ QUOTES = (*quoted('"'), *quoted("'", before=NOT_AN_APOSTROPHE))
 HASH_LEXER = Lexer((*line_comment(r"(?<![^\s])#"), *QUOTES), signs="#\"'", comment_marks=("#",))
 DASH_LEXER = Lexer((*line_comment("--"), *QUOTES), signs="-\"'", comment_marks=("--",))
 SLASH_LEXER = Lexer((*SLASH_COMMENTS, *QUOTES), signs="/\"'", comment_marks=SLASH_MARKS)
-"""Lexers for languages that need no more."""
+"""Lexers for languages without further rules."""
 
 SLASHES = ("// ", "")
 DASHES = ("-- ", "")
-"""Comment lines as prompts write them."""
+"""Start and end of comment lines in prompts."""

@@ -74,7 +74,7 @@ NodeReader: TypeAlias = "Callable[[SyntaxWalk, Node], ScopedChildren | None]"
 
 def note_error(walk: SyntaxWalk, node: Node) -> None:
     """The reader of ERROR nodes without recovery of definitions."""
-    problem = f"line {node.start_point[0] + 1} is not understood"
+    problem = f"syntax error on line {node.start_point[0] + 1}"
     if len(walk.problems) < MAX_PROBLEMS and problem not in walk.problems:
         walk.problems.append(problem)
 

@@ -4,12 +4,12 @@ Start with `protocol`; `backends` opens the model of a configuration, `workspace
 no index.
 """
 
+from ..errors import ModelError
 from .backends import BACKENDS, ModelConfig, open_model
 from .protocol import (
     Cancel,
     CodeModel,
     CompletionRequest,
-    ModelError,
     ModelInfo,
     ModelMissing,
     ModelUnreachable,

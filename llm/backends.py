@@ -1,6 +1,6 @@
 """Model backends: opens the model that a configuration describes.
 
-Owns the names of the backends and the settings that each needs. Knows no editor settings and no index; the owner of the
+Owns the names of the backends and the settings of a model. Knows no editor settings and no index; the owner of the
 index makes the workspace model.
 """
 
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from .prompting.formats import FIM_FORMATS, FimChoice, FimTokens
 from .protocol import CodeModel, ModelMissing
+from .text import did_you_mean
 
 BACKENDS = ("workspace", "transformers", "onnx", "llama.cpp", "ollama", "openai", "none")
 
@@ -186,6 +186,4 @@ def _custom_tokens(config: ModelConfig) -> FimTokens:
 
 
 def _unknown(name: str, value: str, known: tuple[str, ...]) -> str:
-    near = get_close_matches(value, known, n=1)
-    guess = f" Did you mean {near[0]}?" if near else ""
-    return f"`{name}` can't be {value!r}.{guess} Known are {', '.join(known)}."
+    return f"`{name}` can't be {value!r}.{did_you_mean(value, known)} Choose one of {', '.join(known)}."

@@ -1,13 +1,14 @@
-"""Reading regular files only, and replacing a file in one step.
+"""Safe file access: non-blocking reads of regular files only, and atomic replacement of files.
 
-Owns the refusal of pipes, devices and folders under names that people and workspaces give (none is ever waited for),
-and temporary files: each is locked by the process that writes it, so that those of a process that was killed are told
-from those of one that writes now. It stands in `llm/`, below all who need it. Knows no format.
+Owns the rejection of pipes, devices and folders, which would block a reader, and temporary files. The writing process
+locks a temporary file, so that a later one can recognise and remove those of a killed process. In `llm/`, since all
+rooms that need it may import `llm/`. Knows no format but JSON.
 """
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import stat
@@ -17,33 +18,37 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+from ..errors import UserError
 
 NEW_SUFFIX = ".weft-new"
 """Ends the name of every temporary file."""
 
+MAX_JSON_BYTES = 64 << 20
+
 _ABANDONED_AFTER_S = 24 * 3600.0
-"""Without file locks (Windows) an older temporary file is nobody's."""
+"""Without file locks (Windows), an older temporary file counts as abandoned."""
 
 _KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFDIR: "a folder", stat.S_IFSOCK: "a socket"}
 
 
-class NotRegular(OSError):
-    """The name leads to a pipe, a folder, a socket or a device."""
+class NotRegular(UserError, OSError):
+    """The path is a pipe, a folder, a socket or a device."""
 
     def __init__(self, path: Path | str, mode: int) -> None:
         kind = _KINDS.get(stat.S_IFMT(mode), "a device")
-        super().__init__(errno.EINVAL, f"it is {kind} and no regular file", str(path))
+        super().__init__(errno.EINVAL, f"it is {kind}, not a regular file", str(path))
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """A regular file to read; links are followed. Never waits. Raises NotRegular and other OSErrors."""
+    """Open a regular file for reading, through links. Never blocks. Raises NotRegular and other OSErrors."""
     return open(regular_descriptor(path), "rb")
 
 
 def regular_descriptor(path: Path) -> int:
-    """The same as a descriptor, which the caller closes."""
-    _check(path, os.stat(path).st_mode)  # opening a device or a socket can have effects, or fail with other words
+    """The same as a file descriptor, which the caller closes."""
+    _check(path, os.stat(path).st_mode)  # opening a device or a socket can have side effects
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
     try:
         _check(path, os.fstat(descriptor).st_mode)
@@ -54,7 +59,7 @@ def regular_descriptor(path: Path) -> int:
 
 
 def read_regular(path: Path) -> bytes:
-    """The content of a regular file. Never waits. Raises NotRegular and other OSErrors."""
+    """The content of a regular file. Never blocks. Raises NotRegular and other OSErrors."""
     with open_regular(path) as file:
         return file.read()
 
@@ -64,38 +69,47 @@ def read_text(path: Path) -> str:
     return read_regular(path).decode("utf-8")
 
 
-@contextmanager
-def replacing(place: Path) -> Iterator[BinaryIO]:
-    """A new file that takes `place` in one step once it is whole and on the disk. Readable by its owner alone.
+def read_json_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; empty when the file is missing, larger than `MAX_JSON_BYTES` or invalid."""
+    try:
+        value = json.loads(read_text(path)) if path.stat().st_size <= MAX_JSON_BYTES else {}
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
-    Removes what killed processes left of such files beside it.
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file that replaces `path` atomically after it is written and synced. Readable by its owner only.
+
+    Removes the temporary files of killed processes in the same folder.
     """
-    remove_abandoned(place.parent)
-    descriptor, name = _locked(place)
+    remove_abandoned(path.parent)
+    descriptor, name = _locked(path)
     try:
         with open(descriptor, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
             if _HAS_LOCKS:  # closing would unlock it
-                os.replace(name, place)
+                os.replace(name, path)
         if not _HAS_LOCKS:
-            os.replace(name, place)
+            os.replace(name, path)
     except BaseException:
         with suppress(OSError):
             os.unlink(name)
         raise
 
 
-def replace_file(place: Path, content: bytes) -> None:
-    """Write a file in one step. Raises OSError."""
-    with replacing(place) as file:
+def replace_file(path: Path, content: bytes) -> None:
+    """Replace a file atomically. Raises OSError."""
+    with replacing(path) as file:
         file.write(content)
 
 
 @contextmanager
 def temporary_file(folder: Path) -> Iterator[Path]:
-    """An empty file of this process in `folder`, gone afterwards."""
+    """An empty file of this process in `folder`, removed afterwards."""
     descriptor, name = _locked(Path(folder, "copy"))
     try:
         yield Path(name)
@@ -107,7 +121,7 @@ def temporary_file(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder(parent: Path) -> Iterator[Path]:
-    """An empty folder of this process in `parent`, gone afterwards."""
+    """An empty folder of this process in `parent`, removed afterwards."""
     while True:
         name = tempfile.mkdtemp(prefix=".", suffix=NEW_SUFFIX, dir=parent)
         descriptor = os.open(name, os.O_RDONLY) if _HAS_LOCKS else -1
@@ -123,7 +137,7 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
 
 
 def remove_abandoned(folder: Path) -> int:
-    """Remove the temporary files in `folder` whose writers are gone; how many there were."""
+    """Remove the abandoned temporary files in `folder`; returns their number."""
     n_removed = 0
     for path in abandoned(folder):
         with suppress(OSError):
@@ -133,7 +147,7 @@ def remove_abandoned(folder: Path) -> int:
 
 
 def abandoned(folder: Path) -> Iterator[Path]:
-    """The temporary files and folders in `folder` whose writers are gone, each locked while it is looked at."""
+    """The temporary files and folders in `folder` whose writers have ended, each locked while it is yielded."""
     try:
         names = [name for name in os.listdir(folder) if name.endswith(NEW_SUFFIX)]
     except OSError:
@@ -161,10 +175,10 @@ def _check(path: Path, mode: int) -> None:
         raise NotRegular(path, mode)
 
 
-def _locked(place: Path) -> tuple[int, str]:
-    """A new temporary file beside `place`. One that was taken for abandoned before it was locked is made again."""
+def _locked(path: Path) -> tuple[int, str]:
+    """A new locked temporary file beside `path`. Retries when another process removes it before it is locked."""
     while True:
-        descriptor, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=NEW_SUFFIX, dir=place.parent)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=NEW_SUFFIX, dir=path.parent)
         if not _HAS_LOCKS:
             return descriptor, name
         with suppress(OSError):

@@ -1,7 +1,7 @@
-"""How Weft was installed here, and the command that adds an extra or a package to that environment.
+"""Detection of the installer of this Weft, and the command that adds an extra or a package to its environment.
 
-Owns the name of the distribution. Reads what installers leave behind: `direct_url.json` (PEP 610), `INSTALLER` (PEP
-376), `pipx_metadata.json` and `uv-receipt.toml`. Runs nothing. It stands in `llm/`, below all who need it.
+Owns the name of the distribution. Reads the metadata of installers: `direct_url.json` (PEP 610), `INSTALLER` (PEP 376),
+`pipx_metadata.json` and `uv-receipt.toml`. Runs nothing. In `llm/`, since all rooms that need it may import `llm/`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 DISTRIBUTION = "weft-lsp"
-"""On the Python package index, `weft` is another project. The command and the import are `weft` nevertheless."""
+"""`weft` on the Python package index is another project. The command and the package are still `weft`."""
 
 CLONE, PIP, UV_PIP, PIPX, PIPX_RUN, UV_TOOL, UVX = "clone", "pip", "uv pip", "pipx", "pipx run", "uv tool", "uvx"
 
@@ -29,14 +29,14 @@ _UV_REQUIREMENT = re.compile(r'\{ name = "([\w.-]+)"')
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """One way in which Weft can be installed, with what its commands need to know."""
+    """An installation of Weft, with the values that its commands need."""
 
     kind: str
     python: str
     clone: str = ""  # the folder of an editable installation
-    source: str = ""  # the address that the distribution was installed from; "" for a package index
+    source: str = ""  # the URL of the distribution; "" for a package index
     constraints: str = ""
-    extras: frozenset[str] = field(default_factory=frozenset)  # of earlier commands, which pipx and uv would drop
+    extras: frozenset[str] = field(default_factory=frozenset)  # installed ones, which pipx and uv would remove
     packages: tuple[str, ...] = ()  # the same for packages beside Weft
 
     def extra_command(self, *extras: str) -> str:
@@ -91,7 +91,7 @@ def install_packages_command(*packages: str) -> str:
 
 
 def find_installation(prefix: Path, python: str, installed: Distribution | None, root: Path) -> Installation:
-    """How Weft is installed in the environment at `prefix`; `installed` is None when it runs from sources in `root`."""
+    """The installation in the environment at `prefix`; `installed` is None for sources in `root`."""
     direct = _json(installed.read_text("direct_url.json") if installed else None)
     installer = (installed.read_text("INSTALLER") or "").strip() if installed else ""
     url = str(direct.get("url", ""))
@@ -125,7 +125,7 @@ def _kind(prefix: Path, installer: str, has_pipx: bool, has_uv: bool, has_clone:
 
 
 def _source(direct: dict[str, object], url: str, folder: str) -> str:
-    """As PEP 508 takes it; "" for a file that is gone, which only an index can replace."""
+    """The URL for PEP 508; "" for a deleted file, which only an index can replace."""
     version_control = direct.get("vcs_info")
     if isinstance(version_control, dict):
         return f"{version_control.get('vcs', 'git')}+{url}@{version_control.get('commit_id', 'HEAD')}"
@@ -140,7 +140,7 @@ def _folder_of(url: str) -> str:
 
 @cache
 def _this_one() -> Installation:
-    # Sources hold metadata as well, without INSTALLER, and a process that was started there finds it first.
+    # Source folders have metadata without INSTALLER, which a process started there finds first.
     installed = next((each for each in distributions(name=DISTRIBUTION) if each.read_text("INSTALLER")), None)
     return find_installation(Path(sys.prefix), sys.executable, installed, Path(__file__).resolve().parents[1])
 
@@ -165,7 +165,7 @@ def _words(texts: Iterable[str]) -> str:
 
 
 def _word(text: str) -> str:
-    """As a shell takes it, POSIX or Windows."""
+    """An argument, quoted if needed for a POSIX or Windows shell."""
     return text if _PLAIN.fullmatch(text) else _quoted(text)
 
 

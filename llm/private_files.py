@@ -1,6 +1,6 @@
-"""Folders and files that their user alone may read, under any umask.
+"""Folders and files with access for their owner only, under any umask.
 
-For what Weft keeps of somebody's code and questions: indexes, history, counters, logs, exports, saved prefixes.
+For all stored data of a user's code and questions: indexes, history, counters, logs, exports, saved prefix caches.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from pathlib import Path
 
 
 def private_folder(folder: Path, *, is_ours: bool = False) -> None:
-    """Make a folder, with what is missing above it. Raises OSError.
+    """Create a folder and its missing parents. Raises OSError.
 
-    Folders that are there stay as they are, but for one of Weft's own (`is_ours`) that others may enter.
+    Existing folders are unchanged; one of Weft's own (`is_ours`) loses the permissions of others.
     """
     missing = []
     here = folder
@@ -31,15 +31,15 @@ def private_folder(folder: Path, *, is_ours: bool = False) -> None:
 
 
 def private_file(path: Path) -> None:
-    """Make an empty file, or keep the text of one that is there, for its owner alone. Raises OSError."""
-    # Not waiting: a pipe that nobody reads is an error.
+    """Create a file if it does not exist, and restrict its permissions to its owner. Raises OSError."""
+    # Non-blocking: a pipe without a reader is an error.
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600))
     with suppress(OSError):
         _tighten(path, 0o600)
 
 
 def _tighten(path: Path, mode: int) -> None:
-    """Take away what others may do; of files of other users nothing."""
+    """Remove the permissions of others; files of other users are unchanged."""
     found = path.stat()
     if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
         return

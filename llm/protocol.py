@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
+from ..errors import Cancelled, ModelError
+
 
 class Cancel:
     """A cancellation token: set once, by any thread. Cheap to poll between two tokens."""
@@ -59,14 +61,14 @@ class Cancel:
 class TimeLimit(Cancel):
     """A Cancel that fires with `cancel`, or by itself after `seconds`: the total limit of one request.
 
-    `is_reached` says that the time is up. A context manager: the time stops at the end of the block.
+    `is_reached` is true after `seconds`. A context manager: the timer stops at the end of the block.
     """
 
     def __init__(self, cancel: Cancel, seconds: float) -> None:
         super().__init__()
         self.seconds = seconds
         self._leave_parent = cancel.on_cancel(self.cancel)
-        # A timer, and not a look at the clock: a thread that waits for a socket is woken.
+        # A timer rather than polling, since its callbacks wake a thread that waits for a socket.
         self._timer = threading.Timer(seconds, self._reach)
         self._timer.daemon = True
         self._timer.start()
@@ -161,7 +163,7 @@ class ModelInfo:
     chats: bool = False  # has a chat template, so `chat` works
     notes: tuple[str, ...] = field(default=())  # degraded modes and their reasons, for a person
     chat_tokens: int = 0  # messages and answer of `chat`; 0 when unknown
-    behind_address: bool = False  # asked over a connection; an address of this machine may lead anywhere
+    behind_address: bool = False  # behind an HTTP address; a local address may forward to another machine
 
     @property
     def window_tokens(self) -> int:
@@ -211,7 +213,7 @@ class CodeModel(Protocol):
         ...
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
-        """Yield the completion as it is decoded. Ends quietly when cancelled or when there is none.
+        """Yield the completion as it is decoded. Ends without an error when cancelled or when there is none.
 
         Raises only `ModelError`.
         """
@@ -224,13 +226,13 @@ class CodeModel(Protocol):
     def close(self) -> None: ...
 
 
-class ModelError(Exception):
-    """A model failed. The message names the model and what to do next."""
-
-
 class ModelMissing(ModelError):
     """A directory, file, package or setting that the configuration needs is missing."""
 
 
 class ModelUnreachable(ModelError):
     """The server is unreachable, or returned an error."""
+
+
+class ModelCancelled(ModelError, Cancelled):
+    """The caller cancelled the request. Ends a stream without a report to a person."""

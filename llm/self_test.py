@@ -1,7 +1,7 @@
 """Self-test of a model: fill-in-the-middle tasks with known results, or continuations for a model without FIM.
 
-Owns the tasks, the criteria and the message to the user. Knows no backend. Capabilities say which tokens a model has;
-the self-test says whether it was trained to use them.
+Owns the tasks, the criteria and the message to the user. Knows no backend. Capabilities are the
+tokens of a model; the self-test shows whether it was trained to use them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Kind = Literal["works", "weak", "broken", "untested"]
 class SelfTestResult:
     """works: at least half of the tasks solved; weak: clean text, but other than expected; broken: unusable text.
 
-    `text` says what was expected, what came and what to do next; "" when the model works or the test was cancelled.
+    `text` has the expected and the received text and the next step; "" when the model works or after a cancellation.
     """
 
     kind: Kind
@@ -99,9 +99,9 @@ class _Attempt:
 
     @property
     def defect(self) -> str:
-        """What is wrong with the text, whatever the expected middle; empty when nothing is."""
+        """The defect of the text, independent of the expected middle; empty for none."""
         after = self.task.suffix.partition("\n")[0].strip()
-        if any(letters in self.text for letters in _SPECIAL_TOKENS):
+        if any(token in self.text for token in _SPECIAL_TOKENS):
             return _WRITES_TOKENS
         if not self.text.strip():
             return _WRITES_NOTHING

@@ -19,6 +19,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..errors import LimitError, ModelError
 from ..llm.prompting.conversation import FRAME_TOKENS, fit_messages
 from ..llm.prompting.infilling_chat import without_reasoning
 from ..llm.protocol import (
@@ -27,7 +28,7 @@ from ..llm.protocol import (
     CodeModel,
     CompletionRequest,
     Message,
-    ModelError,
+    ModelCancelled,
     ModelInfo,
     ModelUnreachable,
     Piece,
@@ -55,15 +56,15 @@ class Unreadable(ModelError):
     """A model answered, every time in a form that cannot be read."""
 
 
-class Stopped(Unreadable):
+class Stopped(Unreadable, ModelCancelled):
     """The caller cancelled before there was a whole answer. No user sees it."""
 
 
-class TimeUp(ModelError):
+class TimeUp(ModelError, LimitError):
     """A call took longer than one call may."""
 
 
-class TooLong(ModelError):
+class TooLong(ModelError, LimitError):
     """The messages and the answer are more than the model's window holds. The message names both numbers."""
 
 
@@ -180,7 +181,9 @@ class Accountant:
             else:
                 self._keep(call, text or "", cancel)
                 return value
-        raise Unreadable(f"{self.model.info.name} gave no readable answer to “{call.purpose}”: {reason}.")
+        raise Unreadable(
+            f"{self.model.info.name} gave no readable answer to “{call.purpose}”: {reason}. Use a stronger model."
+        )
 
     def ask_for_json(self, call: Call, read: Callable[[Any], T], cancel: Cancel | None = None) -> T:
         """`ask_for` of an answer in JSON, which is mended before it counts as unreadable.
@@ -261,7 +264,8 @@ class Accountant:
                         yield piece
                     if limit.is_reached and not cancel.cancelled:
                         raise TimeUp(
-                            f"{self.model.info.name} did not finish “{call.purpose}” within {limit.seconds:g} s."
+                            f"{self.model.info.name} did not finish “{call.purpose}” within {limit.seconds:g} s. "
+                            "Use a faster model."
                         )
 
             try:

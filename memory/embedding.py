@@ -71,7 +71,7 @@ def open_embedder(settings: EmbedderSettings | None = None) -> tuple[Embedder, s
         embedder = ApiEmbedder(settings)
         return embedder, f"embeddings of {embedder.name}, as set"
     if settings.kind not in KINDS:
-        raise ModelMissing(f"No embeddings are called {settings.kind!r}; there are {', '.join(KINDS)}.")
+        raise ModelMissing(f"`memory.embeddings` can't be {settings.kind!r}. Choose one of {', '.join(KINDS)}.")
     from .embedding_local import LocalEmbedder, bundled_model
 
     if settings.kind == "local":

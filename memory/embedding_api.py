@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..llm.http.endpoint import Cancelled, Endpoint, Refused
-from ..llm.protocol import Cancel, ModelMissing, ModelUnreachable, TimeLimit
+from ..llm.http.endpoint import Endpoint, ErrorResponse
+from ..llm.protocol import Cancel, ModelCancelled, ModelMissing, ModelUnreachable, TimeLimit
 from .embedding import EmbedderSettings, Vectors, encodable, has_words
 from .patience import Pause, patiently
 from .values import content_key
@@ -31,8 +31,8 @@ class ApiEmbedder:
     def __init__(self, settings: EmbedderSettings, *, timeout_s: float = 60.0, pause: Pause = Cancel.wait) -> None:
         """Raises ModelMissing when the address, the name or the key is not there."""
         if not settings.url or not settings.model:
-            missing = "an address: set memory.embeddings_url" if not settings.url else "a name: memory.embeddings_model"
-            raise ModelMissing(f"Embeddings of a server want {missing}.")
+            missing = "memory.embeddings_url" if not settings.url else "memory.embeddings_model"
+            raise ModelMissing(f"Embeddings of a server need an address and a model. Set `{missing}`.")
         url = settings.url.rstrip("/").removesuffix("/embeddings").removesuffix("/v1").removesuffix(OLLAMA)
         self._endpoint = Endpoint(url, read_timeout_s=timeout_s, api_key_variable=settings.key_variable)
         self._settings = settings
@@ -71,7 +71,7 @@ class ApiEmbedder:
         def ask() -> Any:
             try:
                 return self._asked(self._path, body)
-            except Refused as error:
+            except ErrorResponse as error:
                 if error.status != 404 or self._path == OLLAMA:
                     raise
                 answer = self._asked(OLLAMA, body)
@@ -88,7 +88,11 @@ class ApiEmbedder:
         with self._lock:
             self._n_dimensions = self._n_dimensions or found.shape[1]
         if found.shape[1] != self._n_dimensions:
-            raise ModelUnreachable(f"{self.name} changed from {self._n_dimensions} to {found.shape[1]} dimensions.")
+            raise ModelUnreachable(
+                f"{self.name} changed from {self._n_dimensions} to {found.shape[1]} dimensions. "
+                "Restart Weft, so that all "
+                "texts are embedded again."
+            )
         lengths = np.linalg.norm(found, axis=1, keepdims=True)
         vectors: Vectors = np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0)
         return vectors
@@ -98,7 +102,7 @@ class ApiEmbedder:
         try:
             with TimeLimit(Cancel(), self._timeout_s) as limit:
                 return self._endpoint.post(path, body, limit)
-        except Cancelled as error:
+        except ModelCancelled as error:
             raise ModelUnreachable(
                 f"{self._endpoint.url} gave no vectors within {self._timeout_s:g} s. Use a faster server."
             ) from error

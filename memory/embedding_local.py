@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ModelError
 from ..llm.installation import install_command
 from ..llm.local.transformers_model import without_progress_bars
-from ..llm.protocol import ModelError, ModelMissing
+from ..llm.protocol import ModelMissing
 from .embedding import EmbedderSettings, Vectors, encodable, has_words
 from .values import content_key
 
@@ -111,7 +112,9 @@ class LocalEmbedder:
                 model = SentenceTransformer(str(self._path), local_files_only=True, model_kwargs=kwargs)
             n_dimensions = int(model.encode(["a"], show_progress_bar=False).shape[1])
         except Exception as error:
-            raise ModelMissing(f"{self._path} cannot be read as a model of embeddings: {_reason(error)}.") from error
+            raise ModelMissing(
+                f"{self._path} cannot be read as a model of embeddings: {_reason(error)}. Download it again."
+            ) from error
         return _Loaded(model, n_dimensions, int(model.max_seq_length or PASSAGE_TOKENS))
 
 

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from ..llm.protocol import ModelError, Speed
+from ..errors import LimitError, ModelError
+from ..llm.protocol import Speed
 from .values import Cost
 
 
-class LimitReached(ModelError):
+class LimitReached(ModelError, LimitError):
     """The next call would go over the limit. The message says what was spent and how to allow more."""
 
 

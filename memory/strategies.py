@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 
+from ..errors import InvalidArgument
 from .baselines import Decomposition, FullContext, Hyde, Rewriting, Summary, TopK
 from .fragrel import (
     ContextRelation,
@@ -37,21 +38,21 @@ def strategy_named(name: str, kit: Kit, *, score: str = "") -> Strategy:
 
     `score` is how it searches: one of `WAYS`, or `fragrel`, by which segments have FragRel's scores inside any other
     strategy (papers' spec, row 72); empty leaves it to the strategy. Those that search for nothing take no notice.
-    Raises ValueError for a name that is none, with the nearest that is.
+    Raises InvalidArgument for an unknown name; its message names the nearest one.
     """
     if name not in STRATEGIES:
         near = difflib.get_close_matches(name, STRATEGIES, 1)
         guess = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"no strategy is called {name!r}.{guess} There are: {', '.join(STRATEGIES)}.")
+        raise InvalidArgument(f"no strategy is called {name!r}.{guess} Choose one of: {', '.join(STRATEGIES)}.")
     return STRATEGIES[name](kit, score_named(score, kit) if score else None)
 
 
 def score_named(name: str, kit: Kit) -> Indexer:
-    """A way to score by name. Raises ValueError for one that is none."""
+    """A way to score by name. Raises InvalidArgument for an unknown name."""
     if name == "fragrel":
         return related(indexer("auto", kit), ContextRelation())
     if name not in WAYS:
-        raise ValueError(f"no way to score is called {name!r}; there are {', '.join((*WAYS, 'fragrel'))}.")
+        raise InvalidArgument(f"no way to score is called {name!r}; choose one of {', '.join((*WAYS, 'fragrel'))}.")
     return indexer(name, kit)
 
 

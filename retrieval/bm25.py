@@ -26,7 +26,7 @@ def idf(n_documents: int, df: Value) -> Value:
 
 
 def length_norm(length: Value, average: float, k1: float = K1, b: float = B) -> Value:
-    """k1 (1 - b + b * length / average): what is added to a frequency in the denominator."""
+    """k1 (1 - b + b * length / average): the term added to a frequency in the denominator."""
     return k1 * (1 - b + b * length / (average or 1.0))
 
 

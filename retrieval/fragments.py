@@ -28,8 +28,11 @@ class Slicing:
     """
 
     kind: str = "centered"
+    """One of the two kinds above."""
     n_lines: int = 20
+    """Lines of a window."""
     stride: int = 10
+    """Lines between two windows."""
 
     def __post_init__(self) -> None:
         if self.kind not in ("centered", "plain"):

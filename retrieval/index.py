@@ -33,11 +33,14 @@ T = TypeVar("T", bound=np.generic)
 
 @dataclass(frozen=True, slots=True)
 class RetrievalSettings:
-    """Settings of an index. Other settings need another index; `slicing` must be that of every part."""
+    """Settings of an index. Other settings need another index."""
 
-    name: str = ""  # of the repository, for prompts that state it
+    name: str = ""
+    """Name of the repository: for imports by its own name, and for prompts that state it."""
     slicing: Slicing = field(default_factory=Slicing)
+    """Size and stride of the fragments; the same for every part of the index."""
     weights: Weights = field(default_factory=Weights)
+    """Edge weights of the code graph."""
 
 
 class RepositoryIndex:

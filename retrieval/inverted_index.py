@@ -3,7 +3,7 @@
 Owns the posting lists (term frequencies per fragment) and the fragment ids. Knows terms only by their keys, and no
 text, no syntax and no ranking.
 
-Counts are kept per file; document frequencies and the average length are computed at query time, so an edit costs one
+Counts are stored per file; document frequencies and the average length are computed at query time, so an edit costs one
 file. Segments are ordered from old and large to new and small. An edited file gets new fragment ids in a new segment
 and its old ids are dead. Small segments are merged as they accumulate; dead postings are dropped then, and ids without
 postings are reused.
@@ -175,7 +175,7 @@ class InvertedIndex:
         dead = np.flatnonzero(~self.live[postings.ids])
         if len(dead):
             df -= np.bincount(np.repeat(postings.terms, postings.sizes)[dead], minlength=len(weights))
-        # In location: at 200k lines a query has 150k postings, and making arrays costs more than filling them.
+        # In place: at 200k lines a query has 150k postings, and making arrays costs more than filling them.
         parts = norm[postings.ids]
         parts += postings.counts
         np.divide(postings.counts, parts, out=parts)

@@ -49,7 +49,7 @@ def shifted(location: Location, n_file_lines: int, slicing: Slicing) -> Location
 def shift_down(view: CursorView, found: Retrieved) -> Retrieved:
     """The windows with all their locations shifted. Their text is that of the first location, others may differ below.
 
-    In the cursor's own file a window is not shifted into what the prompt shows.
+    In the cursor's own file a window is not shifted into the text of the prompt.
     """
     return replace(found, fragments=tuple(_shifted_fragment(view, ranked) for ranked in found.fragments))
 

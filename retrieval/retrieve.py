@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from ..errors import InvalidArgument
 from .explain import excluded_windows, path_from_cursor, words_part
 from .fragrel import fragrel
 from .index import CursorView, RepositoryIndex
@@ -21,7 +22,7 @@ from .weft import weft
 _DEFAULTS = RetrievalOptions()
 
 
-class UnknownStrategy(ValueError):
+class UnknownStrategy(InvalidArgument):
     """No strategy has that name. The message names the nearest one that exists."""
 
 
@@ -48,7 +49,7 @@ def strategy_named(name: str) -> Callable[[CursorView, RetrievalOptions], Retrie
     if strategy is None:
         nearest = difflib.get_close_matches(name, STRATEGIES, n=1, cutoff=0.0)[0]
         raise UnknownStrategy(
-            f"strategy {name!r} is unknown; did you mean {nearest!r}? There are {', '.join(STRATEGIES)}."
+            f"strategy {name!r} is unknown; did you mean {nearest!r}? Choose one of {', '.join(STRATEGIES)}."
         )
     return strategy
 

@@ -4,7 +4,7 @@ Owns the only stemmer of Weft, for prose in documents, in questions about them, 
 search over code needs none: its index holds terms as written, and `questions.query_expansion` adds the inflections of
 a query's words instead.
 
-Measured with the terms of `memory.words`; the figures stand there.
+Measured with the terms of `memory.words`, which has the results.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ cut at underscores, at changes of case and around digits, of two characters at l
 
 Measured on five of the benchmark repositories (top 10 windows of BM25, identifiers found for line and API tasks):
 words alone 40.7 and 54.5 %, with all sub-words 42.9 and 59.1, without those of one letter 43.7 and 59.1, and with
-numbers too 42.9 and 59.1. Words in lower case, or sub-words kept apart from words, cost one point on API tasks.
+numbers too 42.9 and 59.1. Words in lower case, or sub-words separate from words, cost one point on API tasks.
 """
 
 from __future__ import annotations

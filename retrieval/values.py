@@ -77,17 +77,26 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalOptions:
-    """Options of the ranking, with their defaults; has every switch of the papers' spec 1 and 2."""
+    """Options of the ranking of one query; has every switch of the papers' spec 1 and 2."""
 
-    strategy: str = "weft"  # "weft", "fragrel", "bm25", "jaccard"
+    strategy: str = "weft"
+    """The ranking: "weft" (definitions and fragments), "fragrel", "bm25", "jaccard", or "none" for no fragments."""
     k: int = 10
-    alpha: float = 0.5  # Eq. 10
-    include_self: bool = False  # Eq. 9, F2
-    cutoff: float = 1e-3  # weakest strength followed along calls; 0 is exact, for small repositories
+    """Most fragments in the result."""
+    alpha: float = 0.5
+    """Weight of the relations in the score of "fragrel" (Eq. 10); 0 is BM25."""
+    include_self: bool = False
+    """Whether a fragment is part of its own environment (Eq. 9, F2)."""
+    cutoff: float = 1e-3
+    """Weakest relation strength that is followed along calls; 0 is exact, for small repositories."""
     query_lines: int = 20
-    shift: bool = False  # windows are shown a stride further down (papers' spec 2.3); "weft" grows its own instead
+    """Lines before the cursor in the query."""
+    shift: bool = False
+    """Whether windows are shown a stride further down (papers' spec 2.3); "weft" grows its windows instead."""
     explain: bool = False
-    without: frozenset[Component] = frozenset()  # of "weft"
+    """Whether the result has the parts of each score, relation paths and the windows left out."""
+    without: frozenset[Component] = frozenset()
+    """Components of "weft" to leave out, for ablations."""
 
 
 @dataclass(frozen=True, slots=True)

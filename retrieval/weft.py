@@ -152,7 +152,7 @@ class _Selection:
             text = self._view.text(location)
             lines = frozenset(line.strip() for line in text.split("\n"))
             if self._drops_duplicates and any(len(lines & better) >= SAME_TEXT * len(lines) for better in line_sets):
-                self._leave_out(location, "says the same as a better one")
+                self._leave_out(location, "duplicates a better one")
                 continue
             line_sets.append(lines)
             fragment = Fragment((location, *self._copies(window, n_lines, text)), text)

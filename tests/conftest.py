@@ -26,18 +26,10 @@ import pytest
 from hypothesis import settings
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
+from weft.errors import ModelError
 from weft.llm.local.engines import FloatArray, OutOfMemory
 from weft.llm.local.model import LocalModel, LocalSettings
-from weft.llm.protocol import (
-    Cancel,
-    ChatRequest,
-    CompletionRequest,
-    Message,
-    ModelError,
-    ModelInfo,
-    Piece,
-    Speed,
-)
+from weft.llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelInfo, Piece, Speed
 from weft.server.shared.control import SharedServer, running_server, stop_server
 
 # The same cases every time: a test that passed passes again. `WEFT_FUZZ=1` looks for new ones.

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from weft.llm.protocol import Cancel, Message, ModelError, ModelUnreachable, Piece, Speed
+from weft.errors import ModelError
+from weft.llm.protocol import Cancel, Message, ModelUnreachable, Piece, Speed
 from weft.memory import Accountant, Call, Cost, Ledger, LimitReached, Limits, Unreadable
 from weft.memory.accountant import RETRY_TEMPERATURE, Stopped, TooLong
 from weft.memory.ledger import expected, in_words

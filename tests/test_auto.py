@@ -203,7 +203,7 @@ def _plausible(messages) -> str:
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():
-    with pytest.raises(ValueError, match=r"'fragrl'\. Did you mean 'fragrel'\? There are: auto, fragrel"):
+    with pytest.raises(ValueError, match=r"'fragrl'\. Did you mean 'fragrel'\? Choose one of: auto, fragrel"):
         strategy_named("fragrl", Kit())
     with pytest.raises(ValueError, match="bm52"):
         strategy_named("qrmem", Kit(), score="bm52")

@@ -16,7 +16,7 @@ for _name in ("torch", "transformers", "tokenizers", "safetensors"):
 
 import torch  # noqa: E402
 from transformers import AutoModelForCausalLM  # noqa: E402
-from weft.llm.protocol import ModelError  # noqa: E402
+from weft.errors import ModelError  # noqa: E402
 from weft.llm.training.export import export_transformers, padded_shape  # noqa: E402
 from weft.llm.training.model import PRESETS, SmallLlama  # noqa: E402
 from weft.llm.training.tokenizer import TrainingTokenizer, train_tokenizer  # noqa: E402
@@ -40,7 +40,7 @@ from weft.memory.memorag.beacon.training.texts import (  # noqa: E402
     group_strictly,
     write_texts,
 )
-from weft.memory.memorag.beacon.training.train import Every, held_out_loss, train  # noqa: E402
+from weft.memory.memorag.beacon.training.train import Intervals, held_out_loss, train  # noqa: E402
 from weft.memory.memorag.sft_data import Sample, write_samples  # noqa: E402
 
 pytestmark = pytest.mark.local
@@ -274,7 +274,7 @@ def test_a_run_that_was_stopped_ends_with_the_weights_it_would_have_had(base: Pa
     (tmp_path / "stopped").mkdir()
     (tmp_path / "stopped" / "log.jsonl").touch()
     with pytest.raises(KeyboardInterrupt):
-        train(wrapped(base), texts, recipe, tmp_path / "stopped", stop, Every(checkpoint=2, evaluate=3))
+        train(wrapped(base), texts, recipe, tmp_path / "stopped", stop, Intervals(checkpoint=2, evaluate=3))
     assert log_of(tmp_path / "stopped")[-1]["step"] == 3  # and step 2 is kept
     resumed = wrapped(base)
     last = train(resumed, texts, recipe, tmp_path / "stopped")
@@ -403,10 +403,10 @@ def test_stage_2_begins_with_the_weights_of_stage_1_and_saves_its_own(base: Path
     write_samples(tmp_path / "samples.jsonl", [SAMPLE])
     story, one, two = tmp_path / "story.txt", tmp_path / "one", tmp_path / "two"
     recipe = replace(RECIPE, window=64, lengths=(80, 120), steps=2)
-    Stage(stage1_texts, recipe, base, one, device="cpu").run([story], [story], Every())
+    Stage(stage1_texts, recipe, base, one, device="cpu").run([story], [story], Intervals())
     assert {"loss_at_2", "loss_at_4"} <= log_of(one / "work")[-1].keys()
     recipe = replace(STAGE_2, window=64, accumulate=1, steps=1, bf16=False)
-    Stage(stage2_texts, recipe, base, two, start=one, device="cpu").run([tmp_path / "samples.jsonl"], [], Every())
+    Stage(stage2_texts, recipe, base, two, start=one, device="cpu").run([tmp_path / "samples.jsonl"], [], Intervals())
     untrained, first, second = (
         dict(model.beacon_parameters())
         for model in (wrapped(base), load_beacon(base_model(base), one), load_beacon(base_model(base), two))
@@ -420,7 +420,7 @@ def test_stage_2_begins_with_the_weights_of_stage_1_and_saves_its_own(base: Path
 def test_too_little_text_says_what_was_found_and_what_to_do(base: Path, tmp_path: Path):
     (tmp_path / "short.txt").write_text("boat", encoding="utf-8")
     with pytest.raises(ModelError, match=r"Nothing can be learnt.*1 documents.*less than a row of 40.*longer texts"):
-        Stage(stage1_texts, RECIPE, base, tmp_path / "out").run([tmp_path / "short.txt"], [], Every())
+        Stage(stage1_texts, RECIPE, base, tmp_path / "out").run([tmp_path / "short.txt"], [], Intervals())
 
 
 # The command line

@@ -365,7 +365,7 @@ def test_a_second_run_asks_nothing_again(trees: Path, monkeypatch: pytest.Monkey
 
 def test_differences_are_to_a_model_that_is_asked(trees: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert bench(trees, "--against-model", "onnx=elsewhere") == 2
-    assert "`--against-model onnx=elsewhere` is not among the models workspace" in capsys.readouterr().err
+    assert "`--against-model onnx=elsewhere`: choose one of the models workspace" in capsys.readouterr().err
     assert bench(trees, "--settings", "weft", "--tasks", "line", "--against-model", "workspace") == 0
     assert "the difference to weft of workspace." in capsys.readouterr().out
 

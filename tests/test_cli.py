@@ -7,10 +7,12 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from weft.errors import LimitError, ModelError, StoreError, UserError
+from weft.server.cli import completion as completion_commands
 from weft.server.cli import main
 from weft.server.cli.common import model_settings, project_folder
 from weft.server.cli.parser import command_line
-from weft.server.completion.trace import NO_TRACE
+from weft.server.completion.values import NO_TRACE
 from weft.server.models.model_argument import parse_model
 from weft.server.output.doctor import _sizes_in
 from weft.server.output.safe_text import for_terminal_line
@@ -167,6 +169,17 @@ def test_a_mistake_is_named_without_a_traceback(weft, arguments, message):
     status, out, err = weft(arguments)
     assert (status, out) == (2, "")
     assert message in err and "Traceback" not in err
+
+
+@pytest.mark.parametrize("kind", [UserError, ModelError, StoreError, LimitError])
+def test_an_error_of_the_tree_is_one_line_and_exit_status_2(monkeypatch, capsys, kind):
+    def fails(_):
+        raise kind("The disk is full. Free some space.")
+
+    monkeypatch.setattr(completion_commands, "index", fails)
+    assert main(["index"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", "weft: The disk is full. Free some space.\n")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weft.errors import ModelError
 from weft.llm.installation import install_command
-from weft.llm.protocol import ModelError, ModelMissing, ModelUnreachable
+from weft.llm.protocol import ModelMissing, ModelUnreachable
 from weft.memory.embedding import Embedder, EmbedderSettings, HashingEmbedder, open_embedder
 from weft.memory.embedding_api import ApiEmbedder
 from weft.memory.embedding_local import LocalEmbedder, bundled_model
@@ -143,7 +144,7 @@ def test_a_model_that_changes_its_dimensions_is_noticed(replaying):
 def test_a_dead_server_is_a_clear_error(replaying):
     server = replaying({})
     server.stop()
-    with pytest.raises(ModelUnreachable, match="Nothing answers"):
+    with pytest.raises(ModelUnreachable, match="No connection"):
         api(server.url).embed(["a"])
 
 
@@ -180,7 +181,7 @@ def test_auto_takes_hashing_where_nothing_is_installed_and_says_so(monkeypatch):
         (EmbedderSettings("api", url="nowhere", model="m"), "Write it as http://"),
         (EmbedderSettings("local"), "memory.embeddings_path"),
         (EmbedderSettings("local", path="/no/such"), "/no/such is no directory of a model"),
-        (EmbedderSettings("magic"), "there are auto, hashing, bundled, local, api"),
+        (EmbedderSettings("magic"), "Choose one of auto, hashing, bundled, local, api"),
     ],
 )
 def test_what_is_not_there_is_named_with_the_next_step(settings, message):

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 from weft.llm import Cancel, CodeModel, ModelError, ModelUnreachable, TimeLimit
-from weft.llm.http.endpoint import LONGEST_VALUE_BYTES, Cancelled, Endpoint
-from weft.llm.http.model import EVENT_BYTES, FURTHER_BYTES, LONGEST_TOKEN, MOST_CHARACTERS_PER_TOKEN
+from weft.llm.http.endpoint import MAX_VALUE_BYTES, Endpoint
+from weft.llm.http.model import EVENT_BYTES, MAX_CHARACTERS_PER_TOKEN, MAX_TOKEN_CHARACTERS, OVERHEAD_BYTES
 from weft.llm.http.openai import OpenAIModel
-from weft.llm.protocol import ChatRequest, CompletionRequest, Message, Piece
+from weft.llm.protocol import ChatRequest, CompletionRequest, Message, ModelCancelled, Piece
 from weft.memory.accountant import Accountant, Call, TimeUp
 from weft.server.config import load_config
 from weft.server.workspace.workspace import Workspace
@@ -73,7 +73,7 @@ def test_headers_without_end_are_ended_too(replaying: Serve):
             time.sleep(0.02)
 
     server = replaying({"GET /props": drip})
-    with TimeLimit(Cancel(), SHORT_S) as limit, pytest.raises(Cancelled):
+    with TimeLimit(Cancel(), SHORT_S) as limit, pytest.raises(ModelCancelled):
         Endpoint(server.url).get("/props", limit)
     assert limit.is_reached
 
@@ -84,12 +84,12 @@ def test_a_compressed_answer_is_refused_unread(replaying: Serve):
         reply.write(gzip.compress(b"data: x\n" * 100_000))
 
     server = replaying({"POST /completion": bomb})
-    with pytest.raises(ModelUnreachable, match=r"answers compressed \(gzip\)"):
+    with pytest.raises(ModelUnreachable, match=r"compressed response \(gzip\)"):
         list(Endpoint(server.url).events("/completion", {}, Cancel()))
     assert server.asked[0].headers["Accept-Encoding"] == "identity"
 
 
-@pytest.mark.parametrize("body", [b"x" * (LONGEST_VALUE_BYTES + 1), b'{"a": [' + b"[]," * 300_000 + b"0]}"])
+@pytest.mark.parametrize("body", [b"x" * (MAX_VALUE_BYTES + 1), b'{"a": [' + b"[]," * 300_000 + b"0]}"])
 def test_a_gigantic_value_is_not_read(replaying: Serve, body: bytes):
     def send(reply: Any) -> None:
         reply.start()
@@ -159,12 +159,12 @@ def test_a_server_that_ignores_max_tokens_is_cut(replaying: Serve):
     assert 100 <= chatted(model, 100).count("total") <= 102
     request = CompletionRequest("a.py", "python", "x = ", "", max_new_tokens=10, single_line=False)
     written = "".join(piece.text for piece in model.stream(request, Cancel()))
-    assert 10 * len(" total") <= len(written) <= 10 * MOST_CHARACTERS_PER_TOKEN + LONGEST_TOKEN
+    assert 10 * len(" total") <= len(written) <= 10 * MAX_CHARACTERS_PER_TOKEN + MAX_TOKEN_CHARACTERS
 
 
 def test_one_event_with_a_whole_book_is_cut(replaying: Serve):
     model = open_model(served(replaying, lambda reply, say: say("x" * 500_000)))
-    assert len(chatted(model, 10)) == 10 * MOST_CHARACTERS_PER_TOKEN + LONGEST_TOKEN
+    assert len(chatted(model, 10)) == 10 * MAX_CHARACTERS_PER_TOKEN + MAX_TOKEN_CHARACTERS
 
 
 def test_events_without_text_are_counted_as_bytes(replaying: Serve):
@@ -173,9 +173,9 @@ def test_events_without_text_are_counted_as_bytes(replaying: Serve):
             reply.event(": " + "x" * 10_000)
 
     server = served(replaying, endless)
-    with pytest.raises(ModelUnreachable, match="more than was asked for"):
+    with pytest.raises(ModelUnreachable, match="more than was requested"):
         chatted(open_model(server), 10)
-    assert FURTHER_BYTES + EVENT_BYTES * 10 < LONGEST_VALUE_BYTES
+    assert OVERHEAD_BYTES + EVENT_BYTES * 10 < MAX_VALUE_BYTES
 
 
 def test_a_question_keeps_what_was_written_in_time(replaying: Serve, tmp_path: Path):

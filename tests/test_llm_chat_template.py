@@ -6,8 +6,9 @@ import json
 import re
 
 import pytest
+from weft.errors import ModelError
 from weft.llm.prompting.chat_template import load_chat_template, template_in
-from weft.llm.protocol import Message, ModelError
+from weft.llm.protocol import Message
 
 pytest.importorskip("jinja2", reason="chat templates need jinja2")
 

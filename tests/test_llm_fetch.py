@@ -245,7 +245,7 @@ def test_a_hub_that_cannot_be_reached_is_said(hub: Hub, tmp_path: Path):
 
 
 def test_a_file_that_is_not_there_is_answered_with_those_that_are(hub: Hub, tmp_path: Path):
-    with pytest.raises(FetchFailed, match=r"no file big\.gguf\. It has tiny\.gguf"):
+    with pytest.raises(FetchFailed, match=r"no file big\.gguf\. Choose one of its files: tiny\.gguf"):
         fetch(hub, tmp_path, "big.gguf")
 
 

@@ -85,7 +85,11 @@ def test_the_header_says_what_the_model_is(written):
     path = written(gguf(TINY) + b"weights" * 10)
     file = read_gguf(path)
     assert (file.architecture, file.name, file.quantisation, file.context_tokens) == ("llama", "Tiny", "Q8_0", 2048)
-    assert (file.tokenizer_model, file.tokenizer_pre, file.chat_template) == ("gpt2", "starcoder", "{{ messages }}")
+    assert (file.text("tokenizer.ggml.model"), file.text("tokenizer.ggml.pre"), file.chat_template) == (
+        "gpt2",
+        "starcoder",
+        "{{ messages }}",
+    )
     assert (file.special("bos"), file.special("eos"), file.special("eot")) == (2, 2, None)
     assert (file.adds_start, file.n_vocabulary, file.n_files) == (False, 7, 1)
     assert file.size_bytes == path.stat().st_size

@@ -8,16 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from weft.errors import ModelError
 from weft.llm.http.endpoint import Endpoint
-from weft.llm.http.model import Ask, HttpModel
-from weft.llm.prompting.formats import FIM_FORMATS
+from weft.llm.http.model import HttpModel, PostRequest
+from weft.llm.prompting.formats import FIM_FORMATS, PROBE
 from weft.llm.protocol import (
     Cancel,
     ChatRequest,
     CodeModel,
     CompletionRequest,
     Message,
-    ModelError,
     ModelInfo,
     ModelUnreachable,
     Piece,
@@ -34,9 +34,7 @@ class PlainModel(HttpModel):
     """A protocol with nothing in it: a text in, texts out."""
 
     def __init__(self, url: str, *, context_tokens: int = 4000, prompt_ms: int = 1000, **options: Any) -> None:
-        endpoint = Endpoint(url, **options)
-        info = ModelInfo(url, "openai", context_tokens, False, False, endpoint.local)
-        super().__init__(endpoint, info, context_tokens=context_tokens, prompt_ms=prompt_ms)
+        super().__init__(Endpoint(url, **options), "openai", PROBE, context_tokens=context_tokens, prompt_ms=prompt_ms)
         self._fim = FIM_FORMATS["qwen"]
         self.contexts: list[int] = []
         self.previous: list[Any] = []
@@ -45,24 +43,26 @@ class PlainModel(HttpModel):
         said = self._endpoint.get("/about", cancel)
         return replace(self._info, name=said["name"], context_tokens=said["context"], chats=said.get("chats", False))
 
-    def _ask(self, request: CompletionRequest, previous: Any, context_tokens: int, cancel: Cancel) -> Ask:
+    def _completion_request(
+        self, request: CompletionRequest, previous: Any, context_tokens: int, cancel: Cancel
+    ) -> PostRequest:
         self.contexts.append(context_tokens)
         self.previous.append(previous)
-        return Ask("/write", {"text": request.prefix, "context": context_tokens}, request.fragments)
+        return PostRequest("/write", {"text": request.prefix, "context": context_tokens}, request.fragments)
 
-    def _piece(self, event: dict[str, Any]) -> Piece | None:
+    def _parse_event(self, event: dict[str, Any]) -> Piece | None:
         if "speed" in event:
             self._meter.record_prefill(event["speed"], 1.0)
         return Piece(event["text"]) if "text" in event else None
 
-    def _warm_ask(self, request: CompletionRequest, previous: Any, context_tokens: int, cancel: Cancel) -> Ask:
-        return replace(self._ask(request, previous, context_tokens, cancel), path="/read")
+    def _prefill_request(self, post: PostRequest) -> PostRequest:
+        return replace(post, path="/read")
 
-    def _chat_ask(self, request: ChatRequest, context_tokens: int, cancel: Cancel) -> Ask:
-        return Ask("/chat", {"texts": [message.text for message in request.messages]})
+    def _chat_request(self, request: ChatRequest) -> PostRequest:
+        return PostRequest("/chat", {"texts": [message.text for message in request.messages]})
 
-    def _chat_piece(self, event: dict[str, Any]) -> Piece | None:
-        return self._piece(event)
+    def _parse_chat_event(self, event: dict[str, Any]) -> Piece | None:
+        return self._parse_event(event)
 
 
 def about(**more: Any) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def test_a_prompt_that_is_too_long_is_built_again_half_as_long(replaying: Serve)
     model = PlainModel(server.url)
     assert complete(model) == complete(model) == "al()"
     assert model.contexts == [4000, 2000, 1000, 1000]
-    assert model.info.notes == ("the server refused longer prompts: at most 1000 tokens are sent",)
+    assert model.info.notes == ("the server rejected longer prompts: at most 1000 tokens are sent",)
 
 
 def test_what_was_too_long_for_one_model_is_not_held_against_the_next(replaying: Serve):
@@ -220,7 +220,7 @@ def test_warming_does_not_complain_about_length(replaying: Serve):
 def test_warming_a_server_that_is_not_there_is_an_error(replaying: Serve):
     server = replaying({})
     server.stop()
-    with pytest.raises(ModelUnreachable, match="Nothing answers"):
+    with pytest.raises(ModelUnreachable, match="No connection"):
         PlainModel(server.url).warm(REQUEST, Cancel())
 
 

@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weft.errors import ModelError
 from weft.llm.backends import ModelConfig, open_model
 from weft.llm.http.llama_cpp import LlamaCppServer
-from weft.llm.http.llama_tokens import ServerTokens
+from weft.llm.http.server_tokenizer import ServerTokenizer
 from weft.llm.protocol import (
     Cancel,
     ChatRequest,
     CodeModel,
     CompletionRequest,
     Message,
-    ModelError,
     ModelMissing,
     ModelUnreachable,
     PromptFragment,
@@ -214,6 +214,22 @@ def test_a_model_that_only_chats_is_asked_in_words(replaying: Serve):
     assert "completions use chat" in model.info.notes[0]
 
 
+def test_warming_a_model_that_infills_by_chat_sends_the_prompt_of_the_completion(replaying: Serve):
+    llama = Llama("<|im_start|>", chat_template="{{ '<|im_start|>' + message.role }}")
+    chats: list[dict[str, Any]] = []
+
+    def answer(reply: Any) -> None:
+        chats.append(reply.body)
+        reply.events({"choices": [{"delta": {"content": "```python\nal()\n```"}}]}, "data: [DONE]")
+
+    model = open_at(replaying({**llama.routes, "POST /v1/chat/completions": answer}).url)
+    model.warm(REQUEST, Cancel())
+    complete(model)
+    warm, asked = chats
+    assert warm == {**asked, "max_tokens": 1}
+    assert not llama.asked
+
+
 def test_a_template_without_its_tokens_is_none_of_the_model_s(replaying: Serve):
     model = open_at(replaying(Llama(*QWEN, PAD, chat_template="<|im_start|>").routes).url)
     with pytest.raises(ModelError, match="does not chat"):
@@ -342,7 +358,7 @@ def test_a_server_that_still_refuses_gets_half_and_that_is_remembered(replaying:
     assert complete(model, request) == complete(model, request) == "al()"
     assert len(server.asked_for("/completion")) == 3
     assert model.info.context_tokens == 500
-    assert "refused longer prompts" in model.info.notes[-1]
+    assert "rejected longer prompts" in model.info.notes[-1]
 
 
 def test_another_model_after_a_failure_is_asked_what_it_is(replaying: Serve):
@@ -350,7 +366,7 @@ def test_another_model_after_a_failure_is_asked_what_it_is(replaying: Serve):
     model = open_at(server.url)
     complete(model)
     server.stop()
-    with pytest.raises(ModelUnreachable, match="Nothing answers"):
+    with pytest.raises(ModelUnreachable, match="No connection"):
         complete(model)
     other = Llama("<fim_prefix>", "<fim_suffix>", "<fim_middle>", "<|endoftext|>", n_ctx=512, media_marker="2")
     replaying(other.routes, port=server.port)
@@ -364,7 +380,7 @@ def test_another_model_behind_a_pause_is_noticed_before_it_is_asked(replaying: S
     server = replaying(llama.routes)
     model = open_at(server.url)
     complete(model)
-    monkeypatch.setattr("weft.llm.http.model.TRUSTED_S", 0.0)
+    monkeypatch.setattr("weft.llm.http.model.PROBE_VALID_S", 0.0)
     other = Llama("<fim_prefix>", "<fim_suffix>", "<fim_middle>", "<|endoftext|>", media_marker="2")
     server.routes = other.routes
     complete(model)
@@ -375,7 +391,7 @@ def test_the_same_server_after_a_pause_is_asked_one_question(replaying: Serve, m
     server = replaying(Llama(*QWEN, PAD).routes)
     model = open_at(server.url)
     complete(model)
-    monkeypatch.setattr("weft.llm.http.model.TRUSTED_S", 0.0)
+    monkeypatch.setattr("weft.llm.http.model.PROBE_VALID_S", 0.0)
     n_asked = len(server.asked)
     complete(model)
     assert [reply.path for reply in server.asked[n_asked:]] == ["/props", "/completion"]
@@ -410,7 +426,7 @@ def test_a_way_that_the_model_does_not_have_is_said(replaying: Serve, fim: str):
 
 def test_an_answer_that_is_no_completion_is_said_to_be_none(replaying: Serve):
     server = replaying({**Llama(*QWEN, PAD).routes, "POST /completion": lambda reply: reply.events("<html>")})
-    with pytest.raises(ModelUnreachable, match="not with completions"):
+    with pytest.raises(ModelUnreachable, match="without completions"):
         complete(open_at(server.url))
 
 
@@ -434,7 +450,7 @@ EVENTS = st.dictionaries(st.sampled_from(["content", "tokens", "timings", "choic
 def test_events_of_any_shape_are_text_or_nothing(event: dict[str, Any]):
     model = open_at("http://127.0.0.1:1")
     assert isinstance(model, LlamaCppServer)
-    for piece in (model._piece(event), model._chat_piece(event)):
+    for piece in (model._parse_event(event), model._parse_chat_event(event)):
         assert piece is None or isinstance(piece.text, str)
 
 
@@ -457,7 +473,7 @@ def by_word(content: list[str | int], _: Cancel) -> list[int]:
 
 @given(TEXTS)
 def test_texts_have_the_tokens_that_they_have_alone(texts: list[str]):
-    tokens = ServerTokens(by_word)
+    tokens = ServerTokenizer(by_word)
     alone = [tuple(by_word([text], Cancel())) for text in texts]
     assert tokens.encode(texts, Cancel()) == tokens.encode(texts, Cancel()) == alone
 
@@ -471,18 +487,20 @@ def test_counting_ends_with_what_was_counted_exactly(texts: list[str], budget: i
                 chosen.append(text)
         return chosen
 
-    assert ServerTokens(by_word).counting(fitting, Cancel()) == fitting(lambda text: len(by_word([text], Cancel())))
+    assert ServerTokenizer(by_word).build_with_counts(fitting, Cancel()) == fitting(
+        lambda text: len(by_word([text], Cancel()))
+    )
 
 
 def test_texts_that_were_not_used_for_long_are_forgotten(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("weft.llm.http.llama_tokens.MOST_CHARACTERS", 4)
+    monkeypatch.setattr("weft.llm.http.server_tokenizer.MAX_CACHED_CHARACTERS", 4)
     asked: list[list[str | int]] = []
 
     def tokenize(content: list[str | int], cancel: Cancel) -> list[int]:
         asked.append(content)
         return by_word(content, cancel)
 
-    tokens = ServerTokens(tokenize)
+    tokens = ServerTokenizer(tokenize)
     for text in ("aa", "bb", "aa", "ab", "aa", "bb"):
         tokens.encode([text], Cancel())
     assert [content[0] for content in asked] == ["aa", "bb", "ab", "bb"]

@@ -218,7 +218,7 @@ def test_a_server_that_is_killed_is_an_error_and_its_successor_is_asked_what_it_
     server.kill()
     with pytest.raises(ModelUnreachable, match="in the middle of an answer"):
         list(stream)
-    with pytest.raises(ModelUnreachable, match="Nothing answers"):
+    with pytest.raises(ModelUnreachable, match="No connection"):
         complete(model)
     server.start(gguf, "-c", "1536", "--ignore-eos", "--alias", "successor")
     assert complete(model) == expected
@@ -235,7 +235,7 @@ def test_a_server_that_starts_is_waited_for(llama_serving: Serve, gguf: Path):
             return
         except ModelUnreachable as error:
             # It does not listen yet. As soon as it does, it says that it loads its model, and that is no error.
-            assert "Nothing answers" in str(error)
+            assert "No connection" in str(error)
             assert time.monotonic() < until
             time.sleep(0.01)
 

@@ -10,20 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from weft.errors import ModelError
 from weft.llm.local.engines import OutOfMemory
 from weft.llm.local.model import LocalModel, LocalSettings
 from weft.llm.prompting.formats import FIM_FORMATS
 from weft.llm.prompting.infilling_chat import PREFIX_ONLY
-from weft.llm.protocol import (
-    Cancel,
-    ChatRequest,
-    CodeModel,
-    CompletionRequest,
-    Message,
-    ModelError,
-    ModelMissing,
-    PromptFragment,
-)
+from weft.llm.protocol import Cancel, ChatRequest, CodeModel, CompletionRequest, Message, ModelMissing, PromptFragment
 
 same_engine = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 

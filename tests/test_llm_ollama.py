@@ -278,7 +278,7 @@ def test_without_a_name_the_only_model_is_taken(replaying: Replaying):
 
 
 def test_a_server_that_is_not_ollama_is_said_to_be_none(replaying: Replaying):
-    with pytest.raises(ModelUnreachable, match="not there"):
+    with pytest.raises(ModelUnreachable, match="does not exist"):
         complete(replaying({}).url)
 
 
@@ -403,7 +403,7 @@ def test_a_server_that_is_not_there_is_said_with_the_next_step(replaying: Replay
 def test_a_slow_server_is_not_waited_for(replaying: Replaying):
     over = threading.Event()
     server = replaying(ollama() | {"POST /api/generate": lambda _: over.wait(10) and None})
-    with pytest.raises(ModelUnreachable, match=r"silent for 0\.2 s"):
+    with pytest.raises(ModelUnreachable, match=r"sent nothing for 0\.2 s"):
         complete(server.url, timeout_ms=200)
     over.set()
 
@@ -440,7 +440,7 @@ def test_a_name_that_stands_for_another_model_after_a_failure_is_asked_again(rep
 def test_after_a_pause_the_server_is_asked_only_whether_it_has_the_same_model(
     replaying: Replaying, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("weft.llm.http.model.TRUSTED_S", 0.0)
+    monkeypatch.setattr("weft.llm.http.model.PROBE_VALID_S", 0.0)
     server = replaying(ollama())
     model = open_at(server.url)
     model.prepare(Cancel())

@@ -80,15 +80,15 @@ def write_counter(path: Path, *, kind: str = "float", shape: Any = (1, 1, "past"
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory as `make tiny-model` writes it, with random weights and a tokenizer over bytes."""
     torch = pytest.importorskip("torch", reason="the export needs torch")
-    from weft.llm.training.eight_bits import rounded
     from weft.llm.training.export import export_onnx
     from weft.llm.training.model import PRESETS, SmallLlama
+    from weft.llm.training.quantisation import quantised
     from weft.llm.training.tokenizer import train_tokenizer
 
     folder = tmp_path_factory.mktemp("exported")
     train_tokenizer(["def ret(x): return x"], 300).save(folder / "letters.json")
     torch.manual_seed(3)
-    export_onnx(rounded(SmallLlama(PRESETS["micro"])), folder / "letters.json", folder / "model")
+    export_onnx(quantised(SmallLlama(PRESETS["micro"])), folder / "letters.json", folder / "model")
     return folder / "model"
 
 
@@ -215,11 +215,11 @@ def test_rounding_to_eight_bits_is_found_out_and_said(exported, engine, tmp_path
     assert engine.is_exact()
     copied(exported, tmp_path, **SMALL)
     quantize_dynamic(exported / "model.onnx", tmp_path / "model_int8.onnx")
-    rounded = open_onnx(tmp_path / "model_int8.onnx", settings=LocalSettings(), threads=1)
+    quantised = open_onnx(tmp_path / "model_int8.onnx", settings=LocalSettings(), threads=1)
     exact = open_onnx(exported / "model.onnx", settings=LocalSettings(), threads=1)
-    assert ROUNDED in rounded.info.notes
+    assert ROUNDED in quantised.info.notes
     assert ROUNDED not in exact.info.notes
-    rounded.close()
+    quantised.close()
     exact.close()
 
 

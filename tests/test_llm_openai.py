@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from weft.errors import ModelError
 from weft.llm.backends import ModelConfig, open_model
 from weft.llm.http.model import plain_text
 from weft.llm.prompting.formats import FIM_FORMATS
@@ -26,7 +27,6 @@ from weft.llm.protocol import (
     CodeModel,
     CompletionRequest,
     Message,
-    ModelError,
     ModelMissing,
     ModelUnreachable,
     PromptFragment,
@@ -336,7 +336,7 @@ def test_a_server_that_lists_nothing_is_believed_to_have_the_model(replaying: Re
 def test_a_wrong_key_is_said_and_not_shown(replaying: Replaying, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MARKET_KEY", "sesame")
     routes = vllm() | {"GET /v1/models": refusing(401, {"error": "Unauthorized"})}
-    with pytest.raises(ModelUnreachable, match="refuses the key in MARKET_KEY") as raised:
+    with pytest.raises(ModelUnreachable, match="rejected the key in MARKET_KEY") as raised:
         complete(replaying(routes).url, api_key_variable="MARKET_KEY")
     assert "sesame" not in str(raised.value)
 
@@ -406,7 +406,7 @@ def test_a_prompt_that_is_too_long_is_made_shorter_until_it_fits(replaying: Repl
     assert n_asked > 1
     assert text_of(model.stream(long, Cancel())) == "al()"
     assert len(server.asked_for("/v1/completions")) == n_asked + 1  # it remembers
-    assert any("refused longer prompts" in note for note in model.info.notes)
+    assert any("rejected longer prompts" in note for note in model.info.notes)
 
 
 def test_a_stream_that_fails_without_a_word_is_asked_for_its_reason(replaying: Replaying):
@@ -428,7 +428,7 @@ def test_a_stream_that_fails_without_a_word_is_asked_for_its_reason(replaying: R
 FAILURES = [
     (500, {"error": {"message": "CUDA out of memory", "type": "InternalServerError", "code": 500}}, "out of memory"),
     (424, {"error": "Request failed during generation: CUDA out of memory", "error_type": "generation"}, "out of mem"),
-    (429, {"error": "Model is overloaded", "error_type": "overloaded"}, "asked too much.*overloaded"),
+    (429, {"error": "Model is overloaded", "error_type": "overloaded"}, "rate-limited.*overloaded"),
     (503, {"error": {"message": "Engine is dead", "type": "ServiceUnavailable"}}, "Engine is dead"),
     (500, {"error": {"message": "llama_decode returned -3", "type": "internal_server_error"}}, "llama_decode"),
     (400, {"detail": "Invalid model"}, "Invalid model"),
@@ -474,14 +474,14 @@ def test_half_a_stream_is_given_and_then_said_to_be_half(replaying: Replaying):
 def test_a_refused_connection_is_said_with_the_next_step(replaying: Replaying):
     server = replaying({})
     server.stop()
-    with pytest.raises(ModelUnreachable, match=r"Nothing answers at .* Start the server"):
+    with pytest.raises(ModelUnreachable, match=r"No connection to .* Start the server"):
         complete(server.url)
 
 
 def test_a_slow_server_is_not_waited_for(replaying: Replaying):
     over = threading.Event()
     server = replaying(vllm() | {"POST /v1/completions": lambda _: over.wait(10) and None})
-    with pytest.raises(ModelUnreachable, match=r"silent for 0\.2 s"):
+    with pytest.raises(ModelUnreachable, match=r"sent nothing for 0\.2 s"):
         complete(server.url, timeout_ms=200)
     over.set()
 
@@ -520,7 +520,7 @@ def test_a_server_that_starts_again_with_another_model_is_asked_again(replaying:
 def test_after_a_pause_the_server_is_asked_only_whether_it_has_the_same_model(
     replaying: Replaying, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("weft.llm.http.model.TRUSTED_S", 0.0)
+    monkeypatch.setattr("weft.llm.http.model.PROBE_VALID_S", 0.0)
     server = replaying(vllm())
     model = open_at(server.url)
     model.prepare(Cancel())

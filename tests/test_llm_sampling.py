@@ -109,7 +109,7 @@ def test_a_penalty_ends_a_loop(toy_engine: Any):
 
 @pytest.mark.parametrize("request_", [ChatRequest(ASK), ChatRequest(ASK, top_p=0.3)])
 def test_what_is_greedy_is_sent_as_such(request_: ChatRequest):
-    from weft.llm.http.llama_cpp import _sampled as to_llama_cpp
-    from weft.llm.http.ollama import _sampled as to_ollama
+    from weft.llm.http.llama_cpp import _sampling_options as to_llama_cpp
+    from weft.llm.http.model import sampling_options as to_ollama
 
     assert to_llama_cpp(request_) == to_ollama(request_) == {}

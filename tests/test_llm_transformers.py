@@ -11,21 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from weft.errors import ModelError
 from weft.llm.installation import install_command
 from weft.llm.local import transformers_model
 from weft.llm.local.model import LocalModel, LocalSettings
 from weft.llm.local.transformers_model import find_directory, open_transformers
 from weft.llm.prompting.formats import FIM_FORMATS, FimChoice
-from weft.llm.protocol import (
-    Cancel,
-    ChatRequest,
-    CodeModel,
-    CompletionRequest,
-    Message,
-    ModelError,
-    ModelMissing,
-    PromptFragment,
-)
+from weft.llm.protocol import Cancel, ChatRequest, CodeModel, CompletionRequest, Message, ModelMissing, PromptFragment
 
 pytestmark = pytest.mark.local
 

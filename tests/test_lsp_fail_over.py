@@ -124,7 +124,7 @@ def test_a_server_that_dies_in_the_middle_of_an_answer_is_replaced_in_the_same_r
         await begin(editor)
         assert await type_on(editor, TYPED) == LINE[TYPED + 1 :]
         (message,) = shown(editor)
-        assert "broke off" in message
+        assert "closed the connection" in message
 
     editing(FILES, story, **settings(server.url))
 

@@ -6,6 +6,7 @@ import logging
 
 import pytest
 from lsprotocol import types
+from weft.errors import InvalidArgument, ModelError, StoreError, UserError
 from weft.server.lsp import protocol, transport
 from weft.server.lsp.log_limit import AT_MOST, RateLimit, one_line
 from weft.server.lsp.serve import converse
@@ -44,6 +45,15 @@ def frame(message):
 
 def answers(*messages, handlers=None, raw=b""):
     """What a server that is initialized answers to these messages: (id, error code or None), in order."""
+    return [(each["id"], each.get("error", {}).get("code")) for each in replies(messages, handlers, raw)]
+
+
+def error_answers(*messages, handlers):
+    return [each["error"] for each in replies(messages, handlers)]
+
+
+def replies(messages, handlers=None, raw=b""):
+    """The whole answers, in order."""
 
     async def talk():
         server, out = WeftServer(Workspaces()), Out()
@@ -61,7 +71,7 @@ def answers(*messages, handlers=None, raw=b""):
     assert "traceback" not in json.dumps(came).lower() and all("data" not in each.get("error", {}) for each in came)
     first, *others = [each for each in came if "method" not in each]
     assert first["id"] == "hello" and "result" in first
-    return [(each["id"], each.get("error", {}).get("code")) for each in others]
+    return others
 
 
 def request(method="weft/no", id=1, **fields):
@@ -145,6 +155,24 @@ def test_a_failure_inside_is_told_without_a_traceback_and_logged_once(caplog):
             (1, INTERNAL),
             (2, INTERNAL),
         ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [(UserError, PARAMS), (InvalidArgument, PARAMS), (ModelError, INTERNAL), (StoreError, INTERNAL)],
+)
+def test_an_error_of_the_tree_is_answered_with_its_message_and_logged_without_a_traceback(kind, code, caplog):
+    def fails(_):
+        raise kind("The file is locked. Try again.")
+
+    async def fails_later(_):
+        fails(_)
+
+    handlers = {"now": fails, "later": fails_later}
+    with caplog.at_level(logging.WARNING, "weft.lsp"):
+        came = error_answers(request("now", 1), request("later", 2), handlers=handlers)
+    assert [(each["code"], each["message"]) for each in came] == [(code, "The file is locked. Try again.")] * 2
+    assert [record.exc_info for record in caplog.records] == [None, None]
 
 
 def test_a_result_that_is_no_json_is_a_failure_inside():

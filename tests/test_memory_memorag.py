@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.llm.protocol import Cancel, Message, ModelError, ModelUnreachable
+from weft.errors import ModelError
+from weft.llm.protocol import Cancel, Message, ModelUnreachable
 from weft.memory import Accountant, Budget, HashingEmbedder, Item, Kit, Question
 from weft.memory.embedding_kept import KeepingEmbedder
 from weft.memory.fragrel import ContextRelation

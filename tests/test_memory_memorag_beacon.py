@@ -23,10 +23,11 @@ for _name in ("torch", "transformers", "tokenizers", "safetensors"):
 import torch  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 from transformers import LlamaConfig, LlamaForCausalLM  # noqa: E402
+from weft.errors import ModelError  # noqa: E402
 from weft.llm.local.prefix_cache import PrefixCacheError, PrefixCachingModel  # noqa: E402
 from weft.llm.local.tokenizer import HfTokenizer  # noqa: E402
 from weft.llm.prompting.chat_template import load_chat_template, template_in  # noqa: E402
-from weft.llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelError, ModelMissing  # noqa: E402
+from weft.llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelMissing  # noqa: E402
 from weft.llm.training.tokenizer import TrainingTokenizer, train_tokenizer  # noqa: E402
 from weft.memory import Accountant, Budget, Item, Kit, Question  # noqa: E402
 from weft.memory.memorag import GistPlan, MemoRAG, MemoRAGSettings  # noqa: E402

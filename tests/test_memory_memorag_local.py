@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from weft.errors import ModelError
 from weft.llm.local.infilling_chat_model import InfillingChatModel
 from weft.llm.local.model import LocalModel, LocalSettings
-from weft.llm.protocol import Cancel, ModelError
+from weft.llm.protocol import Cancel
 from weft.memory import Accountant, Budget, Item, Kit, Question
 from weft.memory.memorag import GistPlan, MemoRAG, MemoRAGSettings
 

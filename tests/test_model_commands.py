@@ -169,7 +169,7 @@ def test_a_model_that_fails_its_test_is_said_so(weft: Run, found: list[FoundMode
 def test_a_server_that_is_down_is_said_so(weft: Run, found: list[FoundModel]):
     found.append(served("http://127.0.0.1:9"))
     status, out, _ = weft("models test coder")
-    assert status == 1 and "Nothing answers" in out
+    assert status == 1 and "No connection" in out
 
 
 def doctor(weft: Run, tmp_path: Path, text: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weft.llm.protocol import ModelError
+from weft.errors import ModelError
 from weft.memory.memorag.beacon import TextTooLong, parse_policy
 from weft.memory.memorag.beacon.backend import DEFAULT_RATIO
 from weft.memory.memorag.beacon.held import Reach

@@ -21,8 +21,8 @@ from weft.llm.library import release_file
 from weft.llm.library.discover import default_search_paths, discover
 from weft.llm.library.release_file import MANIFEST, BadRelease, install_release, write_release
 from weft.llm.training.__main__ import main as training
-from weft.llm.training.release import CHECKS, FILES, RELEASED_EXPORT, keep_checks, make_release
-from weft.llm.training.same_text import PROMPTS, fixed_requests, repeat_texts
+from weft.llm.training.release import CHECKS, FILES, RELEASED_EXPORT, make_release, save_checks
+from weft.llm.training.same_text import PROMPTS, fixed_requests, reproduce_texts
 from weft.server.cli import main
 from weft.server.cli import models as model_commands
 
@@ -36,7 +36,7 @@ def out(tmp_path: Path) -> Path:
     (folder / "onnx").mkdir(parents=True)
     for number, path in enumerate(FILES.values()):
         (folder / path).write_text(f'{{"architectures": ["LlamaForCausalLM"], "number": {number}}}')
-    keep_checks(folder, {"transformers": True, RELEASED_EXPORT: True}, [])
+    save_checks(folder, {"transformers": True, RELEASED_EXPORT: True}, [])
     return folder
 
 
@@ -123,7 +123,7 @@ def test_what_was_not_checked_is_not_released(out: Path):
 
 def test_what_was_changed_after_the_check_is_not_released(out: Path):
     (out / "onnx" / "model_int8.onnx").write_bytes(b"another")
-    with pytest.raises(BadRelease, match="not those that were checked"):
+    with pytest.raises(BadRelease, match="changed after the check"):
         make_release(out, NAME)
 
 
@@ -136,7 +136,7 @@ def test_what_was_changed_after_the_check_is_not_released(out: Path):
     ],
 )
 def test_what_does_not_agree_or_was_not_read_is_not_released(out: Path, agrees: Any, missing: Any, says: str):
-    keep_checks(out, agrees, missing)
+    save_checks(out, agrees, missing)
     with pytest.raises(BadRelease, match=says):
         make_release(out, NAME)
 
@@ -361,23 +361,23 @@ def test_the_tiny_model_is_released_installed_tested_and_writes_the_same(
     for name in ("torch", "onnx", "onnxruntime", "tokenizers"):
         pytest.importorskip(name, reason=f"needs {name}: the extra train")
     from weft.llm.training import same_text
-    from weft.llm.training.eight_bits import rounded
     from weft.llm.training.export import export_onnx
+    from weft.llm.training.quantisation import quantised
     from weft.llm.training.tokenizer import TrainingTokenizer
     from weft.llm.training.train import load_model
 
     out, file = tmp_path / "out", tiny_model / "work" / "tokenizer.json"
-    model, tokenizer = rounded(load_model(tiny_model / "work" / "checkpoint.pt").eval()), TrainingTokenizer.load(file)
+    model, tokenizer = quantised(load_model(tiny_model / "work" / "checkpoint.pt").eval()), TrainingTokenizer.load(file)
     export_onnx(model, file, out / "onnx")
     for name in ("card.md", "licences.md"):
         shutil.copy(tiny_model / name, out)
     prompts = same_text.fixed_prompts(tokenizer)
     written = [model.generate(prompt, same_text.N_GREEDY_TOKENS, tokenizer.ends) for prompt in prompts]
-    same_text.keep_texts(out, [tokenizer.decode(tokens) for tokens in written])
-    keep_checks(out, {RELEASED_EXPORT: True}, [])
+    same_text.save_texts(out, [tokenizer.decode(tokens) for tokens in written])
+    save_checks(out, {RELEASED_EXPORT: True}, [])
 
     assert main(["models", "get", str(make_release(out, NAME))]) == 0
-    pairs = same_text.repeat_texts(home / "models" / NAME)
+    pairs = same_text.reproduce_texts(home / "models" / NAME)
     assert [then for then, now in pairs if then != now] == [] and any(then for then, _ in pairs)
     capsys.readouterr()
     status = main(["models", "test", NAME, "--json"])
@@ -390,6 +390,6 @@ def test_the_tiny_model_is_released_installed_tested_and_writes_the_same(
 def test_the_release_in_the_repository_writes_what_it_wrote_when_it_was_made(models: Path):
     pytest.importorskip("onnxruntime", reason="needs onnxruntime")
     (archive,) = (Path(weft.__file__).parent / "releases").glob("*.zip")
-    pairs = repeat_texts(install_release(archive, models))
+    pairs = reproduce_texts(install_release(archive, models))
     assert sum(bool(then) for then, _ in pairs) > 20
     assert [now for _, now in pairs] == [then for then, _ in pairs]

@@ -253,7 +253,7 @@ def test_the_command_compares_strategies_on_given_trees(tmp_path: Path, capsys: 
 def test_a_repository_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "shop").mkdir()
     assert main(["--trees", str(tmp_path), "--repos", "till"]) == 2
-    assert "Available: shop" in capsys.readouterr().err
+    assert "Choose one of shop" in capsys.readouterr().err
 
 
 # Archives

@@ -379,7 +379,7 @@ def test_somebody_else_is_not_talked_to(place, monkeypatch):
         listening.listen()
         user = os.getuid()
         monkeypatch.setattr(os, "getuid", lambda: user + 1)
-        with pytest.raises(NotShared, match="somebody else"):
+        with pytest.raises(NotShared, match="another user"):
             connect(place)
 
 

@@ -405,7 +405,7 @@ def test_headers_in_broken_code_end_where_the_indentation_does():
 
 
 def test_a_broken_place_is_a_problem_with_its_line():
-    assert parse_file("a.py", "x = 1\nx = )\n").problems == ("line 2 is not understood",)
+    assert parse_file("a.py", "x = 1\nx = )\n").problems == ("syntax error on line 2",)
     assert parse_file("a.py", "def f(:\n").problems == ("a bracket or a name is missing",)
     assert parse_file("a.py", "x = 1\n").problems == ()
 

@@ -16,9 +16,9 @@ for _name in ("torch", "tokenizers"):
 
 import torch  # noqa: E402
 from weft.llm.training import check, export  # noqa: E402
-from weft.llm.training.eight_bits import BLOCK, rounded  # noqa: E402
 from weft.llm.training.model import PRESETS, SmallLlama, count_parameters  # noqa: E402
-from weft.llm.training.recipe import RECIPES, SMOKE, Work  # noqa: E402
+from weft.llm.training.quantisation import BLOCK, quantised  # noqa: E402
+from weft.llm.training.recipe import RECIPES, SMOKE, WorkFolder  # noqa: E402
 from weft.llm.training.samples import Rows, SampleMix, read_rows, write_rows  # noqa: E402
 from weft.llm.training.sources import Corpus, Document, write_corpus  # noqa: E402
 from weft.llm.training.tokenizer import TrainingTokenizer, train_tokenizer  # noqa: E402
@@ -87,7 +87,7 @@ def log_of(folder: Path) -> list[dict]:
 # Tokenizer
 
 
-@pytest.mark.parametrize("text", check.AWKWARD_TEXTS)
+@pytest.mark.parametrize("text", check.TOKENIZER_EDGE_CASES)
 def test_every_text_comes_back_and_digits_are_apart(written, text):
     tokenizer = TrainingTokenizer.load(written / "tokenizer.json")
     tokens = tokenizer.encode(text)
@@ -106,7 +106,7 @@ def test_reading_with_a_cache_equals_reading_at_once():
         whole = model(tokens)
         past, parts, at = model.empty_past(), [], 0
         for length in (7, 1, 12):
-            logits, past = model.read(tokens[:, at : at + length], torch.arange(at, at + length)[None], past)
+            logits, past = model.forward_cached(tokens[:, at : at + length], torch.arange(at, at + length)[None], past)
             parts.append(logits)
             at += length
     torch.testing.assert_close(torch.cat(parts, 1), whole)
@@ -228,8 +228,8 @@ def test_the_exports_of_one_model_agree(written, tmp_path):
 
 def test_rounded_weights_are_near_and_rounding_them_again_changes_nothing():
     model = micro()
-    once = rounded(model)
-    twice = rounded(once)
+    once = quantised(model)
+    twice = quantised(once)
     for name, weight in model.named_parameters():
         near = once.get_parameter(name)
         assert torch.equal(near, twice.get_parameter(name)), name
@@ -249,7 +249,7 @@ def test_the_files_in_eight_bits_hold_the_numbers_of_the_others(written, tmp_pat
     import gguf
 
     shape = export.padded_shape(MICRO, TrainingTokenizer.load(written / "tokenizer.json"))
-    model = rounded(SmallLlama(shape))
+    model = quantised(SmallLlama(shape))
     export.export_gguf(model, written / "tokenizer.json", tmp_path / "m.gguf", "q8_0", "m")
     tensors = {tensor.name: tensor for tensor in gguf.GGUFReader(tmp_path / "m.gguf").tensors}
     for ours, theirs in (("model.embed_tokens", "token_embd"), ("model.layers.1.mlp.down_proj", "blk.1.ffn_down")):
@@ -261,7 +261,7 @@ def test_the_files_in_eight_bits_hold_the_numbers_of_the_others(written, tmp_pat
 
 def test_a_model_that_is_not_rounded_is_not_stored_in_eight_bits(written, tmp_path):
     pytest.importorskip("onnx", reason="needs onnx: the extra train")
-    with pytest.raises(ValueError, match="not rounded"):
+    with pytest.raises(ValueError, match="not quantised"):
         export.export_onnx(micro(), written / "tokenizer.json", tmp_path)
     assert not (tmp_path / "model_int8.onnx").exists()
 
@@ -272,9 +272,9 @@ def test_a_wrong_export_is_noticed(written, tmp_path):
     tokenizer = TrainingTokenizer.load(written / "tokenizer.json")
     shape = export.padded_shape(MICRO, tokenizer)
     export.export_transformers(SmallLlama(shape), written / "tokenizer.json", tmp_path / "transformers")
-    reader = check._TransformersReader(tmp_path / "transformers")
+    runner = check._TransformersRunner(tmp_path / "transformers")
     other = SmallLlama(shape).eval()
-    assert np.abs(reader.logits([9, 10, 11]) - check._torch_logits(other, [9, 10, 11])).max() > check.MOST_DIFFERENCE
+    assert np.abs(runner.logits([9, 10, 11]) - check._torch_logits(other, [9, 10, 11])).max() > check.MAX_DIFFERENCE
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -287,12 +287,12 @@ def test_every_recipe_has_a_size_that_exists(name):
 @pytest.mark.slow
 def test_two_processes_train_one_model(written, tmp_path):
     """torchrun on two processes over gloo ends with one model, and each has read half of the tokens."""
-    work = Work(tmp_path, SMOKE)
+    work = WorkFolder(tmp_path, SMOKE)
     for name in ("training.jsonl", "held_out.jsonl", "tokenizer.json", "licences.json", "licences.md"):
         work.folder.mkdir(exist_ok=True)
         (work.folder / name).write_bytes((written / name).read_bytes())
     recipe = replace(SMOKE, unique_tokens=5_000, n_tasks=1)
-    Work(tmp_path, recipe).make_rows(jobs=1)
+    WorkFolder(tmp_path, recipe).make_rows(jobs=1)
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     step = ["-m", "weft.llm.training", "train", "--recipe=smoke", "--tokens=5000", f"--out={tmp_path}", "--threads=1"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}

@@ -1,4 +1,4 @@
-"""What a model of our own learns from: licences, files, holes, samples and their rows. Nothing here needs torch."""
+"""What a model of our own learns from: licences, files, spans, samples and their rows. Nothing here needs torch."""
 
 import zipfile
 from pathlib import Path
@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 from weft.llm.prompting.formats import find_fim_tokens
 from weft.llm.prompting.prompts import build_prompt
 from weft.llm.protocol import CompletionRequest, PromptFragment
-from weft.llm.training.holes import Hole, choose_hole, choose_line_end
-from weft.llm.training.licences import has_restrictive_header, is_permissive, judge_licence
-from weft.llm.training.neighbours import LexicalNeighbours, practice_fragment, retrieval_named
-from weft.llm.training.samples import Sample, SampleMaker, SampleMix, pack_rows
+from weft.llm.training.lexical_retrieval import LexicalRetriever, oracle_fragment, retrieval_named
+from weft.llm.training.licences import find_licence, has_restrictive_header, is_permissive
+from weft.llm.training.samples import Sample, SampleGenerator, SampleMix, pack_rows
 from weft.llm.training.sources import (
     Document,
     SourceOptions,
+    drop_reason,
     gather_sources,
     licence_table,
     read_documents,
-    why_not,
     write_corpus,
 )
+from weft.llm.training.spans import Span, choose_line_end, choose_span
 from weft.llm.training.tokenizer import END, FORMAT, PAD, SPECIAL_TOKENS
 
 
@@ -96,25 +96,25 @@ def test_any_expression_is_judged(expression):
 
 
 def test_the_expression_has_the_last_word():
-    licence = judge_licence("GPL-3.0-only", "MIT", ["License :: OSI Approved :: MIT License"])
+    licence = find_licence("GPL-3.0-only", "MIT", ["License :: OSI Approved :: MIT License"])
     assert not licence.permissive and licence.known_by == "License-Expression"
 
 
 def test_every_classifier_must_be_permissive():
     mit, gpl = "License :: OSI Approved :: MIT License", "License :: OSI Approved :: GNU General Public License (GPL)"
-    assert judge_licence("", "", [mit]).permissive
-    assert not judge_licence("", "MIT", [mit, gpl]).permissive
+    assert find_licence("", "", [mit]).permissive
+    assert not find_licence("", "MIT", [mit, gpl]).permissive
 
 
 @pytest.mark.parametrize("field", ["MIT", "The MIT License", "Apache 2.0", "Apache License, Version 2.0", "new BSD"])
 def test_a_plain_field_is_understood(field):
-    assert judge_licence("", field, ["License :: OSI Approved"]).permissive
+    assert find_licence("", field, ["License :: OSI Approved"]).permissive
 
 
 def test_an_unknown_licence_is_left_out_with_what_it_says():
-    licence = judge_licence("", "see LICENSE.txt", [])
+    licence = find_licence("", "see LICENSE.txt", [])
     assert not licence.permissive and licence.name == "see LICENSE.txt"
-    assert judge_licence("", "", []).known_by == "nothing"
+    assert find_licence("", "", []).known_by == "nothing"
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_package_ends_at_its_bound(tmp_path):
 @pytest.mark.parametrize(
     ("reason", "path", "text"),
     [
-        ("code of others", "p/_vendor/x.py", code("x")),
+        ("vendored code", "p/_vendor/x.py", code("x")),
         ("data", "p/fixtures/x.py", code("x")),
         ("too short", "p/x.py", "x = 1\n"),
         ("too long", "p/x.py", code("x", 4000)),
@@ -204,7 +204,7 @@ def test_a_package_ends_at_its_bound(tmp_path):
     ],
 )
 def test_why_a_file_is_not_learnt_from(reason, path, text):
-    assert why_not(Document("p", path, text)) == reason
+    assert drop_reason(Document("p", path, text)) == reason
 
 
 def test_the_same_files_give_the_same_corpus_and_it_is_read_back(tmp_path):
@@ -221,7 +221,7 @@ def test_the_same_files_give_the_same_corpus_and_it_is_read_back(tmp_path):
 
 @given(st.text(alphabet="ab \n\t.", min_size=1), st.integers(0, 1000))
 def test_a_hole_is_never_empty_and_ends_in_no_white_space(text, seed):
-    for choose in (choose_hole, choose_line_end):
+    for choose in (choose_span, choose_line_end):
         hole = choose(text, Random(seed))
         if hole is not None:
             middle = text[hole.start : hole.end]
@@ -230,19 +230,19 @@ def test_a_hole_is_never_empty_and_ends_in_no_white_space(text, seed):
 
 def test_an_evaluated_hole_is_code_from_a_word_to_the_end_of_its_line():
     text = '"""Prose here.\n\nMore prose.\n"""\n# a remark\nvalue = compute(first)\n'
-    holes = {choose_line_end(text, Random(seed)) for seed in range(200)} - {None}
-    assert {text[hole.start : hole.end] for hole in holes} == {"value = compute(first)", "compute(first)", "first)"}
+    spans = {choose_line_end(text, Random(seed)) for seed in range(200)} - {None}
+    assert {text[hole.start : hole.end] for hole in spans} == {"value = compute(first)", "compute(first)", "first)"}
 
 
 # Samples
 
 
 DOCUMENTS = tuple(Document("shop", f"shop/{name}.py", code(name)) for name in ("cart", "price", "stock"))
-FILL_ONLY = SampleMix(fill=1.0, retrieved=0.0, practice=0.0)
+FILL_ONLY = SampleMix(fill=1.0, retrieved=0.0, oracle=0.0)
 
 
-def maker(mix: SampleMix, context_tokens: int = 700, **options) -> SampleMaker:
-    return SampleMaker(DOCUMENTS, Letters(), context_tokens, mix, **options)
+def maker(mix: SampleMix, context_tokens: int = 700, **options) -> SampleGenerator:
+    return SampleGenerator(DOCUMENTS, Letters(), context_tokens, mix, **options)
 
 
 def test_the_tokenizer_has_the_format_that_serving_finds():
@@ -284,14 +284,14 @@ def test_only_text_counts_and_the_middle_more():
 def test_a_practice_sample_shows_what_it_asks_for():
     document, text = DOCUMENTS[0], DOCUMENTS[0].text
     start = text.index("cart_7")
-    shown = [practice_fragment(document, Hole(start, start + 6), "shop/other.py", Random(seed)) for seed in range(20)]
+    shown = [oracle_fragment(document, Span(start, start + 6), "shop/other.py", Random(seed)) for seed in range(20)]
     assert any("cart_7" in fragment.text for fragment in shown)
     assert any(fragment.text not in text for fragment in shown)  # a name was changed
     assert {fragment.paths for fragment in shown} == {("shop/other.py",)}
 
 
 def test_practice_fragments_fit_into_the_prompts_that_ask_for_them():
-    practised, random = maker(SampleMix(fill=1.0, practice=1.0), 2000), Random(0)
+    practised, random = maker(SampleMix(fill=1.0, oracle=1.0), 2000), Random(0)
     samples = [Letters().spell(practised.sample(random).tokens) for _ in range(50)]
     assert sum(spelled.count(FORMAT.file) == 2 for spelled in samples) > 45
 
@@ -303,7 +303,7 @@ def test_retrieved_fragments_come_from_other_files_and_stand_before_the_file():
         asked.append((document, before))
         return [PromptFragment(("shop/elsewhere.py",), "elsewhere = 1", 0, 1.0)]
 
-    mix = SampleMix(fill=1.0, retrieved=1.0, practice=0.0)
+    mix = SampleMix(fill=1.0, retrieved=1.0, oracle=0.0)
     sample = maker(mix, retrieve=retrieve).sample(Random(1))
     ((document, before),) = asked
     assert document.text.startswith(before) and before != document.text
@@ -315,10 +315,10 @@ def test_retrieved_fragments_come_from_other_files_and_stand_before_the_file():
 def test_neighbours_are_windows_of_other_files_with_the_same_rare_words():
     far = Document("shop", "shop/far.py", "def pay(order):\n    return settle_invoice(order)\n")
     foreign = Document("bank", "bank/far.py", "def pay(order):\n    return settle_invoice(order)\n")
-    neighbours = LexicalNeighbours([*DOCUMENTS, far, foreign])
+    lexical_retrieval = LexicalRetriever([*DOCUMENTS, far, foreign])
     near = Document("shop", "shop/near.py", "")
-    assert [f.paths for f in neighbours(near, "x = settle_invoice")] == [("shop/far.py",)]
-    assert neighbours(far, "x = settle_invoice") == []
+    assert [f.paths for f in lexical_retrieval(near, "x = settle_invoice")] == [("shop/far.py",)]
+    assert lexical_retrieval(far, "x = settle_invoice") == []
 
 
 def test_files_of_a_package_are_read_one_after_another():
@@ -361,7 +361,7 @@ def test_a_wheel_file_is_read_without_unpacking(tmp_path):
 
 
 def test_a_line_at_the_end_has_its_indentation_and_nothing_behind_it():
-    mix = SampleMix(fill=1.0, retrieved=0.0, practice=0.0, at_end=1.0)
+    mix = SampleMix(fill=1.0, retrieved=0.0, oracle=0.0, at_end=1.0)
     made = maker(mix)
     spelled = [Letters().spell(made.sample(Random(seed)).tokens) for seed in range(40)]
     assert all(f"{FORMAT.suffix}{FORMAT.middle}" in text for text in spelled)
@@ -391,7 +391,7 @@ def test_a_model_learns_from_what_weft_would_show():
     assert {path for paths in shown for path in paths} <= {"shop/far.py", *(document.path for document in DOCUMENTS)}
 
 
-@pytest.mark.parametrize("name", ["", "nothing", "weft.nothing:at_all", "weft.llm.training.neighbours:Nothing"])
+@pytest.mark.parametrize("name", ["", "nothing", "weft.nothing:at_all", "weft.llm.training.lexical_retrieval:Nothing"])
 def test_a_retrieval_that_is_not_there_is_named(name):
     with pytest.raises(ValueError, match="MODULE:NAME"):
         retrieval_named(name)

@@ -235,7 +235,7 @@ def test_near_copies_are_left_out_and_the_reason_is_said() -> None:
         explain=True,
     )
     assert len({one.fragment.locations[0].path for one in found.fragments}) == 1
-    assert "says the same as a better one" in {reason for _, reason in found.left_out}
+    assert "duplicates a better one" in {reason for _, reason in found.left_out}
 
 
 def test_an_answer_keeps_to_its_lines() -> None:

@@ -19,8 +19,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from ...llm.training.loop import Every, Figures, Run, make_optimisers, train_until
-from ...server.cli.exit_status import UserError
+from ...errors import UserError
+from ...llm.training.loop import Intervals, Metrics, Run, make_optimisers, train_until
 from .texts import END, FIRST_NAMES, START, VOCABULARY, make_text, to_tokens
 
 _ANSWER_WEIGHT = 100.0
@@ -84,25 +84,25 @@ def train_base(plan: BasePlan, say: Say) -> Any:
     base, draw, length = make_base(plan, 2), Random(f"base {plan.seed}"), 64
     run = _run(base, plan.learning_rate)
 
-    def learn_short() -> tuple[float, Figures]:
+    def learn_short() -> tuple[float, Metrics]:
         if run.step >= plan.most_steps:
             raise NotLearnt(f"The base model does not recall names after {run.step} steps. Try another seed.")
         run.set_rate(plan.learning_rate * min(1.0, (run.step + 1) / 30))
         return _learn(base, run, _batch(draw, length, plan.batch_tokens)), {}
 
-    def look(line: Figures) -> None:
+    def look(line: Metrics) -> None:
         """Texts become longer when names are recalled."""
         nonlocal length
         say({"what": "base", "step": line["step"], "length": length, "answer_loss": round(line["loss"], 4)})
         if line["loss"] < plan.learnt_nats:
             length *= 2
 
-    train_until(run, lambda: length < 1024, learn_short, Every(log=plan.block_steps, checkpoint=0), log=look)
+    train_until(run, lambda: length < 1024, learn_short, Intervals(log=plan.block_steps, checkpoint=0), log=look)
     n_short_steps, base = run.step, _with_a_layer_between(plan, base)
     run = _run(base, plan.learning_rate)
     lengths, losses = [length for length in (1024, 2048, 4096) if length <= plan.max_positions], list[float]()
 
-    def learn_long() -> tuple[float, Figures]:
+    def learn_long() -> tuple[float, Metrics]:
         long = lengths[run.step % len(lengths)]
         share = min(1.0, (run.step + 1) / 10) * (1 - run.step / plan.long_steps)
         run.set_rate(plan.learning_rate / 2 * share)
@@ -111,7 +111,7 @@ def train_base(plan: BasePlan, say: Say) -> Any:
         losses.append(_learn(base, run, batch, _gaps(batch[0]) if run.step % 2 else None))
         return losses[-1], {}
 
-    train_until(run, lambda: run.step < plan.long_steps, learn_long, Every(log=0, checkpoint=0))
+    train_until(run, lambda: run.step < plan.long_steps, learn_long, Intervals(log=0, checkpoint=0))
     ten = losses[-10:]
     say({"what": "base", "step": n_short_steps + run.step, "answer_loss": round(sum(ten) / len(ten), 4)})
     return base

@@ -19,7 +19,7 @@ import numpy as np
 from transformers import LlamaForCausalLM
 
 from ...llm.protocol import ModelMissing
-from ...llm.training.loop import Every
+from ...llm.training.loop import Intervals
 from ...memory.memorag.beacon.checkpoint import load_beacon, save_beacon
 from ...memory.memorag.beacon.model import BeaconModel
 from ...memory.memorag.beacon.training.recipe import Recipe
@@ -85,7 +85,7 @@ def make_example(plan: Plan, out: Path, say: Say) -> None:
         draw = Random(f"{stage.name} {plan.seed}")
         texts = write_texts(folder / "texts", _rows(stage, draw))
         model.window = stage.window
-        last = train(model, texts, stage.recipe(plan.seed + number), folder, every=Every(log=50))
+        last = train(model, texts, stage.recipe(plan.seed + number), folder, every=Intervals(log=50))
         say({"what": stage.name, **last})
         save_beacon(model, folder, stage.ratios)
     save_beacon(model, out / "memory", RATIOS)

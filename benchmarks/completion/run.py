@@ -18,7 +18,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...server.cli.exit_status import UserError
+from ...errors import UserError
 from ...server.models.model_argument import MODEL_SYNTAX
 from ..command import Report, command_parser, run_command, say
 from ..models import ModelSpec, model_option, shown_name
@@ -82,14 +82,16 @@ def _choose_settings(options: argparse.Namespace) -> None:
     names = options.settings or [setting.name for setting in BASIC]
     names += [setting.name for setting in ABLATION] if options.ablation else []
     if options.fit_confidence and not ("weft" in names and set(FITTED_KINDS) <= set(options.tasks)):
-        raise UserError(f"`--fit-confidence` needs the setting `weft` and the tasks {' '.join(FITTED_KINDS)}.")
+        raise UserError(f"`--fit-confidence`: give the setting `weft` and the tasks {' '.join(FITTED_KINDS)}.")
     options.settings = [SETTINGS[name] for name in dict.fromkeys(names)]
     if options.against is None:
         options.against = "bm25" if "bm25" in names else names[0]
     if options.against not in names:
-        raise UserError(f"`--against {options.against}` is not among the settings {', '.join(names)}.")
+        raise UserError(f"`--against {options.against}`: choose one of the settings {', '.join(names)}.")
     if options.against_model and options.against_model not in options.model:
-        raise UserError(f"`--against-model {options.against_model}` is not among the models {' '.join(options.model)}.")
+        raise UserError(
+            f"`--against-model {options.against_model}`: choose one of the models {' '.join(options.model)}."
+        )
 
 
 def _measured(options: argparse.Namespace, model: ModelSpec) -> ModelResults:

@@ -14,8 +14,8 @@ from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 
+from ...errors import UserError
 from ...llm.installation import install_command
-from ...server.cli.exit_status import UserError
 from ..models import ModelSpec, open_spec
 from ..repoeval.sources import read_sources
 from ..repoeval.tasks import Task

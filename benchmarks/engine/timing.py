@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from ...server.cli.exit_status import UserError
+from ...errors import UserError
 from ..bootstrap import percentile
 
 T = TypeVar("T")

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ...errors import UserError
 from ...llm.training.server_process import running_server
-from ...server.cli.exit_status import UserError
 from ...server.workspace.process import resident_mb
 from ..command import Report, command_parser, run_command, say
 from ..engine.timing import in_fresh_process

@@ -21,11 +21,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 
+from ...errors import UserError
 from ...llm import CodeModel, ModelError
 from ...memory import Accountant, Cost, Kit
 from ...memory.ledger import Ledger, in_words
 from ...memory.memorag.beacon.backend import BeaconSettings, open_beacon
-from ...server.cli.exit_status import UserError
 from ...server.models.model_argument import MODEL_SYNTAX
 from ..bootstrap import grouped, interval, mean
 from ..command import Report, command_parser, run_command, say
@@ -163,7 +163,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _measure(options: argparse.Namespace) -> Report:
     form, path = options.data
     if len(options.reader) > 3:
-        raise UserError("`--reader` takes a model, its weights and a ratio.")
+        raise UserError("`--reader` takes a model, its weights and a ratio. Give all three.")
     samples = read_samples(form, path)
     samples = samples[:: max(1, len(samples) // options.limit)][: options.limit] if options.limit else samples
     try:

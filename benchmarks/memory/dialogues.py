@@ -115,7 +115,7 @@ def _measure(options: argparse.Namespace) -> Report:
     asked = [(score, memory) for score in options.scores for memory in options.memories]
     rows = [row for score, memory in asked for row in measure(samples, score, memory, embedder)]
     if not rows:
-        raise BadData("No dialogue asks for a turn that is not shown any more.")
+        raise BadData("No dialogue asks for a turn that is no longer shown. Give longer dialogues.")
     n_asked = len(rows) // len(asked)
     title = f"Recall of the turns that a last question is about: {n_asked} of {len(samples)} dialogues of {name}; {why}"
     means = {}

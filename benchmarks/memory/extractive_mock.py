@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ...llm.protocol import Cancel, ChatRequest, CompletionRequest, ModelError, ModelInfo, Piece, Speed
+from ...errors import ModelError
+from ...llm.protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, Piece, Speed
 
 NAME = "extractive-mock"
 
@@ -40,7 +41,7 @@ class ExtractiveMock:
         return max(-(-len(text.encode("utf-8", "surrogatepass")) // 4), len(text.split()))
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
-        raise ModelError(f"{NAME} answers chats only.")
+        raise ModelError(f"{NAME} only chats. Choose another model for completions.")
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
         prompt = "\n".join(message.text for message in request.messages if message.role != "assistant")

@@ -146,7 +146,9 @@ def _measure(options: argparse.Namespace) -> Report | int:
     if options.write:
         return _write(samples, options.n_others, options.write)
     if not samples:
-        raise BadData(f"No question of {options.data} names the sentences that answer it.")
+        raise BadData(
+            f"No question of {options.data} names the sentences that answer it. Give data with supporting facts."
+        )
     recalls = measure(samples, options.n_others, options.tokens)
     names = list(next(iter(recalls.values())))
     means = {name: {key: interval({"": of[key]}) for key in names} for name, of in recalls.items()}

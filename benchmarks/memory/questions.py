@@ -24,12 +24,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ...errors import UserError
 from ...languages import language_of
 from ...retrieval import RepositoryIndex
 from ...retrieval.terms import count_terms
 from ...server.chat.extractive import extractive
 from ...server.chat.values import Citation, EvidenceItem, EvidenceSet
-from ...server.cli.exit_status import UserError
 from ...server.config import Config
 from ...server.workspace.workspace import Workspace
 from ..bootstrap import percentile

@@ -49,7 +49,7 @@ def _measure(options: argparse.Namespace) -> Report:
     samples, name = _samples(options)
     model = open_chat_model(options.model, options.context)
     if model is None and not (samples := [sample for sample in samples if sample.facts]):
-        raise BadData(f"{name} names no supporting facts. Measure answers, with --model.")
+        raise BadData(f"{name} names no supporting facts. Give --model to measure answers instead.")
     embedder, why = open_remembering(options.embeddings)
     kit = Kit(None if model is None else Accountant(model), embedder)
     measure: Measure = evidence_recall if model is None else answer_f1

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from ...server.cli.exit_status import UserError
+from ...errors import UserError
 from ..command import Report, command_parser, run_command
 from ..tables import markdown
 from .campaign import SEED, Campaign, Settings, failures

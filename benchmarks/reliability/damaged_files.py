@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...llm.protocol import ModelError
+from ...errors import ModelError
 from ...memory.memorag.saving import ITEMS, MANIFEST, SEGMENTS, load_text, save_text
 from ...memory.memorag.text import Held
 from ...memory.storage import MemoryStore, StoreError, export_conversations

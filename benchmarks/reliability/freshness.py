@@ -203,7 +203,7 @@ class _Session:
         until_s = time.monotonic() + READY_WITHIN_S
         while not all(each.is_ready() for each in self._opened):
             if time.monotonic() > until_s:
-                raise ServerGone("The server was not ready in time.")
+                raise ServerGone("The server was not ready in time. Look at its log.")
             time.sleep(POLL_S)
         return time.monotonic()
 

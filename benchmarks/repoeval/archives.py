@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from ...server.cli.exit_status import UserError
+from ...errors import UserError
 
 
 class ArchiveError(UserError):

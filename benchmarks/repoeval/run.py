@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...server.cli.exit_status import UserError
+from ...errors import UserError
 from ..bootstrap import bootstrap_interval, differences, mean, percentile
 from ..command import Report, command_parser, run_command, say
 from ..tables import bracketed, markdown, number, or_none
@@ -129,7 +129,7 @@ def summary(tasks: Mapping[str, Sequence[Task]], results: Mapping[str, StrategyR
 def _measure(options: argparse.Namespace) -> Report:
     against = options.against or options.strategies[0]
     if against not in options.strategies:
-        raise UserError(f"`--against {against}` is not among the strategies {', '.join(options.strategies)}.")
+        raise UserError(f"`--against {against}`: choose one of the strategies {', '.join(options.strategies)}.")
     tasks: dict[str, list[Task]] = {}
     results = {name: StrategyResults() for name in options.strategies}
     for repo, tree in trees(options):
@@ -154,7 +154,7 @@ def trees(options: argparse.Namespace) -> Iterable[tuple[str, Path]]:
         found = {archive.repo: None for archive in ARCHIVES}
     wanted = [repo for repo in found if not options.repos or any(part in repo for part in options.repos)]
     if not wanted:
-        raise ArchiveError(f"No repository name contains any of {options.repos}. Available: {', '.join(found)}.")
+        raise ArchiveError(f"No repository name contains any of {options.repos}. Choose one of {', '.join(found)}.")
     for repo in wanted:
         yield repo, found[repo] or checkout(PINNED[repo], options.work)
 

@@ -1,4 +1,4 @@
-"""C. C++ builds on what is here."""
+"""C. C++ reuses these rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEXER = Lexer((*SLASH_COMMENTS, *quoted('"'), CHARACTER), signs="/\"'", comment_
 
 
 def read_include(walk: SyntaxWalk, node: Node) -> None:
-    """C and C++: an include brings all that its file declares."""
+    """C and C++: an include imports all declarations of its file."""
     path = node.child_by_field_name("path")
     if path is not None and path.type in ("string_literal", "system_lib_string"):
         walk.add_import(node, "", walk.text(path).strip('"<>'), "*")
@@ -32,7 +32,7 @@ def _read_c_function(walk: SyntaxWalk, node: Node) -> None:
 
 
 def _c_function_kind(walk: SyntaxWalk, name: Node) -> str:
-    """A constructor has the name of its class, around it or before it; what has a class before it is a method."""
+    """A constructor has the name of its class, around it or before it; a name with a class before it is a method."""
     *owners, last = spelled(walk, name).split(".")
     around = walk.definitions[walk.scope].name if walk.scope != MODULE_SCOPE else ""
     if last == (owners[-1] if owners else around):
@@ -41,7 +41,7 @@ def _c_function_kind(walk: SyntaxWalk, name: Node) -> str:
 
 
 def _read_typedef(walk: SyntaxWalk, node: Node) -> None:
-    """`typedef struct { … } Item;` names what has no name of its own."""
+    """`typedef struct { … } Item;` names an anonymous type."""
     described, name = node.child_by_field_name("type"), node.child_by_field_name("declarator")
     if described is None or name is None or described.type not in NEEDS_BODY:
         return

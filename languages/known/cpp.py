@@ -1,4 +1,4 @@
-"""C++ and CUDA. A `.h` is read as C++: its grammar takes nearly all C headers, while C's stumbles over every class."""
+"""C++ and CUDA. A `.h` is parsed as C++: that grammar accepts nearly all C headers, while C's fails at classes."""
 
 from __future__ import annotations
 

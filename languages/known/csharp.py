@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-_ODD_QUOTES = '(?<!")(?:"")*"(?!")'  # two quotes stand for one
+_ODD_QUOTES = '(?<!")(?:"")*"(?!")'  # two quotes escape one
 _LEXER = Lexer(
     rules=(
         *SLASH_COMMENTS,
@@ -32,7 +32,7 @@ _LEXER = Lexer(
 
 
 def read_using(walk: SyntaxWalk, node: Node) -> None:
-    """C#: `using A.B;` brings all of A.B, `using X = A.B.C;` brings C of A.B as X."""
+    """C#: `using A.B;` imports all of A.B, `using X = A.B.C;` imports C of A.B as X."""
     alias, parts = node.child_by_field_name("name"), node.named_children
     if not parts:
         return

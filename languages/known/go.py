@@ -23,7 +23,7 @@ _LEXER = Lexer(
 
 
 def read_go_import(walk: SyntaxWalk, node: Node) -> None:
-    """`import m "example.com/money"`; a package without a name of its own goes by the last part of its path."""
+    """`import m "example.com/money"`; a package without an alias is named by the last part of its path."""
     name, path = node.child_by_field_name("name"), node.child_by_field_name("path")
     if path is None:
         return

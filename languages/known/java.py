@@ -22,7 +22,7 @@ _LEXER = Lexer(
 
 
 def read_java_import(walk: SyntaxWalk, node: Node) -> None:
-    """`import a.b.Shop;` brings Shop of a.b, `import a.b.*;` all of it; so do static"""
+    """`import a.b.Shop;` imports Shop of a.b, `import a.b.*;` all of it; so do static"""
     path = next((child for child in node.named_children if child.type in ("identifier", "scoped_identifier")), None)
     if path is not None:
         written = walk.text(path)

@@ -1,6 +1,6 @@
 """JavaScript, with JSX.
 
-The grammar of JSX reads plain JavaScript as well. TypeScript builds on what is here.
+The grammar of JSX also parses plain JavaScript. TypeScript reuses these rules.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-# Not behind ">" and "<", where it is the end of a tag, nor behind a name or a closing bracket, where it divides.
+# Not after ">" and "<", where it ends a tag, nor after a name or a closing bracket, where it is a division.
 _REGEX = Rule(
     r"(?:(?<![^\r\n])|(?<=[=(,:;!&|?{\[+\-*%^~])|(?<=[=(,:;!&|?{\[+\-*%^~] )|(?<=\breturn ))/(?![/*])"
     r"(?:[^/\\\[\r\n]|\\[^\r\n]|\[(?:[^\]\\\r\n]|\\[^\r\n])*\])+/"
@@ -111,7 +111,7 @@ _NOT_PART_OF_NAME = frozenset({"exports", "module", "prototype", "this"})
 
 
 def value_reader(name_field: str, value_field: str) -> NodeReader:
-    """For what gives a name to a value: a function or a class takes that name, a `require` is an import."""
+    """The reader of nodes that name a value: a function or a class gets that name, a `require` is an import."""
 
     def read(walk: SyntaxWalk, node: Node) -> None:
         name, value = node.child_by_field_name(name_field), node.child_by_field_name(value_field)
@@ -132,7 +132,7 @@ def value_reader(name_field: str, value_field: str) -> NodeReader:
 
 
 def _read_element(walk: SyntaxWalk, node: Node) -> None:
-    """`<Price of={x}/>` calls the component Price; names in lower case are the browser's own elements."""
+    """`<Price of={x}/>` calls the component Price; names in lower case are HTML elements."""
     name = node.child_by_field_name("name")
     if name is not None:
         component = walk.dotted(name)

@@ -1,4 +1,4 @@
-"""Languages and formats of which Weft knows comments and strings alone."""
+"""Languages and formats with comments and strings only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PHP, which stands between markup."""
+"""PHP, embedded in markup."""
 
 from __future__ import annotations
 

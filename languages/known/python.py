@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _strings(before: str, interpolation: str) -> tuple[Rule, ...]:
-    """Strings behind these letters, in each kind of quotes."""
+    """Strings with this prefix, in each kind of quotes."""
     rules = []
     for quotes in ('"""', "'''"):
         rules.append(Rule(before + quotes, Open("string", end=quotes, escapes=True, interpolation=interpolation)))
@@ -58,7 +58,7 @@ _HEADER = re.compile(
 
 # Syntax tree
 
-# Of `a or b or c …` and of `a = b = c = …` so many parts are looked at; real code has two or three.
+# Parts that are read of `a or b or c …` and of `a = b = c = …`; real code has two or three.
 MAX_ALTERNATIVES = 8
 
 # Calls
@@ -204,7 +204,7 @@ def _as_patterns(node: Node) -> Iterator[tuple[Node, Node]]:
 
 
 def _bind_value(walk: SyntaxWalk, target: Node, value: Node) -> None:
-    """Note what `target` holds after `target = value`, as far as the form of the value tells."""
+    """Add a binding of `target` for `target = value`, as far as the syntax of the value shows its type."""
     if value.type == "expression_list" and target.type in _PATTERNS:
         targets, values = target.named_children, value.named_children
         if len(targets) == len(values):
@@ -219,13 +219,13 @@ def _bind_value(walk: SyntaxWalk, target: Node, value: Node) -> None:
         elif kind == "call":
             known |= _bind(walk, target, "call", walk.dotted(side.children[0]))
         else:
-            known |= kind == "none"  # a place that is filled later
+            known |= kind == "none"  # assigned later
     if not known:
         _bind_unknown(walk, target)
 
 
 def _sides(value: Node) -> Iterator[Node]:
-    """What an expression may give: both sides of `or` and of a conditional, the last of `and`, what is awaited."""
+    """The possible values of an expression: both sides of `or` and a conditional, the last of `and`, after `await`."""
     waiting = [value]
     while waiting:
         value = waiting.pop()
@@ -300,7 +300,7 @@ def _recover_definitions(walk: SyntaxWalk, node: Node) -> ScopedChildren:
     """The parts of an ERROR node with their scopes.
 
     An open bracket at the cursor can flatten every class and function around it into loose tokens.
-    Their headers are found again, and what follows belongs to them as long as it is indented deeper.
+    The headers are recovered, and their bodies extend as long as the indentation is deeper.
     """
     note_error(walk, node)
     parts: ScopedChildren = []
@@ -312,7 +312,7 @@ def _recover_definitions(walk: SyntaxWalk, node: Node) -> ScopedChildren:
         kind = child.type
         is_header = kind in ("def", "class") and following[0] is not None and following[0].type == "identifier"
         if is_header or kind in _STATEMENTS:
-            brackets = 0  # no bracket goes on past a statement: it was never closed
+            brackets = 0  # a statement ends all brackets: they were never closed
         if child.start_point[0] != row and brackets == 0:
             column = child.start_point[1]
             while headers and column <= headers[-1][0]:

@@ -50,7 +50,7 @@ _HEADER = re.compile(
 
 
 def read_ruby_require(walk: SyntaxWalk, node: Node) -> bool:
-    """`require "json"`, `require_relative "shop/item"`, which is kept as "./shop/item"; False for any other call."""
+    """`require "json"`, `require_relative "shop/item"`, which becomes "./shop/item"; False for any other call."""
     method, arguments = node.child_by_field_name("method"), node.child_by_field_name("arguments")
     if method is None or arguments is None or walk.text(method) not in ("require", "require_relative"):
         return False

@@ -30,7 +30,7 @@ _LEXER = Lexer(
 
 
 def read_use(walk: SyntaxWalk, node: Node) -> None:
-    """Rust: `use a::b::{c, d as e, f::*, self};`, each with the whole path that it is taken from."""
+    """Rust: `use a::b::{c, d as e, f::*, self};`, each with its whole path."""
     argument = node.child_by_field_name("argument")
     waiting = [("", argument)] if argument is not None else []
     while waiting:

@@ -1,4 +1,4 @@
-"""Shell scripts: comments and strings; their functions are not read yet."""
+"""Shell scripts: comments and strings; functions are not parsed yet."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Which model is behind an address, and what does it say? One file a protocol; `endpoint` is the wire below all."""
+"""Models behind an HTTP server: one file a protocol, above the HTTP client in `endpoint`."""

@@ -1,16 +1,15 @@
-"""One server: a request with a JSON body, an answer as one value or as events, and what is said when it fails.
+"""An HTTP client for one model server: JSON requests, JSON or event-stream responses, and error messages.
 
-Owns the connections, the reading of event streams, limits of time and bytes, and how a request is cut. Knows no model,
-no prompt and no protocol. Only the configured address is asked: redirects are not followed.
+Owns the connection pool, the parsing of event streams, the limits of time and bytes, and cancellation. Knows no model,
+no prompt and no protocol. Sends requests to the configured address only: redirects are not followed.
 
-Nothing that a server sends holds a request for ever or fills the memory: the total time is limited by the `Cancel` of
-a request (`TimeLimit`), which shuts the socket down; the bytes of an answer are counted as they come; compressed
-answers are refused, since a few bytes may unfold to gigabytes.
+A hostile server can neither block a request nor fill the memory. The `Cancel` of a request (`TimeLimit`) limits its
+total time and shuts the socket down; the bytes of a response are counted as they arrive; compressed responses are
+rejected, since a few bytes may expand to gigabytes.
 
-A connection is kept between two requests where the server keeps it. One that was cut or broke is never used again.
+Connections are reused (HTTP keep-alive), except after an error or a cancellation.
 
-A stream that breaks off in the middle yields what came, then raises ModelUnreachable: whoever wants the beginning
-has it, and nobody takes it for the whole.
+A stream that ends in the middle yields the events so far, then raises ModelUnreachable.
 """
 
 from __future__ import annotations
@@ -28,22 +27,22 @@ from typing import Any
 
 import httpx
 
-from ..protocol import Cancel, ModelError, ModelMissing, ModelUnreachable
+from ..protocol import Cancel, ModelCancelled, ModelMissing, ModelUnreachable
 
-_EXCERPT_CHARACTERS = 300
-_LONGEST_REFUSAL_BYTES = 1 << 14
-_LONGEST_LINE_BYTES = 1 << 20
-LONGEST_VALUE_BYTES = 8 << 20
-"""Of a JSON answer. Vocabularies are longer, and are asked for with a limit of their own."""
-_MOST_CONTAINERS = 200_000
-"""Lists and objects in one JSON answer: an empty list takes three bytes on the wire and 64 in memory."""
-LONGEST_STREAM_BYTES = 64 << 20
-_OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
+_MAX_DETAIL_CHARACTERS = 300
+_MAX_ERROR_BYTES = 1 << 14
+_MAX_LINE_BYTES = 1 << 20
+MAX_VALUE_BYTES = 8 << 20
+"""Of a JSON response. Vocabularies are longer, and have a limit of their own."""
+_MAX_CONTAINERS = 200_000
+"""Lists and objects in one JSON response: an empty list takes three bytes on the wire and 64 in memory."""
+MAX_STREAM_BYTES = 64 << 20
+_LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
-_KEPT_S = 30.0  # an idle connection; routers between here and a server forget one after a minute
-_MOST_KEPT = 4
-_END_S = 0.2  # for the end of a body after the last event of a stream
-_LOADING_S = 0.25  # between two looks at a server that loads its model
+_KEEPALIVE_S = 30.0  # routers drop an idle connection after a minute
+_MAX_IDLE_CONNECTIONS = 4
+_DRAIN_S = 0.2  # for the end of a body after the last event of a stream
+_LOADING_POLL_S = 0.25  # between two requests to a server that loads its model
 
 _OVERFLOW = re.compile(
     r"exceed\w*[^.]{0,60}\bcontext\b"  # llama.cpp, llama-cpp-python
@@ -56,36 +55,32 @@ _OVERFLOW = re.compile(
 )
 
 
-class Refused(ModelUnreachable):
-    """The server answered with an error. `status` is 200 where it did so in the middle of a stream."""
+class ErrorResponse(ModelUnreachable):
+    """The server returned an error. `status` is 200 for an error within a stream; `detail` is the server's text."""
 
-    def __init__(self, message: str, status: int, said: str) -> None:
+    def __init__(self, message: str, status: int, detail: str) -> None:
         super().__init__(message)
         self.status = status
-        self.said = said
+        self.detail = detail
 
 
-class ContextOverflow(Refused):
-    """The prompt and what may be written are more than the server's context holds. A shorter prompt may do."""
+class ContextOverflow(ErrorResponse):
+    """The prompt and `max_new_tokens` exceed the server's context. A shorter prompt may fit."""
 
 
 class NotJson(ModelUnreachable):
-    """The server answered with something else."""
+    """The response is not JSON."""
 
 
-class NothingSaid(ModelUnreachable):
-    """The stream ended well and held no event."""
-
-
-class Cancelled(ModelError):
-    """The caller took its request back. Ends a stream quietly; no user sees it."""
+class EmptyStream(ModelUnreachable):
+    """The stream ended without an error and without an event."""
 
 
 class Endpoint:
-    """The address of a server. For several threads; each request has a connection of its own.
+    """The address of a server. Thread-safe; concurrent requests use separate connections.
 
-    `read_timeout_s` counts before the first piece and between two, and while the server loads its model.
-    `api_key_variable` names an environment variable; the key is read from nowhere else and appears in no message.
+    `read_timeout_s` applies before the first piece, between two pieces, and while the server loads its model.
+    `api_key_variable` names the environment variable with the API key, which appears in no message.
     """
 
     def __init__(
@@ -108,115 +103,115 @@ class Endpoint:
     @property
     def local(self) -> bool:
         """Whether the address is one of this machine."""
-        return self._host in _OWN_HOSTS
+        return self._host in _LOCAL_HOSTS
 
     def get(self, path: str, cancel: Cancel) -> Any:
-        """The JSON value at `path`. Raises ModelUnreachable, Refused and Cancelled."""
-        with self._answer("GET", path, None, cancel) as answer:
-            return answer.value(LONGEST_VALUE_BYTES)
+        """The JSON value at `path`. Raises ModelUnreachable, ErrorResponse and ModelCancelled."""
+        with self._response("GET", path, None, cancel) as response:
+            return response.value(MAX_VALUE_BYTES)
 
-    def post(
-        self, path: str, body: Mapping[str, object], cancel: Cancel, *, max_bytes: int = LONGEST_VALUE_BYTES
-    ) -> Any:
-        """The JSON value that answers `body`. Raises ModelUnreachable, Refused and Cancelled."""
-        with self._answer("POST", path, body, cancel) as answer:
-            return answer.value(max_bytes)
+    def post(self, path: str, body: Mapping[str, object], cancel: Cancel, *, max_bytes: int = MAX_VALUE_BYTES) -> Any:
+        """The JSON response to `body`. Raises ModelUnreachable, ErrorResponse and ModelCancelled."""
+        with self._response("POST", path, body, cancel) as response:
+            return response.value(max_bytes)
 
     def events(
-        self, path: str, body: Mapping[str, object], cancel: Cancel, *, max_bytes: int = LONGEST_STREAM_BYTES
+        self, path: str, body: Mapping[str, object], cancel: Cancel, *, max_bytes: int = MAX_STREAM_BYTES
     ) -> Generator[dict[str, Any], None, None]:
-        """The JSON objects of the stream that answers `body`, each on a line, with or without "data:" before it.
+        """The JSON objects of a streamed response: server-sent events ("data: {…}") or one object a line.
 
-        Lines that are none are passed over. When cancelled the connection is cut at once, so that the server stops
-        writing, and the stream ends quietly. Raises ModelUnreachable, also when more than `max_bytes` come, and
-        Refused.
+        Other lines are skipped. A cancellation closes the connection at once, so that the server stops decoding, and
+        ends the stream without an error. Raises ModelUnreachable, also after more than `max_bytes`, and ErrorResponse.
         """
         try:
-            with self._answer("POST", path, body, cancel) as answer:
-                lines = answer.lines(max_bytes)
+            with self._response("POST", path, body, cancel) as response:
+                lines = response.lines(max_bytes)
                 for line in lines:
                     if cancel.cancelled:
                         return
                     if line.strip() == b"data: [DONE]":
-                        answer.finish(lines)
+                        response.drain(lines)
                         break
                     if (event := _event(line)) is None:
                         continue
                     if "error" in event:
-                        raise self._refusal(path, 200, _said(event))
-                    answer.n_events += 1
+                        raise self._error(path, 200, _error_text(event))
+                    response.n_events += 1
                     yield event
-                if not answer.n_events and not cancel.cancelled:
-                    raise NothingSaid(
-                        f"{self.url + path} answers, but not with completions. Check the address and the backend."
+                if not response.n_events and not cancel.cancelled:
+                    raise EmptyStream(
+                        f"{self.url + path} returned a stream without completions. Check the address and the backend."
                     )
-        except Cancelled:
+        except ModelCancelled:
             return
 
     def close(self) -> None:
-        """Let go of the kept connections. What is running goes on."""
+        """Close the idle connections. Running requests continue."""
         with self._lock:
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
 
     @contextmanager
-    def _answer(self, method: str, path: str, body: Mapping[str, object] | None, cancel: Cancel) -> Iterator[_Answer]:
-        """An answer with status 200, to be read inside the block. What goes wrong there is named as a ModelError."""
+    def _response(
+        self, method: str, path: str, body: Mapping[str, object] | None, cancel: Cancel
+    ) -> Iterator[_Response]:
+        """A response with status 200, to be read inside the block. Errors inside the block become ModelErrors."""
         content = None if body is None else _json(body)
-        answer: _Answer | None = None
+        response: _Response | None = None
         try:
-            answer = self._ask_until_loaded(method, path, content, cancel)
-            yield answer
+            response = self._request_when_loaded(method, path, content, cancel)
+            yield response
         except httpx.HTTPError as error:
             if not cancel.cancelled:
-                raise ModelUnreachable(self._reason(path, error, answer is not None and answer.n_events > 0)) from error
-            raise Cancelled("The request was cancelled.") from error
+                has_events = response is not None and response.n_events > 0
+                raise ModelUnreachable(self._transport_message(path, error, has_events)) from error
+            raise ModelCancelled("The request was cancelled.") from error
         except ModelUnreachable as error:
-            if cancel.cancelled:  # what was cut looks like a broken answer
-                raise Cancelled("The request was cancelled.") from error
+            if cancel.cancelled:  # a cut connection looks like a malformed response
+                raise ModelCancelled("The request was cancelled.") from error
             raise
         finally:
-            if answer is not None:
-                self._take_back(answer.end(), cancel)
+            if response is not None:
+                self._release(response.close(), cancel)
         if cancel.cancelled:
-            raise Cancelled("The request was cancelled.")
+            raise ModelCancelled("The request was cancelled.")
 
-    def _ask_until_loaded(self, method: str, path: str, content: bytes | None, cancel: Cancel) -> _Answer:
-        """The answer of a server that has its model: one that still loads it is waited for."""
+    def _request_when_loaded(self, method: str, path: str, content: bytes | None, cancel: Cancel) -> _Response:
+        """The response with status 200; polls a server that still loads its model."""
         until = time.monotonic() + self._read_timeout_s
         while True:
-            answer = self._ask(method, path, content, cancel)
-            status = answer.response.status_code
+            response = self._request(method, path, content, cancel)
+            status = response.http.status_code
             if status == 200:
-                return answer
+                return response
             try:
-                refusal = self._refusal(path, status, answer.refusal(), answer.response)
+                error = self._error(path, status, response.error_text(), response.http)
             finally:
-                self._take_back(answer.end(), cancel)
-            is_loading = status == 503 and "loading model" in refusal.said.lower()
+                self._release(response.close(), cancel)
+            is_loading = status == 503 and "loading model" in error.detail.lower()
             if not is_loading or time.monotonic() >= until:
-                raise refusal
-            if cancel.wait(_LOADING_S):
-                raise Cancelled("The request was cancelled.")
+                raise error
+            if cancel.wait(_LOADING_POLL_S):
+                raise ModelCancelled("The request was cancelled.")
 
-    def _ask(self, method: str, path: str, content: bytes | None, cancel: Cancel) -> _Answer:
-        """The head of an answer. A kept connection that the server had closed meanwhile is replaced by a new one."""
+    def _request(self, method: str, path: str, content: bytes | None, cancel: Cancel) -> _Response:
+        """The head of a response. Retries on a new connection when the server had closed an idle one."""
         with self._lock:
             connection = self._idle.pop() if self._idle else None
         if connection is not None:
             try:
-                return self._ask_on(connection, method, path, content, cancel)
+                return self._send(connection, method, path, content, cancel)
             except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
                 if cancel.cancelled or connection.is_new:
                     raise
-            self.close()  # the others were to the same server
-        # A proxy from the environment is for other machines.
-        return self._ask_on(_Connection(self._timeout, not self.local), method, path, content, cancel)
+            self.close()  # the server closed the other idle connections, too
+        # A proxy from the environment is for other machines only.
+        return self._send(_Connection(self._timeout, not self.local), method, path, content, cancel)
 
-    def _ask_on(
+    def _send(
         self, connection: _Connection, method: str, path: str, content: bytes | None, cancel: Cancel
-    ) -> _Answer:
+    ) -> _Response:
         headers = {"Accept": "application/json, text/event-stream", "Accept-Encoding": "identity"}
         if content is not None:
             headers["Content-Type"] = "application/json"
@@ -224,71 +219,74 @@ class Endpoint:
             headers["Authorization"] = f"Bearer {self._api_key}"
         forget = cancel.on_cancel(connection.cut)
         try:
-            response = connection.send(method, self.url + path, content, headers)
+            http = connection.send(method, self.url + path, content, headers)
         except BaseException:
             forget()
             connection.close()
             raise
-        answer = _Answer(connection, response, forget)
-        encoding = response.headers.get("content-encoding", "").strip().lower()
+        response = _Response(connection, http, forget)
+        encoding = http.headers.get("content-encoding", "").strip().lower()
         if encoding not in ("", "identity"):
-            answer.end().close()
+            response.close().close()
             raise ModelUnreachable(
-                f"{self.url + path} answers compressed ({encoding[:20]}), which was not asked for. Switch compression "
-                "off at the server, or at the proxy before it."
+                f"{self.url + path} sent a compressed response ({encoding[:20]}), which was not requested. Switch "
+                "compression off at the server, or at the proxy before it."
             )
-        return answer
+        return response
 
-    def _take_back(self, connection: _Connection, cancel: Cancel) -> None:
+    def _release(self, connection: _Connection, cancel: Cancel) -> None:
+        """Reuse the connection, or close it."""
         with self._lock:
-            # Who cancels at this moment may be about to cut it, though it was told that this is over.
-            if not (connection.is_cut or cancel.cancelled) and len(self._idle) < _MOST_KEPT:
+            # A cancellation at this moment may still cut the connection, although its callback was removed.
+            if not (connection.is_cut or cancel.cancelled) and len(self._idle) < _MAX_IDLE_CONNECTIONS:
                 self._idle.append(connection)
                 return
         connection.close()
 
-    def _refusal(self, path: str, status: int, said: str, response: httpx.Response | None = None) -> Refused:
+    def _error(self, path: str, status: int, detail: str, http: httpx.Response | None = None) -> ErrorResponse:
         url = self.url + path
-        said = said.replace(self._api_key, "…") if self._api_key else said  # should the server repeat it
-        overflows = status in (200, 400, 413, 422, 500) and _OVERFLOW.search(said)
-        said = said[:_EXCERPT_CHARACTERS]
+        detail = detail.replace(self._api_key, "…") if self._api_key else detail  # a server may repeat the key
+        overflows = status in (200, 400, 413, 422, 500) and _OVERFLOW.search(detail)
+        detail = detail[:_MAX_DETAIL_CHARACTERS]
+        reason = f": {detail}" if detail else "."
         if status == 200:
-            message = f"{url} stopped with an error: {said}"
-        elif response is not None and response.has_redirect_location:
-            target = response.headers["location"]
-            message = f"{url} redirects to {target}; redirects are not followed. Configure that one."
+            message = f"{url} stopped with an error{reason} Look at the server's log."
+        elif http is not None and http.has_redirect_location:
+            target = http.headers["location"]
+            message = f"{url} redirects to {target}; redirects are not followed. Set `url` to that address."
+        elif status in (401, 403) and self._api_key:
+            message = f"{url} rejected the key in {self._api_key_variable} (HTTP {status}). Check the key."
         elif status in (401, 403):
-            key = f"the key in {self._api_key_variable}" if self._api_key else "a request without api_key_variable"
-            message = f"{url} refuses {key} ({status})."
+            message = f"{url} rejected a request without a key (HTTP {status}). Set `api_key_variable`."
         elif status == 404:
-            message = f"{url} is not there (404). Check the address and the backend. {said}".rstrip()
+            message = f"{url} does not exist (HTTP 404){reason} Check the address and the backend."
         elif status == 429:
-            message = f"{url} is asked too much (429): {said} Ask less, or add capacity."
+            message = f"{url} is rate-limited (HTTP 429){reason} Send fewer requests, or raise the server's limit."
         else:
-            message = f"{url} answers {status}: {said} Look at the server's log."
-        return (ContextOverflow if overflows else Refused)(message, status, said)
+            message = f"{url} returned HTTP {status}{reason} Look at the server's log."
+        return (ContextOverflow if overflows else ErrorResponse)(message, status, detail)
 
-    def _reason(self, path: str, error: httpx.HTTPError, is_in_the_middle: bool) -> str:
+    def _transport_message(self, path: str, error: httpx.HTTPError, has_events: bool) -> str:
         if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
-            return f"Nothing answers at {self.url}. Start the server there, or correct the address."
+            return f"No connection to {self.url}. Start the server there, or correct the address."
         if isinstance(error, httpx.TimeoutException):
-            silent_s = f"{self._read_timeout_s:g} s"
             return (
-                f"{self.url + path} was silent for {silent_s}. Raise `timeout_ms` of the model, or use a smaller model."
+                f"{self.url + path} sent nothing for {self._read_timeout_s:g} s. Raise `timeout_ms` of the model, or "
+                "use a smaller model."
             )
-        where = "in the middle of an answer" if is_in_the_middle else "before it answered"
-        return f"{self.url + path} broke off {where}. Look at the server's log."
+        when = "in the middle of its response" if has_events else "before its response"
+        return f"{self.url + path} closed the connection {when}. Look at the server's log."
 
 
 class _Connection:
-    """One connection at a time, kept between requests, to be cut by another thread.
+    """A keep-alive connection for one request at a time; another thread can cut it.
 
-    Closing a response from outside does not wake a thread that waits for it; shutting the socket down does, also
-    before the first byte of an answer.
+    Closing an httpx response does not wake a thread that waits for it. Shutting the socket down does, also before the
+    first byte of a response.
     """
 
     def __init__(self, timeout: httpx.Timeout, trust_env: bool) -> None:
-        limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=_KEPT_S)
+        limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=_KEEPALIVE_S)
         self._client = httpx.Client(verify=_tls(), timeout=timeout, trust_env=trust_env, limits=limits)
         self._stream: Any = None
         self._lock = threading.Lock()
@@ -296,7 +294,7 @@ class _Connection:
         self.is_new = True
 
     def send(self, method: str, url: str, content: bytes | None, headers: Mapping[str, str]) -> httpx.Response:
-        """The head of the answer; the body is still to be read."""
+        """The head of the response; the body is not read yet."""
         self.is_new = False
         request = self._client.build_request(
             method, url, content=content, headers=headers, extensions={"trace": self._watch}
@@ -315,7 +313,7 @@ class _Connection:
         self._client.close()
 
     def _watch(self, event: str, info: Mapping[str, Any]) -> None:
-        """httpx's trace: notes each connection as it is made, the TLS one after the plain one."""
+        """The trace callback of httpx: stores each new connection, for TLS the plain and then the encrypted one."""
         if event.endswith(("connect_tcp.complete", "start_tls.complete")):
             self.is_new = True
             with self._lock:
@@ -324,38 +322,41 @@ class _Connection:
                 self.cut()
 
 
-class _Answer:
-    """A response whose body is being read, on its connection."""
+class _Response:
+    """A response whose body is being read, with its connection."""
 
-    def __init__(self, connection: _Connection, response: httpx.Response, forget: Callable[[], None]) -> None:
-        self.response = response
+    def __init__(self, connection: _Connection, http: httpx.Response, forget: Callable[[], None]) -> None:
+        self.http = http
         self.n_events = 0
         self._connection = connection
         self._forget = forget
 
     def value(self, max_bytes: int) -> Any:
         body = bytearray()
-        for block in self.response.iter_raw():
+        for block in self.http.iter_raw():
             body += block
             if len(body) > max_bytes:
-                raise ModelUnreachable(f"{self.response.url} sends more than an answer. Check the address.")
-        if body.count(b"[") + body.count(b"{") > _MOST_CONTAINERS:
-            raise ModelUnreachable(f"{self.response.url} sends no answer that can be read. Check the address.")
+                raise ModelUnreachable(
+                    f"{self.http.url} sent more than {max_bytes >> 20} MiB in one response. Check the address."
+                )
+        if body.count(b"[") + body.count(b"{") > _MAX_CONTAINERS:
+            raise ModelUnreachable(f"{self.http.url} sent JSON with too many values. Check the address.")
         try:
             return json.loads(body.decode("utf-8", "replace"))
         except (ValueError, RecursionError) as error:
-            url = self.response.url
-            raise NotJson(f"{url} answers, but not with JSON. Check the address and the backend.") from error
+            raise NotJson(
+                f"{self.http.url} returned something other than JSON. Check the address and the backend."
+            ) from error
 
     def lines(self, max_bytes: int) -> Iterator[bytes]:
-        """The lines of the body. JSON may hold U+2028 and its like, so only "\\n" ends a line."""
-        url = self.response.url
-        rest: list[bytes] = []  # of the line that has no end yet; joined once, for blocks may be one byte long
+        """The lines of the body. JSON may contain U+2028 and similar characters, so only "\\n" ends a line."""
+        url = self.http.url
+        rest: list[bytes] = []  # of the incomplete line; joined once, since blocks may be one byte long
         n_rest = n_bytes = 0
-        for block in self.response.iter_raw():
+        for block in self.http.iter_raw():
             n_bytes += len(block)
             if n_bytes > max_bytes:
-                raise ModelUnreachable(f"{url} sends more than was asked for. Check the address and the backend.")
+                raise ModelUnreachable(f"{url} sent more than was requested. Check the address and the backend.")
             first, *further = block.split(b"\n")
             rest.append(first)
             n_rest += len(first)
@@ -363,26 +364,28 @@ class _Answer:
                 yield b"".join(rest)
                 yield from further[:-1]
                 rest, n_rest = [further[-1]], len(further[-1])
-            if n_rest > _LONGEST_LINE_BYTES:
-                raise ModelUnreachable(f"{url} sends a line without end. Check the address and the backend.")
+            if n_rest > _MAX_LINE_BYTES:
+                raise ModelUnreachable(
+                    f"{url} sent a line of more than {_MAX_LINE_BYTES >> 20} MiB. Check the address and the backend."
+                )
         yield b"".join(rest)
 
-    def refusal(self) -> str:
-        """What the server says about its error."""
+    def error_text(self) -> str:
+        """The server's description of its error."""
         body = bytearray()
-        for block in self.response.iter_raw():
+        for block in self.http.iter_raw():
             body += block
-            if len(body) > _LONGEST_REFUSAL_BYTES:
+            if len(body) > _MAX_ERROR_BYTES:
                 break
-        text = body[:_LONGEST_REFUSAL_BYTES].decode("utf-8", "replace")
+        text = body[:_MAX_ERROR_BYTES].decode("utf-8", "replace")
         try:
-            return _said(json.loads(text)) or text
+            return _error_text(json.loads(text)) or text
         except (ValueError, RecursionError):
             return text
 
-    def finish(self, lines: Iterator[bytes]) -> None:
-        """Read the end of the body, so that the connection can be used again; not for long."""
-        timer = threading.Timer(_END_S, self._connection.cut)
+    def drain(self, lines: Iterator[bytes]) -> None:
+        """Read the rest of the body, for at most `_DRAIN_S`, so that the connection can be reused."""
+        timer = threading.Timer(_DRAIN_S, self._connection.cut)
         timer.daemon = True
         timer.start()
         with suppress(httpx.HTTPError):
@@ -390,10 +393,10 @@ class _Answer:
                 pass
         timer.cancel()
 
-    def end(self) -> _Connection:
-        """The connection, with nothing more to read: one with half a body left is closed and made anew when asked."""
+    def close(self) -> _Connection:
+        """End the response; httpx reconnects if a part of the body is unread."""
         self._forget()
-        self.response.close()
+        self.http.close()
         return self._connection
 
 
@@ -401,9 +404,9 @@ def _host(url: str) -> str:
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL as error:
-        raise ModelMissing(f"{url!r} is no address ({error}). Write it as http://host:port.") from error
+        raise ModelMissing(f"{url!r} is not a valid address ({error}). Write it as http://host:port.") from error
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise ModelMissing(f"{url!r} is no address. Write it as http://host:port.")
+        raise ModelMissing(f"{url!r} is not a valid address. Write it as http://host:port.")
     return parsed.host
 
 
@@ -412,15 +415,17 @@ def _api_key(variable: str) -> str:
         return ""
     key = os.environ.get(variable, "").strip()
     if not key:
-        raise ModelMissing(f"The environment variable {variable} is not set. Put the key of the endpoint there.")
-    if not (key.isascii() and key.isprintable()):  # the library's own complaint would show it
-        raise ModelMissing(f"The key in {variable} has characters that can't be sent. Copy it once more.")
+        raise ModelMissing(
+            f"The environment variable {variable} is not set. Set it to the API key, where the editor is started."
+        )
+    if not (key.isascii() and key.isprintable()):  # the message of httpx would show the key
+        raise ModelMissing(f"The key in {variable} has characters that an HTTP header can't contain. Copy it again.")
     return key
 
 
 @lru_cache(maxsize=1)
 def _tls() -> Any:
-    # Reading the certificates takes longer than a local completion; once is enough.
+    # Reading the certificates takes longer than a local completion.
     return httpx.create_ssl_context()
 
 
@@ -429,7 +434,7 @@ def _json(body: Mapping[str, object]) -> bytes:
 
 
 def _event(line: bytes) -> dict[str, Any] | None:
-    """The JSON object on one line of an event stream, or on a line alone; None for anything else."""
+    """The JSON object of one line, with or without the field name of an event stream; None for anything else."""
     text = line.strip().removeprefix(b"data:").removeprefix(b"error:")
     try:
         value = json.loads(text.decode("utf-8", "replace"))
@@ -440,8 +445,8 @@ def _event(line: bytes) -> dict[str, Any] | None:
     return {"error": value} if line.startswith(b"error:") else value
 
 
-def _said(value: Any) -> str:
-    """The words of an error in the shapes that servers give it; empty when there are none."""
+def _error_text(value: Any) -> str:
+    """The text of an error in the JSON forms of the known servers; empty when there is none."""
     while isinstance(value, dict):
         value = next((value[key] for key in ("error", "message", "detail") if value.get(key)), None)
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)

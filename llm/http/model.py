@@ -1,7 +1,7 @@
-"""What every model behind an endpoint shares: who is there, a body out of a request, text out of events, an end.
+"""The base class of all models behind an HTTP server: probing, prompt budgets, streaming and context overflow.
 
-Owns when a server is asked what it can do, the budget of a prompt, and what happens when a prompt is too long.
-Knows no protocol of its own; the files beside it are one protocol each.
+Owns when the server's capabilities are probed, the token budget of a prompt, and the retry with a shorter prompt.
+Knows no protocol; the files beside it implement one each.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeVar
 
+from ...errors import ModelError
 from ..prompting.conversation import fit_messages
-from ..prompting.formats import FimTokens
-from ..prompting.infilling_chat import build_infilling_chat, extract_infill
-from ..prompting.prompts import CountTokens, Prompt
+from ..prompting.formats import FimChoice, FimTokens
+from ..prompting.infilling_chat import INFILLED_BY_CHAT, PREFIX_ONLY, build_infilling_chat, extract_infill
+from ..prompting.prompts import SUFFIX_SHARE, CountTokens, Prompt, fit_suffix
 from ..protocol import (
     Cancel,
     ChatRequest,
     CompletionRequest,
-    ModelError,
+    ModelCancelled,
     ModelInfo,
     ModelUnreachable,
     Piece,
@@ -30,71 +31,75 @@ from ..protocol import (
     Speed,
 )
 from ..streaming import LastPrompts, cut_stream
+from ..text import normalise_line_breaks
 from ..throughput import ThroughputMeter
-from .endpoint import Cancelled, ContextOverflow, Endpoint
+from .endpoint import ContextOverflow, Endpoint
 
-BYTES_PER_TOKEN = 2.5  # tokenizers for code need 3 to 4; too many tokens counted is safer than too few
-MOST_CHARACTERS_PER_TOKEN = 16
-"""Of an answer on average. Prose and code have 3 to 5; what is longer was not written within `max_new_tokens`."""
+BYTES_PER_TOKEN = 2.5  # tokenizers for code have 3 to 4; an overestimate of tokens is safer than an underestimate
+MAX_CHARACTERS_PER_TOKEN = 16
+"""Average over an output. Prose and code have 3 to 5; a longer output exceeds `max_new_tokens`."""
 
-LONGEST_TOKEN = 256
+MAX_TOKEN_CHARACTERS = 256
 
 USUAL_CHARACTERS_PER_TOKEN = 6
-"""A server may send a token in several events, so events alone end an answer only when it has this many as well."""
+"""A server may send a token in several events, so more events than tokens end an output only beyond this average."""
 
-EVENT_BYTES, FURTHER_BYTES = 1 << 10, 1 << 20
-"""What a token may take on the wire, and what an answer may hold besides: progress, thoughts, the last event."""
+EVENT_BYTES, OVERHEAD_BYTES = 1 << 10, 1 << 20
+"""Most bytes of an event, and of the rest of a stream: prefill progress, reasoning, the last event."""
 
-SHORTEST_OVERFLOW_TOKENS = 128
-"""A server that refuses even this much has another complaint than length."""
+MIN_OVERFLOW_TOKENS = 128
+"""A server that rejects an even shorter prompt does not do so for its length."""
 
-TRUSTED_S = 10.0
-"""A server that was not heard of for longer may have another model by now."""
+PROBE_VALID_S = 10.0
+"""After a longer time without a response the server may serve another model, so it is probed again."""
 
 Fragments = tuple[PromptFragment, ...]
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """One POST: where to, its JSON, and the fragments that its prompt shows in its order."""
+class PostRequest:
+    """A POST request for text, with the fragments of its prompt in prompt order."""
 
     path: str
     body: Mapping[str, object]
-    shown: Fragments = ()
-    max_new_tokens: int = 1  # of the answer: it ends there, whatever the server thinks of the limit in `body`
+    fragments: Fragments = ()
+    max_new_tokens: int = 1  # enforced on the stream, since a server may ignore the limit in `body`
 
 
 class HttpModel(ABC):
-    """What the endpoints share. A `CodeModel`.
+    """The shared part of the protocols. A `CodeModel`.
 
-    The server is asked what it can do before the first request, and again after a failure or a pause: it may have been
-    started anew with another model. `count_tokens` is an upper estimate where a protocol has nothing better.
+    The server is probed before the first request, and again after an error or a pause: it may have been restarted with
+    another model. `count_tokens` is an upper estimate where a protocol has no tokenizer.
     """
 
-    def __init__(self, endpoint: Endpoint, info: ModelInfo, *, context_tokens: int, prompt_ms: int) -> None:
+    def __init__(
+        self, endpoint: Endpoint, backend: str, fim: FimChoice, *, name: str = "", context_tokens: int, prompt_ms: int
+    ) -> None:
         self._endpoint = endpoint
-        self._info = info
+        self._info = ModelInfo(name or endpoint.url, backend, context_tokens, False, False, endpoint.local)
+        self._choice = fim
         self._fim: FimTokens | None = None
-        self._by_instruction = False  # a middle is asked for in a conversation; `_probe` decides
+        self._infills_by_chat = False  # set by `_probe`
         self._meter = ThroughputMeter()
         self._last_prompts = LastPrompts()
         self._context_tokens = context_tokens
         self._prompt_ms = prompt_ms
-        self._overflow_tokens = 0  # so much was too much, in the way tokens are counted here; 0 when nothing was
-        self._is_known = False
-        self._heard_at = 0.0
+        self._overflow_tokens = 0  # the size of a prompt that was too long, by our count; 0 for none
+        self._is_probed = False
+        self._last_response_s = 0.0
 
     @property
     def info(self) -> ModelInfo:
         notes = self._info.notes
         if self._overflow_tokens:
-            notes += (f"the server refused longer prompts: at most {self._longest_context()} tokens are sent",)
+            notes += (f"the server rejected longer prompts: at most {self._max_context()} tokens are sent",)
         return replace(
             self._info,
             context_tokens=self._completion_context(),
             notes=notes,
-            chat_tokens=self._longest_context(),
+            chat_tokens=self._max_context(),
             behind_address=True,
         )
 
@@ -103,170 +108,178 @@ class HttpModel(ABC):
         return self._meter.speed
 
     def prepare(self, cancel: Cancel) -> None:
-        if self._is_known and time.monotonic() - self._heard_at < TRUSTED_S:
+        if self._is_probed and time.monotonic() - self._last_response_s < PROBE_VALID_S:
             return
         try:
-            if self._is_known and self._is_same(cancel):
-                self._heard_at = time.monotonic()
+            if self._is_probed and self._is_same_model(cancel):
+                self._last_response_s = time.monotonic()
                 return
-            self._is_known = False
+            self._is_probed = False
             found = self._probe(cancel)
-        except Cancelled:
+        except ModelCancelled:
             return
         if found != self._info:
             self._info, self._overflow_tokens = found, 0
-        self._is_known, self._heard_at = True, time.monotonic()
+        self._is_probed, self._last_response_s = True, time.monotonic()
 
     def warm(self, request: CompletionRequest, cancel: Cancel) -> None:
         try:
-            self._prepared(cancel)
-            ask = self._warm_ask(
-                request, self._last_prompts.previous_fragments(request), self._completion_context(), cancel
-            )
-            if ask is not None:
-                self._last_prompts.remember(request.path, ask.shown)
-                for event in self._endpoint.events(ask.path, ask.body, cancel, max_bytes=FURTHER_BYTES):
-                    self._piece(event)
-        except (Cancelled, ContextOverflow):
-            pass  # a prompt that is too long is made shorter when it is asked for in earnest
+            self._ensure_prepared(cancel)
+            post = self._prefill_request(self._infilling_request(request, cancel))
+            if post is not None:
+                self._last_prompts.remember(request.path, post.fragments)
+                for event in self._endpoint.events(post.path, post.body, cancel, max_bytes=OVERHEAD_BYTES):
+                    self._parse_infilling(event)
+        except (ModelCancelled, ContextOverflow):
+            pass  # `stream` shortens a prompt that is too long
         except ModelUnreachable:
-            self._is_known = False
+            self._is_probed = False
             raise
 
     def count_tokens(self, text: str) -> int:
         return int(-(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN))
 
     def stream(self, request: CompletionRequest, cancel: Cancel) -> Iterator[Piece]:
-        def ask() -> Ask:
-            context_tokens, previous = self._completion_context(), self._last_prompts.previous_fragments(request)
-            if self._by_instruction:
-                question = self._counting(
-                    lambda count: build_infilling_chat(request, count, context_tokens, previous), cancel
-                )
-                ask = replace(
-                    self._chat_ask(question.chat, context_tokens, cancel),
-                    shown=question.fragments,
-                    max_new_tokens=question.chat.max_new_tokens,
-                )
-            else:
-                ask = self._ask(request, previous, context_tokens, cancel)
-                ask = replace(ask, max_new_tokens=request.max_new_tokens)
-            self._last_prompts.remember(request.path, ask.shown)
-            return ask
-
-        def piece(event: dict[str, Any]) -> Piece | None:
-            return self._chat_piece(event) if self._by_instruction else self._piece(event)
+        def build() -> PostRequest:
+            post = self._infilling_request(request, cancel)
+            self._last_prompts.remember(request.path, post.fragments)
+            return post
 
         def cut(pieces: Iterator[Piece]) -> Iterator[Piece]:
-            if self._by_instruction:
+            if self._infills_by_chat:
                 return within_limit(extract_infill(pieces, request), request.max_new_tokens)
             special = self._fim.all if self._fim else ()
-            # One more than asked for: the last event has no text, but ends the answer and says how fast it was.
+            # One piece more than requested: the last event has no text, but the timings.
             return cut_stream(islice(pieces, request.max_new_tokens + 1), request, special)
 
-        yield from self._answer(ask, piece, cut, cancel)
+        yield from self._stream(build, self._parse_infilling, cut, cancel)
 
     def chat(self, request: ChatRequest, cancel: Cancel) -> Iterator[Piece]:
-        def ask() -> Ask:
+        def build() -> PostRequest:
             if not self._info.chats:
                 raise ModelError(f"{self._info.name} does not chat. Choose an instruct model for questions.")
-            context_tokens = self._longest_context()
-            room = context_tokens - request.max_new_tokens
-            messages = self._counting(lambda count: fit_messages(request.messages, count, room), cancel)
-            ask = self._chat_ask(replace(request, messages=messages), context_tokens, cancel)
-            return replace(ask, max_new_tokens=request.max_new_tokens)
+            room = self._max_context() - request.max_new_tokens
+            messages = self._build_with_counts(lambda count: fit_messages(request.messages, count, room), cancel)
+            post = self._chat_request(replace(request, messages=messages))
+            return replace(post, max_new_tokens=request.max_new_tokens)
 
-        yield from self._answer(ask, self._chat_piece, iter, cancel)
+        yield from self._stream(build, self._parse_chat_event, iter, cancel)
 
     def close(self) -> None:
         self._endpoint.close()
 
     @abstractmethod
     def _probe(self, cancel: Cancel) -> ModelInfo:
-        """What the server says about its model; `context_tokens` as the server has it. Raises ModelError."""
+        """Request the capabilities of the model; `context_tokens` is the server's. Raises ModelError."""
 
-    def _is_same(self, cancel: Cancel) -> bool:
-        """Whether the server certainly has the model that was probed: asked after a pause, cheaper than to probe."""
+    def _is_same_model(self, cancel: Cancel) -> bool:
+        """Whether the server surely still has the probed model. Cheaper than a probe."""
         return False
 
     @abstractmethod
-    def _ask(self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel) -> Ask:
-        """The request for a completion. `previous` is what the last prompt for this file showed. Raises ModelError."""
+    def _completion_request(
+        self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel
+    ) -> PostRequest:
+        """The request for a completion. `previous` are the fragments in the file's last prompt. Raises ModelError."""
 
     @abstractmethod
-    def _piece(self, event: dict[str, Any]) -> Piece | None:
-        """What one event of a completion writes; None when it writes nothing. May feed the meter."""
+    def _parse_event(self, event: dict[str, Any]) -> Piece | None:
+        """The text in one event of a completion. May record timings in the meter."""
 
-    def _warm_ask(
-        self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel
-    ) -> Ask | None:
-        """The request that only reads the prompt; None where the server has no such thing."""
+    def _prefill_request(self, post: PostRequest) -> PostRequest | None:
+        """The same request without decoding; None where the server can't prefill alone."""
         return None
 
-    def _chat_ask(self, request: ChatRequest, context_tokens: int, cancel: Cancel) -> Ask:
-        """The request for an answer, its messages short enough. Asked only with `info.chats` or `_by_instruction`."""
+    def _chat_request(self, request: ChatRequest) -> PostRequest:
+        """The request for a chat completion; its messages fit. Called only with `info.chats` or `_infills_by_chat`."""
         raise NotImplementedError
 
-    def _chat_piece(self, event: dict[str, Any]) -> Piece | None:
-        """What one event of a conversation writes."""
+    def _parse_chat_event(self, event: dict[str, Any]) -> Piece | None:
+        """The text in one event of a chat completion."""
         raise NotImplementedError
 
-    def _counting(self, build: Callable[[CountTokens], T], cancel: Cancel) -> T:
-        """What `build` returns; a protocol that asks its server for tokens asks for many at once here."""
+    def _build_with_counts(self, build: Callable[[CountTokens], T], cancel: Cancel) -> T:
+        """The result of `build`. A protocol with a tokenizer on the server batches its requests here."""
         return build(self.count_tokens)
 
-    def _answer(
+    def _split_suffix(self, request: CompletionRequest, context_tokens: int) -> tuple[str, int]:
+        """The suffix for a server with a parameter for it, and the tokens left for the prompt."""
+        room = int(max(0, context_tokens - request.max_new_tokens) * SUFFIX_SHARE)
+        suffix = fit_suffix(normalise_line_breaks(request.suffix), self.count_tokens, room)
+        return suffix, context_tokens - self.count_tokens(suffix)
+
+    def _infilling_notes(self, fills_middle: object) -> list[str]:
+        if self._infills_by_chat:
+            return [INFILLED_BY_CHAT]
+        return [] if fills_middle else [PREFIX_ONLY]
+
+    def _infilling_request(self, request: CompletionRequest, cancel: Cancel) -> PostRequest:
+        """The request for a completion, in the model's FIM format or as infilling by chat."""
+        context_tokens, previous = self._completion_context(), self._last_prompts.previous_fragments(request)
+        if not self._infills_by_chat:
+            post = self._completion_request(request, previous, context_tokens, cancel)
+            return replace(post, max_new_tokens=request.max_new_tokens)
+        infill = self._build_with_counts(
+            lambda count: build_infilling_chat(request, count, context_tokens, previous), cancel
+        )
+        post = self._chat_request(infill.chat)
+        return replace(post, fragments=infill.fragments, max_new_tokens=infill.chat.max_new_tokens)
+
+    def _parse_infilling(self, event: dict[str, Any]) -> Piece | None:
+        return self._parse_chat_event(event) if self._infills_by_chat else self._parse_event(event)
+
+    def _stream(
         self,
-        ask: Callable[[], Ask],
-        piece: Callable[[dict[str, Any]], Piece | None],
+        build: Callable[[], PostRequest],
+        parse: Callable[[dict[str, Any]], Piece | None],
         cut: Callable[[Iterator[Piece]], Iterator[Piece]],
         cancel: Cancel,
     ) -> Iterator[Piece]:
-        """The pieces of one answer. A prompt that is too long for the server is built again, half as long."""
-        has_begun = False
+        """The pieces of one response. After a context overflow the prompt is built again with half the tokens."""
+        has_text = False
         try:
-            self._prepared(cancel)
+            self._ensure_prepared(cancel)
             while True:
-                asked = ask()
+                post = build()
                 try:
-                    # Closed at the end of the line: the server is told to stop, not when the memory is collected.
-                    max_bytes = FURTHER_BYTES + EVENT_BYTES * asked.max_new_tokens
-                    with closing(self._endpoint.events(asked.path, asked.body, cancel, max_bytes=max_bytes)) as events:
-                        pieces = (found for event in events if (found := piece(event)) and found.text)
-                        for made in cut(within_limit(pieces, asked.max_new_tokens)):
-                            has_begun = True
-                            yield made
-                    self._heard_at = time.monotonic()
+                    max_bytes = OVERHEAD_BYTES + EVENT_BYTES * post.max_new_tokens
+                    # `closing` disconnects at once, so that the server stops; garbage collection may come later.
+                    with closing(self._endpoint.events(post.path, post.body, cancel, max_bytes=max_bytes)) as events:
+                        pieces = (piece for event in events if (piece := parse(event)) and piece.text)
+                        for piece in cut(within_limit(pieces, post.max_new_tokens)):
+                            has_text = True
+                            yield piece
+                    self._last_response_s = time.monotonic()
                     return
                 except ContextOverflow:
-                    if has_begun or self._longest_context() // 2 < SHORTEST_OVERFLOW_TOKENS:
+                    if has_text or self._max_context() // 2 < MIN_OVERFLOW_TOKENS:
                         raise
-                    self._overflow_tokens = self._longest_context()
-        except Cancelled:
+                    self._overflow_tokens = self._max_context()
+        except ModelCancelled:
             return
         except ModelUnreachable:
-            self._is_known = False
+            self._is_probed = False
             raise
 
-    def _prepared(self, cancel: Cancel) -> None:
+    def _ensure_prepared(self, cancel: Cancel) -> None:
         self.prepare(cancel)
         if cancel.cancelled:
-            raise Cancelled("The request was cancelled.")
+            raise ModelCancelled("The request was cancelled.")
 
-    def _longest_context(self) -> int:
-        longest = min(self._context_tokens, self._info.context_tokens)
-        return min(longest, self._overflow_tokens // 2) if self._overflow_tokens else longest
+    def _max_context(self) -> int:
+        tokens = min(self._context_tokens, self._info.context_tokens)
+        return min(tokens, self._overflow_tokens // 2) if self._overflow_tokens else tokens
 
     def _completion_context(self) -> int:
-        return self._meter.context_tokens(self._longest_context(), self._prompt_ms)
+        return self._meter.context_tokens(self._max_context(), self._prompt_ms)
 
 
 def within_limit(pieces: Iterable[Piece], max_new_tokens: int) -> Iterator[Piece]:
-    """`pieces` as far as they may be `max_new_tokens`: a server that writes on is cut there."""
-    longest = MOST_CHARACTERS_PER_TOKEN * max_new_tokens + LONGEST_TOKEN
+    """`pieces` up to about `max_new_tokens`, for servers that ignore the limit."""
+    longest = MAX_CHARACTERS_PER_TOKEN * max_new_tokens + MAX_TOKEN_CHARACTERS
     usual = USUAL_CHARACTERS_PER_TOKEN * max_new_tokens
     n_characters = 0
-    # One more than asked for: the last event has no text, but ends the answer and says how fast it was.
+    # One piece more than requested: the last event has no text, but the timings.
     for number, piece in enumerate(pieces):
         if n_characters >= longest or (number > max_new_tokens and n_characters > usual):
             return
@@ -279,21 +292,37 @@ def string_of(value: object) -> str:
 
 
 def number_of(value: object) -> int:
-    """A number that a server gives; 0 for anything else, and for what can be no count."""
+    """A count in a response; 0 for anything that is not a positive finite number."""
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return 0
     return int(value) if 0 < value < float("inf") else 0
 
 
 def numbers_of(value: object) -> list[int]:
-    """The whole numbers of a list that a server gives; none where it gives something else."""
+    """The integers of a list in a response; empty for any other value."""
     return [one for one in value if isinstance(one, int)] if isinstance(value, list) else []
 
 
-def plain_text(prompt: Prompt, fim: FimTokens | None) -> str:
-    """The prompt for a server that takes one text: there letters of a special token are the token, also in code.
+def milliseconds_of(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) and value > 0 else 0.0
 
-    A space parts those in code, so that a file about such tokens does not end where it names one.
+
+def chat_messages(request: ChatRequest) -> list[dict[str, str]]:
+    """The messages in the form that all protocols share."""
+    return [{"role": message.role, "content": message.text} for message in request.messages]
+
+
+def record_timings(meter: ThroughputMeter, timings: object) -> None:
+    """Record the `timings` object of llama.cpp's servers; any other value is ignored."""
+    if isinstance(timings, dict):
+        meter.record_prefill(number_of(timings.get("prompt_n")), milliseconds_of(timings.get("prompt_ms")) / 1e3)
+        meter.record_decode(number_of(timings.get("predicted_n")), milliseconds_of(timings.get("predicted_ms")) / 1e3)
+
+
+def plain_text(prompt: Prompt, fim: FimTokens | None) -> str:
+    """The prompt for a server that takes it as one text, where the text of a special token always becomes the token.
+
+    In code a space splits such a text, so that a file about FIM tokens does not end the prompt early.
     """
 
     def plain(text: str) -> str:
@@ -306,10 +335,17 @@ def plain_text(prompt: Prompt, fim: FimTokens | None) -> str:
     return "".join(part.text if part.special else plain(part.text) for part in prompt.parts)
 
 
-def is_sampled(request: ChatRequest) -> bool:
-    """Whether something else than the most likely token is wanted."""
-    return request.temperature > 0 or request.repetition_penalty != 1
+def sampling_options(request: ChatRequest) -> dict[str, object]:
+    """The sampling options of llama.cpp and Ollama; empty for greedy decoding."""
+    if request.temperature <= 0 and request.repetition_penalty == 1:
+        return {}
+    return {
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        "repeat_penalty": request.repetition_penalty,
+        "repeat_last_n": -1,  # the whole context, not the last 64 tokens
+    }
 
 
-def stops_of(request: CompletionRequest) -> list[str]:
+def stop_texts(request: CompletionRequest) -> list[str]:
     return [*(["\n"] if request.single_line else []), *request.stop]

@@ -1,11 +1,11 @@
-"""Ollama: models with a template of their own, which says how the middle is filled.
+"""The Ollama protocol: models with a Go template, which shows the FIM format.
 
-`/api/show` gives the template and, asked for more, the vocabulary. Where the template's letters around the code are
-plain to see, Weft writes the whole prompt itself (`raw`), with the format's repository tokens where the vocabulary has
-them all. Where they are not, the server fills its template from `prompt` and `suffix`.
+`/api/show` returns the template and, with `verbose`, the vocabulary. When the FIM tokens can be read from the template,
+Weft sends the whole prompt (`raw`), with the repository tokens of the format if the vocabulary has all of them.
+Otherwise the server fills its template from `prompt` and `suffix`.
 
-A model is loaded for one context size, and loaded again for another: `num_ctx` is chosen once, and the size that the
-model runs with already is taken where it is large enough.
+Ollama loads a model for one context size and reloads it for another. `num_ctx` is therefore chosen once; the size of an
+already loaded model is used when it is large enough.
 """
 
 from __future__ import annotations
@@ -13,50 +13,57 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Mapping
-from difflib import get_close_matches
+from dataclasses import replace
 from typing import Any
 
 from ..prompting.formats import FIM_FORMATS, PROBE, FimChoice, FimTokens
-from ..prompting.infilling_chat import INFILLED_BY_CHAT, PREFIX_ONLY, build_infilling_chat
-from ..prompting.prompts import SUFFIX_SHARE, build_prompt, fit_suffix
+from ..prompting.prompts import build_prompt
 from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, ModelMissing, Piece
-from ..text import normalise_line_breaks
-from .endpoint import Endpoint, Refused
-from .model import Ask, Fragments, HttpModel, is_sampled, number_of, plain_text, stops_of, string_of
+from ..text import did_you_mean
+from .endpoint import Endpoint, ErrorResponse
+from .model import (
+    Fragments,
+    HttpModel,
+    PostRequest,
+    chat_messages,
+    number_of,
+    plain_text,
+    sampling_options,
+    stop_texts,
+    string_of,
+)
 
 GENERATE, CHAT, SHOW = "/api/generate", "/api/chat", "/api/show"
 
 KEEP_ALIVE = "30m"
-"""The server's five minutes are shorter than a phone call, and a large model takes long to load."""
+"""The default of 5 minutes is short, and a large model takes long to load."""
 
-LONGEST_VOCABULARY_BYTES = 32 << 20
-"""262,000 tokens with their merges and scores are 16 MB."""
+MAX_VOCABULARY_BYTES = 32 << 20
+"""262,000 tokens with merges and scores take 16 MB."""
 
 FRESH_LOAD_S = 0.5
-"""A model that took longer to load was not in memory, so nothing of the prompt was read before."""
+"""A model that took longer to load was not in memory, so no token of the prompt was cached."""
 
 
 class OllamaModel(HttpModel):
-    """A `CodeModel` served by Ollama. An empty `name` takes the only model that was pulled."""
+    """A `CodeModel` served by Ollama. An empty `name` means the only model that was pulled."""
 
     def __init__(
         self, url: str, *, name: str = "", fim: FimChoice = PROBE, context_tokens: int, prompt_ms: int, **options: Any
     ) -> None:
         endpoint = Endpoint(url, **options)
-        info = ModelInfo(name or endpoint.url, "ollama", context_tokens, False, False, endpoint.local)
-        super().__init__(endpoint, info, context_tokens=context_tokens, prompt_ms=prompt_ms)
+        super().__init__(endpoint, "ollama", fim, name=name, context_tokens=context_tokens, prompt_ms=prompt_ms)
         self._wanted_name = name
-        self._choice = fim
         self._model = name
         self._uses_suffix = False
-        self._stops: tuple[str, ...] = ()  # the model's own, which stop texts of a request would replace
+        self._stops: tuple[str, ...] = ()  # of the model file; stop texts in a request would replace them
         self._num_ctx = context_tokens
         self._options: dict[str, object] = {}
         self._digest = ""
 
     def _probe(self, cancel: Cancel) -> ModelInfo:
         self._model = self._wanted_name or self._only_name(cancel)
-        about = self._about(cancel)
+        about = self._show(cancel)
         values = about.get("model_info")
         values = values if isinstance(values, dict) else {}
         template, parameters = string_of(about.get("template")), _parameters(string_of(about.get("parameters")))
@@ -68,68 +75,61 @@ class OllamaModel(HttpModel):
             (".Messages" in template, ".System" in template, about.get("renderer"), "tokenizer.chat_template" in values)
         )
         inserts = "insert" in capabilities or ".Suffix" in template
-        self._choose_way(template, vocabulary, inserts, chats)
+        self._choose_fim(template, vocabulary, inserts, chats)
         self._stops = tuple(value for name, value in parameters if name == "stop")
-        # A model that thinks would do so before every completion, unless it is told not to.
+        # A reasoning model would otherwise reason before every completion.
         self._options = {"think": False} if "thinking" in capabilities else {}
         self._num_ctx = self._context_size(values, dict(parameters), cancel)
-        self._digest = self._digest_now(cancel)
+        self._digest = self._current_digest(cancel)
         return ModelInfo(
             name=self._model,
             backend="ollama",
             context_tokens=self._num_ctx,
-            fills_middle=bool(self._fim or self._uses_suffix or self._by_instruction),
+            fills_middle=bool(self._fim or self._uses_suffix or self._infills_by_chat),
             repository_level=self._fim is not None and self._fim.repository_level,
-            # Ollama passes requests for models of its cloud on.
+            # Ollama forwards requests for its cloud models.
             local=self._endpoint.local and not about.get("remote_host"),
             chats=chats,
             notes=self._notes(about),
         )
 
-    def _is_same(self, cancel: Cancel) -> bool:
-        return bool(self._digest) and self._digest == self._digest_now(cancel)
+    def _is_same_model(self, cancel: Cancel) -> bool:
+        return bool(self._digest) and self._digest == self._current_digest(cancel)
 
-    def _ask(self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel) -> Ask:
-        body = self._body(request.max_new_tokens, (*stops_of(request), *self._stops))
+    def _completion_request(
+        self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel
+    ) -> PostRequest:
+        body = self._body(request.max_new_tokens, (*stop_texts(request), *self._stops))
         suffix = ""
         if self._uses_suffix:
-            room = int(max(0, context_tokens - request.max_new_tokens) * SUFFIX_SHARE)
-            suffix = fit_suffix(normalise_line_breaks(request.suffix), self.count_tokens, room)
-            context_tokens -= self.count_tokens(suffix)
+            suffix, context_tokens = self._split_suffix(request, context_tokens)
         prompt = build_prompt(request, self._fim, self.count_tokens, context_tokens, previous)
         body["prompt"] = plain_text(prompt, self._fim)
-        # A prompt that is cut in silence loses its tokens; one that is refused is built again, shorter.
+        # Silent truncation would remove FIM tokens; after an error the prompt is built again, shorter.
         body["truncate"] = False
         if suffix:
             body["suffix"] = suffix
         else:
-            body["raw"] = True  # without a suffix the server would take the prompt for a question
-        return Ask(GENERATE, body, prompt.fragments)
+            body["raw"] = True  # without a suffix the server would apply its chat template
+        return PostRequest(GENERATE, body, prompt.fragments)
 
-    def _warm_ask(
-        self, request: CompletionRequest, previous: Fragments, context_tokens: int, cancel: Cancel
-    ) -> Ask | None:
-        if self._by_instruction:
-            question = build_infilling_chat(request, self.count_tokens, context_tokens, previous)
-            asked = Ask(CHAT, self._chat_ask(question.chat, context_tokens, cancel).body, question.fragments)
-        else:
-            asked = self._ask(request, previous, context_tokens, cancel)
-        options = asked.body["options"]
+    def _prefill_request(self, post: PostRequest) -> PostRequest | None:
+        options = post.body["options"]
         assert isinstance(options, dict)
-        # One token and not none: `num_predict` 0 is read as no limit.
-        return Ask(asked.path, {**asked.body, "options": {**options, "num_predict": 1}}, asked.shown)
+        # Not 0, which Ollama treats as no limit.
+        return replace(post, body={**post.body, "options": {**options, "num_predict": 1}})
 
-    def _chat_ask(self, request: ChatRequest, context_tokens: int, cancel: Cancel) -> Ask:
-        messages = [{"role": message.role, "content": message.text} for message in request.messages]
+    def _chat_request(self, request: ChatRequest) -> PostRequest:
         stops = (*request.stop, *self._stops) if request.stop else ()
-        return Ask(CHAT, {**self._body(request.max_new_tokens, stops, _sampled(request)), "messages": messages})
+        body = self._body(request.max_new_tokens, stops, sampling_options(request))
+        return PostRequest(CHAT, {**body, "messages": chat_messages(request)})
 
-    def _piece(self, event: dict[str, Any]) -> Piece | None:
+    def _parse_event(self, event: dict[str, Any]) -> Piece | None:
         if event.get("done"):
             self._measure(event)
         return Piece(string_of(event.get("response")))
 
-    def _chat_piece(self, event: dict[str, Any]) -> Piece | None:
+    def _parse_chat_event(self, event: dict[str, Any]) -> Piece | None:
         if event.get("done"):
             self._measure(event)
         message = event.get("message")
@@ -141,7 +141,7 @@ class OllamaModel(HttpModel):
         options: dict[str, object] = {
             "num_predict": max_new_tokens,
             "temperature": 0,
-            "repeat_penalty": 1.0,  # the server's default keeps a model from writing code twice
+            "repeat_penalty": 1.0,  # the default of 1.1 penalises the repetitions that code needs
             "num_ctx": self._num_ctx,
             **(sampled or {}),
         }
@@ -155,98 +155,90 @@ class OllamaModel(HttpModel):
             **self._options,
         }
 
-    def _choose_way(self, template: str, vocabulary: Container[str], inserts: bool, chats: bool) -> None:
+    def _choose_fim(self, template: str, vocabulary: Container[str], inserts: bool, chats: bool) -> None:
         way = self._choice.way
         if way == "suffix" and not inserts:
-            raise ModelMissing(f'{self._model} has no template with a suffix, so fim = "suffix" can\'t be used.')
+            raise ModelMissing(
+                f'{self._model} has no template with a suffix, so fim = "suffix" can\'t be used. Remove `fim`.'
+            )
         if way == "chat" and not chats:
-            raise ModelMissing(f'{self._model} has no template for conversations, so fim = "chat" can\'t be used.')
+            raise ModelMissing(
+                f'{self._model} has no template for conversations, so fim = "chat" can\'t be used. Remove `fim`.'
+            )
         if way == "probe":
             self._fim = fim_of_template(template, vocabulary) or self._choice.tokens_in(vocabulary)
         else:
             self._fim = self._choice.tokens_in(vocabulary) if vocabulary else self._choice.tokens
         self._uses_suffix = way == "suffix" or (way == "probe" and not self._fim and inserts)
-        self._by_instruction = way == "chat" or (way == "probe" and not self._fim and not inserts and chats)
+        self._infills_by_chat = way == "chat" or (way == "probe" and not self._fim and not inserts and chats)
 
     def _context_size(self, values: dict[str, Any], parameters: dict[str, str], cancel: Cancel) -> int:
-        """`num_ctx` for every request from here on."""
+        """`num_ctx` for all requests."""
         trained = number_of(values.get(f"{string_of(values.get('general.architecture'))}.context_length"))
         wanted = min(self._context_tokens, trained or self._context_tokens)
-        loaded = next((number_of(model.get("context_length")) for model in self._running(cancel)), 0)
+        loaded = number_of(self._entry("/api/ps", cancel).get("context_length"))
         if loaded >= wanted:
             return loaded
         written = parameters.get("num_ctx", "")
         return max(wanted, int(written)) if written.isdecimal() else wanted
 
-    def _digest_now(self, cancel: Cancel) -> str:
-        models = _models(self._endpoint.get("/api/tags", cancel))
-        same = (model for model in models if _full_name(model["name"]) == _full_name(self._model))
-        return next((string_of(model.get("digest")) for model in same), "")
+    def _current_digest(self, cancel: Cancel) -> str:
+        return string_of(self._entry("/api/tags", cancel).get("digest"))
 
-    def _running(self, cancel: Cancel) -> list[dict[str, Any]]:
-        """The model, when it is in memory."""
-        models = _models(self._endpoint.get("/api/ps", cancel))
-        return [model for model in models if _full_name(model["name"]) == _full_name(self._model)]
+    def _entry(self, path: str, cancel: Cancel) -> dict[str, Any]:
+        """The model's entry in the list at `path`; empty when it has none, in `/api/ps` when it is not in memory."""
+        wanted = _full_name(self._model)
+        return next((model for model in self._models(path, cancel) if _full_name(model["name"]) == wanted), {})
 
-    def _about(self, cancel: Cancel) -> dict[str, Any]:
+    def _models(self, path: str, cancel: Cancel) -> list[dict[str, Any]]:
+        response = self._endpoint.get(path, cancel)
+        models = response.get("models") if isinstance(response, dict) else None
+        return [model for model in models or () if isinstance(model, dict) and isinstance(model.get("name"), str)]
+
+    def _show(self, cancel: Cancel) -> dict[str, Any]:
         try:
             about = self._endpoint.post(
-                SHOW, {"model": self._model, "verbose": True}, cancel, max_bytes=LONGEST_VOCABULARY_BYTES
+                SHOW, {"model": self._model, "verbose": True}, cancel, max_bytes=MAX_VOCABULARY_BYTES
             )
-        except Refused as refused:
-            if refused.status != 404:
+        except ErrorResponse as error:
+            if error.status != 404:
                 raise
-            names = [model["name"] for model in _models(self._endpoint.get("/api/tags", cancel))]
-            near = get_close_matches(self._model, names, n=1)
-            guess = f" Did you mean {near[0]}?" if near else ""
+            guess = did_you_mean(self._model, self._pulled_names(cancel))
             raise ModelMissing(
                 f"Ollama at {self._endpoint.url} has no model {self._model}.{guess} Run `ollama pull {self._model}`."
-            ) from refused
+            ) from error
         return about if isinstance(about, dict) else {}
 
     def _only_name(self, cancel: Cancel) -> str:
-        names = [model["name"] for model in _models(self._endpoint.get("/api/tags", cancel))]
+        names = self._pulled_names(cancel)
         if not names:
             raise ModelMissing(f"Ollama at {self._endpoint.url} has no models. Run `ollama pull` with the name of one.")
         if len(names) > 1:
             raise ModelMissing(f"Ollama has more than one model. Set `name` to one of: {', '.join(names)}.")
-        return str(names[0])
+        return names[0]
+
+    def _pulled_names(self, cancel: Cancel) -> list[str]:
+        return [model["name"] for model in self._models("/api/tags", cancel)]
 
     def _measure(self, event: dict[str, Any]) -> None:
         self._meter.record_decode(number_of(event.get("eval_count")), number_of(event.get("eval_duration")) / 1e9)
-        # The count is of the whole prompt, the duration of what no cache had: only together where nothing was kept.
+        # `prompt_eval_count` includes cached tokens, the duration does not: comparable only without cached tokens.
         if number_of(event.get("load_duration")) / 1e9 >= FRESH_LOAD_S:
             n_tokens, seconds = event.get("prompt_eval_count"), number_of(event.get("prompt_eval_duration")) / 1e9
             self._meter.record_prefill(number_of(n_tokens), seconds)
 
     def _notes(self, about: dict[str, Any]) -> tuple[str, ...]:
-        notes: list[str] = []
-        if self._by_instruction:
-            notes.append(INFILLED_BY_CHAT)
-        elif not self._fim and not self._uses_suffix:
-            notes.append(PREFIX_ONLY)
+        notes = self._infilling_notes(self._fim or self._uses_suffix)
         if host := string_of(about.get("remote_host")):
-            notes.append(f"Ollama sends what this model reads to {host}")
+            notes.append(f"Ollama sends the prompts of this model to {host}")
         return tuple(notes)
 
 
-def _sampled(request: ChatRequest) -> dict[str, object]:
-    """What replaces the best token, where something else is wanted."""
-    if not is_sampled(request):
-        return {}
-    return {
-        "temperature": request.temperature,
-        "top_p": request.top_p,
-        "repeat_penalty": request.repetition_penalty,
-        "repeat_last_n": -1,  # looks back over everything, not over 64 tokens
-    }
-
-
 def fim_of_template(template: str, vocabulary: Container[str]) -> FimTokens | None:
-    """The letters that a Go template writes around `.Prompt` and `.Suffix`; None where they are not next to each other.
+    """The FIM tokens that a Go template writes around `.Prompt` and `.Suffix`; None where these are not adjacent.
 
-    A known format with the same letters is taken instead when `vocabulary` has all its tokens: it also knows how
-    files of a repository are told apart.
+    A known format with the same tokens is returned when `vocabulary` has all of them, since it also has repository
+    tokens.
     """
     texts, actions = _parts(template)
     for i, action in enumerate(actions):
@@ -267,7 +259,7 @@ _ACTION = re.compile(r"\{\{(-?)\s*(.*?)\s*(-?)\}\}", re.DOTALL)
 
 
 def _parts(template: str) -> tuple[list[str], list[str]]:
-    """A template's texts and the actions between them; a minus at an action's edge takes the blanks there."""
+    """The texts of a template and the actions between them; a minus in an action trims the white space beside it."""
     texts, actions, end, trims = [], [], 0, False
     for match in _ACTION.finditer(template):
         text = template[end : match.start()]
@@ -289,7 +281,7 @@ def _known(found: FimTokens, vocabulary: Container[str]) -> FimTokens | None:
 
 
 def _parameters(text: str) -> list[tuple[str, str]]:
-    """The lines of a model file's parameters: a name, blanks, and a value that may be quoted."""
+    """The parameters of a model file: lines of a name, spaces, and a value that may be quoted."""
     parameters = []
     for line in text.splitlines():
         name, _, value = line.strip().partition(" ")
@@ -302,11 +294,6 @@ def _parameters(text: str) -> list[tuple[str, str]]:
         if value:
             parameters.append((name, value))
     return parameters
-
-
-def _models(answer: Any) -> list[dict[str, Any]]:
-    models = answer.get("models") if isinstance(answer, dict) else None
-    return [model for model in models or () if isinstance(model, dict) and isinstance(model.get("name"), str)]
 
 
 def _full_name(name: str) -> str:

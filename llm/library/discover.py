@@ -6,7 +6,6 @@ machine only. Skips what can't be read.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -17,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from ..backends import OLLAMA_URL, ModelConfig
-from ..disk import read_text
-from ..http.endpoint import Cancelled, Endpoint, NotJson, Refused
+from ..disk import read_json_object, read_text
+from ..http.endpoint import Endpoint, ErrorResponse, NotJson
 from ..prompting.formats import find_fim_tokens
-from ..protocol import Cancel, ModelMissing, ModelUnreachable, TimeLimit
+from ..protocol import Cancel, ModelCancelled, ModelMissing, ModelUnreachable, TimeLimit
 from .gguf import fim_of_gguf, read_gguf
 
 SERVER_URLS = (*(f"http://127.0.0.1:{port}" for port in (8080, 8012, 8000, 1234)), OLLAMA_URL)
@@ -36,12 +35,10 @@ SERVER_TIMEOUT_S = 5.0
 MAX_DEPTH = 4
 MAX_FILES = 500  # of one folder
 
-_TOO_LARGE_JSON = 64 << 20
-
 
 @dataclass(frozen=True, slots=True)
 class FoundModel:
-    """One model, its configuration, and its capabilities; None for those that only a test can tell."""
+    """One model, its configuration, and its capabilities; None for unknown ones, which only a self-test shows."""
 
     name: str  # for `weft models` and the settings
     where: str
@@ -107,7 +104,7 @@ def discover(paths: SearchPaths | None = None) -> tuple[FoundModel, ...]:
 
 def describe_directory(directory: Path, name: str = "") -> FoundModel | None:
     """The model in a directory, from its configuration and its tokenizer; None when it is no language model."""
-    config = _json(directory / "config.json")
+    config = read_json_object(directory / "config.json")
     architecture = next(iter(_list(config, "architectures")), "")
     if not (isinstance(architecture, str) and architecture.endswith(("ForCausalLM", "LMHeadModel"))):
         return None
@@ -204,7 +201,7 @@ def _ollama_files(models: Path) -> Iterator[FoundModel]:
     for path in sorted(islice(manifests.glob("*/*/*/*"), MAX_FILES)):
         _host, owner, model, tag = path.relative_to(manifests).parts
         name = f"{model}:{tag}" if owner == "library" else f"{owner}/{model}:{tag}"
-        for layer in _list(_json(path), "layers"):
+        for layer in _list(read_json_object(path), "layers"):
             if isinstance(layer, dict) and str(layer.get("mediaType", "")).endswith("image.model"):
                 blob = models / "blobs" / str(layer.get("digest", "")).replace(":", "-")
                 found = describe_gguf(blob)
@@ -229,7 +226,7 @@ def _models_at_server(url: str) -> list[FoundModel]:
         try:
             fetch = partial(_json_response, endpoint, limit)
             return _ollama_at(url, fetch) or _llama_server_at(url, fetch) or _openai_at(url, fetch)
-        except (ModelUnreachable, Cancelled):
+        except (ModelUnreachable, ModelCancelled):
             return []
         finally:
             endpoint.close()
@@ -309,28 +306,17 @@ def _json_response(endpoint: Endpoint, limit: TimeLimit, path: str, body: Mappin
     """The JSON of a response; None for anything else. Raises ModelUnreachable when there is no server."""
     try:
         return endpoint.get(path, limit) if body is None else endpoint.post(path, body, limit)
-    except (Refused, NotJson):
+    except (ErrorResponse, NotJson):
         return None
 
 
 def _vocabulary(path: Path) -> frozenset[str]:
-    tokenizer = _json(path)
+    tokenizer = read_json_object(path)
     model = tokenizer.get("model")
     vocabulary: Iterable[Any] = model.get("vocab", ()) if isinstance(model, dict) else ()
     words = (word[0] if isinstance(word, list) and word else word for word in vocabulary)
     added = (token.get("content") for token in _list(tokenizer, "added_tokens") if isinstance(token, dict))
     return frozenset(word for word in (*words, *added) if isinstance(word, str))
-
-
-def _json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty when it is missing or invalid."""
-    try:
-        if not path.is_file() or path.stat().st_size > _TOO_LARGE_JSON:
-            return {}
-        value = json.loads(read_text(path))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _list(value: Any, key: str) -> list[Any]:

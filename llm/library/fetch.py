@@ -19,8 +19,9 @@ from typing import Any
 
 import httpx
 
+from ...errors import ModelError
 from ..installation import install_command
-from ..protocol import Cancel, ModelError, ModelMissing
+from ..protocol import Cancel, ModelMissing
 
 MODEL_FILES = ("*.safetensors", "*.json", "tokenizer.model", "merges.txt", "vocab.txt", "*.jinja", "LICENSE*")
 """Files of a transformers directory. Pickled weights and Python files can run code: they are never downloaded."""
@@ -38,7 +39,7 @@ _HTTP_LIBRARIES = ("httpx", "httpx2", "requests", "urllib3")  # of huggingface_h
 
 
 class FetchFailed(ModelError):
-    """The download failed. The message names the next step; the bytes so far are kept for a resume."""
+    """The download failed. The message names the next step; a later download resumes from the received bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ def _wanted(repository: str, files: list[_File], file: str) -> list[_File]:
         found = [each for each in files if each.name == file]
         if not found:
             others = ", ".join(sorted(each.name for each in files if each.name.endswith(".gguf"))) or "no GGUF file"
-            raise FetchFailed(f"{repository} has no file {file}. It has {others}.")
+            raise FetchFailed(f"{repository} has no file {file}. Choose one of its files: {others}.")
         return found
     wanted = [each for each in files if "/" not in each.name and any(fnmatch(each.name, glob) for glob in MODEL_FILES)]
     names = {each.name for each in wanted}
@@ -244,7 +245,7 @@ def _explained(hub: Any, repository: str) -> Iterator[None]:
             f"The hub has no model {repository}, or it is private. Check the name, or log in: hf auth login."
         ) from error
     except (hub.errors.RevisionNotFoundError, hub.errors.EntryNotFoundError) as error:
-        raise FetchFailed(f"{repository} has no such revision or file: {error}") from error
+        raise FetchFailed(f"{repository} has no such revision or file: {error}. Check the name of the file.") from error
     except (httpx.HTTPStatusError, hub.errors.HfHubHTTPError) as error:
         status = error.response.status_code
         if status in (401, 403):

@@ -96,14 +96,6 @@ class GgufFile:
         return location.length if location else 0
 
     @property
-    def tokenizer_model(self) -> str:
-        return self.text("tokenizer.ggml.model")
-
-    @property
-    def tokenizer_pre(self) -> str:
-        return self.text("tokenizer.ggml.pre")
-
-    @property
     def chat_template(self) -> str:
         return self.text("tokenizer.chat_template")
 

@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ...errors import ModelError
 from ..disk import abandoned, open_regular, read_regular, remove_abandoned, temporary_folder
 from ..private_files import private_folder
-from ..protocol import ModelError
 
 MOST_BYTES = 60_000_000
 """Of a whole archive."""
@@ -72,7 +72,8 @@ def install_release(archive: Path, models: Path) -> Path:
         with open_regular(archive) as file:
             if os.fstat(file.fileno()).st_size > MOST_BYTES:
                 raise BadRelease(
-                    f"{archive} is larger than {MOST_BYTES / 1e6:.0f} MB, so it is not a release of a model."
+                    f"{archive} is larger than {MOST_BYTES / 1e6:.0f} MB, so it is not a release of a model. "
+                    "Choose another file."
                 )
             contents = _verified_contents(archive, file)
     except (OSError, ValueError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile) as error:
@@ -104,7 +105,7 @@ def file_hash(path: Path) -> str:
 
 
 def _end_abandoned(models: Path) -> None:
-    """Remove what a killed process left, and give back a model that it had put aside."""
+    """Remove the temporary files of a killed process, and restore a model that it had moved aside."""
     for space in abandoned(models):
         old = space / "old"
         if old.is_dir():
@@ -132,7 +133,9 @@ def _verified_contents(archive: Path, file: BinaryIO) -> dict[str, bytes]:
         listed = entries.infolist()
         names = [entry.filename for entry in listed]
         if MANIFEST not in names or entries.getinfo(MANIFEST).file_size > _MOST_MANIFEST_BYTES:
-            raise BadRelease(f"{archive} has no {MANIFEST}, so it is not a release of a Weft model.")
+            raise BadRelease(
+                f"{archive} has no {MANIFEST}, so it is not a release of a Weft model. Choose another file."
+            )
         _check_entries(archive, listed)
         contents = {MANIFEST: entries.read(MANIFEST)}
         files = _read_manifest(contents[MANIFEST])["files"]
@@ -173,7 +176,10 @@ def _read_manifest(text: bytes) -> dict[str, Any]:
     odd = [each for each in (name, *files) if not (isinstance(each, str) and _NAME.fullmatch(each))]
     odd += [each for each in files if each != "LICENSE" and not each.endswith(_KINDS)]
     if odd or MANIFEST in files or not whole:
-        raise BadRelease(f"The manifest names {odd[0] if odd else MANIFEST!r}, which no release may hold.")
+        raise BadRelease(
+            f"The manifest names {odd[0] if odd else MANIFEST!r}, which no release may hold. "
+            "Download the release again."
+        )
     missing = [wanted for wanted in NEEDED if wanted not in files]
     if missing or not any(each.endswith(".onnx") for each in files):
         raise BadRelease(f"The release has no {missing[0] if missing else 'ONNX file'}. Download the release again.")

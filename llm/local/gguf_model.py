@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ...errors import ModelError
 from ..library.gguf import fim_of_gguf, read_gguf
 from ..prompting.chat_template import load_chat_template
 from ..prompting.formats import PROBE, FimChoice
-from ..protocol import ModelError
 from .engines import OutOfMemory
 from .engines.llama_engine import LlamaEngine, LlamaTokenizer
 from .model import LocalModel, LocalSettings

@@ -20,7 +20,7 @@ from ..protocol import Cancel, ChatRequest, CodeModel, CompletionRequest, ModelI
 from ..streaming import LastPrompts
 
 TEMPLATE_TOKENS = 64
-"""For what a chat template writes around the turns. A longer template shortens the prompt; it is no error."""
+"""Reserved for the text of a chat template around the turns. A longer template shortens the prompt further."""
 
 
 class InfillingChatModel:

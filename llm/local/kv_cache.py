@@ -19,6 +19,7 @@ from time import monotonic, perf_counter
 from types import TracebackType
 from typing import Any, TypeVar
 
+from ...errors import ControlFlow
 from ..protocol import Cancel
 from .engines import Arrays, Engine, FloatArray, OutOfMemory, Scores
 
@@ -34,7 +35,7 @@ PINNED_SLOT_TIMEOUT_S = 600.0
 _Result = TypeVar("_Result")
 
 
-class Preempted(Exception):
+class Preempted(ControlFlow):
     """The stream is cancelled or the model is closed: no further computation for it."""
 
 
@@ -303,7 +304,7 @@ class SlotLease:
         return self._append(tokens, n_scored, lambda scores: scores.logits()[-n_scored:])
 
     def crop(self, n_tokens: int) -> None:
-        """Keep the first `n_tokens`; none where the engine can't crop. `self.n_tokens` says what is left."""
+        """Keep the first `n_tokens`; none where the engine can't crop. `self.n_tokens` is the result."""
         self._compute(lambda: self._pool._crop(self._slot, n_tokens))
 
     def pin(self) -> PinnedSlot:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...errors import ModelError
 from ..prompting.conversation import fit_messages
 from ..prompting.formats import FimTokens
 from ..prompting.infilling_chat import PREFIX_ONLY
@@ -27,7 +28,7 @@ from ..protocol import (
     ChatRequest,
     CompletionRequest,
     Message,
-    ModelError,
+    ModelCancelled,
     ModelInfo,
     ModelMissing,
     Piece,
@@ -69,11 +70,17 @@ class LocalSettings:
     """Options of a model in this process."""
 
     context_tokens: int = 4096
+    """Most tokens of prompt and answer."""
     prompt_ms: int = 1000
+    """Longest prefill of an uncached prompt; longer prompts are shortened."""
     cache_bytes: int = 512_000_000
+    """Limit of the KV caches between requests."""
     speculative_decoding: bool = True
-    reuse_cache: bool = True  # off, to measure the benefit of the prefix cache
+    """Whether drafts are verified; changes the speed, never the text."""
+    reuse_cache: bool = True
+    """Whether prompts reuse a common prefix; off to measure its benefit."""
     sampling_seed: int = 0
+    """Seed of sampled answers."""
 
 
 class LocalModel:
@@ -218,7 +225,7 @@ class LocalModel:
             except OutOfMemory as error:
                 raise PrefixCacheError(self._no_memory_for(tokens)) from error
             return CachedPrefix(self, saved.messages, tokens, cached)
-        raise ModelError("Loading the prefix was cancelled, or the model was closed.")
+        raise ModelCancelled("Loading the prefix was cancelled, or the model was closed.")
 
     def cache_tokens(self, tokens: Sequence[int], cancel: Cancel) -> PinnedSlot:
         """Compute and cache `tokens`. Raises PrefixCacheError, and ModelError also when cancelled."""
@@ -240,7 +247,7 @@ class LocalModel:
                     return lease.pin()
             except OutOfMemory as error:
                 raise PrefixCacheError(self._no_memory_for(tokens)) from error
-        raise ModelError("Computing the prefix was cancelled, or the model was closed.")
+        raise ModelCancelled("Computing the prefix was cancelled, or the model was closed.")
 
     def conversation_tokens(self, messages: Sequence[Message]) -> Sequence[int]:
         """All of `messages` as tokens, up to the answer. Raises ModelError without a chat template."""

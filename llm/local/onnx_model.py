@@ -5,11 +5,9 @@ Owns the choice of files. Knows no decoding and no computation: see `model` and 
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
-from ..disk import read_text
+from ..disk import read_json_object
 from ..prompting.chat_template import load_chat_template, template_in
 from ..prompting.formats import PROBE, FimChoice
 from ..protocol import ModelMissing
@@ -70,8 +68,8 @@ def _has_tokenizer(folder: Path) -> bool:
 def _context_tokens(directory: Path) -> int:
     """The context length in config.json; 0 when unknown."""
     try:
-        config: Any = json.loads(read_text(directory / "config.json"))
+        config = read_json_object(directory / "config.json")
         names = ("max_position_embeddings", "n_positions", "n_ctx")
         return next((int(config[name]) for name in names if config.get(name)), 0)
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError):
         return 0

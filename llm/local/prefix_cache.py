@@ -1,14 +1,13 @@
-"""Prefix cache: the keys and values of a long common beginning of conversations, in memory and on disk.
+"""Prefix cache: the keys and values of a long common prefix of conversations, in memory and on disk.
 
-Owns which tokens a beginning shares with every question after it, and the persistent KV cache: arrays of plain numbers
-and a manifest with the model, the weights and the text that they belong to. Knows no engine and no strategy. The
-cached tokens are cropped back after each answer, never copied.
+Owns the computation of the common prefix, and the persistent KV cache: arrays of plain numbers and a manifest with the
+model, the weights and the text that they belong to. Knows no engine and no strategy.
+The cached tokens are cropped back after each answer, never copied.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -16,9 +15,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from ..disk import open_regular, read_text
-from ..private_files import private_file, private_folder
-from ..protocol import Cancel, ChatRequest, Message, ModelError, Piece
+from ...errors import ModelError
+from ..disk import open_regular, read_text, replace_file
+from ..private_files import private_folder
+from ..protocol import Cancel, ChatRequest, Message, ModelCancelled, Piece
 from .engines import Arrays
 from .kv_cache import common_prefix_length
 from .tensor_file import read_tensors, write_tensors
@@ -140,10 +140,10 @@ class CachedPrefix:
         (folder / MANIFEST).unlink(missing_ok=True)
 
         def write(arrays: Arrays) -> None:
-            _replace(folder / TENSORS, lambda path: write_tensors(path, arrays))
+            write_tensors(folder / TENSORS, arrays)
 
         if not self._cached.export_arrays(write, cancel or Cancel()):
-            raise ModelError("Nothing was saved: the cache was released, or saving was cancelled.")
+            raise ModelCancelled("Nothing was saved: the cache was released, or saving was cancelled.")
         _write_json(folder / MESSAGES, [[message.role, message.text] for message in self.messages])
         about = {"version": VERSION, **asdict(self._model.identity), "n_tokens": self.n_tokens}
         _write_json(folder / MANIFEST, {**about, "context": context_hash(self.messages)})
@@ -240,16 +240,4 @@ def _digest(*texts: str) -> str:
 
 
 def _write_json(path: Path, value: Any) -> None:
-    _replace(path, lambda new: _write_text(new, json.dumps(value)))
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, "utf-8")
-
-
-def _replace(path: Path, write: Callable[[Path], None]) -> None:
-    """Write `path` atomically: a temporary file beside it, then a rename."""
-    new = path.with_name(path.name + ".new")
-    private_file(new)
-    write(new)
-    os.replace(new, path)
+    replace_file(path, json.dumps(value).encode())

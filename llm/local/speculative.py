@@ -50,7 +50,7 @@ _SEPARATOR = -1  # between two sources; no token
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Tokens that may come next. Acceptance rates are kept by `kind`, which says where they come from."""
+    """Tokens that may come next. Acceptance rates are recorded by `kind`, the source of the draft."""
 
     tokens: tuple[int, ...]
     kind: str

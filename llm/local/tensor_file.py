@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..disk import open_regular
+from ..disk import open_regular, replacing
 
 Array = NDArray[Any]
 
@@ -34,7 +34,7 @@ _LONGEST_HEADER = 100_000_000
 
 
 def write_tensors(path: Path, arrays: Mapping[str, Array]) -> None:
-    """Write the arrays one by one, so that at most one is copied in memory."""
+    """Replace `path` atomically. The arrays are written one by one, so that at most one is copied in memory."""
     header, start = dict[str, Any](), 0
     for name, array in arrays.items():
         offsets = [start, start + array.nbytes]
@@ -42,7 +42,7 @@ def write_tensors(path: Path, arrays: Mapping[str, Array]) -> None:
         start = offsets[1]
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    with path.open("wb") as file:
+    with replacing(path) as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for array in arrays.values():
             file.write(np.ascontiguousarray(array).data)

@@ -13,8 +13,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..disk import read_text
+from ..disk import read_json_object
 from ..installation import install_command
+from ..prompting.chat_template import token_text
 from ..protocol import ModelMissing
 
 
@@ -40,7 +41,7 @@ class CodeTokenizer(Protocol):
         ...
 
     def special(self, text: str) -> int | None:
-        """The number of a special token; None when there is none with this spelling."""
+        """The number of a special token; None for an unknown one."""
         ...
 
     def encode(self, text: str) -> list[int]:
@@ -60,7 +61,7 @@ class HfTokenizer:
     """A `CodeTokenizer` over `tokenizer.json` and the small files beside it, read with the `tokenizers` library.
 
     Adds no space before the first word, since the parts of a prompt are joined. Added tokens that look like markup
-    (`<|fim_prefix|>`) are special whatever the file says; others, such as runs of spaces, are text.
+    (`<|fim_prefix|>`) are special even if the file does not mark them; others, such as runs of spaces, are text.
     """
 
     def __init__(self, description: dict[str, Any], *, start: str | bool = True, ends: Iterable[int | str] = ()):
@@ -72,7 +73,7 @@ class HfTokenizer:
         """
         added = [entry for entry in description.get("added_tokens") or () if isinstance(entry, dict)]
         for entry in added:
-            entry["special"] = bool(entry.get("special")) or _is_markup(entry["content"])
+            entry["special"] = bool(entry.get("special")) or _MARKUP.fullmatch(entry["content"]) is not None
         self._special: dict[str, int] = {entry["content"]: entry["id"] for entry in added if entry["special"]}
         self._added_text: dict[int, str] = {entry["id"]: entry["content"] for entry in added if not entry["special"]}
         self._listed = frozenset(self._special) | frozenset(self._added_text.values())
@@ -190,10 +191,6 @@ def _byte_alphabet() -> Iterator[tuple[str, bytes]]:
 _BYTE_OF = dict(_byte_alphabet())
 
 
-def _is_markup(letters: str) -> bool:
-    return _MARKUP.fullmatch(letters) is not None
-
-
 def _parts(description: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Every normalizer, pre-tokenizer and decoder, including those in sequences."""
     waiting = [description.get(role) for role in ("normalizer", "pre_tokenizer", "decoder")]
@@ -247,30 +244,17 @@ def _load(description: dict[str, Any]) -> Any:
 
 def _start_and_ends(directory: Path) -> tuple[str | bool, list[int | str]]:
     """The start and end tokens in the files beside `tokenizer.json`, as `HfTokenizer` takes them."""
-    settings = _json(directory / "tokenizer_config.json")
-    names = {**_json(directory / "special_tokens_map.json"), **settings}
+    settings = read_json_object(directory / "tokenizer_config.json")
+    names = {**read_json_object(directory / "special_tokens_map.json"), **settings}
     adds_start = settings.get("add_bos_token")
-    start = True if adds_start is None else bool(adds_start) and (_spelling(names.get("bos_token")) or True)
+    start = True if adds_start is None else bool(adds_start) and (token_text(names.get("bos_token")) or True)
     ends: list[int | str] = []
-    for value in (_json(directory / name).get("eos_token_id") for name in ("generation_config.json", "config.json")):
+    for value in (
+        read_json_object(directory / name).get("eos_token_id") for name in ("generation_config.json", "config.json")
+    ):
         ends += [end for end in (value if isinstance(value, list) else [value]) if isinstance(end, int)]
-    letters = _spelling(names.get("eos_token"))
+    letters = token_text(names.get("eos_token"))
     return start, [*ends, letters] if letters else ends
-
-
-def _spelling(token: Any) -> str:
-    """The spelling of a token, given as text or as an object."""
-    value = token.get("content") if isinstance(token, dict) else token
-    return value if isinstance(value, str) else ""
-
-
-def _json(file: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty when it is missing or invalid."""
-    try:
-        value = json.loads(read_text(file))
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _converted(directory: Path) -> str:

@@ -14,12 +14,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ...errors import ModelError
 from ..disk import read_text
 from ..installation import install_command
 from ..library.fetch import fetch_model
 from ..prompting.chat_template import load_chat_template, template_in
 from ..prompting.formats import PROBE, FimChoice
-from ..protocol import ModelError, ModelMissing
+from ..protocol import ModelMissing
 from .engines import OutOfMemory
 from .model import LocalModel, LocalSettings
 from .prefix_cache import files_hash
@@ -159,7 +160,7 @@ def _device(torch: Any, wanted: str) -> Any:
     try:
         device = torch.device(wanted)
     except RuntimeError as error:
-        raise ModelMissing(f'`device` can\'t be {wanted!r}. Known are "auto", "cpu", "cuda" and "mps".') from error
+        raise ModelMissing(f'`device` can\'t be {wanted!r}. Set it to "auto", "cpu", "cuda" or "mps".') from error
     if not {"cpu": True, "cuda": has_cuda, "mps": has_mps}.get(device.type, False):
         raise ModelMissing(
             f'torch finds no {device.type} device. Set device = "auto", or install a torch that supports it.'

@@ -13,9 +13,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..disk import read_text
+from ...errors import ModelError
+from ..disk import read_json_object
 from ..installation import install_packages_command
-from ..protocol import Message, ModelError
+from ..protocol import Message
 
 ChatTokens = Callable[[Sequence[Message]], list[int]]
 
@@ -55,7 +56,7 @@ def load_chat_template(
 
 def template_in(directory: Path) -> dict[str, str]:
     """`source`, `start` and `end` for `load_chat_template`, from the files of a transformers directory."""
-    settings = _settings(directory)
+    settings = read_json_object(directory / "tokenizer_config.json")
     source = settings.get("chat_template") or ""
     if isinstance(source, list):  # several, by purpose
         named = {each["name"]: each["template"] for each in source if isinstance(each, dict)}
@@ -63,20 +64,12 @@ def template_in(directory: Path) -> dict[str, str]:
     file = directory / "chat_template.jinja"
     if file.is_file():
         source = file.read_text("utf-8", errors="replace")
-    return {"source": source, "start": _spelling(settings, "bos_token"), "end": _spelling(settings, "eos_token")}
+    start, end = (token_text(settings.get(name)) for name in ("bos_token", "eos_token"))
+    return {"source": source, "start": start, "end": end}
 
 
-def _settings(directory: Path) -> dict[str, Any]:
-    try:
-        settings = json.loads(read_text(directory / "tokenizer_config.json"))
-    except (OSError, ValueError):
-        return {}
-    return settings if isinstance(settings, dict) else {}
-
-
-def _spelling(settings: dict[str, Any], name: str) -> str:
-    """The spelling of a token, given as text or as an object."""
-    token = settings.get(name)
+def token_text(token: Any) -> str:
+    """The text of a token in a settings file, given as text or as an object."""
     value = token.get("content") if isinstance(token, dict) else token
     return value if isinstance(value, str) else ""
 

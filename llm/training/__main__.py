@@ -16,12 +16,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from ...errors import ModelError
 from ..library.release_file import file_hash
-from ..protocol import ModelError
 from .cpu_settings import restart_with_cpu_settings
-from .recipe import RECIPES, Recipe, Work
-from .release import keep_checks, make_release
-from .same_text import fixed_prompts, keep_texts, repeat_texts
+from .recipe import RECIPES, Recipe, WorkFolder
+from .release import make_release, save_checks
+from .same_text import fixed_prompts, reproduce_texts, save_texts
 
 STEPS = ("sources", "tokenizer", "rows", "train", "export", "check", "all", "release", "repeat")
 
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except ModelError as error:
             print(error, file=sys.stderr)
             return 1
-    work = Work(options.out, _recipe(options))
+    work = WorkFolder(options.out, _recipe(options))
     work.folder.mkdir(parents=True, exist_ok=True)
     whole = options.step == "all"
     if options.step == "sources" or (whole and not work.held_out.is_file()):
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _check(work, options) if options.step == "check" or whole else 0
 
 
-def _check(work: Work, options: argparse.Namespace) -> int:
+def _check(work: WorkFolder, options: argparse.Namespace) -> int:
     from .check import agreement_table, check_exports, check_server
     from .train import load_model
 
@@ -67,17 +67,17 @@ def _check(work: Work, options: argparse.Namespace) -> int:
         )
         agrees["llama-server"] = alike and share == 1.0
     print(table)
-    trained_by = work.command.read_text(encoding="utf-8") if work.command.is_file() else "(not kept)"
+    trained_by = work.command.read_text(encoding="utf-8") if work.command.is_file() else "(not recorded)"
     work.write_card(trained_by, date.today().isoformat(), table)
-    keep_texts(work.out, checked.texts)
-    keep_checks(work.out, agrees, checked.missing)
+    save_texts(work.out, checked.texts)
+    save_checks(work.out, agrees, checked.missing)
     if not all(agrees.values()):
         print("The exports do not agree with the trained model: see the table.", file=sys.stderr)
     return 0 if all(agrees.values()) else 1
 
 
 def _command() -> str:
-    """What was typed, for the card: paths by their last name, since where they lie is nobody's business."""
+    """The command line for the model card, with paths reduced to their last component."""
     arguments = [re.sub(r"(^|=)/(?:[^/]+/)*(?=[^/])", r"\1", argument) for argument in sys.argv[1:]]
     return shlex.join(["python", "-m", "weft.llm.training", *arguments])
 
@@ -90,10 +90,10 @@ def _release(options: argparse.Namespace) -> int:
 
 
 def _repeat(folder: Path) -> int:
-    pairs = repeat_texts(folder)
+    pairs = reproduce_texts(folder)
     for then, now in pairs:
         if then != now:
-            print(f"It wrote {then!r}; here it writes {now!r}.")
+            print(f"Released text: {then!r}; text on this machine: {now!r}.")
     same = sum(then == now for then, now in pairs)
     print(f"{same} of {len(pairs)} texts are the same.")
     return 0 if same == len(pairs) else 1
@@ -104,35 +104,40 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "step",
         choices=STEPS,
-        help="`all` does what is missing, then trains, exports and checks; `release` packs one file for users; "
-        "`repeat` writes a release's texts again",
+        help="`all` runs the missing steps, then trains, exports and checks; `release` packs one file for users; "
+        "`repeat` reproduces the texts of a release",
     )
-    parser.add_argument(
-        "--out", type=Path, required=True, help="the model's folder; what is made on the way is in work/"
-    )
-    parser.add_argument("--name", help="of the release; weft-code-PRESET-YEAR.MONTH if not set")
+    parser.add_argument("--out", type=Path, required=True, help="the model's folder; intermediate files are in work/")
+    parser.add_argument("--name", help="of the release; default: weft-code-PRESET-YEAR.MONTH")
     parser.add_argument("--recipe", choices=sorted(RECIPES), default="tiny")
-    parser.add_argument("--preset", help="another size than the recipe's, a name in model.py")
-    parser.add_argument("--tokens", type=int, help="to train on, if not as many as the recipe says")
-    parser.add_argument("--unique-tokens", type=int, help="to make rows of")
+    parser.add_argument("--preset", help="the size, a name in model.py; default: the recipe's")
+    parser.add_argument("--tokens", type=int, help="to train on; default: the recipe's")
+    parser.add_argument("--unique-tokens", type=int, help="in the training rows")
     parser.add_argument("--sources", type=Path, action="append", default=[], metavar="DIR", help="a folder of wheels")
-    parser.add_argument("--held-out", action="append", default=[], metavar="PACKAGE", help="not trained on")
+    parser.add_argument("--held-out", action="append", default=[], metavar="PACKAGE", help="excluded from training")
     parser.add_argument(
-        "--unlike", type=Path, action="append", default=[], metavar="DIR", help="code that is evaluated on: no copies"
+        "--unlike",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="evaluation code: files that copy it are dropped",
     )
-    parser.add_argument("--retrieval", metavar="MODULE:NAME", help="what finds fragments; shared rare words if not set")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes that make rows")
-    parser.add_argument("--seconds", type=float, default=0.0, help="train by the clock instead of by tokens")
-    parser.add_argument("--batch-tokens", type=int, help="for each process")
+    parser.add_argument(
+        "--retrieval", metavar="MODULE:NAME", help="the retrieval of fragments; default: shared rare words"
+    )
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes for the rows")
+    parser.add_argument("--seconds", type=float, default=0.0, help="training time, instead of a number of tokens")
+    parser.add_argument("--batch-tokens", type=int, help="per process")
     parser.add_argument("--learning-rate", type=float)
     parser.add_argument("--optimiser", choices=("muon", "adamw"), default="muon")
     parser.add_argument("--device", default="cpu", help="cpu or cuda; torchrun starts several")
     parser.add_argument("--precision", choices=("bf16", "float32"), default="bf16")
     parser.add_argument(
-        "--compile", action="store_true", help="pays from some minutes on; needs a C++ compiler or Triton"
+        "--compile", action="store_true", help="worth it for runs of several minutes; needs a C++ compiler or Triton"
     )
-    parser.add_argument("--threads", type=int, default=0, help="0 leaves it to torch")
-    parser.add_argument("--llama-server", type=Path, metavar="FILE", help="check with this server, too")
+    parser.add_argument("--threads", type=int, default=0, help="0: the default of torch")
+    parser.add_argument("--llama-server", type=Path, metavar="FILE", help="also check this server")
     return parser.parse_args(arguments)
 
 

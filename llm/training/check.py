@@ -1,8 +1,8 @@
-"""Agreement of the exports: logits, greedy text and token numbers of each, against the model that was exported.
+"""Numerical agreement of the exports with the exported model: logits, greedy text and token numbers.
 
-Owns the comparison and its limits. That model is the trained one with its weights rounded to 8 bits; what rounding
-did stands in the table's first line. Every export is read by the library that will serve it, at one thread.
-What is not installed is named in the table, not passed over.
+Owns the comparison and its tolerances. The exported model is the trained one with its weights quantised to 8 bits; the
+first line of the table shows the effect of quantisation. Each export runs in the library that serves it, with one
+thread. The table names the libraries that are not installed.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Protocol
 import httpx
 import numpy as np
 
-from .eight_bits import rounded
 from .export import GGUF_KINDS
 from .model import SmallLlama
+from .quantisation import quantised
 from .same_text import N_GREEDY_TOKENS, Logits, greedy
 from .server_process import running_server
 from .tokenizer import TrainingTokenizer
 
-# Where the weights are the same 32 bits only the order of sums differs.
-MOST_DIFFERENCE = 5e-3
+# With the same 32-bit weights only the order of summation differs.
+MAX_DIFFERENCE = 5e-3
 
-# What tokenizers disagree about, if they do: white space, digits, other scripts, half characters, contractions.
-AWKWARD_TEXTS = (
+# Texts on which tokenizers tend to differ: white space, digits, other scripts, emoji sequences, contractions.
+TOKENIZER_EDGE_CASES = (
     "def f(x):\n\treturn x  # tab\n\n\n    \n",
     "x = 1234567890.5e-10 + 0xFF ½ ٣ Ⅷ",
     "naïve = 'žluťoučký 漢字 🦊👩‍👩‍👧 \u200b\u00a0 end'",
@@ -38,80 +38,81 @@ AWKWARD_TEXTS = (
 )
 
 
-class Reader(Protocol):
-    """One export, as the library that serves it reads it."""
+class ExportRunner(Protocol):
+    """One export in the library that serves it."""
 
     def logits(self, tokens: Sequence[int]) -> Logits:
-        """Of every token."""
+        """The logits after every token."""
         ...
 
     def encode(self, text: str) -> list[int]:
-        """Plain text, letters of special tokens being letters."""
+        """The tokens of plain text; the text of a special token is not a special token."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How an export compares with the model that was exported."""
+    """The agreement of an export with the exported model."""
 
     name: str
-    difference: float  # the largest of any logit
-    same_best: float  # share of tokens after which both put the same one first
-    same_text: float  # share of prompts that both continue alike
+    difference: float  # the largest absolute difference of a logit
+    same_best: float  # share of positions with the same argmax
+    same_text: float  # share of prompts with the same greedy text
     same_tokens: bool
-    exact: bool  # it computes in 32 bits, so it must agree
+    exact: bool  # whether it computes in 32 bits, so that it must agree
 
     @property
     def agrees(self) -> bool:
-        right = self.difference <= MOST_DIFFERENCE and self.same_text == 1.0
+        right = self.difference <= MAX_DIFFERENCE and self.same_text == 1.0
         return self.same_tokens and (right or not self.exact)
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """What a check found."""
+class CheckResult:
+    """The result of a check."""
 
-    found: tuple[Agreement, ...]  # one for each export that can be read here
-    missing: tuple[str, ...]  # a line for each that can't
-    texts: tuple[str, ...]  # what the exported model wrote after each prompt
+    found: tuple[Agreement, ...]  # one for each export whose library is installed
+    missing: tuple[str, ...]  # a line for each of the others
+    texts: tuple[str, ...]  # the greedy text of the exported model for each prompt
 
 
 def check_exports(
     trained: SmallLlama, tokenizer: TrainingTokenizer, out: Path, name: str, prompts: Sequence[Sequence[int]]
-) -> Checked:
-    """Every export in `out` against `trained` with its weights in 8 bits, and that against `trained` itself."""
-    model = rounded(trained)
+) -> CheckResult:
+    """Compare every export in `out` with `trained` after quantisation, and that with `trained` itself."""
+    model = quantised(trained)
     found, missing = [], []
     ours = [_torch_logits(model, prompt) for prompt in prompts]
     texts = [greedy(partial(_torch_logits, model), prompt, tokenizer.ends) for prompt in prompts]
-    for title, open_reader, exact in (_unrounded(trained, tokenizer), *_readers(out, name)):
+    unquantised: RunnerEntry = ("trained, not quantised", partial(_TrainedRunner, trained, tokenizer), False)
+    for title, open_runner, exact in (unquantised, *_runners(out, name)):
         try:
-            reader = open_reader()
+            runner = open_runner()
         except ImportError as error:
             missing.append(f"{title}: not read, {error.name or error} is not installed")
             continue
-        theirs = [reader.logits(prompt)[:, : model.shape.n_vocabulary] for prompt in prompts]
+        theirs = [runner.logits(prompt)[:, : model.shape.n_vocabulary] for prompt in prompts]
         best = [mine.argmax(-1) == other.argmax(-1) for mine, other in zip(ours, theirs, strict=True)]
-        their_texts = [greedy(reader.logits, prompt, tokenizer.ends) for prompt in prompts]
+        their_texts = [greedy(runner.logits, prompt, tokenizer.ends) for prompt in prompts]
         found.append(
             Agreement(
                 title,
                 max(float(np.abs(mine - other).max()) for mine, other in zip(ours, theirs, strict=True)),
                 float(np.concatenate(best).mean()),
                 float(np.mean([mine == other for mine, other in zip(texts, their_texts, strict=True)])),
-                all(reader.encode(text) == tokenizer.encode(text) for text in AWKWARD_TEXTS),
+                all(runner.encode(text) == tokenizer.encode(text) for text in TOKENIZER_EDGE_CASES),
                 exact,
             )
         )
-    return Checked(tuple(found), tuple(missing), tuple(map(tokenizer.decode, texts)))
+    return CheckResult(tuple(found), tuple(missing), tuple(map(tokenizer.decode, texts)))
 
 
 def check_server(
     binary: Path, trained: SmallLlama, tokenizer: TrainingTokenizer, gguf: Path, prompts: Sequence[Sequence[int]]
 ) -> tuple[float, bool]:
-    """Of a real llama-server on `gguf`: the share of prompts it continues alike, and whether it tokenizes alike."""
-    model, same = rounded(trained), 0
-    # Keys and values in 16 bits would be most of the difference.
+    """For a real llama-server on `gguf`: the share of prompts with the same greedy text, and whether tokens agree."""
+    model, same = quantised(trained), 0
+    # A KV cache in 16 bits would dominate the difference.
     exact = ["-t", "1", "-np", "1", "--cache-type-k", "f32", "--cache-type-v", "f32"]
     command = [str(binary), "-m", str(gguf), "-c", str(model.shape.context_tokens), *exact]
     with running_server(command) as (url, _), httpx.Client(base_url=url, timeout=60, trust_env=False) as server:
@@ -122,20 +123,20 @@ def check_server(
             same += theirs == greedy(partial(_torch_logits, model), prompt, tokenizer.ends)
         tokens = [
             server.post("/tokenize", json={"content": text, "parse_special": False}).json()["tokens"]
-            for text in AWKWARD_TEXTS
+            for text in TOKENIZER_EDGE_CASES
         ]
-    alike = all(theirs == tokenizer.encode(text) for theirs, text in zip(tokens, AWKWARD_TEXTS, strict=True))
+    alike = all(theirs == tokenizer.encode(text) for theirs, text in zip(tokens, TOKENIZER_EDGE_CASES, strict=True))
     return same / max(1, len(prompts)), alike
 
 
-def agreement_table(checked: Checked) -> str:
+def agreement_table(checked: CheckResult) -> str:
     lines = [
         "| export | largest difference of a logit | same best token | same greedy text | same tokens | agrees |",
         "|---|---|---|---|---|---|",
     ]
     for a in checked.found:
         words = "yes" if a.agrees else "NO"
-        verdict = words if a.exact else "rounds otherwise"
+        verdict = words if a.exact else "other precision"
         tokens = "yes" if a.same_tokens else "NO"
         lines.append(
             f"| {a.name} | {a.difference:.2g} | {a.same_best:.1%} | {a.same_text:.0%} | {tokens} | {verdict} |"
@@ -143,31 +144,27 @@ def agreement_table(checked: Checked) -> str:
     return "\n".join([*lines, "", *(f"- {line}" for line in checked.missing)]).rstrip() + "\n"
 
 
-Opening = tuple[str, Callable[[], Reader], bool]  # of a reader: its title, how to get it, and whether it is exact
+RunnerEntry = tuple[str, Callable[[], ExportRunner], bool]  # title, constructor, and whether it must agree
 
 
-def _unrounded(trained: SmallLlama, tokenizer: TrainingTokenizer) -> Opening:
-    return "trained, not rounded", partial(_TrainedReader, trained, tokenizer), False
-
-
-def _readers(out: Path, name: str) -> Iterator[Opening]:
-    yield "transformers", partial(_TransformersReader, out / "transformers"), True
-    yield "onnx", partial(_OnnxReader, out / "onnx" / "model.onnx"), True
-    yield "onnx int8", partial(_OnnxReader, out / "onnx" / "model_int8.onnx"), True
+def _runners(out: Path, name: str) -> Iterator[RunnerEntry]:
+    yield "transformers", partial(_TransformersRunner, out / "transformers"), True
+    yield "onnx", partial(_OnnxRunner, out / "onnx" / "model.onnx"), True
+    yield "onnx int8", partial(_OnnxRunner, out / "onnx" / "model_int8.onnx"), True
     for kind in GGUF_KINDS:
         path = out / f"{name}-{kind}.gguf"
-        yield f"gguf {kind} (llama-cpp-python)", partial(_LlamaReader, path), kind == "f32"
+        yield f"gguf {kind} (llama-cpp-python)", partial(_LlamaRunner, path), kind == "f32"
 
 
-class _TrainedReader:
-    """The model before its weights were rounded."""
+class _TrainedRunner:
+    """The model before quantisation."""
 
     def __init__(self, trained: SmallLlama, tokenizer: TrainingTokenizer) -> None:
         self.encode = tokenizer.encode
         self.logits = partial(_torch_logits, trained)
 
 
-class _TransformersReader:
+class _TransformersRunner:
     def __init__(self, folder: Path) -> None:
         transformers = import_module("transformers")
         self._torch = import_module("torch")
@@ -183,7 +180,7 @@ class _TransformersReader:
         return list(self._tokenizer(text, add_special_tokens=False, split_special_tokens=True).input_ids)
 
 
-class _OnnxReader:
+class _OnnxRunner:
     def __init__(self, path: Path) -> None:
         onnxruntime = import_module("onnxruntime")
         options = onnxruntime.SessionOptions()
@@ -198,7 +195,7 @@ class _OnnxReader:
         self._tokenizer = TrainingTokenizer.load(path.parent / "tokenizer.json")
 
     def logits(self, tokens: Sequence[int]) -> Logits:
-        """In two pieces, so that the cache is part of what is compared."""
+        """In two parts, so that the comparison includes the KV cache."""
         past = {name: np.zeros(shape, np.float32) for name, shape in self._past.items()}
         half = len(tokens) // 2
         rows = []
@@ -220,10 +217,10 @@ class _OnnxReader:
         return self._tokenizer.encode(text)
 
 
-class _LlamaReader:
+class _LlamaRunner:
     def __init__(self, path: Path) -> None:
         llama_cpp = import_module("llama_cpp")
-        f32 = llama_cpp.GGML_TYPE_F32  # keys and values in 16 bits would be most of the difference
+        f32 = llama_cpp.GGML_TYPE_F32  # a KV cache in 16 bits would dominate the difference
         options = {"n_threads": 1, "n_threads_batch": 1, "logits_all": True, "verbose": False}
         self._llama = llama_cpp.Llama(str(path), n_ctx=0, type_k=f32, type_v=f32, **options)
 

@@ -1,7 +1,7 @@
 """Export of one set of weights as a transformers directory, GGUF files and ONNX.
 
-The weights are rounded to 8 bits first, so every form holds the same numbers, however many bits it stores them in.
-Owns the names, layouts and settings of each form. Knows no training. `check.py` holds that the three agree.
+The weights are quantised to 8 bits first, so every format holds the same values at its own storage precision.
+Owns the names, layouts and settings of each format. Knows no training. `check.py` verifies that the three agree.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from .eight_bits import rounded, write_eight_bit_onnx
 from .model import KeysAndValues, ModelShape, SmallLlama
+from .quantisation import quantised, write_int8_onnx
 from .tokenizer import END, FORMAT, LLAMA_CPP_PRE, PAD, TrainingTokenizer
 
 GgufKind = Literal["f32", "f16", "q8_0"]
@@ -28,7 +28,7 @@ ONNX_OPSET = 17
 
 def export_all(model: SmallLlama, tokenizer_file: Path, out: Path, name: str) -> None:
     """`out/transformers`, `out/onnx` and `out/NAME-KIND.gguf`."""
-    model = rounded(model.float().cpu().eval())
+    model = quantised(model.float().cpu().eval())
     export_transformers(model, tokenizer_file, out / "transformers")
     export_onnx(model, tokenizer_file, out / "onnx")
     for kind in GGUF_KINDS:
@@ -36,7 +36,7 @@ def export_all(model: SmallLlama, tokenizer_file: Path, out: Path, name: str) ->
 
 
 def export_transformers(model: SmallLlama, tokenizer_file: Path, folder: Path) -> None:
-    """A directory that `AutoModelForCausalLM` and `AutoTokenizer` open; float32, as it was trained."""
+    """A directory for `AutoModelForCausalLM` and `AutoTokenizer`, in float32."""
     save_file = import_module("safetensors.torch").save_file
     _write_config(model.shape, tokenizer_file, folder)
     weights = {name: weight.detach().contiguous() for name, weight in model.state_dict().items()}
@@ -44,18 +44,18 @@ def export_transformers(model: SmallLlama, tokenizer_file: Path, folder: Path) -
 
 
 def export_onnx(model: SmallLlama, tokenizer_file: Path, folder: Path) -> None:
-    """`model.onnx` in float32 and `model_int8.onnx` with weights in 8 bits, both with keys and values as inputs.
+    """`model.onnx` in float32 and `model_int8.onnx` with weights in 8 bits, both with the KV cache as inputs.
 
     Inputs are `input_ids` (1, T), `attention_mask` (1, past + T), `position_ids` (1, T), `num_logits_to_keep` (), all
     int64, and for each layer i `past_key_values.i.key` and `.value` (1, kv heads, past, head dim) in float32. Outputs
     are `logits` (1, num_logits_to_keep, vocabulary) of the last tokens, and `present.i.key`, `present.i.value`.
-    The two files say the same when the weights are `rounded`.
+    The two files have the same outputs when the weights are `quantised`.
     """
     _write_config(model.shape, tokenizer_file, folder)
     n_layers = model.shape.n_layers
     past_names = [f"past_key_values.{i}.{part}" for i in range(n_layers) for part in ("key", "value")]
     present_names = [f"present.{i}.{part}" for i in range(n_layers) for part in ("key", "value")]
-    # Two read and three unread tokens: no size is 1 or equal to another, so the tracer takes none for a constant.
+    # Two cached and three new tokens: no size is 1 or equal to another, so the tracer makes none a constant.
     past = torch.zeros(1, model.shape.n_kv_heads, 2, model.shape.head_dim)
     inputs = (
         torch.tensor([[1, 2, 3]]),
@@ -81,11 +81,11 @@ def export_onnx(model: SmallLlama, tokenizer_file: Path, folder: Path) -> None:
             **{name: {2: "total"} for name in present_names},
         },
     )
-    write_eight_bit_onnx(folder / "model.onnx", folder / "model_int8.onnx")
+    write_int8_onnx(folder / "model.onnx", folder / "model_int8.onnx")
 
 
 def export_gguf(model: SmallLlama, tokenizer_file: Path, path: Path, kind: GgufKind, name: str) -> None:
-    """A GGUF file of architecture `llama`, written anew or not at all."""
+    """A GGUF file of architecture `llama`, written atomically."""
     gguf = import_module("gguf")
     shape = model.shape
     part = path.with_suffix(".part")
@@ -115,7 +115,7 @@ def export_gguf(model: SmallLlama, tokenizer_file: Path, path: Path, kind: GgufK
             weight = _interleaved(weight, shape.n_kv_heads)
         values = weight.float().numpy()
         gguf_name = names.get_name(weight_name, try_suffixes=(".weight",))
-        if kind == "f32" or weight.dim() == 1:  # norms stay exact; they are few
+        if kind == "f32" or weight.dim() == 1:  # the few norm weights stay exact
             writer.add_tensor(gguf_name, values)
         elif kind == "f16":
             writer.add_tensor(gguf_name, values.astype("float16"))
@@ -130,7 +130,7 @@ def export_gguf(model: SmallLlama, tokenizer_file: Path, path: Path, kind: GgufK
 
 
 class _FlatInputs(nn.Module):  # type: ignore[misc,unused-ignore]
-    """The cached read with the flat lists of tensors that ONNX has."""
+    """`forward_cached` with flat lists of tensors, as ONNX needs."""
 
     def __init__(self, model: SmallLlama) -> None:
         super().__init__()
@@ -140,7 +140,7 @@ class _FlatInputs(nn.Module):  # type: ignore[misc,unused-ignore]
         self, tokens: Tensor, mask: Tensor, positions: Tensor, n_scored: Tensor, *past: Tensor
     ) -> tuple[Tensor, ...]:
         pairs: list[KeysAndValues] = list(zip(past[::2], past[1::2], strict=True))
-        logits, present = self.model.read(tokens, positions, pairs, mask, n_scored)
+        logits, present = self.model.forward_cached(tokens, positions, pairs, mask, n_scored)
         return (logits, *(part for pair in present for part in pair))
 
 
@@ -162,7 +162,7 @@ def _write_config(shape: ModelShape, tokenizer_file: Path, folder: Path) -> None
         "hidden_act": "silu",
         "max_position_embeddings": shape.context_tokens,
         "rms_norm_eps": shape.norm_epsilon,
-        # Both spellings: transformers 5 reads the first, earlier ones and other readers the second.
+        # transformers 5 reads the first key, earlier versions and other libraries the second.
         "rope_parameters": {"rope_type": "default", "rope_theta": shape.rope_theta},
         "rope_theta": shape.rope_theta,
         "attention_bias": False,
@@ -190,13 +190,13 @@ def _add_vocabulary(writer: Any, gguf: Any, shape: ModelShape, tokenizer_file: P
     tokenizer = json.loads(tokenizer_file.read_text(encoding="utf-8"))
     vocabulary: dict[str, int] = tokenizer["model"]["vocab"]
     special = {token["content"]: token["id"] for token in tokenizer["added_tokens"]}
-    letters = {number: text for text, number in {**vocabulary, **special}.items()}
+    text_of = {number: text for text, number in {**vocabulary, **special}.items()}
     control, normal, unused = (getattr(gguf.TokenType, name) for name in ("CONTROL", "NORMAL", "UNUSED"))
     numbers = range(shape.n_vocabulary)
-    kinds = [control if n in special.values() else normal if n in letters else unused for n in numbers]
+    kinds = [control if n in special.values() else normal if n in text_of else unused for n in numbers]
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre(LLAMA_CPP_PRE)
-    writer.add_token_list([letters.get(number, f"[PAD{number}]") for number in numbers])
+    writer.add_token_list([text_of.get(number, f"[PAD{number}]") for number in numbers])
     writer.add_token_types(kinds)
     writer.add_token_merges(
         [pair if isinstance(pair, str) else " ".join(pair) for pair in tokenizer["model"]["merges"]]
@@ -217,11 +217,11 @@ def _add_vocabulary(writer: Any, gguf: Any, shape: ModelShape, tokenizer_file: P
 
 
 def _interleaved(weight: Tensor, n_heads: int) -> Tensor:
-    """Rows of a query or key projection as llama.cpp rotates them: partners side by side, not half a head apart."""
+    """Permute the rows of a query or key projection for llama.cpp's rotary embedding, which pairs adjacent rows."""
     rows, columns = weight.shape
     return weight.reshape(n_heads, 2, rows // n_heads // 2, columns).transpose(1, 2).reshape(rows, columns)
 
 
 def padded_shape(shape: ModelShape, tokenizer: TrainingTokenizer) -> ModelShape:
-    """`shape` with a vocabulary that holds the tokenizer's, in steps that matrix units like."""
+    """`shape` with the vocabulary of the tokenizer, quantised up to a multiple of 64 for fast matrix products."""
     return replace(shape, n_vocabulary=-(-tokenizer.n_vocabulary // 64) * 64)

@@ -1,11 +1,11 @@
 """Fits the candidate scorer of the workspace model: `python -m weft.llm.training.fit_scorer PACKAGE...`.
 
-Owns the sample of lines, the loss and the form of the weights' file. Each package is a repository of its own, and none
-may be in the benchmark. Lines are asked for with the text above them alone.
+Owns the sample of lines, the loss and the format of the weights file. Each package is a repository of its own, and none
+may be in the benchmark. A line is predicted from the text above it.
 Needs PyTorch; the fitted file does not.
 
-The loss of a line is minus the logarithm of its probability, so that likely means likely, minus its probability,
-weighted: that is the expected number of lines that are right as a whole, and it is what makes a copy consistent.
+The loss of a line is its negative log-likelihood, which calibrates the probability, minus its weighted probability.
+The latter is the expected number of exactly right lines, and favours consistent copies.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _NO_CODE = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tok
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class LineSample:
     """The rows of features of many steps, concatenated."""
 
     rows: NDArray[np.float32]  # (n_rows, n_features)
     right: NDArray[np.float32]  # (n_rows,): 1 for correct rows
     step_of: NDArray[np.int64]  # (n_rows,)
     line_of: NDArray[np.int64]  # (n_steps,)
-    is_indentation: NDArray[np.bool_]  # (n_steps,): a line break before the line, which makes no line wrong
+    is_indentation: NDArray[np.bool_]  # (n_steps,): the line break before the line, not counted in whole lines
     weight_of: NDArray[np.float32]  # (n_lines,)
 
 
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("packages", type=Path, nargs="+", help="folders of Python files, a repository each")
     parser.add_argument("--lines", type=int, default=140, help="of each package")
     parser.add_argument("--whole-lines", type=float, default=2.0, help="weight of the expected number of right lines")
-    parser.add_argument("--unique", type=float, default=3.0, help="weight of lines that stand nowhere else")
+    parser.add_argument("--unique", type=float, default=3.0, help="weight of lines that occur once")
     parser.add_argument("--steps", type=int, default=80, help="of the optimiser")
     parser.add_argument("--output", type=Path, default=WEIGHTS_FILE)
     options = parser.parse_args(arguments)
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def sample_packages(packages: Sequence[Path], n_lines: int, unique_weight: float) -> Sample:
+def sample_packages(packages: Sequence[Path], n_lines: int, unique_weight: float) -> LineSample:
     rows, right, step_of = [], [], []
     line_of: list[int] = []
     is_indentation: list[bool] = []
@@ -95,7 +95,7 @@ def sample_packages(packages: Sequence[Path], n_lines: int, unique_weight: float
         print(
             f"{package.name}: {len(texts)} files, {len(weight_of)} lines and {len(line_of)} tokens so far", flush=True
         )
-    return Sample(
+    return LineSample(
         np.concatenate(rows),
         np.concatenate(right),
         np.concatenate(step_of),
@@ -105,8 +105,8 @@ def sample_packages(packages: Sequence[Path], n_lines: int, unique_weight: float
     )
 
 
-def fit(sample: Sample, whole_lines: float, n_steps: int) -> dict[str, list[float]]:
-    """The weights in the form that `CandidateScorer.from_weights` reads."""
+def fit(sample: LineSample, whole_lines: float, n_steps: int) -> dict[str, list[float]]:
+    """The weights in the format of `CandidateScorer.from_weights`."""
     import torch
 
     torch.manual_seed(0)
@@ -142,8 +142,8 @@ def fit(sample: Sample, whole_lines: float, n_steps: int) -> dict[str, list[floa
     return {name: [round(value, 3) for value in values] for name, values in weights.items()}
 
 
-def _line_logarithms(scores: torch.Tensor, sample: Sample) -> tuple[torch.Tensor, torch.Tensor]:
-    """The logarithm of each line's probability, with and without its indentation."""
+def _line_logarithms(scores: torch.Tensor, sample: LineSample) -> tuple[torch.Tensor, torch.Tensor]:
+    """The log-probability of each line, with and without its indentation."""
     import torch
 
     step_of, line_of = torch.from_numpy(sample.step_of), torch.from_numpy(sample.line_of)
@@ -159,14 +159,14 @@ def _line_logarithms(scores: torch.Tensor, sample: Sample) -> tuple[torch.Tensor
 
 
 def _draw(texts: dict[str, str], n_lines: int) -> list[tuple[str, int]]:
-    """Random lines of code, 0-based, no text twice."""
+    """Random lines of code, 0-based, with distinct texts."""
     found = {texts[path].split("\n")[number].strip(): (path, number) for path in texts for number in _code(texts[path])}
     places = sorted(found.values())
     return sorted(random.Random(20230116).sample(places, min(n_lines, len(places))))
 
 
 def _code(text: str) -> Iterator[int]:
-    """Lines with code and enough of it; none when the file can't be read."""
+    """The lines with at least `MIN_PIECES` pieces of code; none when the file does not tokenise."""
     lines = text.split("\n")
     starts: set[int] = set()
     inside: set[int] = set()

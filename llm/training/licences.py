@@ -1,7 +1,7 @@
-"""Licence filter: may a model learn from a package, by its metadata and a list of permissive licences?
+"""Licence filter for training data: package metadata against a list of permissive SPDX licences.
 
-Owns the list and the reading of licence fields. Unknown is no: a reason is given, and a person may look.
-Knows no files.
+Owns the list and the parsing of licence fields. Unknown licences are not permissive; the result names the field, for a
+manual review. Knows no files.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Identifiers as in SPDX. All ask for no more than to be named beside the code.
+# SPDX identifiers. All require attribution at most.
 PERMISSIVE = frozenset(
     {
         "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "CNRI-Python", "HPND", "ISC", "MIT",
@@ -21,17 +21,17 @@ PERMISSIVE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Licence:
-    """What was found. `name` is empty when nothing was, or nothing that is understood."""
+    """The licence of a package. `name` is empty when none was found or parsed."""
 
     permissive: bool
     name: str
     known_by: str  # the metadata field
 
 
-def judge_licence(expression: str, field: str, classifiers: Sequence[str]) -> Licence:
+def find_licence(expression: str, field: str, classifiers: Sequence[str]) -> Licence:
     """The licence of a package from its `License-Expression`, `License` and classifiers, in this order of trust.
 
-    Classifiers that name several licences must all be permissive: nothing says whether they mean "and" or "or".
+    All licences in the classifiers must be permissive, since they do not show whether they mean "and" or "or".
     """
     if expression:
         return Licence(is_permissive(expression), expression, "License-Expression")
@@ -45,7 +45,7 @@ def judge_licence(expression: str, field: str, classifiers: Sequence[str]) -> Li
 
 
 def is_permissive(expression: str) -> bool:
-    """Whether an SPDX expression allows a use under permissive terms alone: all of AND, one of OR."""
+    """Whether an SPDX expression allows use under permissive licences only: all of AND, one of OR."""
     tokens = re.findall(r"[()]|[^\s()]+", expression)
     try:
         allowed, rest = _any_of(tokens)
@@ -55,7 +55,7 @@ def is_permissive(expression: str) -> bool:
 
 
 def has_restrictive_header(text: str) -> bool:
-    """Whether the file itself names a licence that is not permissive, whatever its package says."""
+    """Whether the header of a file names a licence that is not permissive."""
     head = text[:_HEADER_CHARACTERS]
     named = re.search(r"SPDX-License-Identifier:\s*([^\n*]+)", head)
     return bool(_RESTRICTIVE.search(head)) or bool(named and not is_permissive(named[1].strip(" #'\"")))
@@ -110,8 +110,8 @@ _FIELDS = {
 
 
 def _plain(words: str) -> str:
-    kept = re.sub(r"\b(the|licen[cs]e|licen[cs]ed)\b", " ", re.sub(r"[^a-z0-9]+", " ", words.lower()))
-    return " ".join(kept.split())
+    words = re.sub(r"\b(the|licen[cs]e|licen[cs]ed)\b", " ", re.sub(r"[^a-z0-9]+", " ", words.lower()))
+    return " ".join(words.split())
 
 
 def _any_of(tokens: list[str]) -> tuple[bool, list[str]]:
@@ -135,6 +135,6 @@ def _one(tokens: list[str]) -> tuple[bool, list[str]]:
         allowed, rest = _any_of(tokens[1:])
         return (allowed, rest[1:]) if rest[0] == ")" else (False, rest)
     allowed, rest = tokens[0] in PERMISSIVE, tokens[1:]
-    if rest and rest[0].upper() == "WITH":  # an exception only ever adds a permission
+    if rest and rest[0].upper() == "WITH":  # an exception adds permissions
         rest = rest[2:]
     return allowed, rest

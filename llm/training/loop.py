@@ -1,8 +1,8 @@
 """The training loop of every trainer: optimisers, checkpoints and resuming, log lines, evaluation every N steps.
 
-Owns the way from a loss to the next weights, and what a checkpoint and a log line hold. Knows no model, no data and no
-schedule: those come as functions. A run that was stopped goes on from its last checkpoint and ends with the weights it
-would have had.
+Owns the optimiser step, the contents of a checkpoint and of a log line. Knows no model, no data and no schedule, which
+are functions of the caller. A run that resumes from its last checkpoint ends with the same weights as one without an
+interruption.
 """
 
 # torch is not there when types are checked without the extra `train`.
@@ -24,12 +24,12 @@ from torch import Tensor, nn
 CHECKPOINT_VERSION = 1
 
 Optimiser = Literal["muon", "adamw"]
-Figures = Mapping[str, Any]
+Metrics = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Every:
-    """After how many steps things are done, besides at the end; 0 is never in between."""
+class Intervals:
+    """Steps between two log lines, evaluations and checkpoints; 0: at the end only."""
 
     log: int = 1
     evaluate: int = 0
@@ -38,27 +38,27 @@ class Every:
 
 @dataclass
 class Run:
-    """Weights, their optimisers, and how far a run is: what a checkpoint holds.
+    """The state of a training run, which a checkpoint holds: weights, optimisers and counters.
 
-    `about` is written beside them, and says which run a checkpoint belongs to. `folder` None keeps nothing on disk, as
-    do all processes of a run but the first.
+    `about` identifies the run in its checkpoint. With `folder` None nothing is written, as in all processes but the
+    first.
     """
 
     weights: Mapping[str, Tensor]
     optimisers: list[Any]
     folder: Path | None = None
-    about: Figures = field(default_factory=dict)
+    about: Metrics = field(default_factory=dict)
     step: int = 0
     tokens: int = 0
     seconds: float = 0.0
-    more: dict[str, Any] = field(default_factory=dict)  # counters of one trainer alone
+    more: dict[str, Any] = field(default_factory=dict)  # further counters of a trainer
 
     def set_rate(self, rate: float) -> None:
         for group in (group for optimiser in self.optimisers for group in optimiser.param_groups):
             group["lr"] = rate
 
     def update(self, gradient_norm: float, if_infinite: Exception | None = None) -> None:
-        """One step down the gradients, cut to this norm. Raises `if_infinite` where they are no numbers."""
+        """An optimiser step with gradients clipped to this norm. Raises `if_infinite` for infinite gradients or NaN."""
         norm = nn.utils.clip_grad_norm_(self.weights.values(), gradient_norm)
         if if_infinite and not torch.isfinite(norm):
             raise if_infinite
@@ -66,8 +66,8 @@ class Run:
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
 
-    def log(self, line: Figures) -> None:
-        """A JSON line, to the screen and to `log.jsonl`."""
+    def log(self, line: Metrics) -> None:
+        """Write a JSON line to standard output and to `log.jsonl`."""
         if self.folder:
             text = json.dumps(line)
             print(text, flush=True)
@@ -75,7 +75,7 @@ class Run:
                 file.write(text + "\n")
 
     def save(self) -> None:
-        """Replace `checkpoint.pt`: a reader sees the old one or the new one, whole."""
+        """Replace `checkpoint.pt` atomically."""
         if self.folder:
             part = self.folder / "checkpoint.part"
             state = {
@@ -90,7 +90,7 @@ class Run:
             os.replace(part, self.folder / "checkpoint.pt")
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Go on from a checkpoint, which is known to be of this run."""
+        """Resume from a checkpoint of this run."""
         for name, weight in self.weights.items():
             weight.data.copy_(state["weights"][name])
         for optimiser, saved in zip(self.optimisers, state["optimisers"], strict=True):
@@ -108,29 +108,29 @@ def read_checkpoint(path: Path, error: type[Exception], device: Any = "cpu") -> 
     state: dict[str, Any] = torch.load(path, map_location=device, weights_only=True)
     if state.get("version") != CHECKPOINT_VERSION:
         found = state.get("version")
-        raise error(f"{path} is checkpoint version {found}; this one reads {CHECKPOINT_VERSION}. Train anew.")
+        raise error(f"{path} is checkpoint version {found}; this Weft reads {CHECKPOINT_VERSION}. Train again.")
     return state
 
 
 def train_until(
     run: Run,
-    goes_on: Callable[[], bool],
-    learn: Callable[[], tuple[Tensor | float, Figures]],
-    every: Every,
-    evaluate: Callable[[], Figures] | None = None,
+    should_continue: Callable[[], bool],
+    train_step: Callable[[], tuple[Tensor | float, Metrics]],
+    every: Intervals,
+    evaluate: Callable[[], Metrics] | None = None,
     log: Callable[[dict[str, Any]], None] | None = None,
 ) -> None:
-    """Learn step by step while `goes_on`. `learn` makes one step; its loss, and what else a log line says of it.
+    """Call `train_step` while `should_continue`; it returns the loss and further metrics for the log.
 
-    A log line has the mean loss since the last one. `log` takes it instead of the run's own log.
+    A log line has the mean loss since the last line. `log` replaces the log of the run.
     """
     losses = list[Any]()
     started, logged_at, logged_tokens = time.perf_counter() - run.seconds, time.perf_counter(), run.tokens
     while True:
         run.seconds = time.perf_counter() - started
-        if not goes_on():
+        if not should_continue():
             return
-        loss, said = learn()
+        loss, metrics = train_step()
         losses.append(loss)
         run.step += 1
         now = time.perf_counter()
@@ -140,7 +140,7 @@ def train_until(
                 "step": run.step,
                 "tokens": run.tokens,
                 "loss": sum(map(float, losses)) / len(losses),
-                **said,
+                **metrics,
                 "tokens_per_s": round((run.tokens - logged_tokens) / (now - logged_at)),
                 "seconds": round(run.seconds, 1),
             }
@@ -153,10 +153,10 @@ def train_until(
             run.log({"step": run.step, **evaluate()})
 
 
-def finish(run: Run, evaluate: Callable[[], Figures] | None, **said: Any) -> dict[str, Any]:
-    """Save, evaluate and log once more; the last line of the log."""
+def finish(run: Run, evaluate: Callable[[], Metrics] | None, **metrics: Any) -> dict[str, Any]:
+    """Save, evaluate and write the last line of the log, which is returned."""
     run.save()
-    last = {"step": run.step, "tokens": run.tokens, "train_seconds": round(run.seconds, 1), **said}
+    last = {"step": run.step, "tokens": run.tokens, "train_seconds": round(run.seconds, 1), **metrics}
     if evaluate and run.folder:
         last |= evaluate()
     run.log(last)
@@ -166,10 +166,10 @@ def finish(run: Run, evaluate: Callable[[], Figures] | None, **said: Any) -> dic
 def make_optimisers(
     weights: Mapping[str, Tensor], kind: Optimiser, rate: float, decay: float, *, decay_all: bool = False, **adam: Any
 ) -> list[Any]:
-    """Muon for the matrices between embeddings where it is wanted, AdamW for all else; `adam` are settings of that.
+    """With `kind` "muon", Muon for the matrices other than embeddings; AdamW, with settings `adam`, for all others.
 
-    Weights that are no matrices decay only with `decay_all`. Muon's update is scaled to AdamW's, so that one rate fits
-    both.
+    Other weights than matrices decay with `decay_all` only. Muon's update is scaled to that of AdamW, so that one
+    learning rate fits both.
     """
     matrices, others = list[Tensor](), list[Tensor]()
     for name, weight in weights.items():

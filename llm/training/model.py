@@ -20,7 +20,7 @@ KeysAndValues = tuple[Tensor, Tensor]  # of one layer, each (B, n_kv_heads, n_pa
 
 @dataclass(frozen=True, slots=True)
 class ModelShape:
-    """Everything that decides the weights' shapes. Input and output embedding are one matrix."""
+    """The hyperparameters that determine the weights' shapes. Input and output embeddings are tied."""
 
     n_embd: int
     n_layers: int
@@ -37,7 +37,7 @@ class ModelShape:
         return self.n_embd // self.n_heads
 
 
-# Named by their parameters; with a vocabulary of 8192 but for the tiny ones.
+# Named by their number of parameters; the vocabulary is 8192 unless given.
 PRESETS: dict[str, ModelShape] = {
     "micro": ModelShape(32, 2, 2, 1, 64, n_vocabulary=512),  # tests of the pipeline itself
     "tiny": ModelShape(128, 4, 4, 2, 352, n_vocabulary=4096),
@@ -50,7 +50,7 @@ PRESETS: dict[str, ModelShape] = {
 
 
 class Norm(nn.Module):
-    """Root mean square norm, written out so that every exporter knows its operations."""
+    """RMSNorm in basic operations, which every exporter supports."""
 
     def __init__(self, n_embd: int, epsilon: float) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class Norm(nn.Module):
         wide = x.float()
         wide = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + self.epsilon)
         normed = self.weight * wide
-        # Cast once here; autocast would do it again for each projection that reads this.
+        # Cast once here; autocast would repeat it for each projection.
         return (
             normed.to(torch.get_autocast_dtype(x.device.type)) if torch.is_autocast_enabled(x.device.type) else normed
         )
@@ -80,7 +80,7 @@ class Attention(nn.Module):
     def forward(
         self, x: Tensor, cos: Tensor, sin: Tensor, past: KeysAndValues | None, mask: Tensor | None
     ) -> tuple[Tensor, KeysAndValues]:
-        """`mask` (T, n_past + T) says what may be seen; None is causal without a past."""
+        """`mask` (T, n_past + T) is added to the attention scores; None: causal, without a past."""
         batch, length, _ = x.shape
         dim = self.shape.head_dim
         q = self.q_proj(x).view(batch, length, self.shape.n_heads, dim).transpose(1, 2)  # (B, n_heads, T, dim)
@@ -118,13 +118,13 @@ class Layer(nn.Module):
     def forward(
         self, x: Tensor, cos: Tensor, sin: Tensor, past: KeysAndValues | None, mask: Tensor | None
     ) -> tuple[Tensor, KeysAndValues]:
-        seen, present = self.self_attn(self.input_layernorm(x), cos, sin, past, mask)
-        x = x + seen
+        attended, present = self.self_attn(self.input_layernorm(x), cos, sin, past, mask)
+        x = x + attended
         return x + self.mlp(self.post_attention_layernorm(x)), present
 
 
 class Trunk(nn.Module):
-    """Only there so that parameters are called `model.…`, as in transformers."""
+    """The layers, in a module of their own so that parameters are named `model.…`, as in transformers."""
 
     def __init__(self, shape: ModelShape) -> None:
         super().__init__()
@@ -146,7 +146,7 @@ class SmallLlama(nn.Module):
         self.register_buffer("sin", sin, persistent=False)
         for name, weight in self.named_parameters():
             if weight.dim() == 2:
-                # What adds to the residual stream starts smaller, the more of it there is.
+                # Projections into the residual stream start smaller with more layers, as in GPT-2.
                 residual = name.endswith(("o_proj.weight", "down_proj.weight"))
                 nn.init.normal_(weight, std=0.02 / (math.sqrt(2 * shape.n_layers) if residual else 1))
 
@@ -158,29 +158,28 @@ class SmallLlama(nn.Module):
             x, _ = layer(x, cos, sin, None, None)
         return self._logits(x)
 
-    def read(
+    def forward_cached(
         self,
         tokens: Tensor,
         positions: Tensor,
         past: list[KeysAndValues],
-        seen: Tensor | None = None,
+        attention_mask: Tensor | None = None,
         n_scored: Tensor | None = None,
     ) -> tuple[Tensor, list[KeysAndValues]]:
-        """Logits (1, n_scored, vocabulary) of the last of `tokens` (1, T) after the `past` of each layer, and the
-        longer past. Of all tokens without `n_scored`, a number.
+        """Logits (1, n_scored, vocabulary) of the last of `tokens` (1, T) after the KV cache `past`, and the new cache.
 
-        `positions` (1, T) are those of the tokens in the text; `seen` (1, n_past + T) is 0 where nothing may look.
-        Its plain twin is `forward` of the whole text.
+        All tokens are scored without `n_scored`. `positions` (1, T) are those of the tokens in the text;
+        `attention_mask` (1, n_past + T) is 0 for masked tokens. Equal to `forward` of the whole text.
         """
         length = tokens.shape[1]
         total = past[0][0].shape[2] + length
         columns = torch.arange(total, device=tokens.device)
         rows = torch.arange(length, device=tokens.device) + (total - length)
         mask = columns <= rows[:, None]  # (T, n_past + T)
-        if seen is not None:
-            mask = mask & (seen[0] > 0)
-        # As what is added: for a mask of yes and no the exporter writes a search for rows that see nothing, a sixth of
-        # the time of a long prompt. Every token sees itself.
+        if attention_mask is not None:
+            mask = mask & (attention_mask[0] > 0)
+        # An additive mask: for a boolean one the exporter adds a check for fully masked rows, a sixth of the time of a
+        # long prompt. There are none, since every token attends to itself.
         mask = torch.where(mask, 0.0, -torch.inf)
         cos, sin = self.cos[positions[0]], self.sin[positions[0]]
         x = self.model.embed_tokens(tokens)
@@ -199,19 +198,19 @@ class SmallLlama(nn.Module):
 
     @torch.inference_mode()
     def generate(self, tokens: list[int], max_new_tokens: int, ends: frozenset[int]) -> list[int]:
-        """The greedy continuation, without the end token. One at a time: for evaluation and checks."""
+        """The greedy continuation without the end token, for evaluation and checks."""
         device = self.cos.device
-        past, written, n_read = self.empty_past(), list[int](), 0
-        unread = tokens[-(self.shape.context_tokens - max_new_tokens) :]
+        past, written, n_cached = self.empty_past(), list[int](), 0
+        new = tokens[-(self.shape.context_tokens - max_new_tokens) :]
         while len(written) < max_new_tokens:
-            positions = torch.arange(n_read, n_read + len(unread), device=device)[None]
-            logits, past = self.read(torch.tensor([unread], device=device), positions, past)
-            n_read += len(unread)
+            positions = torch.arange(n_cached, n_cached + len(new), device=device)[None]
+            logits, past = self.forward_cached(torch.tensor([new], device=device), positions, past)
+            n_cached += len(new)
             best = int(logits[0, -1].argmax())
             if best in ends:
                 break
             written.append(best)
-            unread = [best]
+            new = [best]
         return written
 
     def _logits(self, x: Tensor) -> Tensor:
@@ -220,7 +219,7 @@ class SmallLlama(nn.Module):
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotary positions on (B, heads, T, dim), halves as partners."""
+    """Rotary position embedding on (B, heads, T, dim), which pairs the two halves of a head."""
     cos, sin = cos.to(x.dtype), sin.to(x.dtype)
     first, second = x.chunk(2, -1)
     return torch.cat((first * cos - second * sin, second * cos + first * sin), -1)

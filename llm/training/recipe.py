@@ -1,7 +1,7 @@
 """Training recipes and steps: which files each step reads and writes, and with which settings.
 
-Owns the layout of the working folder and the settings of the two known runs. Each step can be run alone, by
-`python -m weft.llm.training STEP`; a step whose result is there is not done again by `all`.
+Owns the layout of the working folder and the settings of the known recipes. `python -m weft.llm.training STEP` runs one
+step; `all` skips the data steps whose results exist.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from .neighbours import LEXICAL
-from .samples import HoleTask, Rows, SampleMaker, SampleMix, read_rows, write_rows
+from .lexical_retrieval import LEXICAL
+from .samples import InfillTask, Rows, SampleGenerator, SampleMix, read_rows, write_rows
 from .sources import SourceOptions, gather_sources, read_documents, write_corpus
 from .tokenizer import TrainingTokenizer, train_tokenizer
 
@@ -37,19 +37,19 @@ class StagePlan:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Everything that decides a model, but for the machine that trains it."""
+    """The settings of a model, without those of the machine that trains it."""
 
     preset: str
-    tokens: int  # that the run reads, of all stages
+    tokens: int  # of the run, over all stages
     batch_tokens: int
     stages: tuple[StagePlan, ...]
-    unique_tokens: int  # rows that are made; read several times where this is less than `tokens`
+    unique_tokens: int  # in the rows; less than `tokens` means several epochs
     sources: SourceOptions = field(default_factory=SourceOptions)
     mix: SampleMix = field(default_factory=SampleMix)
     n_tokenizer_characters: int = 40_000_000
     n_tasks: int = 200
     seed: int = 0
-    retrieval: str = LEXICAL  # a name for `neighbours.retrieval_named`
+    retrieval: str = LEXICAL  # a name for `retrieval_named`
 
 
 FITTED_PACKAGES = frozenset(
@@ -72,14 +72,14 @@ FITTED_PACKAGES = frozenset(
         "starlette",
     ]
 )
-"""Weights that join models are fitted on these, so a model that has read them would be trusted too much."""
+"""The confidence weights are fitted on these, so a model trained on them would get too much confidence."""
 EVALUATION_PACKAGES = frozenset(
     ["networkx", "scrapy", "flask", "poetry", "attrs", "sqlite-utils", "optuna", "falcon", "geopandas"]
 )
-"""Of the benchmarks of edits and of questions, and of the first measurements of small models."""
+"""Of the benchmarks for edits and for questions, and of the first measurements of small models."""
 
-# The test model. Rows of 256 tokens hold most ends of middles, which is what is learnt first, but their prompts have no
-# room for fragments: 2 % showed one. The last rows are long because benchmarks read prompts of 1,500 tokens.
+# The test model. Rows of 256 tokens have the most ends of middles, which a model learns first, but almost no room for
+# fragments: 2 % have one. The last rows are long, since benchmarks use prompts of 1,500 tokens.
 TINY = Recipe(
     preset="tiny",
     tokens=1_200_000,
@@ -87,7 +87,7 @@ TINY = Recipe(
     stages=(StagePlan(256, 0.5), StagePlan(512, 0.35), StagePlan(2048, 0.15)),
     unique_tokens=2_000_000,
     sources=SourceOptions(most_package_characters=300_000),
-    mix=SampleMix(fill=0.85, retrieved=0.2, practice=0.5, middle_weight=5),
+    mix=SampleMix(fill=0.85, retrieved=0.2, oracle=0.5, middle_weight=5),
     n_tasks=50,
 )
 # The test of the pipeline itself.
@@ -100,7 +100,7 @@ SMOKE = Recipe(
     sources=SourceOptions(most_package_characters=20_000),
     n_tasks=5,
 )
-# For a GPU: six epochs of some 100 M tokens from a folder of wheels, about half an hour of an H200 by arithmetic.
+# For a GPU: six epochs of some 100 M tokens from a folder of wheels; an estimated half hour on an H200.
 FULL = Recipe(
     preset="30m",
     tokens=600_000_000,
@@ -108,9 +108,9 @@ FULL = Recipe(
     stages=(StagePlan(1024, 0.9), StagePlan(2048, 0.1)),
     unique_tokens=300_000_000,
     sources=SourceOptions(held_out=FITTED_PACKAGES | EVALUATION_PACKAGES, most_package_characters=10_000_000),
-    mix=SampleMix(fill=0.9, retrieved=0.45, practice=0.15, at_end=0.4),
+    mix=SampleMix(fill=0.9, retrieved=0.45, oracle=0.15, at_end=0.4),
 )
-# What two cores can do in one to two hours. Packages that completions are fitted or evaluated on are held out whole.
+# One to two hours on two cores. Packages that completions are fitted or evaluated on are held out.
 CPU = Recipe(
     preset="5m",
     tokens=25_000_000,
@@ -118,13 +118,13 @@ CPU = Recipe(
     stages=(StagePlan(512, 0.6), StagePlan(1024, 0.4)),
     unique_tokens=14_000_000,
     sources=SourceOptions(held_out=FITTED_PACKAGES | EVALUATION_PACKAGES, most_package_characters=1_200_000),
-    mix=SampleMix(fill=0.9, retrieved=0.4, practice=0.3, at_end=0.5, middle_weight=5),
+    mix=SampleMix(fill=0.9, retrieved=0.4, oracle=0.3, at_end=0.5, middle_weight=5),
 )
 RECIPES: dict[str, Recipe] = {"tiny": TINY, "smoke": SMOKE, "full": FULL, "cpu": CPU}
 
 
-class Work:
-    """The working folder of one model, `OUT/work`, and what is read from it."""
+class WorkFolder:
+    """The working folder of one model, `OUT/work`, and the steps on it."""
 
     def __init__(self, out: Path, recipe: Recipe) -> None:
         self.out = out
@@ -135,7 +135,7 @@ class Work:
         self.tokenizer_file = self.folder / "tokenizer.json"
         self.checkpoint = self.folder / "checkpoint.pt"
         self.log = self.folder / "log.jsonl"
-        self.command = self.folder / "command.txt"  # that trained
+        self.command = self.folder / "command.txt"  # of the training
 
     @cached_property
     def tokenizer(self) -> TrainingTokenizer:
@@ -146,7 +146,7 @@ class Work:
 
     @property
     def has_rows(self) -> bool:
-        """Of every length that the recipe wants, and those to evaluate on."""
+        """Whether the rows of all lengths in the recipe and those for evaluation exist."""
         wanted = [self.rows_folder(stage.context_tokens) for stage in self.recipe.stages]
         return all(folder.is_dir() for folder in (*wanted, self.folder / "held-out"))
 
@@ -154,7 +154,9 @@ class Work:
         corpus = gather_sources(self.recipe.sources)
         write_corpus(corpus, self.folder)
         n_characters = sum(len(document.text) for document in corpus.training)
-        print(f"{len(corpus.training)} files of {len(corpus.packages)} packages, {n_characters} characters to train on")
+        print(
+            f"Training data: {len(corpus.training)} files of {len(corpus.packages)} packages, {n_characters} characters"
+        )
 
     def make_tokenizer(self) -> None:
         from .model import PRESETS
@@ -185,31 +187,31 @@ class Work:
                 write(self.training, name, stage.context_tokens, n_rows, recipe.seed)
             write(self.held_out, "held-out", shortest, 64, recipe.seed + 1)
 
-    def held_out_tasks(self, *, practice: bool) -> list[HoleTask]:
+    def held_out_tasks(self, *, oracle: bool) -> list[InfillTask]:
         context_tokens = min(512, max(stage.context_tokens for stage in self.recipe.stages))
-        maker = SampleMaker(read_documents(self.held_out), self.tokenizer, context_tokens, self.recipe.mix)
+        generator = SampleGenerator(read_documents(self.held_out), self.tokenizer, context_tokens, self.recipe.mix)
         random = Random(f"tasks {self.recipe.seed}")
-        return [maker.task(random, practice=practice) for _ in range(self.recipe.n_tasks)]
+        return [generator.task(random, oracle=oracle) for _ in range(self.recipe.n_tasks)]
 
     def evaluation(self, bf16: bool) -> Callable[[SmallLlama], Mapping[str, float]]:
-        """Held-out loss, and holes of held-out packages: with nothing shown, and with a fragment that holds them."""
-        from .train import held_out_loss, hole_filling
+        """Held-out loss, and infilling on held-out packages without fragments and with an oracle fragment."""
+        from .train import held_out_loss, infill_accuracy
 
         rows = read_rows(self.folder / "held-out")
         rows = Rows(rows.tokens[:64], rows.weights[:64])
-        alone, shown = self.held_out_tasks(practice=False), self.held_out_tasks(practice=True)
+        plain, with_oracle = self.held_out_tasks(oracle=False), self.held_out_tasks(oracle=True)
 
         def evaluate(model: SmallLlama) -> Mapping[str, float]:
             return {
                 **held_out_loss(model, rows, bf16),
-                **hole_filling(model, self.tokenizer, alone, "hole"),
-                **hole_filling(model, self.tokenizer, shown, "shown"),
+                **infill_accuracy(model, self.tokenizer, plain, "infill"),
+                **infill_accuracy(model, self.tokenizer, with_oracle, "oracle"),
             }
 
         return evaluate
 
     def train(self, **how: Any) -> dict[str, Any]:
-        """Train, or go on with it; `how` are TrainOptions that belong to the machine or shorten the run."""
+        """Train or resume; `how` are the TrainOptions of the machine, or of a shorter run."""
         import torch
 
         from .export import padded_shape
@@ -234,7 +236,7 @@ class Work:
             (self.out / name).write_bytes((self.folder / name).read_bytes())
 
     def write_card(self, command: str, date: str, checks: str) -> None:
-        """`card.md` beside the model, from the template and what the run wrote down."""
+        """Write `card.md` beside the model, from the template and the log of the run."""
         from .model import count_parameters
         from .train import load_model
 
@@ -261,7 +263,7 @@ class Work:
             "seconds": last["train_seconds"],
             "processes": last["processes"],
             "torch": version("torch"),
-            "figures": "\n".join(f"| {name} | {last[name]} |" for name in _FIGURES if name in last),
+            "figures": "\n".join(f"| {name} | {last[name]} |" for name in _METRICS if name in last),
             "checks": checks or "Not run.",
             "sizes": "\n".join(f"| {path} | {size / 1e6:.1f} |" for path, size in self._sizes()),
         }
@@ -274,4 +276,4 @@ class Work:
         return [(path.relative_to(self.out).as_posix(), path.stat().st_size) for path in paths]
 
 
-_FIGURES = ("held_out_loss", "middle_loss", "hole_exact", "hole_ended", "shown_exact", "shown_ended")
+_METRICS = ("held_out_loss", "middle_loss", "infill_exact", "infill_ended", "oracle_exact", "oracle_ended")

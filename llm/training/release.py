@@ -1,7 +1,6 @@
-"""Packing of a trained folder into one release file: the 8-bit ONNX file, what it needs, its card and its licences.
+"""Packaging of a trained model into one release file: the 8-bit ONNX file, its tokenizer, card and licences.
 
-Owns what goes into the file and what must be true before. Knows no format: that is `llm/library/release_file.py`, which
-installs it, too. Needs no torch.
+Owns the contents of the file and the preconditions. `llm/library/release_file.py` owns its format. Needs no torch.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ FILES = {
     "card.md": "card.md",
     "licences.md": "licences.md",
 }
-"""In the release, and where they are in a trained folder."""
+"""Names in the release, and paths in a trained folder."""
 
 CHECKS = "checks.json"
-RELEASED_EXPORT = "onnx int8"  # as `check.py` calls it
+RELEASED_EXPORT = "onnx int8"  # its title in `check.py`
 
 _LICENCE = Path(__file__).resolve().parents[2] / "LICENSE"  # of the project, and of the weights
 _COMPARED = tuple(path for path in FILES.values() if path.startswith("onnx/"))
 
 
-def keep_checks(out: Path, agrees: Mapping[str, bool], missing: Sequence[str]) -> None:
-    """What a check found, with the hashes of the files that it read: a release of others is refused."""
+def save_checks(out: Path, agrees: Mapping[str, bool], missing: Sequence[str]) -> None:
+    """Write the results of a check with the hashes of its files, so that no other files are released."""
     hashes = {path: file_hash(out / path) for path in _COMPARED}
     found = {"agrees": dict(agrees), "missing": list(missing), "files": hashes}
     (out / CHECKS).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
@@ -46,11 +45,13 @@ def make_release(out: Path, name: str) -> Path:
         raise BadRelease(f"{out} has no {', '.join(missing)}. Run the steps `export` and `check` first.")
     checks = _checks(out)
     if checks["files"] != {path: file_hash(out / path) for path in _COMPARED}:
-        raise BadRelease("The exports are not those that were checked. Run the step `check` again.")
+        raise BadRelease("The exports changed after the check. Run the step `check` again.")
     if wrong := [export for export, agrees in checks["agrees"].items() if not agrees]:
-        raise BadRelease(f"These exports do not agree with the model: {', '.join(wrong)}. See the table in card.md.")
+        raise BadRelease(
+            f"These exports do not agree with the model: {', '.join(wrong)}. Look at card.md, and export again."
+        )
     if RELEASED_EXPORT not in checks["agrees"]:
-        raise BadRelease(f"The export that is released was not checked: {'; '.join(checks['missing'])}. Install that.")
+        raise BadRelease(f"The released export was not checked: {'; '.join(checks['missing'])}. Install the package.")
     path = out / f"{name}.zip"
     write_release(path, name, {**{inside: out / path for inside, path in FILES.items()}, "LICENSE": _LICENCE})
     return path

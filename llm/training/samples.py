@@ -1,7 +1,7 @@
 """Fill-in-the-middle training samples: documents into packed rows of tokens, in the prompt format of serving.
 
-Owns the mix of samples, their weights in the loss, and the packing into rows. A prompt is made by
-`llm/prompting/prompts.py`, as in serving, so that a model never meets a format that it was not trained on.
+Owns the mix of samples, their loss weights, and the packing into rows. `llm/prompting/prompts.py` builds the prompts,
+as in serving, so that training and serving have the same format.
 """
 
 from __future__ import annotations
@@ -20,35 +20,34 @@ from numpy.typing import NDArray
 
 from ..prompting.prompts import CountTokens, build_prompt, file_block
 from ..protocol import CompletionRequest, PromptFragment
-from .holes import Hole, choose_hole, choose_line, choose_line_end
-from .neighbours import LEXICAL, Retrieve, practice_fragment, retrieval_named
+from .lexical_retrieval import LEXICAL, Retrieve, oracle_fragment, retrieval_named
 from .sources import Document, read_documents
+from .spans import Span, choose_line, choose_line_end, choose_span
 from .tokenizer import FORMAT, TrainingTokenizer
 
 
 @dataclass(frozen=True, slots=True)
 class SampleMix:
-    """Shares of all samples. What is neither is files of one package, read from left to right."""
+    """Shares of the kinds of samples. The rest are files of one package, as plain left-to-right text."""
 
-    fill: float = 0.8  # of all
-    retrieved: float = 0.35  # of those: with fragments of other files
-    practice: float = 0.25  # of those: with a fragment that holds the hole, see `practice_fragment`
-    at_end: float = 0.0  # of those: a whole line, or what else is filled, at the end of a file that is being written
-    # How much more a token of the middle counts than one of the code around it: there are twenty times fewer.
-    middle_weight: int = 4
+    fill: float = 0.8  # infilling samples, of all
+    retrieved: float = 0.35  # of the infilling samples: with retrieved fragments
+    oracle: float = 0.25  # of the infilling samples: with an `oracle_fragment`
+    at_end: float = 0.0  # of the infilling samples: without a suffix, mostly whole lines
+    middle_weight: int = 4  # loss weight of a middle token; there are twenty times fewer than context tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Tokens, and for each how much it counts when it is predicted: 0 is not at all."""
+    """Tokens, and the loss weight of each as a target; 0 excludes it."""
 
     tokens: list[int]
     weights: list[int]
 
 
 @dataclass(frozen=True, slots=True)
-class HoleTask:
-    """A held-out hole: what a model reads, and what it should write."""
+class InfillTask:
+    """A held-out infilling task: the prompt and the expected middle."""
 
     prompt: list[int]
     middle: str
@@ -56,7 +55,7 @@ class HoleTask:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Samples side by side: what is fed and, shifted by one, predicted."""
+    """Packed samples: the inputs and, shifted by one, the targets."""
 
     tokens: NDArray[np.uint16]  # (rows, context + 1)
     weights: NDArray[np.uint8]  # (rows, context + 1), of the same tokens as targets
@@ -77,7 +76,7 @@ def write_rows(
     pool: Executor | None = None,
     retrieval: str = LEXICAL,
 ) -> Rows:
-    """At least `n_rows` rows in `out` (a folder), made in this process or in those of `pool`; the same with any.
+    """Write at least `n_rows` rows to the folder `out`, in this process or in those of `pool`, with the same result.
 
     `retrieval` is a name for `retrieval_named`.
     """
@@ -95,12 +94,12 @@ def write_rows(
 
 
 def read_rows(folder: Path) -> Rows:
-    """Rows on disk; only those that are used come into memory."""
+    """Memory-mapped rows."""
     return Rows(np.load(folder / "tokens.npy", mmap_mode="r"), np.load(folder / "weights.npy", mmap_mode="r"))
 
 
 def pack_rows(samples: Iterator[Sample], n_rows: int, context_tokens: int, pad: int) -> Rows:
-    """Whole samples side by side, each where it leaves the least room; no sample is cut at the end of a row."""
+    """Pack whole samples into rows by best fit; no sample is split."""
     full: list[Sample] = []
     open_rows: list[Sample] = []
     while len(full) < n_rows:
@@ -125,8 +124,8 @@ def pack_rows(samples: Iterator[Sample], n_rows: int, context_tokens: int, pad: 
     return Rows(tokens, weights)
 
 
-class SampleMaker:
-    """Endless samples of at most `context_tokens` from `documents`. The same random numbers give the same samples."""
+class SampleGenerator:
+    """An infinite stream of samples of at most `context_tokens`. The same random numbers give the same samples."""
 
     def __init__(
         self,
@@ -136,7 +135,7 @@ class SampleMaker:
         mix: SampleMix,
         retrieve: Retrieve | None = None,
     ) -> None:
-        """Without `retrieve` fragments are those that share rare words."""
+        """`retrieve` is lexical by default."""
         self._documents = documents
         self._ends = list(accumulate(len(document.text) for document in documents))
         self._packages: dict[str, list[Document]] = {}
@@ -146,57 +145,57 @@ class SampleMaker:
         self._context_tokens = context_tokens
         self._mix = mix
         self._retrieve = retrieve or retrieval_named(LEXICAL)(documents)
-        # Prompts are counted line by line, and many lines stand in many samples.
+        # Prompts are counted line by line, and many lines occur in many samples.
         self._count: CountTokens = lru_cache(maxsize=200_000)(tokenizer.count)
 
     def sample(self, random: Random) -> Sample:
         if random.random() < self._mix.fill:
-            return self._filled(random)
-        return self._read(random)
+            return self._infilling(random)
+        return self._left_to_right(random)
 
     def samples(self, random: Random) -> Iterator[Sample]:
         while True:
             yield self.sample(random)
 
-    def task(self, random: Random, *, practice: bool) -> HoleTask:
-        """The end of a line of code to be written; with `practice`, a fragment shows it."""
-        document, hole = self._hole(random, choose_line_end)
-        fragments = [self._practice(document, hole, random)] if practice else []
-        prompt, middle, _ = self._prompt(document, hole, fragments, self._context_tokens)
-        return HoleTask(prompt, middle)
+    def task(self, random: Random, *, oracle: bool) -> InfillTask:
+        """A task with the end of a line of code as the middle; with `oracle`, a fragment contains it."""
+        document, span = self._span(random, choose_line_end)
+        fragments = [self._oracle(document, span, random)] if oracle else []
+        prompt, middle, _ = self._prompt(document, span, fragments, self._context_tokens)
+        return InfillTask(prompt, middle)
 
-    def _filled(self, random: Random) -> Sample:
+    def _infilling(self, random: Random) -> Sample:
         at_end = random.random() < self._mix.at_end
-        document, hole = self._hole(random, choose_line if at_end and random.random() < 0.7 else choose_hole)
+        document, span = self._span(random, choose_line if at_end and random.random() < 0.7 else choose_span)
         kind, fragments = random.random(), list[PromptFragment]()
-        if kind < self._mix.practice:
-            fragments = [self._practice(document, hole, random)]
-        elif kind < self._mix.practice + self._mix.retrieved:
-            fragments = list(self._retrieve(document, document.text[: hole.start]))
-        # Not shorter: half of what is left beside the frame is for fragments, and must hold one.
+        if kind < self._mix.oracle:
+            fragments = [self._oracle(document, span, random)]
+        elif kind < self._mix.oracle + self._mix.retrieved:
+            fragments = list(self._retrieve(document, document.text[: span.start]))
+        # Not shorter: half of the room is for fragments, and at least one must fit.
         context_tokens = random.randrange(self._context_tokens // 2, self._context_tokens + 1)
-        prompt, middle, weights = self._prompt(document, hole, fragments, context_tokens, at_end=at_end)
-        answer = [*self._tokenizer.encode(middle), self._tokenizer.end]
-        weights += [self._mix.middle_weight] * len(answer)
-        # A middle may take more tokens than its share; then the sample is too long for its row, and cut there.
-        return Sample((prompt + answer)[: self._context_tokens], weights[: self._context_tokens])
+        prompt, middle, weights = self._prompt(document, span, fragments, context_tokens, at_end=at_end)
+        target = [*self._tokenizer.encode(middle), self._tokenizer.end]
+        weights += [self._mix.middle_weight] * len(target)
+        # A long middle may exceed the row, where it is truncated.
+        return Sample((prompt + target)[: self._context_tokens], weights[: self._context_tokens])
 
     def _prompt(
         self,
         document: Document,
-        hole: Hole,
+        span: Span,
         fragments: Sequence[PromptFragment],
         context_tokens: int,
         *,
         at_end: bool = False,
     ) -> tuple[list[int], str, list[int]]:
         """The prompt's tokens, the middle, and the weight of each of the prompt's tokens."""
-        middle = document.text[hole.start : hole.end]
+        middle = document.text[span.start : span.end]
         request = CompletionRequest(
             path=document.path,
             language="python",
-            prefix=document.text[: hole.start],
-            suffix="" if at_end else document.text[hole.end :],
+            prefix=document.text[: span.start],
+            suffix="" if at_end else document.text[span.end :],
             fragments=tuple(fragments),
             repository=document.package,
             max_new_tokens=self._count(middle) + 1,
@@ -206,29 +205,29 @@ class SampleMaker:
         tokens = [token for numbers, _ in parts for token in numbers]
         return tokens, middle, [weight for numbers, weight in parts for _ in numbers]
 
-    def _read(self, random: Random) -> Sample:
-        """Files of one package, the first from the middle on, until the context is full."""
-        document, at = self._place(random)
+    def _left_to_right(self, random: Random) -> Sample:
+        """Files of one package up to the context length, the first from a random line on."""
+        document, at = self._position(random)
         start = document.text.rfind("\n", 0, at) + 1
         tokens = [self._tokenizer.special(FORMAT.repository), *self._tokenizer.encode(f"{document.package}\n")]
         weights = [0] * len(tokens)
-        text = document.text[start : start + self._context_tokens * _MOST_TOKEN_CHARACTERS]
+        text = document.text[start : start + self._context_tokens * _MAX_TOKEN_CHARACTERS]
         while len(tokens) < self._context_tokens:
             block = self._tokenizer.encode(file_block(PromptFragment((document.path,), text, 0, 0.0), "python"))
             tokens += [self._tokenizer.special(FORMAT.file), *block]
             weights += [0, *[1] * len(block)]
             document = self._sibling(document, random)
-            text = document.text[: self._context_tokens * _MOST_TOKEN_CHARACTERS]
+            text = document.text[: self._context_tokens * _MAX_TOKEN_CHARACTERS]
         return Sample(tokens[: self._context_tokens], weights[: self._context_tokens])
 
-    def _hole(self, random: Random, choose: Callable[[str, Random], Hole | None]) -> tuple[Document, Hole]:
+    def _span(self, random: Random, choose: Callable[[str, Random], Span | None]) -> tuple[Document, Span]:
         while True:
-            document, _ = self._place(random)
-            if hole := choose(document.text, random):
-                return document, hole
+            document, _ = self._position(random)
+            if span := choose(document.text, random):
+                return document, span
 
-    def _place(self, random: Random) -> tuple[Document, int]:
-        """A character anywhere, all alike: long files are met more often."""
+    def _position(self, random: Random) -> tuple[Document, int]:
+        """A uniformly random character, so that long files are drawn more often."""
         at = random.randrange(self._ends[-1])
         number = bisect(self._ends, at)
         return self._documents[number], at - (self._ends[number] - len(self._documents[number].text))
@@ -236,31 +235,31 @@ class SampleMaker:
     def _sibling(self, document: Document, random: Random) -> Document:
         return random.choice(self._packages[document.package])
 
-    def _practice(self, document: Document, hole: Hole, random: Random) -> PromptFragment:
-        return practice_fragment(document, hole, self._sibling(document, random).path, random)
+    def _oracle(self, document: Document, span: Span, random: Random) -> PromptFragment:
+        return oracle_fragment(document, span, self._sibling(document, random).path, random)
 
 
 _SHARD_ROWS = 256
 _OPEN_ROWS = 24
-_MOST_TOKEN_CHARACTERS = 8  # more than a token of code has on average, so that a cut text still fills the context
+_MAX_TOKEN_CHARACTERS = 8  # above the average of code, so that a truncated text still fills the context
 
 
 @lru_cache(maxsize=2)
-def _maker(documents: str, tokenizer: str, context_tokens: int, mix: SampleMix, retrieval: str) -> SampleMaker:
-    """One for all shards of a process."""
+def _generator(documents: str, tokenizer: str, context_tokens: int, mix: SampleMix, retrieval: str) -> SampleGenerator:
+    """Cached for all shards of a process."""
     read, retrieve = _read(documents, retrieval)
-    return SampleMaker(read, TrainingTokenizer.load(Path(tokenizer)), context_tokens, mix, retrieve)
+    return SampleGenerator(read, TrainingTokenizer.load(Path(tokenizer)), context_tokens, mix, retrieve)
 
 
 @lru_cache(maxsize=2)
 def _read(documents: str, retrieval: str) -> tuple[tuple[Document, ...], Retrieve]:
-    """One for rows of all lengths: an index of a hundred packages takes minutes."""
+    """Cached for rows of all lengths: an index of a hundred packages takes minutes."""
     read = read_documents(Path(documents))
     return read, retrieval_named(retrieval)(read)
 
 
 def _make_shard(arguments: tuple[str, str, int, SampleMix, str, str]) -> Rows:
     documents, tokenizer, context_tokens, mix, retrieval, seed = arguments
-    maker = _maker(documents, tokenizer, context_tokens, mix, retrieval)
+    generator = _generator(documents, tokenizer, context_tokens, mix, retrieval)
     pad = TrainingTokenizer.load(Path(tokenizer)).pad
-    return pack_rows(maker.samples(Random(seed)), _SHARD_ROWS, context_tokens, pad)
+    return pack_rows(generator.samples(Random(seed)), _SHARD_ROWS, context_tokens, pad)

@@ -1,6 +1,6 @@
-"""A llama-server process for a measurement: started on a free port, waited for, ended.
+"""A llama-server process for a measurement, on a free port.
 
-Knows no model and no figure. Needs no torch.
+Knows no model and no measurement. Needs no torch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ READY_WITHIN_S = 120
 
 @contextmanager
 def running_server(command: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """The address and the process number of a server that answers. Raises ModelUnreachable when it does not."""
+    """The address and the process id of a ready server, which is ended afterwards. Raises ModelUnreachable."""
     with socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -45,4 +45,4 @@ def _wait_for(url: str, server: subprocess.Popen[bytes]) -> None:
         except httpx.HTTPError:
             pass
         time.sleep(0.1)
-    raise ModelUnreachable(f"The server at {url} does not start. Run it by hand to see why.")
+    raise ModelUnreachable(f"The server at {url} did not start. Run it by hand to see the error.")

@@ -1,7 +1,7 @@
 """Training corpus: Python files of the standard library and of permissively licensed wheels on this machine.
 
-Owns the walk, the filters and the list of licences that goes beside a model. The same files give the same corpus.
-Nothing is downloaded: wheels come from the environment, or from folders that a person filled.
+Owns the walk, the filters and the licence list of a model. The same files give the same corpus. Downloads
+nothing: wheels are those of the environment or of given folders.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from importlib.metadata import Distribution, distributions
 from pathlib import Path, PurePath, PurePosixPath
 from platform import python_version
 
-from .licences import Licence, has_restrictive_header, judge_licence
+from .licences import Licence, find_licence, has_restrictive_header
 
 STANDARD_LIBRARY = "python"
 BENCHMARK_PACKAGES = frozenset(
     {"diffusers", "nerfstudio", "aws-fortuna", "evaluate", "google-vizier", "torchrl", "di-engine", "nvflare"}
 )
-"""Of the completion benchmark, which no model may have read."""
+"""Of the completion benchmark, excluded from all training."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One file: what the prompt calls its repository, its path there, and its text with plain line breaks."""
+    """One file: its repository name in prompts, its path there, and its text with "\\n" line breaks."""
 
     package: str
     path: str
@@ -49,8 +49,8 @@ class Package:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A package that was not used, and why."""
+class ExcludedPackage:
+    """A package outside the corpus, and the reason."""
 
     name: str
     version: str
@@ -62,7 +62,7 @@ class Corpus:
     training: tuple[Document, ...]
     held_out: tuple[Document, ...]
     packages: tuple[Package, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[ExcludedPackage, ...]
     dropped_files: dict[str, int]  # by reason
 
 
@@ -71,43 +71,45 @@ class SourceOptions:
     """`folders` hold installed or unpacked wheels, or `.whl` files; empty means this environment."""
 
     folders: tuple[Path, ...] = ()
-    held_out: frozenset[str] = frozenset({"networkx", "rich"})  # whole packages, by their normalised names
+    held_out: frozenset[str] = frozenset({"networkx", "rich"})  # packages, by their normalised names
     excluded: frozenset[str] = frozenset({"weft", *BENCHMARK_PACKAGES})
-    # Trees of an evaluation: no file that is a copy or near copy of one of theirs is learnt from.
+    # Folders with evaluation code: copies and near copies of their files are dropped.
     unlike: tuple[Path, ...] = ()
-    most_package_characters: int = 6_000_000  # so that no package is most of what a model knows
+    most_package_characters: int = 6_000_000  # so that no package dominates the corpus
 
 
 def gather_sources(options: SourceOptions) -> Corpus:
-    """The corpus, packages by name and their files in an order that depends on nothing but their paths."""
+    """The corpus, packages by name and their files in an order that depends on their paths only."""
     used: dict[str, tuple[str, Licence]] = {}
     files: dict[str, Iterable[Document]] = {}
-    left_out: list[LeftOut] = []
+    left_out: list[ExcludedPackage] = []
     dropped: Counter[str] = Counter()
     for name, version, licence, found in _candidates(options):
         if not licence.permissive:
-            left_out.append(LeftOut(name, version, f"licence {licence.name or 'unknown'} ({licence.known_by})"))
+            left_out.append(ExcludedPackage(name, version, f"licence {licence.name or 'unknown'} ({licence.known_by})"))
         elif name in options.excluded:
-            left_out.append(LeftOut(name, version, "excluded"))
+            left_out.append(ExcludedPackage(name, version, "excluded"))
         elif name not in files:  # the first folder wins
             used[name] = (version, licence)
             files[name] = _usable(found, dropped)
-    # Held-out packages go first, so that what is trained on is free of their copies and not the other way round.
+    # Held-out packages come first, so that the training data has no copies of them.
     names = sorted(files, key=lambda name: (name not in options.held_out, name))
     evaluated = (_usable(_tree(folder), Counter()) for folder in options.unlike)
     in_turn = [*((_EVALUATED, found) for found in evaluated), *((name, files[name]) for name in names)]
-    kept = _without_duplicates(in_turn, options.most_package_characters, dropped)
+    unique = _without_duplicates(in_turn, options.most_package_characters, dropped)
     packages = []
-    for name in sorted(name for name in names if kept[name]):
+    for name in sorted(name for name in names if unique[name]):
         version, licence = used[name]
-        n_characters = sum(len(document.text) for document in kept[name])
-        is_held = name in options.held_out
-        packages.append(Package(name, version, licence.name, licence.known_by, len(kept[name]), n_characters, is_held))
+        n_characters = sum(len(document.text) for document in unique[name])
+        is_held_out = name in options.held_out
+        packages.append(
+            Package(name, version, licence.name, licence.known_by, len(unique[name]), n_characters, is_held_out)
+        )
     return Corpus(
         training=tuple(
-            doc for name in sorted(kept) if name not in {*options.held_out, _EVALUATED} for doc in kept[name]
+            doc for name in sorted(unique) if name not in {*options.held_out, _EVALUATED} for doc in unique[name]
         ),
-        held_out=tuple(doc for name in sorted(kept) if name in options.held_out for doc in kept[name]),
+        held_out=tuple(doc for name in sorted(unique) if name in options.held_out for doc in unique[name]),
         packages=tuple(packages),
         left_out=tuple(sorted(left_out, key=lambda package: package.name)),
         dropped_files=dict(sorted(dropped.items())),
@@ -136,7 +138,7 @@ def read_documents(path: Path) -> tuple[Document, ...]:
 
 
 def licence_table(corpus: Corpus) -> str:
-    """The list that goes beside a model: every package it learnt from, and those left out with the reason."""
+    """The licence list of a model: all packages of the corpus, and those left out with the reason."""
     lines = ["| package | version | licence | known by | files | characters | use |", "|---|---|---|---|---|---|---|"]
     for p in corpus.packages:
         use = "held out" if p.held_out else "training"
@@ -149,20 +151,20 @@ def licence_table(corpus: Corpus) -> str:
     return "\n".join(lines) + "\n"
 
 
-# Keys and tokens as their issuers write them; such a file is dropped whole.
+# Known formats of keys and tokens; a file with one is dropped.
 _SECRET = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36}|\bhf_[A-Za-z0-9]{30}"
     r"|\bsk-[A-Za-z0-9_-]{32}|\bxox[abprs]-[A-Za-z0-9-]{20}|\bAIza[A-Za-z0-9_-]{35}"
 )
 _GENERATED = re.compile(r"generated by|do not edit|auto-?generated|automatically generated", re.IGNORECASE)
-# Code of others inside a package has a licence of its own; data of tests is no code that anyone would write.
+# Vendored code has a licence of its own; test data is not representative code.
 _FOREIGN_FOLDERS = frozenset({"_vendor", "_vendored", "vendor", "vendored", "third_party", "_extern", "extern"})
 _DATA_FOLDERS = frozenset({"data", "testdata", "test_data", "tests_data", "fixtures", "lib2to3", "pydoc_data"})
-_EVALUATED = "(evaluated)"  # no package has such a name
-_LEAST_CHARACTERS, _MOST_CHARACTERS = 200, 200_000
-_LONGEST_LINE, _LONGEST_MEAN_LINE = 400, 80
-_LINE_THAT_COUNTS = 25  # characters; shorter ones stand in every file
-_NEAR_DUPLICATE = 0.6  # share of a file's lines that an earlier file has
+_EVALUATED = "(evaluated)"  # not a valid package name
+_MIN_CHARACTERS, _MAX_CHARACTERS = 200, 200_000
+_MAX_LINE, _MAX_MEAN_LINE = 400, 80
+_MIN_LINE = 25  # characters; shorter lines occur in every file
+_NEAR_DUPLICATE = 0.6  # share of lines in common with earlier files
 
 
 def _candidates(options: SourceOptions) -> Iterator[tuple[str, str, Licence, Iterable[Document]]]:
@@ -174,7 +176,7 @@ def _candidates(options: SourceOptions) -> Iterator[tuple[str, str, Licence, Ite
     for found in sorted(distributions(path=[*folders, *wheels]), key=lambda found: _normalised(found.name)):
         fields = found.metadata
         expression, field = ("".join(fields.get_all(key) or []) for key in ("License-Expression", "License"))
-        licence = judge_licence(expression, field, fields.get_all("Classifier") or [])
+        licence = find_licence(expression, field, fields.get_all("Classifier") or [])
         name = _normalised(found.name)
         yield name, found.version, licence, _files_of(name, found)
 
@@ -199,7 +201,7 @@ def _tree(folder: Path) -> Iterator[Document]:
 
 
 def _read(package: str, inside: str, path: object) -> Iterator[Document]:
-    """The file as a document; nothing when it is not there or is no UTF-8. `path` may lie in a wheel."""
+    """The document of a file; empty when it does not exist or is not UTF-8. `path` may be inside a wheel."""
     try:
         data: bytes = path.read_bytes()  # type: ignore[attr-defined]
         text = data.decode("utf-8")
@@ -210,25 +212,25 @@ def _read(package: str, inside: str, path: object) -> Iterator[Document]:
 
 def _usable(documents: Iterable[Document], dropped: Counter[str]) -> Iterator[Document]:
     for document in documents:
-        if reason := why_not(document):
+        if reason := drop_reason(document):
             dropped[reason] += 1
         else:
             yield document
 
 
-def why_not(document: Document) -> str:
-    """Why a file is not learnt from; empty when it may be."""
+def drop_reason(document: Document) -> str:
+    """The reason to drop a file; empty when it is used."""
     text, parts = document.text, PurePosixPath(document.path).parts
     n_lines = text.count("\n") + 1
     if not _FOREIGN_FOLDERS.isdisjoint(parts):
-        return "code of others"
+        return "vendored code"
     if not _DATA_FOLDERS.isdisjoint(parts[:-1]):
         return "data"
-    if len(text) < _LEAST_CHARACTERS:
+    if len(text) < _MIN_CHARACTERS:
         return "too short"
-    if len(text) > _MOST_CHARACTERS:
+    if len(text) > _MAX_CHARACTERS:
         return "too long"
-    if "\0" in text or len(text) / n_lines > _LONGEST_MEAN_LINE or max(map(len, text.split("\n"))) > _LONGEST_LINE:
+    if "\0" in text or len(text) / n_lines > _MAX_MEAN_LINE or max(map(len, text.split("\n"))) > _MAX_LINE:
         return "minified or data"
     if _GENERATED.search(text[:1000]):
         return "generated"
@@ -240,17 +242,17 @@ def why_not(document: Document) -> str:
 def _without_duplicates(
     packages: Iterable[tuple[str, Iterable[Document]]], most_characters: int, dropped: Counter[str]
 ) -> dict[str, list[Document]]:
-    """Files that say something new, package by package, each package up to its bound; the rest is not even read."""
-    # Python's own hash of a line differs from run to run, but which lines are equal does not.
+    """The files that are no copies of earlier ones, package by package, up to the limit of a package."""
+    # Python's string hash differs between runs, but only equality within a run matters.
     seen_texts: set[bytes] = set()
     seen_lines: set[int] = set()
-    kept: dict[str, list[Document]] = {}
+    unique: dict[str, list[Document]] = {}
     for name, documents in packages:
-        kept.setdefault(name, [])
+        unique.setdefault(name, [])
         n_characters = 0
         for document in documents:
             digest = blake2b("".join(document.text.split()).encode(), digest_size=16).digest()
-            lines = {hash(line) for line in map(str.strip, document.text.split("\n")) if len(line) > _LINE_THAT_COUNTS}
+            lines = {hash(line) for line in map(str.strip, document.text.split("\n")) if len(line) > _MIN_LINE}
             if digest in seen_texts:
                 dropped["copy"] += 1
             elif lines and len(lines & seen_lines) > _NEAR_DUPLICATE * len(lines):
@@ -259,14 +261,14 @@ def _without_duplicates(
                 seen_texts.add(digest)
                 seen_lines |= lines
                 n_characters += len(document.text)
-                kept[name].append(document)
+                unique[name].append(document)
                 if n_characters > most_characters and name != _EVALUATED:
                     break
-    return kept
+    return unique
 
 
 def _shuffled(path: PurePath) -> bytes:
-    """A key that mixes folders, the same way each time: a package that is cut at its bound is cut everywhere."""
+    """A deterministic pseudo-random sort key, so that a package at its limit is sampled from all folders."""
     return blake2b(path.as_posix().encode(), digest_size=8).digest()
 
 

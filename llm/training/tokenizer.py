@@ -1,7 +1,7 @@
-"""Byte-level BPE tokenizer that transformers, onnxruntime's users and llama.cpp read alike.
+"""Byte-level BPE tokenizer with the same tokens in transformers and llama.cpp.
 
-Owns its training and its special tokens. Text is split as llama.cpp's `starcoder` pre-tokenizer does: every digit
-alone, then GPT-2's words. Knows no sources and no model.
+Owns its training and its special tokens. The pre-tokenizer is llama.cpp's `starcoder`: single digits, then GPT-2's
+words. Knows no sources and no model.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LLAMA_CPP_PRE = "starcoder"
 
 
 def train_tokenizer(texts: Iterable[str], n_vocabulary: int) -> TrainingTokenizer:
-    """A tokenizer of `n_vocabulary` tokens (fewer when the texts are few), special tokens first."""
+    """A tokenizer of `n_vocabulary` tokens (fewer for little text), special tokens first."""
     tokenizers: Any = import_module("tokenizers")
     pre, decoders = tokenizers.pre_tokenizers, tokenizers.decoders
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
@@ -40,7 +40,7 @@ def train_tokenizer(texts: Iterable[str], n_vocabulary: int) -> TrainingTokenize
 
 
 class TrainingTokenizer:
-    """The tokenizer as sample making and checks need it. Letters of special tokens in code stay letters."""
+    """The tokenizer for samples and checks. The text of a special token in code stays plain text."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
@@ -61,7 +61,7 @@ class TrainingTokenizer:
 
     @property
     def ends(self) -> frozenset[int]:
-        """Tokens after which a middle is over."""
+        """The tokens that end a middle."""
         return frozenset(self.special(token) for token in SPECIAL_TOKENS)
 
     def special(self, token: str) -> int:
@@ -74,7 +74,7 @@ class TrainingTokenizer:
         return len(self.encode(text))
 
     def encode_part(self, part: PromptPart) -> list[int]:
-        """One part of a prompt, by itself: so it is read when it is served, too."""
+        """The tokens of one prompt part by itself, as in serving."""
         return [self.special(part.text)] if part.special else self.encode(part.text)
 
     def decode(self, tokens: Iterable[int]) -> str:

@@ -1,6 +1,6 @@
-"""Training of the code model: rows of tokens into weights, in one process or in several through torchrun.
+"""Training of the code model on packed rows, in one process or data-parallel with torchrun.
 
-Owns the schedule, the loss and its evaluation; the loop is in `loop`. Knows no text and no file format of models.
+Owns the schedule, the loss and its evaluation; `loop` owns the loop. Knows no text and no file format of models.
 """
 
 # torch is not there when types are checked without the extra `train`.
@@ -25,8 +25,8 @@ from torch import Tensor, distributed, nn
 from torch.nn import functional
 
 from .loop import (
-    Every,
-    Figures,
+    Intervals,
+    Metrics,
     Optimiser,
     Run,
     autocast,
@@ -36,18 +36,18 @@ from .loop import (
     train_until,
 )
 from .model import ModelShape, SmallLlama
-from .samples import HoleTask, Rows
+from .samples import InfillTask, Rows
 from .tokenizer import TrainingTokenizer
 
 
 @dataclass(frozen=True, slots=True)
 class TrainOptions:
-    """A run ends after `steps`, or where they are 0 after `seconds`. Batches are counted for each process."""
+    """A run ends after `steps`, or with 0 steps after `seconds`. `batch_tokens` are per process."""
 
     steps: int = 0
     seconds: float = 0.0
     batch_tokens: int = 4096
-    # Measured on a 5 M model by the prototypes: 2e-3 learns faster than 1e-3 and 4e-3.
+    # Measured on a 5 M model: the loss falls faster than with 1e-3 and 4e-3.
     learning_rate: float = 2e-3
     warm_up_steps: int = 50
     decay_share: float = 0.4  # of the run, at its end
@@ -59,13 +59,13 @@ class TrainOptions:
     compile: bool = True
     seed: int = 0
     log_every: int = 50
-    evaluate_every: int = 2500  # steps; on two cores it takes a minute
+    evaluate_every: int = 2500  # steps; takes a minute on two cores
     checkpoint_every: int = 250
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A part of a run on rows of one length. Long rows are dear and teach little else: they come last."""
+    """A part of a run on rows of one length. Long rows are expensive and add little, so they come last."""
 
     rows: Rows
     share: float
@@ -77,15 +77,15 @@ Evaluate = Callable[[SmallLlama], Mapping[str, float]]
 def train(
     model: SmallLlama, stages: Sequence[Stage], options: TrainOptions, folder: Path, evaluate: Evaluate
 ) -> dict[str, Any]:
-    """Train in place; the last line of the log. `folder` gets `checkpoint.pt` and `log.jsonl`, and is gone on from."""
+    """Train in place, resuming from `checkpoint.pt` in `folder` if it exists; the last line of `log.jsonl`."""
     with _processes(options) as (rank, n_processes, device):
         torch.manual_seed(options.seed)
         model = model.to(device)
-        whole: Any = _Loss(model, options.bf16)
+        loss: Any = _Loss(model, options.bf16)
         if n_processes > 1:
-            whole = nn.parallel.DistributedDataParallel(whole, device_ids=[device] if device.type == "cuda" else None)
+            loss = nn.parallel.DistributedDataParallel(loss, device_ids=[device] if device.type == "cuda" else None)
         if options.compile and can_compile(device.type):
-            whole = torch.compile(whole, dynamic=False)
+            loss = torch.compile(loss, dynamic=False)
         run = Run(
             dict(model.named_parameters()),
             optimisers_of(model, options),
@@ -94,30 +94,30 @@ def train(
             more={"stage_steps": [0] * len(stages)},
         )
         folder.mkdir(parents=True, exist_ok=True)
-        _go_on(run, folder / "checkpoint.pt", device)
+        _resume(run, folder / "checkpoint.pt", device)
         progress = 0.0
 
-        def goes_on() -> bool:
+        def should_continue() -> bool:
             nonlocal progress
-            progress = _agreed(_progress(run, options), n_processes, device)
+            progress = _broadcast(_progress(run, options), n_processes, device)
             return progress < 1
 
-        def learn() -> tuple[Tensor, Figures]:
+        def train_step() -> tuple[Tensor, Metrics]:
             number = stage_at(stages, progress)
             rows, stage_steps = stages[number].rows, run.more["stage_steps"]
             n_rows = max(1, options.batch_tokens // rows.context_tokens)
             batch = _batch(rows, stage_steps[number] * n_processes + rank, n_rows, options.seed)
             rate = options.learning_rate * rate_factor(run.step, progress, options)
             run.set_rate(rate)
-            value = whole(*(part.to(device, non_blocking=True) for part in batch))
+            value = loss(*(part.to(device, non_blocking=True) for part in batch))
             value.backward()
             run.update(options.gradient_norm)
             stage_steps[number] += 1
             run.tokens += n_rows * rows.context_tokens * n_processes
             return value.detach(), {"context": rows.context_tokens, "rate": round(rate, 6)}
 
-        every = Every(options.log_every, options.evaluate_every, options.checkpoint_every)
-        train_until(run, goes_on, learn, every, lambda: evaluate(model))
+        every = Intervals(options.log_every, options.evaluate_every, options.checkpoint_every)
+        train_until(run, should_continue, train_step, every, lambda: evaluate(model))
         return finish(run, lambda: evaluate(model), processes=n_processes)
 
 
@@ -130,14 +130,14 @@ def load_model(checkpoint: Path) -> SmallLlama:
 
 
 def rate_factor(step: int, progress: float, options: TrainOptions) -> float:
-    """Warm up by steps, stay, then go down in a line: a run may be made longer until the decay begins."""
+    """Linear warm-up, constant, then linear decay: a run can be extended until the decay begins."""
     warm = min(1.0, (step + 1) / max(1, options.warm_up_steps))
     left = min(1.0, (1 - progress) / options.decay_share) if options.decay_share else 1.0
     return warm * max(0.02, left)
 
 
 def stage_at(stages: Sequence[Stage], progress: float) -> int:
-    """The number of the stage that a run is in."""
+    """The index of the stage at this progress."""
     total, end = sum(stage.share for stage in stages), 0.0
     for number, stage in enumerate(stages):
         end += stage.share
@@ -147,13 +147,13 @@ def stage_at(stages: Sequence[Stage], progress: float) -> int:
 
 
 def optimisers_of(model: nn.Module, options: TrainOptions) -> list[Any]:
-    """Those of all weights."""
+    """The optimisers of all weights."""
     weights, rate, decay = dict(model.named_parameters()), options.learning_rate, options.weight_decay
     return make_optimisers(weights, options.optimiser, rate, decay, betas=(0.9, 0.95), fused=True)
 
 
 def can_compile(device: str) -> bool:
-    """Whether torch.compile has what it needs: a C++ compiler for a CPU, Triton for a GPU."""
+    """Whether torch.compile finds its compiler: C++ for a CPU, Triton for a GPU."""
     if device == "cuda":
         return find_spec("triton") is not None
     return device == "cpu" and any(map(shutil.which, ("g++", "clang++")))
@@ -161,7 +161,7 @@ def can_compile(device: str) -> bool:
 
 @torch.inference_mode()
 def held_out_loss(model: SmallLlama, rows: Rows, bf16: bool) -> dict[str, float]:
-    """Nats a token: of all code, and of middles alone."""
+    """The loss in nats a token, of all code and of middles only."""
     device = model.cos.device
     sums = np.zeros(4)
     for start in range(0, len(rows.tokens), 8):
@@ -175,24 +175,24 @@ def held_out_loss(model: SmallLlama, rows: Rows, bf16: bool) -> dict[str, float]
     return {"held_out_loss": round(sums[0] / max(1, sums[1]), 4), "middle_loss": round(sums[2] / max(1, sums[3]), 4)}
 
 
-def hole_filling(
-    model: SmallLlama, tokenizer: TrainingTokenizer, tasks: Sequence[HoleTask], name: str
+def infill_accuracy(
+    model: SmallLlama, tokenizer: TrainingTokenizer, tasks: Sequence[InfillTask], name: str
 ) -> dict[str, float]:
-    """Shares of the tasks: written exactly, and ended by the model itself within 64 tokens."""
+    """The shares of tasks with an exact match, and with an end token within 64 tokens."""
     right = ended = 0
     for task in tasks:
-        written = model.generate(task.prompt, _MOST_MIDDLE_TOKENS, tokenizer.ends)
+        written = model.generate(task.prompt, _MAX_MIDDLE_TOKENS, tokenizer.ends)
         right += tokenizer.decode(written) == task.middle
-        ended += len(written) < _MOST_MIDDLE_TOKENS
+        ended += len(written) < _MAX_MIDDLE_TOKENS
     n_tasks = max(1, len(tasks))
     return {f"{name}_exact": round(right / n_tasks, 4), f"{name}_ended": round(ended / n_tasks, 4)}
 
 
-_MOST_MIDDLE_TOKENS = 64
+_MAX_MIDDLE_TOKENS = 64
 
 
 class _Loss(nn.Module):
-    """The weighted loss of a batch as a module, so that it can be compiled and shared among processes whole."""
+    """The weighted loss of a batch, as a module for `torch.compile` and DistributedDataParallel."""
 
     def __init__(self, model: SmallLlama, bf16: bool) -> None:
         super().__init__()
@@ -200,7 +200,7 @@ class _Loss(nn.Module):
         self.bf16 = bf16
 
     def forward(self, tokens: Tensor, weights: Tensor) -> Tensor:
-        """`tokens` and `weights` are (B, T + 1); the mean over what counts, in nats."""
+        """`tokens` and `weights` are (B, T + 1); the weighted mean in nats."""
         with autocast(tokens.device, self.bf16):
             logits = self.model(tokens[:, :-1])  # (B, T, vocabulary)
         nats = functional.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten(), reduction="none")
@@ -214,18 +214,20 @@ def _progress(run: Run, options: TrainOptions) -> float:
     return run.seconds / options.seconds if options.seconds else 1.0
 
 
-def _go_on(run: Run, path: Path, device: torch.device) -> None:
-    """Go on from a checkpoint, if there is one. Raises ValueError when it belongs to another run."""
+def _resume(run: Run, path: Path, device: torch.device) -> None:
+    """Resume from a checkpoint, if there is one. Raises ValueError when it belongs to another run."""
     if path.is_file():
         state = read_checkpoint(path, ValueError, device)
         if state["shape"] != run.about["shape"] or len(state["stage_steps"]) != len(run.more["stage_steps"]):
-            raise ValueError(f"{path} is of another model or plan. Remove it, or train in another folder.")
+            raise ValueError(
+                f"{path} belongs to another model or another set of stages. Remove it, or train in another folder."
+            )
         run.load(state)
 
 
 @contextmanager
 def _processes(options: TrainOptions) -> Iterator[tuple[int, int, torch.device]]:
-    """This process's rank, their number, and its device: what torchrun says, or one alone."""
+    """The rank of this process, the number of processes and the device, from the variables of torchrun."""
     n_processes = int(os.environ.get("WORLD_SIZE", "1"))
     rank, local = int(os.environ.get("RANK", "0")), int(os.environ.get("LOCAL_RANK", "0"))
     device = torch.device(f"cuda:{local}" if options.device == "cuda" else options.device)
@@ -243,8 +245,8 @@ def _processes(options: TrainOptions) -> Iterator[tuple[int, int, torch.device]]
         distributed.destroy_process_group()
 
 
-def _agreed(progress: float, n_processes: int, device: torch.device) -> float:
-    """The first process's clock, so that all stop and change stage at the same step."""
+def _broadcast(progress: float, n_processes: int, device: torch.device) -> float:
+    """The progress of the first process, so that all stop and change stages at the same step."""
     if n_processes == 1:
         return progress
     shared = torch.tensor(progress, dtype=torch.float64, device=device)
@@ -253,7 +255,7 @@ def _agreed(progress: float, n_processes: int, device: torch.device) -> float:
 
 
 def _batch(rows: Rows, number: int, n_rows: int, seed: int) -> tuple[Tensor, Tensor]:
-    """The `number`-th batch of an endless course through `rows`, each epoch in an order of its own."""
+    """Batch `number` of an endless sequence of epochs over `rows`, each in another order."""
     total = len(rows.tokens)
     places = np.arange(number * n_rows, (number + 1) * n_rows)
     chosen = [_order(total, int(place) // total, seed)[int(place) % total] for place in places]

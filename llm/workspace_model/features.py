@@ -68,7 +68,7 @@ FEATURES = (
     "longest kind match",
     "most equal tokens in a kind match",
     "number of exact matches",
-    "any other token",  # 1 in the last row alone, which stands for all tokens that are no candidates
+    "any other token",  # 1 in the last row only, which represents all tokens that are no candidates
 )
 """Keys of `scorer.json`, in the order of the columns."""
 

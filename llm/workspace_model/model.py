@@ -20,8 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import ModelError
 from ...languages import language_named
-from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelError, ModelInfo, Piece, Speed
+from ..protocol import Cancel, ChatRequest, CompletionRequest, ModelInfo, Piece, Speed
 from ..text import normalise_line_breaks
 from .features import (
     PartialLine,
@@ -222,7 +223,7 @@ class WorkspaceModel:
     def features_along(self, request: CompletionRequest, line: str) -> Iterator[tuple[Floats, list[int]]]:
         """Training data for the scorer: features at each token of `line` after the prefix, and at its end.
 
-        Each time the rows of features and the indices of the correct ones; the last row stands for all other tokens.
+        Each time the rows of features and the indices of the correct ones; the last row represents all other tokens.
         """
         cursor = _CursorText.of(request)
         search = self._search_context(request, cursor)

@@ -31,7 +31,7 @@ class CandidateScorer:
     output: Floats  # (n_hidden,)
 
     def probabilities(self, rows: NDArray[np.float64]) -> Floats:
-        """The probability of each row; they sum to 1. The last row stands for all other tokens."""
+        """The probability of each row; they sum to 1. The last row represents all other tokens."""
         scores = rows @ self.linear + np.tanh(rows @ self.hidden + self.bias) @ self.output
         shares: Floats = np.exp(scores - scores.max())
         shares /= shares.sum()

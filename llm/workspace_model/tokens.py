@@ -66,7 +66,7 @@ def split_tokens(text: str) -> list[str]:
 def kind_of(token: str) -> int:
     """The kind of a token, below N_KINDS: tokens that may replace each other (line breaks, numbers, names); else 0.
 
-    NearbyNames differ by case (`CONSTANT`, `Type`, `name`). An odd kind has a space before it.
+    Names differ by case (`CONSTANT`, `Type`, `name`). An odd kind has a space before it.
     """
     if token[:1] == "\n":
         return LINE_BREAK

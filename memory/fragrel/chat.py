@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from ...llm.protocol import Cancel, Message, ModelError
+from ...errors import ModelError
+from ...llm.protocol import Cancel, Message
 from ..accountant import Call
 from ..budgets import cut, fit
 from ..splitters import count_words

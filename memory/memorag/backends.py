@@ -21,11 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from ...errors import ModelError
 from ...llm.disk import read_text
 from ...llm.local.prefix_cache import RESERVED_TOKENS, CachedPrefix, PrefixCacheError, PrefixCachingModel
 from ...llm.private_files import private_file, private_folder
 from ...llm.prompting.conversation import FRAME_TOKENS
-from ...llm.protocol import Cancel, CodeModel, Message, ModelError
+from ...llm.protocol import Cancel, CodeModel, Message
 from ..accountant import Accountant, Call
 from ..templates import fill
 from ..values import Cost

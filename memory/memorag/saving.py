@@ -10,9 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ...errors import ModelError
 from ...llm.disk import read_text, replace_file
 from ...llm.private_files import private_folder
-from ...llm.protocol import ModelError
 from ..values import Item, Segment
 from .prompts import Language
 from .text import Held

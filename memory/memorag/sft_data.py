@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ...llm.protocol import Cancel, ModelError
+from ...errors import ModelError
+from ...llm.protocol import Cancel
 from ..accountant import Accountant, Call, Unreadable
 from ..splitters import count_words
 from ..templates import fill

@@ -60,7 +60,7 @@ def spacy_entities(model: str) -> EntityTool:
         pipeline: Any = spacy.load(model)
     except (ImportError, OSError) as error:
         steps = f"{install_packages_command('spacy')}, then {sys.executable} -m spacy download {model}"
-        raise ModelMissing(f"spaCy's {model} finds no entities here: {error} To have it: {steps}.") from error
+        raise ModelMissing(f"spaCy's {model} finds no entities here: {error} Run: {steps}") from error
 
     def find(text: str) -> list[str]:
         once: dict[str, str] = {}

@@ -3,9 +3,10 @@
 Begin with `MemoryStore`. Knows no workspace, no editor and no strategy: whoever opens a store says where it stands.
 """
 
+from ...errors import StoreError
 from .conversations import Conversation, Conversations, Turn, items_of
 from .documents import Documents, StoredDocument
-from .errors import NoConversation, NotAnExport, StoreBusy, StoreError, StoreTooNew
+from .errors import NoConversation, NotAnExport, StoreBusy, StoreTooNew
 from .exchange import export_conversations, import_conversations
 from .kept import KeptOnDisk, Vectors
 from .store import MemoryStore

@@ -17,9 +17,10 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from ...errors import ControlFlow, StoreError
 from ...llm.disk import remove_abandoned
 from ...llm.private_files import private_file, private_folder
-from .errors import StoreBusy, StoreError, StoreTooNew
+from .errors import StoreBusy, StoreTooNew
 from .migrations import APPLICATION_ID, VERSION, migrate, version_of
 from .rows import DamagedRow
 from .salvage import salvage
@@ -78,7 +79,9 @@ class Database:
                 return _in_transaction(self._connection, begin, work)
             except (sqlite3.Error, UnicodeDecodeError, DamagedRow) as error:
                 if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
-                    raise StoreError("The memory is closed: Weft is ending, or was configured anew.") from error
+                    raise StoreError(
+                        "The memory is closed: Weft is ending, or its settings changed. Try again."
+                    ) from error
                 if self.path is None:
                     raise
                 if _is(error, _BUSY):
@@ -160,7 +163,7 @@ class Database:
         )
 
 
-class _Unfit(Exception):
+class _Unfit(ControlFlow):
     """A file that is damaged, or none of ours."""
 
 

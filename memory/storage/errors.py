@@ -1,10 +1,8 @@
-"""What may go wrong with the store, in one place. Each message names the file and the next step."""
+"""The errors of the store, below `StoreError`. Each message names the file and the next step."""
 
 from __future__ import annotations
 
-
-class StoreError(Exception):
-    """The store could not do what was asked."""
+from ...errors import StoreError, UserError
 
 
 class StoreTooNew(StoreError):
@@ -15,9 +13,9 @@ class StoreBusy(StoreError):
     """Another process has been writing for longer than anybody waits."""
 
 
-class NoConversation(StoreError, LookupError):
+class NoConversation(StoreError, UserError, LookupError):
     """No conversation, or no turn of it, is known under this name: it was forgotten, perhaps by another editor."""
 
 
-class NotAnExport(StoreError, ValueError):
+class NotAnExport(StoreError, UserError, ValueError):
     """The file to import is not one that was exported. The message names the line."""

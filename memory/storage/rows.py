@@ -9,6 +9,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from ...errors import ControlFlow
+
 MOST_SECONDS = 1e11
 """No time in seconds since the epoch is later; the platform's calendars end before."""
 
@@ -17,7 +19,7 @@ MOST_NUMBER = 2**53
 Kinds = Sequence["type | tuple[type, ...]"]
 
 
-class DamagedRow(Exception):
+class DamagedRow(ControlFlow):
     """A value that Weft never wrote in this column. The message names the column."""
 
 

@@ -1,4 +1,4 @@
-"""Query analysis: the names in a question, its content words with weights, and the kind of answer that it asks for.
+"""Query analysis: the names in a question, its content words with weights, and the kind of expected answer.
 
 Knows no repository; the idf of the words is computed by the search.
 """
@@ -15,7 +15,7 @@ from ..terms import encode, terms_of_word
 from .query_expansion import ABBREVIATED, expand_word
 
 Kind = Literal["callers", "callees", "decision", "documentation", "path", "subclasses", "raisers", "returns", "value"]
-"""Kinds of answers, as far as the words of a question tell; each adds results to the general search."""
+"""Kinds of expected answers, from the words of a question; each adds results to the general search."""
 
 INTENT_WEIGHT = 0.3
 """Weight of words for the kind of answer ("decided", "defined"), relative to 1 for words that name a thing."""

@@ -58,11 +58,14 @@ DOCUMENT_SHARE, DOCUMENT_GAIN = 0.85, 1.5
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """Options of a search, with their defaults."""
+    """Options of a search."""
 
-    n: int = 30  # units
-    relation: float = RELATION  # alpha; 0 is words only
+    n: int = 30
+    """Most units in the result."""
+    relation: float = RELATION
+    """Weight of the relations between windows (alpha of Eq. 10); 0 ranks by words only."""
     n_windows: int = N_WINDOWS
+    """Best windows whose units are scored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,10 @@ from concurrent.futures import Future
 from contextlib import closing, suppress
 from pathlib import Path
 
+from ...errors import StoreError, UserError
 from ...llm import Cancel
 from ...memory.storage import (
     Conversations,
-    NoConversation,
-    NotAnExport,
-    StoreError,
     export_conversations,
     import_conversations,
 )
@@ -30,7 +28,7 @@ from ..config import load_config
 from ..workspace.memory import open_memory
 from ..workspace.workspace import Workspace
 from .common import indexed_workspace, workspace_folder
-from .exit_status import INTERRUPTED, NOTHING_TO_SHOW, UserError
+from .exit_status import INTERRUPTED, NOTHING_TO_SHOW
 from .terminal import Terminal
 from .terminal_chat import AnswerView, HistoryView
 
@@ -68,8 +66,8 @@ class Asking:
         callbacks = StreamCallbacks(view.on_text, view.on_restart, view.on_note)
         try:
             reply = self._answer(question, callbacks, cancel)
-        except (NoConversation, ValueError) as error:
-            raise UserError(str(error)) from error
+        except UserError:
+            raise
         except StoreError as error:
             raise _unreadable(error) from error
         if question.lstrip().lower().startswith("/forget") and reply.found:
@@ -151,8 +149,6 @@ def history(options: argparse.Namespace) -> int:
         terminal.notes(memory.notes)
         try:
             return _ACTIONS[options.action](memory.conversations, terminal, options, HistoryView(folder))
-        except (NoConversation, NotAnExport, StoreError) as error:
-            raise UserError(str(error)) from error
         except OSError as error:
             raise UserError(f"{options.what}: {error.strerror}. Choose another file.") from error
 

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ...errors import UserError
 from ..config import load_config
 from ..models.model_argument import MODEL_SYNTAX, parse_model
 from ..workspace.workspace import Workspace
-from .exit_status import UserError
 from .terminal import Terminal
 
 _LOCATION = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?::(?P<column>\d+))?", re.DOTALL)
@@ -32,7 +32,7 @@ def parse_location(text: str) -> tuple[Path, int, int]:
         raise UserError(f"{path} is not a file. Check the path; it is relative to {Path.cwd()}.")
     line, column = int(match["line"]), match["column"]
     if line < 1 or column == "0":
-        raise UserError(f"{text} is not a position. Lines and columns count from 1.")
+        raise UserError(f"{text} is not a position. Lines and columns count from 1. Give at least 1.")
     # The index names files by their real paths.
     return path.resolve(), line - 1, sys.maxsize if column is None else int(column) - 1
 

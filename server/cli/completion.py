@@ -7,13 +7,14 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
+from ...errors import UserError
 from ...retrieval import UnknownStrategy, strategy_named
 from ..completion import Round
 from ..completion.values import NO_TRACE, Trace
 from ..output.as_json import completion_json, fragments_json, place_json, report_json, round_json, trace_json
 from ..workspace.workspace import Workspace
 from .common import existing_folder, indexed_workspace, open_workspace, parse_location, project_folder
-from .exit_status import NOTHING_TO_SHOW, UserError
+from .exit_status import NOTHING_TO_SHOW
 from .terminal import Terminal
 
 

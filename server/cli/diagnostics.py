@@ -6,11 +6,12 @@ import argparse
 import runpy
 import sys
 
+from ...errors import UserError
 from ..completion.stats import forget_stats, read_stats, stats_folder, summary_json
 from ..config import load_config
 from ..output.doctor import examine, findings_json
 from .common import existing_folder
-from .exit_status import NOTHING_TO_SHOW, UserError
+from .exit_status import NOTHING_TO_SHOW
 from .parser import BENCHMARKS
 from .terminal import Terminal
 

@@ -13,8 +13,9 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from ...errors import WeftError
 from ..output.safe_text import for_terminal
-from .exit_status import CANNOT_BE_DONE, INTERRUPTED, UserError
+from .exit_status import CANNOT_BE_DONE, INTERRUPTED
 from .parser import command_line
 
 
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status: int = getattr(import_module(f".{module}", __package__), function)(options)
         sys.stdout.flush()
         return status
-    except UserError as error:
+    except WeftError as error:
         print(f"weft: {for_terminal(str(error))}", file=sys.stderr)
         return CANNOT_BE_DONE
     except KeyboardInterrupt:

@@ -16,6 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from ...errors import UserError
 from ...llm import Cancel, ModelConfig, ModelError
 from ...llm.disk import read_text, replace_file
 from ...llm.library.catalogue import CATALOGUE, CatalogueModel, find_in_catalogue
@@ -24,12 +25,12 @@ from ...llm.library.fetch import fetch_model
 from ...llm.library.release_file import file_hash, install_release
 from ...llm.private_files import private_folder
 from ..config import load_config, user_config_file
-from ..config.edit_file import CannotEdit, prefer_model
+from ..config.edit_file import prefer_model
 from ..config.options import model_configs
 from ..models.check import ModelCheck, check_model
 from ..models.model_argument import MODEL_SYNTAX, Table, parse_model
 from ..workspace.store import cache_folder
-from .exit_status import NOTHING_TO_SHOW, UserError
+from .exit_status import NOTHING_TO_SHOW
 from .terminal import Terminal
 
 _IDENTITY = ("backend", "path", "url", "name")
@@ -53,13 +54,8 @@ def get_model(options: argparse.Namespace) -> int:
         return _install_release(options.name, options)
     repository, file = _repository(options.name)
     terminal = Terminal(quiet=options.json)
-    try:
-        with terminal.bytes_progress(options.name) as progress:
-            path = fetch_model(
-                repository, file, progress=lambda how_far: progress(how_far.done_bytes, how_far.total_bytes)
-            )
-    except ModelError as error:
-        raise UserError(str(error)) from error
+    with terminal.bytes_progress(options.name) as progress:
+        path = fetch_model(repository, file, progress=lambda how_far: progress(how_far.done_bytes, how_far.total_bytes))
     _say_next_steps(terminal, options, path.stem if file else repository, path)
     return 0
 
@@ -70,10 +66,7 @@ def _install_release(name: str, options: argparse.Namespace) -> int:
             "Weft downloads from the hub only. Download the file yourself, then run: weft models get FILE.zip"
         )
     archive, terminal = Path(name).expanduser(), Terminal(quiet=options.json)
-    try:
-        folder = install_release(archive, models_folder())
-    except ModelError as error:
-        raise UserError(str(error)) from error
+    folder = install_release(archive, models_folder())
     # The manifest is part of the file, so only this hash, compared with the publisher's, proves its origin.
     if not options.json:
         terminal.say(f"SHA-256 of {archive.name}: {file_hash(archive)}")
@@ -120,8 +113,6 @@ def use_model(options: argparse.Namespace) -> int:
     path = user_config_file()
     try:
         is_changed = prefer_model(path, table)
-    except CannotEdit as error:
-        raise UserError(str(error)) from error
     except OSError as error:
         raise UserError(f"Can't write {path}: {error.strerror}. Make it writable.") from error
     terminal = Terminal(quiet=options.json)

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ... import __version__
+from ...version import __version__
 from ..models.model_argument import MODEL_SYNTAX
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import os
 import sys
 from pathlib import Path
 
-from .exit_status import NOTHING_TO_SHOW, UserError
+from ...errors import UserError
+from .exit_status import NOTHING_TO_SHOW
 
 
 def serve(options: argparse.Namespace) -> int:

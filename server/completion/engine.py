@@ -203,7 +203,9 @@ class Engine:
                 try:
                     written = write(model, asked, stopping_for(request), limit, tell)
                     if limit.is_reached and not written.text:
-                        raise ModelUnreachable(f"{model.info.name} wrote nothing within {most_seconds:g} s.")
+                        raise ModelUnreachable(
+                            f"{model.info.name} wrote nothing within {most_seconds:g} s. Use a faster model."
+                        )
                 except ModelError as error:
                     request.models.failed(model, error)
                     raise

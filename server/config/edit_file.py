@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...errors import UserError
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -29,7 +31,7 @@ _IDENTITY = ("backend", "path", "url", "name")  # two tables with the same value
 Table = Mapping[str, str | int | bool]
 
 
-class CannotEdit(Exception):
+class CannotEdit(UserError):
     """The file is unchanged. The message says what to write into it by hand."""
 
 

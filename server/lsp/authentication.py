@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...errors import ControlFlow, UserError
 from .json_text import read_json
 from .log_limit import one_line
 from .transport import MAX_HEADER_BYTES, read_length
@@ -52,7 +53,7 @@ _HTTP_TEXT = b"This is a language server. It does not speak HTTP.\n"
 _INVALID_REQUEST, _NOT_INITIALIZED = -32600, -32002
 
 
-class _Refused(Exception):
+class _Refused(ControlFlow):
     """The connection is answered with these bytes and closed. The message is for the log."""
 
     def __init__(self, why: str, answer: bytes) -> None:
@@ -60,7 +61,7 @@ class _Refused(Exception):
         self.answer = answer
 
 
-class UnsafeTokenFile(Exception):
+class UnsafeTokenFile(UserError):
     """The file cannot hold a token. The message says why and what to do."""
 
 

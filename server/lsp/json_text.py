@@ -9,8 +9,10 @@ import json
 import math
 from typing import Any
 
+from ...errors import InvalidArgument
 
-class InvalidText(ValueError):
+
+class InvalidText(InvalidArgument):
     """A text that is no Unicode text: it holds half a surrogate pair."""
 
 
@@ -27,7 +29,9 @@ def check_text(value: Any) -> None:
             try:
                 value.encode()
             except UnicodeEncodeError as error:
-                raise InvalidText(f"a text holds half a surrogate pair, at character {error.start}.") from None
+                raise InvalidText(
+                    f"a text holds half a surrogate pair, at character {error.start}. Send Unicode text."
+                ) from None
     elif isinstance(value, dict):
         for key, each in value.items():
             check_text(key)

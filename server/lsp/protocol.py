@@ -30,6 +30,7 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol
 
+from ...errors import UserError, WeftError
 from .json_text import InvalidText, check_text, read_json
 from .log_limit import one_line
 from .messages import PARAMS_TYPES
@@ -228,7 +229,11 @@ class WeftProtocol(LanguageServerProtocol):
             self._failure(method, error)
 
     def _failure(self, method: str, error: BaseException) -> JsonRpcException:
-        """What the client is told. The log has one line for an expected error, and the traceback of any other."""
+        """The error for the client. The log has one line for an expected error, and the traceback of any other."""
+        if isinstance(error, UserError):
+            error = JsonRpcInvalidParams(str(error))
+        elif isinstance(error, WeftError):
+            error = JsonRpcInternalError(str(error))
         if isinstance(error, JsonRpcException):
             log.warning("%s: %s", method, one_line(error))
             return error

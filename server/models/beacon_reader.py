@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ...llm.protocol import CodeModel, ModelError
+from ...errors import ModelError
+from ...llm.protocol import CodeModel
 from ...memory.memorag.beacon.backend import BeaconSettings, open_beacon
 from ..config import MemoryOptions
 

@@ -308,10 +308,10 @@ class ModelChain:
                 assert entry.config is not None
                 model = open_model(entry.config)
                 if model is None:
-                    raise ModelError(f"The backend `{entry.config.backend}` has no model to open.")
+                    raise ModelError(f"The backend {entry.config.backend} has nothing to open. Choose another backend.")
                 if self._closed.cancelled:
                     model.close()
-                    raise ModelError(f"{model.info.name} is no longer used.")
+                    raise ModelError(f"{model.info.name} was closed while it was loading. Try again.")
                 entry.model = without_secrets(model, self._redact)
                 if self._thread is None or not _reads_weights(entry.config):
                     entry.state = "ready" if entry.state == "opening" else entry.state

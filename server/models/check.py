@@ -76,7 +76,7 @@ def check_model(config: ModelConfig, cancel: Cancel) -> ModelCheck:
     """Open, prepare, test and time one model, then close it. Raises ModelError."""
     model = open_model(config)
     if model is None:
-        raise ModelError(f"The backend `{config.backend}` has no model to test.")
+        raise ModelError(f"The backend {config.backend} has nothing to open. Choose another backend.")
     try:
         with TimeLimit(cancel, CHECK_WITHIN_S) as limit:
             model.prepare(limit)

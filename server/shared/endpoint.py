@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...errors import UserError
 from ...version import __version__
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ _OF_DESKTOPS = ("XDG_", "VSCODE_")
 """Whose tokens are new for each window and of no use to a model."""
 
 
-class NotShared(Exception):
+class NotShared(UserError):
     """There can be no shared server here. The message says why, and the next step where there is one."""
 
 
@@ -74,7 +75,7 @@ class SharedPlace:
 def shared_place() -> SharedPlace:
     """Of this installation and this user, in a folder that only this user can enter. Raises NotShared."""
     if not can_share():
-        raise NotShared("This system has no local sockets that pass on open files.")
+        raise NotShared("This system has no Unix sockets that pass file descriptors. Start Weft without --shared.")
     return SharedPlace(_identity(), _private_folder())
 
 
@@ -97,7 +98,7 @@ def connect(place: SharedPlace) -> socket.socket | None:
         raise NotShared(f"The shared server takes no connection ({error}). {how_to_end(place)}") from error
     if not is_of_this_user(connection):
         connection.close()
-        raise NotShared(f"{place.socket} belongs to somebody else. Remove it.")
+        raise NotShared(f"{place.socket} belongs to another user. Remove it.")
     return connection
 
 
@@ -174,7 +175,7 @@ def _private_folder() -> Path:
 def _make_private(folder: Path) -> None:
     """Raises OSError, or NotShared for a folder that others own or can enter."""
     if os.lstat(folder.parent).st_uid not in (0, os.getuid()):
-        raise NotShared(f"{folder.parent} belongs to somebody else.")
+        raise NotShared(f"{folder.parent} belongs to another user. Set XDG_RUNTIME_DIR to a folder of yours.")
     folder.mkdir(mode=0o700, exist_ok=True)
     found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:

@@ -86,7 +86,7 @@ def _start(place: SharedPlace) -> socket.socket:
                 _launch(listening.fileno(), place)
                 connection = connect(place)
     except OSError as error:
-        raise NotShared(f"The shared server cannot be started: {error}") from error
+        raise NotShared(f"The shared server cannot be started: {error}. Start Weft without --shared.") from error
     if connection is None:
         raise NotShared(f"The shared server does not start.{_last_words(place)}")
     return connection

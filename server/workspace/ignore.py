@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from ...errors import ControlFlow
 from ...llm.disk import read_regular
 from .ignore_patterns import PathPattern, Segment, parse_pattern
 
@@ -373,7 +374,7 @@ def _git_folder(mark: Path) -> Path:
     return folder / common[0].strip() if common else folder
 
 
-class _TooLarge(Exception):
+class _TooLarge(ControlFlow):
     """An ignore file beyond `MAX_RULES_BYTES`."""
 
     def __init__(self, path: Path) -> None:

@@ -34,6 +34,7 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
+from ...errors import ControlFlow, StoreError
 from ...llm.disk import regular_descriptor, remove_abandoned, replacing
 from ...llm.private_files import private_folder
 
@@ -68,7 +69,7 @@ class Stored(NamedTuple):
     files: tuple[FileRecord, ...]
 
 
-class NotStorable(TypeError):
+class NotStorable(StoreError, TypeError):
     """The state holds a value of a class that the store does not let in. The message names the class."""
 
 
@@ -181,11 +182,11 @@ def cache_folder() -> Path:
     return Path(named) if named else Path(platformdirs.user_cache_dir("weft", appauthor=False))
 
 
-class _Damaged(Exception):
+class _Damaged(ControlFlow):
     """What was read is not what was written."""
 
 
-class _OtherVersion(Exception):
+class _OtherVersion(ControlFlow):
     """Written by another Weft."""
 
 

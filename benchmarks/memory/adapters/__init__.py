@@ -33,11 +33,11 @@ def read_samples(form: str, path: Path) -> list[Sample]:
     """All samples of a file. Raises BadData, which names the file, the line, the field and what was expected."""
     samples = list(ADAPTERS[form](path))
     if not samples:
-        raise BadData(f"{path} holds no sample. Expected one JSON object a line, or a JSON list of objects.")
+        raise BadData(f"{path} holds no sample. Give one JSON object a line, or a JSON list of objects.")
     first: dict[str, int] = {}
     for number, sample in enumerate(samples):
         if first.setdefault(sample.id, number) != number:
-            raise BadData(f"{path}: samples {first[sample.id]} and {number} have the same id `{sample.id}`.")
+            raise BadData(f"{path}: samples {first[sample.id]} and {number} are both called {sample.id!r}. Rename one.")
     return samples
 
 

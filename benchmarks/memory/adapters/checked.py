@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ....server.cli.exit_status import UserError
+from ....errors import UserError
 
 
 class BadData(UserError):
@@ -59,7 +59,7 @@ class Record:
 
     def fail(self, name: str, expected: str) -> NoReturn:
         found = "nothing" if name not in self.fields else repr(self.fields[name])[:60]
-        raise BadData(f"{self.where}: field {name!r}: expected {expected}, found {found}.")
+        raise BadData(f"{self.where}: field {name!r}: expected {expected}, found {found}. Correct the file.")
 
 
 def read_records(path: Path) -> Iterator[Record]:
@@ -67,9 +67,11 @@ def read_records(path: Path) -> Iterator[Record]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise BadData(f"{path}: expected UTF-8, found another encoding at byte {error.start}.") from None
+        raise BadData(
+            f"{path}: expected UTF-8, found another encoding at byte {error.start}. Convert the file."
+        ) from None
     except OSError as error:
-        raise BadData(f"{path} cannot be read: {error.strerror}.") from None
+        raise BadData(f"{path} cannot be read: {error.strerror}. Name another file.") from None
     if text.lstrip().startswith("["):
         values = _parsed(text, str(path))
         places = ((f"{path}, item {number}", value) for number, value in enumerate(values))
@@ -78,7 +80,7 @@ def read_records(path: Path) -> Iterator[Record]:
         places = ((where, _parsed(line, where)) for where, line in lines)
     for where, value in places:
         if not isinstance(value, dict):
-            raise BadData(f"{where}: expected a JSON object, found {repr(value)[:60]}.")
+            raise BadData(f"{where}: expected a JSON object, found {repr(value)[:60]}. Correct the file.")
         yield Record(where, value)
 
 
@@ -86,4 +88,4 @@ def _parsed(text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise BadData(f"{where}: expected JSON: {error}.") from None
+        raise BadData(f"{where}: expected JSON: {error}. Correct the file.") from None

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ....errors import ControlFlow
+
 FloatArray = NDArray[np.float32]
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -87,5 +89,5 @@ class Engine(Protocol):
     def close(self) -> None: ...
 
 
-class OutOfMemory(Exception):
+class OutOfMemory(ControlFlow):
     """Not enough memory for this context. The caller uses a shorter one."""

@@ -161,7 +161,7 @@ class LeanLlama:
         room = -(-(n_tokens + n_tokens // 4) // CACHE_STEP_TOKENS) * CACHE_STEP_TOKENS
         shape = (1, config.n_kv_heads, room, config.head_size)
         cache.layers = cache.layers or [(self._embedding.new_empty(0),) * 2 for _ in self._layers]
-        # LeanLayer by layer, so that memory never holds two complete caches.
+        # Layer by layer, so that memory never holds two complete caches.
         for at, pair in enumerate(cache.layers):
             grown = (self._embedding.new_empty(shape), self._embedding.new_empty(shape))
             if cache.n_tokens:

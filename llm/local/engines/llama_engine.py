@@ -264,7 +264,7 @@ class LlamaTokenizer:
     """`CodeTokenizer` of the vocabulary in a GGUF file."""
 
     def __init__(self, model: LlamaModel, framing: Iterable[str] = ()) -> None:
-        """`framing` are tokens that are special whatever the file says."""
+        """`framing` are tokens that are special even when the file does not mark them."""
         self._lib = lib = load_library()
         self._model = model  # keeps the vocabulary alive
         self._vocabulary = vocabulary = model.vocabulary

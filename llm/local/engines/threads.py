@@ -1,4 +1,4 @@
-"""Measures the fastest number of threads, which the number of cores does not tell.
+"""Measurement of the fastest number of threads, which often differs from the number of cores.
 
 For small models synchronisation costs more than threads gain, and on shared cores spinning threads can make a step a
 hundred times slower.

@@ -149,7 +149,10 @@ class BeaconModel(nn.Module):
         """
         labels = tokens if labels is None else labels
         if labels.shape != tokens.shape:
-            raise BeaconError(f"Labels {tuple(labels.shape)} must have the shape of the tokens {tuple(tokens.shape)}.")
+            raise BeaconError(
+                f"Labels {tuple(labels.shape)} must have the shape of the tokens {tuple(tokens.shape)}. "
+                "Give one a token."
+            )
         n_tokens = tokens.shape[1]
         check_length(
             0,
@@ -175,7 +178,10 @@ class BeaconModel(nn.Module):
             counts.append(int((wanted != NO_LABEL).sum()))
         n_labels = sum(counts)
         if not n_labels:
-            raise BeaconError("No token of this text has a label. The first one can't have any: nothing predicts it.")
+            raise BeaconError(
+                "No token of this text has a label. The first one can't have any: nothing predicts it. "
+                "Give another token a label."
+            )
         means = (
             float(loss.detach()) / count if count else float("nan") for loss, count in zip(sums, counts, strict=True)
         )
@@ -244,4 +250,7 @@ class BeaconModel(nn.Module):
     def _check_read(self, memory: Memory, tokens: Tensor) -> None:
         batch = memory.open_tokens.shape[0]
         if tokens.dim() != 2 or not tokens.shape[1] or tokens.shape[0] != batch:
-            raise BeaconError(f"Tokens must be ({batch}, at least 1) for this memory, not {tuple(tokens.shape)}.")
+            raise BeaconError(
+                f"Tokens must be ({batch}, at least 1) for this memory, not {tuple(tokens.shape)}. "
+                "Give one row a memory."
+            )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
-from ....llm.protocol import ModelError
+from ....errors import LimitError, ModelError
 
 RatioOf = Callable[[int], int]
 """The ratio of the window with this number, from 0. The same number always gives the same ratio."""
@@ -27,7 +27,7 @@ class BeaconError(ModelError):
     """The beacon memory can't do what was asked. The message says the next step."""
 
 
-class TextTooLong(BeaconError):
+class TextTooLong(BeaconError, LimitError):
     """The text needs more positions than the base model has, with the memory of all its windows."""
 
 

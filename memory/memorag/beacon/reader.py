@@ -18,6 +18,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from ....errors import ModelError
 from ....llm.local.decoding import detokenise
 from ....llm.local.engines import OutOfMemory
 from ....llm.local.kv_cache import Preempted
@@ -33,7 +34,7 @@ from ....llm.local.prefix_cache import (
 from ....llm.local.sampling import Sampling, sample_token
 from ....llm.local.tokenizer import HfTokenizer
 from ....llm.prompting.chat_template import ChatTokens
-from ....llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelError, ModelInfo, Piece, Speed
+from ....llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelCancelled, ModelInfo, Piece, Speed
 from ....llm.streaming import cut_stream
 from ....llm.throughput import ThroughputMeter
 from .held import HeldText, Reach, memory_of
@@ -143,7 +144,7 @@ class BeaconReader:
                 )
             text = self._hold(tokens, memory, self._ratios(tokens, RESERVED_TOKENS))
             return CachedPrefix(self, saved.messages, tokens, text)
-        raise ModelError("Loading was cancelled.")
+        raise ModelCancelled("Loading was cancelled.")
 
     def cache_tokens(self, tokens: Sequence[int], cancel: Cancel) -> HeldText:
         """Read `tokens` and keep their memory. Raises PrefixCacheError, and ModelError also when cancelled."""
@@ -157,7 +158,7 @@ class BeaconReader:
             memory = self._read(model, model.empty(), tokens, ratio_of, cancel)
             self._meter.record_prefill(len(tokens), time.perf_counter() - started)
             return self._hold(tokens, memory, ratio_of)
-        raise ModelError("TokenCachingModel was cancelled.")
+        raise ModelCancelled("Reading the text was cancelled.")
 
     def close(self) -> None:
         with self._turn:
@@ -221,7 +222,7 @@ class BeaconReader:
         try:
             return self._reach.ratios(len(tokens), n_room)
         except TextTooLong as error:
-            raise PrefixCacheError(f"{error} In the settings the ratio is memory.beacon_ratio.") from error
+            raise PrefixCacheError(f"{error} Set the ratio in memory.beacon_ratio.") from error
 
     def _hold(self, tokens: Sequence[int], memory: Memory, ratio_of: RatioOf) -> HeldText:
         self._last = text = HeldText(tokens, memory, ratio_of)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pygls.exceptions import JsonRpcInternalError, JsonRpcInvalidParams
-
 from ....llm import Cancel
-from ....memory.storage import NoConversation, StoreError
 from ...chat.as_json import citation_json, reply_json
 from ...chat.commands import read_command
 from ...chat.conversation import ChatRequest
@@ -48,10 +45,6 @@ async def handle_ask(session: Session, params: AskParams) -> AskResult | None:
     progress.begin()
     try:
         return await session.answer(call)
-    except (NoConversation, ValueError) as error:
-        raise JsonRpcInvalidParams(str(error)) from error
-    except StoreError as error:
-        raise JsonRpcInternalError(str(error)) from error
     finally:
         progress.end()
 

@@ -7,8 +7,8 @@ import re
 from pygls.exceptions import JsonRpcInternalError, JsonRpcInvalidParams
 
 from ....llm import Cancel
-from ....memory.storage import StoreError, export_conversations
 from ....memory.storage import Turn as StoredTurn
+from ....memory.storage import export_conversations
 from ...chat.as_json import conversation_json, turn_json
 from ...output.types import ConversationsResult, Turn
 from ...workspace.memory import exports_folder
@@ -34,8 +34,6 @@ async def handle_conversations(session: Session, params: ConversationsParams) ->
         raise JsonRpcInvalidParams(f"The export {params.file} exists. To replace it, set overwrite: true.") from None
     except OSError as error:
         raise JsonRpcInternalError(f"Writing the export {params.file} failed: {error.strerror}.") from error
-    except StoreError as error:
-        raise JsonRpcInternalError(str(error)) from error
 
 
 def _answer(workspace: Workspace, params: ConversationsParams, encoding: Encoding) -> ConversationsResult:

@@ -12,9 +12,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from .....errors import ModelError
 from .....llm.backends import BACKENDS, ModelConfig, open_model
 from .....llm.installation import install_command
-from .....llm.protocol import Cancel, ModelError
+from .....llm.protocol import Cancel
 from .....llm.training.cpu_settings import restart_with_cpu_settings
 from ....accountant import Accountant
 from ....splitters import by_tokens
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _train(options: argparse.Namespace) -> None:
     import torch
 
-    from .....llm.training.loop import Every
+    from .....llm.training.loop import Intervals
     from .stages import Stage, stage1_texts, stage2_texts
 
     if options.threads:
@@ -57,7 +58,7 @@ def _train(options: argparse.Namespace) -> None:
     make = stage1_texts if options.step == "stage1" else stage2_texts
     stage = Stage(make, _recipe(options), options.model, options.out, options.start, options.device)
     stage.run(
-        options.data, options.held_out, Every(options.log_every, options.evaluate_every, options.checkpoint_every)
+        options.data, options.held_out, Intervals(options.log_every, options.evaluate_every, options.checkpoint_every)
     )
 
 

@@ -39,7 +39,7 @@ class Recipe:
     def __post_init__(self) -> None:
         for name in ("window", "batch", "accumulate", "learning_rate", "gradient_norm"):
             if getattr(self, name) <= 0:
-                raise BeaconError(f"{name} is {getattr(self, name)}; it has to be above 0.")
+                raise BeaconError(f"{name} is {getattr(self, name)}; it must be above 0. Give another value.")
         if self.steps < 0 or self.epochs < 1:
             raise BeaconError(f"{self.epochs} epochs or {self.steps} steps are no run; give at least 1 epoch.")
         if not self.ratios:

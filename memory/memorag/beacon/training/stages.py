@@ -22,7 +22,7 @@ from .recipe import Recipe
 from .texts import Text, Texts, UnusableData, write_texts
 
 if TYPE_CHECKING:
-    from .....llm.training.loop import Every
+    from .....llm.training.loop import Intervals
     from ..model import BeaconModel
     from .train import Evaluate
 
@@ -51,7 +51,7 @@ class Stage:
     start: Path | None = None  # beacon weights to begin with, else copies of the base's projections
     device: str = "auto"
 
-    def run(self, data: Sequence[Path], held_out: Sequence[Path], every: Every) -> Mapping[str, Any]:
+    def run(self, data: Sequence[Path], held_out: Sequence[Path], every: Intervals) -> Mapping[str, Any]:
         """Train and save; the last line of the log. `held_out` is evaluated on, where there is any.
 
         Raises ModelError with the next step.

@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 
 from .....llm.training.loop import (
-    Every,
-    Figures,
+    Intervals,
+    Metrics,
     Run,
     autocast,
     finish,
@@ -36,7 +36,7 @@ from ..ratios import Fixed, StepRandom
 from .recipe import Recipe
 from .texts import Course, Texts, UnusableData
 
-EVERY_STEP = Every()
+EVERY_STEP = Intervals()
 
 Evaluate = Callable[[BeaconModel], Mapping[str, float]]
 
@@ -47,7 +47,7 @@ def train(
     recipe: Recipe,
     folder: Path,
     evaluate: Evaluate | None = None,
-    every: Every = EVERY_STEP,
+    every: Intervals = EVERY_STEP,
 ) -> dict[str, Any]:
     """Train the beacon parameters in place, in float32; the last line of the log. It is evaluated before and after.
 
@@ -56,7 +56,7 @@ def train(
     has not the positions for the longest text.
     """
     if not texts:
-        raise UnusableData("There is no text to train on.")
+        raise UnusableData("There is no text to train on. Give more or longer texts.")
     if model.window != recipe.window:
         raise UnusableData(
             f"The memory has windows of {model.window} tokens; the recipe wants {recipe.window}. Give both the same."
@@ -90,7 +90,7 @@ def train(
     if evaluated and not run.step:
         run.log({"step": 0, **evaluated()})
 
-    def learn() -> tuple[Tensor, Figures]:
+    def learn() -> tuple[Tensor, Metrics]:
         """One step; its loss in nats a token, as the mean of its batches: a short text counts as much as a long one."""
         first = run.step * recipe.accumulate
         # The last step of the last epoch takes what is left.

@@ -1,7 +1,7 @@
-"""How many tokens, and which? The tokenizer of a server, asked as seldom as possible.
+"""A cached, batched client of a server's tokenizer.
 
-Owns the texts that were asked for already and the batching of those that were not. Knows no server: it gets a
-function that turns one list of texts and numbers into tokens, numbers being passed through.
+Owns the cache of tokenised texts and the batching of the others. Knows no server: it gets a function from a list of
+texts and token numbers to tokens, which returns the numbers unchanged.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import TypeVar
 from ..prompting.prompts import CountTokens
 from ..protocol import Cancel, ModelUnreachable
 
-MOST_CHARACTERS = 4_000_000
-"""Of the texts whose tokens are kept: lines and blocks are the same from one keystroke to the next."""
+MAX_CACHED_CHARACTERS = 4_000_000
+"""Of cached texts: most lines and blocks stay the same from one keystroke to the next."""
 
 Tokenize = Callable[[list[str | int], Cancel], Sequence[int]]
 T = TypeVar("T")
 
-_SEPARATOR = -1  # no token has this number
-_MOST_ROUNDS = 8
-_GUESSED_CHARACTERS_PER_TOKEN = 4
+_SEPARATOR = -1  # not a token number
+_MAX_ROUNDS = 8
+_ESTIMATED_CHARACTERS_PER_TOKEN = 4
 
 
-class ServerTokens:
-    """Tokens of plain texts as a server's model reads them. For several threads."""
+class ServerTokenizer:
+    """The tokens of plain texts in the tokenizer of a server's model. Thread-safe."""
 
     def __init__(self, tokenize: Tokenize, anchor: str = "") -> None:
-        """`anchor` is put before every text and its tokens are taken off again, where a tokenizer adds a space."""
+        """`anchor` is prepended to every text and its tokens are removed again: for tokenizers that add a space."""
         self._tokenize = tokenize
         self._anchor = anchor
         self._known: OrderedDict[str, tuple[int, ...]] = OrderedDict({"": ()})
@@ -37,31 +37,32 @@ class ServerTokens:
         self._lock = threading.Lock()
 
     def encode(self, texts: Sequence[str], cancel: Cancel) -> list[tuple[int, ...]]:
-        """The tokens of each text, each alone. Unknown ones are asked for together. Raises ModelError."""
-        found = {text: self._look(text) for text in texts}
+        """The tokens of each text by itself. Texts outside the cache are sent in one request. Raises ModelError."""
+        found = {text: self._lookup(text) for text in texts}
         unknown = [text for text, tokens in found.items() if tokens is None]
         if unknown:
             anchor = [self._anchor] if self._anchor else []
-            asked = split_tokenize(self._tokenize, [*anchor, *(self._anchor + text for text in unknown)], cancel)
-            n_anchor = len(asked.pop(0)) if anchor else 0
-            for text, tokens in zip(unknown, asked, strict=True):
+            received = split_tokenize(self._tokenize, [*anchor, *(self._anchor + text for text in unknown)], cancel)
+            n_anchor = len(received.pop(0)) if anchor else 0
+            for text, tokens in zip(unknown, received, strict=True):
                 found[text] = tokens[n_anchor:]
-                self._keep(text, tokens[n_anchor:])
+                self._cache(text, tokens[n_anchor:])
         return [found[text] or () for text in texts]
 
-    def counting(self, build: Callable[[CountTokens], T], cancel: Cancel) -> T:
-        """What `build` returns when it counts in the server's tokens, with few questions whatever it counts.
+    def build_with_counts(self, build: Callable[[CountTokens], T], cancel: Cancel) -> T:
+        """The result of `build` with exact token counts, in few requests.
 
-        It is run with guesses for texts that are not known yet, and again when those were asked for together.
+        Runs `build` with estimates for texts outside the cache, requests their tokens in one batch, and repeats until
+        the cache has all of them.
         """
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             unknown: dict[str, None] = {}
 
             def count(text: str, unknown: dict[str, None] = unknown) -> int:
-                tokens = self._look(text)
+                tokens = self._lookup(text)
                 if tokens is None:
                     unknown[text] = None
-                    return len(text) // _GUESSED_CHARACTERS_PER_TOKEN + 1
+                    return len(text) // _ESTIMATED_CHARACTERS_PER_TOKEN + 1
                 return len(tokens)
 
             built = build(count)
@@ -70,23 +71,23 @@ class ServerTokens:
             self.encode(list(unknown), cancel)
         return build(lambda text: len(self.encode([text], cancel)[0]))
 
-    def _look(self, text: str) -> tuple[int, ...] | None:
+    def _lookup(self, text: str) -> tuple[int, ...] | None:
         with self._lock:
             if text in self._known:
                 self._known.move_to_end(text)
             return self._known.get(text)
 
-    def _keep(self, text: str, tokens: tuple[int, ...]) -> None:
+    def _cache(self, text: str, tokens: tuple[int, ...]) -> None:
         with self._lock:
             if text not in self._known:
                 self._known[text] = tokens
                 self._n_characters += len(text)
-            while self._n_characters > MOST_CHARACTERS:
+            while self._n_characters > MAX_CACHED_CHARACTERS:
                 self._n_characters -= len(self._known.popitem(last=False)[0])
 
 
 def split_tokenize(tokenize: Tokenize, texts: Sequence[str], cancel: Cancel) -> list[tuple[int, ...]]:
-    """The tokens of each text, in one question."""
+    """The tokens of each text, in one request."""
     mixed: list[str | int] = []
     for text in texts:
         mixed += (text, _SEPARATOR)
@@ -99,5 +100,7 @@ def split_tokenize(tokenize: Tokenize, texts: Sequence[str], cancel: Cancel) -> 
         else:
             tokens.append(token)
     if len(split) != len(texts):
-        raise ModelUnreachable("The server's /tokenize gives other tokens than were asked for. Update the server.")
+        raise ModelUnreachable(
+            "The server's /tokenize returned tokens of other texts than were sent. Update the server."
+        )
     return split

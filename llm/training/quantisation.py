@@ -1,8 +1,8 @@
-"""8-bit weight quantization in blocks of 32 with one 16-bit scale each, as GGUF's q8_0.
+"""8-bit weight quantisation in blocks of 32 with one 16-bit scale each, as GGUF's q8_0.
 
-Owns the rounding of a model to such numbers, and an ONNX file that stores them so. Weights are rounded once, before
-any export: then every form holds the same model, in as many bits as it likes. Activations stay in 32 bits, so that
-no text depends on what was read together. Knows no layers.
+Owns the quantisation of a model, and the ONNX file that stores the 8-bit numbers. Weights are quantised once, before
+all exports, so every format holds the same weights at any storage precision. Activations stay in 32 bits, so that the
+output does not depend on the batching of tokens. Knows no layers.
 """
 
 # torch is not there when types are checked without the extra `train`.
@@ -29,31 +29,30 @@ Blocks = tuple[NDArray[np.int8], NDArray[np.float16]]  # (outputs, blocks, 32) a
 
 
 @torch.no_grad()
-def rounded(model: SmallLlama) -> SmallLlama:
-    """A copy whose matrices hold numbers of 8 bits times their scales. Norms stay as they are; they are few."""
+def quantised(model: SmallLlama) -> SmallLlama:
+    """A copy with quantised and dequantised matrices. The few norm weights stay unchanged."""
     copy = deepcopy(model)
     for weight in copy.parameters():
         if weight.dim() == 2:
-            numbers, scales = to_blocks(weight.float().numpy())
-            weight.copy_(torch.from_numpy(_from_blocks(numbers, scales)))
+            numbers, scales = quantise_blocks(weight.float().numpy())
+            weight.copy_(torch.from_numpy(_dequantise(numbers, scales)))
     return copy
 
 
-def to_blocks(weight: NDArray[np.float32]) -> Blocks:
-    """The nearest blocks to a matrix (outputs, inputs); exactly those that it was made of, if it was."""
+def quantise_blocks(weight: NDArray[np.float32]) -> Blocks:
+    """The quantised blocks of a matrix (outputs, inputs); the exact inverse for a dequantised matrix."""
     blocks = weight.reshape(len(weight), -1, BLOCK)
     scales = np.abs(blocks).max(-1, keepdims=True) / np.float32(127)
-    # A block of nothing but zeros has the scale 0, and zeros for numbers.
+    # A block of zeros has the scale 0 and the numbers 0.
     numbers = np.round(np.divide(blocks, scales, out=np.zeros_like(blocks), where=scales > 0))
     return numbers.astype(np.int8), scales.astype(np.float16)
 
 
-def write_eight_bit_onnx(source: Path, target: Path) -> None:
-    """`source`, the export of a rounded model in 32 bits, with its matrices stored in 8: the same numbers.
+def write_int8_onnx(source: Path, target: Path) -> None:
+    """Write `source`, the 32-bit export of a quantised model, with its matrices stored in 8 bits: the same values.
 
-    The file multiplies numbers with scales by operations that every runtime knows, and that onnxruntime carries out
-    once, when it opens the file. So it computes as fast and exactly as the file in 32 bits, from fewer bytes.
-    Raises ValueError for a model that is not rounded.
+    Standard operations dequantise the matrices; onnxruntime folds them when it opens the file, so inference has the
+    speed and the results of the 32-bit file. Raises ValueError for a model that is not quantised.
     """
     onnx: Any = import_module("onnx")
     model = onnx.load(str(source))
@@ -63,13 +62,15 @@ def write_eight_bit_onnx(source: Path, target: Path) -> None:
     }
     looked_up = {node.input[0] for node in graph.node if node.op_type == "Gather"} & matrices.keys()
     multiplied = {node.input[1] for node in graph.node if node.op_type == "MatMul"} & matrices.keys()
-    stored: list[tuple[list[Any], list[Any]]] = [_stored(onnx, name, matrices[name]) for name in sorted(looked_up)]
+    stored: list[tuple[list[Any], list[Any]]] = [
+        _quantised_tensors(onnx, name, matrices[name]) for name in sorted(looked_up)
+    ]
     for name in sorted(multiplied):
-        # Outputs are columns here. The output embedding is the input embedding, which is stored already.
+        # Outputs are columns here. The output embedding is tied to the input embedding, which is stored already.
         rows = np.ascontiguousarray(matrices[name].T)
         shared = next((other for other in looked_up if np.array_equal(matrices[other], rows)), "")
         if not shared:
-            stored.append(_stored(onnx, f"{name}.rows", rows))
+            stored.append(_quantised_tensors(onnx, f"{name}.rows", rows))
         turn = onnx.helper.make_node("Transpose", [shared or f"{name}.rows"], [name], perm=[1, 0])
         stored.append(([], [turn]))
     replaced = looked_up | multiplied
@@ -85,11 +86,11 @@ def write_eight_bit_onnx(source: Path, target: Path) -> None:
     os.replace(part, target)
 
 
-def _stored(onnx: Any, name: str, matrix: NDArray[np.float32]) -> tuple[list[Any], list[Any]]:
-    """Tensors in 8 bits, and the operations that make the matrix `name` of them."""
-    numbers, scales = to_blocks(matrix)
-    if not np.array_equal(_from_blocks(numbers, scales), matrix):
-        raise ValueError(f"{name} is not rounded to 8 bits. Export a `rounded` model.")
+def _quantised_tensors(onnx: Any, name: str, matrix: NDArray[np.float32]) -> tuple[list[Any], list[Any]]:
+    """The 8-bit tensors of the matrix `name`, and the operations that dequantise it."""
+    numbers, scales = quantise_blocks(matrix)
+    if not np.array_equal(_dequantise(numbers, scales), matrix):
+        raise ValueError(f"{name} is not quantised to 8 bits. Export a `quantised` model.")
     values = {f"{name}.numbers": numbers, f"{name}.scales": scales, f"{name}.shape": np.array(matrix.shape)}
     make, wide = onnx.helper.make_node, onnx.TensorProto.FLOAT
     return [onnx.numpy_helper.from_array(value, each) for each, value in values.items()], [
@@ -100,6 +101,6 @@ def _stored(onnx: Any, name: str, matrix: NDArray[np.float32]) -> tuple[list[Any
     ]
 
 
-def _from_blocks(numbers: NDArray[np.int8], scales: NDArray[np.float16]) -> NDArray[np.float32]:
+def _dequantise(numbers: NDArray[np.int8], scales: NDArray[np.float16]) -> NDArray[np.float32]:
     weights: NDArray[np.float32] = numbers.astype(np.float32) * scales.astype(np.float32)
     return weights.reshape(len(weights), -1)

@@ -1,7 +1,7 @@
-"""Lexical retrieval of fragments for training samples, by rare words in common.
+"""Lexical retrieval of fragments for training samples, by shared rare words; oracle fragments.
 
-Owns a plain lexical retrieval for training samples only, and practice fragments that hold what is asked for.
-Any other retrieval can stand in its place by its name, Weft's own among them: this room does not know it.
+Owns a simple retrieval for training samples only, and fragments that contain the middle. Another retrieval, such as
+Weft's own, can replace it by name, so that this room does not import it.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from importlib import import_module
 from random import Random
 
 from ..protocol import PromptFragment
-from .holes import Hole
 from .sources import Document
+from .spans import Span
 
-# The document and the text before the cursor: what is behind the cursor is no query.
+# From a document and its text before the cursor.
 Retrieve = Callable[[Document, str], Sequence[PromptFragment]]
 
 FRAGMENT_LINES = 20
 STEP_LINES = 10
 QUERY_LINES = 20
-MOST_FRAGMENTS = 6
-MOST_PRACTICE_LINES = 4  # before the hole, and behind it: longer ones don't fit into prompts of 256 tokens
-_COMMON = 40  # a word in more windows than this says little and costs much
+MAX_FRAGMENTS = 6
+MAX_ORACLE_LINES = 4  # before and after the span: longer ones don't fit into prompts of 256 tokens
+_MAX_WINDOWS_OF_WORD = 40  # more frequent words are ignored: little information, long lists
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
 
 
-LEXICAL = f"{__name__}:LexicalNeighbours"
+LEXICAL = f"{__name__}:LexicalRetriever"
 
 
 def retrieval_named(name: str) -> Callable[[Sequence[Document]], Retrieve]:
-    """What makes a `Retrieve` of documents, by `MODULE:NAME`. Raises ValueError when there is no such thing."""
+    """The factory `MODULE:NAME`, from documents to a `Retrieve`. Raises ValueError when it can't be imported."""
     module, _, attribute = name.partition(":")
     try:
         found: Callable[[Sequence[Document]], Retrieve] = getattr(import_module(module), attribute)
@@ -41,8 +41,8 @@ def retrieval_named(name: str) -> Callable[[Sequence[Document]], Retrieve]:
     return found
 
 
-class LexicalNeighbours:
-    """A `Retrieve` over the documents of all packages. A package is indexed when it is first asked for."""
+class LexicalRetriever:
+    """A `Retrieve` within the document's package. A package is indexed on its first use."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self._documents: dict[str, list[Document]] = defaultdict(list)
@@ -56,16 +56,16 @@ class LexicalNeighbours:
         return self._indexes[document.package].best(document.path, before)
 
 
-def practice_fragment(document: Document, hole: Hole, other_path: str, random: Random) -> PromptFragment:
-    """The lines around the hole and what it held, as if another file had them; half the time with a name changed.
+def oracle_fragment(document: Document, span: Span, other_path: str, random: Random) -> PromptFragment:
+    """A fragment of `other_path` with the middle and the lines around it; half of them with a renamed identifier.
 
-    No editor shows this. It makes looking at fragments pay from the first step of training on.
+    Real prompts have no such fragments. They teach a model to copy from fragments early in training.
     """
-    first = document.text.count("\n", 0, hole.start)
-    last = document.text.count("\n", 0, hole.end)
-    start = max(0, first - random.randint(1, MOST_PRACTICE_LINES))
+    first = document.text.count("\n", 0, span.start)
+    last = document.text.count("\n", 0, span.end)
+    start = max(0, first - random.randint(1, MAX_ORACLE_LINES))
     lines = document.text.split("\n")
-    text = "\n".join(lines[start : last + 1 + random.randint(1, MOST_PRACTICE_LINES)])
+    text = "\n".join(lines[start : last + 1 + random.randint(1, MAX_ORACLE_LINES)])
     names = sorted(set(_NAME.findall(text)))
     if len(names) > 1 and random.random() < 0.5:
         old, new = random.sample(names, 2)
@@ -89,7 +89,7 @@ class _PackageIndex:
         scores: Counter[int] = Counter()
         for word in set(_NAME.findall("\n".join(before.split("\n")[-QUERY_LINES:]))):
             numbers = self._windows_of.get(word, [])
-            if len(numbers) <= _COMMON:
+            if len(numbers) <= _MAX_WINDOWS_OF_WORD:
                 scores.update(numbers)
         ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
         found: list[PromptFragment] = []
@@ -101,6 +101,6 @@ class _PackageIndex:
             if place[0] != path and taken.isdisjoint(overlaps):
                 taken.add(place)
                 found.append(window)
-            if len(found) == MOST_FRAGMENTS:
+            if len(found) == MAX_FRAGMENTS:
                 break
         return found
