@@ -10,16 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ..llm.protocol import Cancel
-from .accountant import Unreadable
 from .baselines import FullContext
-from .ledger import expected, in_words
-from .question_kind import Kind, kind_of
-from .remembered import Remembered
+from .metered_model import UnparsableAnswer
+from .question_kind import QuestionKind, kind_of
 from .scoring import Indexer
+from .segmented_items import SegmentedItems
 from .strategies import STRATEGIES
 from .strategies import strategy_named as strategy_named
-from .strategy import Kit, Strategy
-from .values import Answer, Budget, Cost, Item, Question, Recalled, Step
+from .strategy import Strategy, StrategyContext
+from .usage import describe_cost, with_expected_seconds
+from .values import Answer, Budget, Cost, Item, Question, RecallResult, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +39,20 @@ class CostLimit:
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class RuleInput:
     """What the rules look at."""
 
     has_model: bool
     is_conversation: bool  # all that is remembered are rounds of one
     fits: bool  # all of it stands in the window beside the question and the answer
-    kind: Kind
+    kind: QuestionKind
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """When it holds, the first of `picks` whose expected cost is allowed is taken."""
 
-    holds: Callable[[Situation], bool]
+    holds: Callable[[RuleInput], bool]
     why: str
     picks: tuple[str, ...]
 
@@ -87,7 +87,7 @@ question among five 79 times of 100 where words find them 57 times (`weft bench 
 
 
 @dataclass(frozen=True, slots=True)
-class Pick:
+class Selection:
     """What was picked, why, and what it is expected to cost. `passed_over` would have suited better, but cost more."""
 
     name: str
@@ -96,36 +96,38 @@ class Pick:
     passed_over: tuple[str, ...] = ()
 
     @property
-    def in_words(self) -> str:
+    def describe_cost(self) -> str:
         over = f"; {' and '.join(self.passed_over)} would cost more than is allowed" if self.passed_over else ""
-        cost = f"; at most {in_words(self.cost)}" if self.cost.n_calls else ""
+        cost = f"; at most {describe_cost(self.cost)}" if self.cost.n_calls else ""
         return f"{self.name}, as {self.why}{over}{cost}"
 
 
-class Auto:
+class AutoStrategy:
     """A strategy. Those that it picks are made when they are first picked, and remember the same."""
 
     name = "auto"
 
-    def __init__(self, kit: Kit, limit: CostLimit | None = None, *, score: Indexer | None = None) -> None:
-        self._kit, self._limit, self._score = kit, limit or CostLimit(), score
+    def __init__(
+        self, context: StrategyContext, limit: CostLimit | None = None, *, score: Indexer | None = None
+    ) -> None:
+        self._context, self._limit, self._score = context, limit or CostLimit(), score
         self._lock = threading.RLock()
-        self._remembered = Remembered()
+        self._items = SegmentedItems()
         self._made: dict[str, Strategy] = {}
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
         with self._lock:
-            self._remembered.take(items, cancel)
+            self._items.take(items, cancel)
             for strategy in self._made.values():
                 strategy.remember(items, cancel)
 
     def forget(self, source: str) -> None:
         with self._lock:
-            self._remembered.forget(source)
+            self._items.forget(source)
             for strategy in self._made.values():
                 strategy.forget(source)
 
-    def pick(self, question: Question) -> Pick:
+    def pick(self, question: Question) -> Selection:
         """Which strategy would answer, and why. Asks no model."""
         situation = self._situation(question)
         rule = next(rule for rule in RULES if rule.holds(situation))
@@ -135,9 +137,9 @@ class Auto:
             if self._limit.allows(cost):
                 break
             passed_over.append(name)
-        return Pick(name, rule.why, cost, tuple(each for each in passed_over if each != CHEAPEST))
+        return Selection(name, rule.why, cost, tuple(each for each in passed_over if each != CHEAPEST))
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         self._prepare(cancel)
         pick = self.pick(question)
         recalled = self._strategy(pick.name).recall(question, budget, cancel)
@@ -147,10 +149,10 @@ class Auto:
         """The answer of what is picked, and of FragRel where the model cannot do that. The first note says which."""
         self._prepare(cancel)
         pick = self.pick(question)
-        notes = [f"auto picked {pick.in_words}."]
+        notes = [f"auto picked {pick.describe_cost}."]
         try:
             answer = self._strategy(pick.name).answer(question, budget, cancel)
-        except Unreadable as error:
+        except UnparsableAnswer as error:
             if pick.name == CHEAPEST or (cancel is not None and cancel.cancelled):
                 raise
             notes.append(f"{error} {CHEAPEST} answered instead.")
@@ -163,20 +165,20 @@ class Auto:
 
     def _prepare(self, cancel: Cancel | None) -> None:
         """The window of a model is only known then."""
-        if self._kit.accountant is not None:
-            self._kit.accountant.prepare(cancel)
+        if self._context.model is not None:
+            self._context.model.prepare(cancel)
 
-    def _situation(self, question: Question) -> Situation:
-        items = self._remembered.items
+    def _situation(self, question: Question) -> RuleInput:
+        items = self._items.items
         is_conversation = {item.kind for item in items} == {"turn"} and len({item.source for item in items}) == 1
-        has_model = self._kit.accountant is not None
+        has_model = self._context.model is not None
         fits = has_model and self._full_context().fits(question)
-        return Situation(has_model, is_conversation, fits, kind_of(question))
+        return RuleInput(has_model, is_conversation, fits, kind_of(question))
 
     def _cost(self, name: str, question: Question) -> Cost:
-        accountant = self._kit.accountant
+        model = self._context.model
         cost = self._strategy(name).estimate(question)
-        return cost if accountant is None else expected(cost, accountant.model.speed)
+        return cost if model is None else with_expected_seconds(cost, model.speed)
 
     def _full_context(self) -> FullContext:
         strategy = self._strategy("full_middle")
@@ -186,11 +188,11 @@ class Auto:
     def _strategy(self, name: str) -> Strategy:
         with self._lock:
             if name not in self._made:
-                made = STRATEGIES[name](self._kit, self._score)
-                made.remember(self._remembered.items)
+                made = STRATEGIES[name](self._context, self._score)
+                made.remember(self._items.items)
                 self._made[name] = made
             return self._made[name]
 
 
-def _step(pick: Pick) -> Step:
+def _step(pick: Selection) -> Step:
     return Step("auto", {"picked": pick.name, "why": pick.why, "passed_over": list(pick.passed_over)})

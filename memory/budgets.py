@@ -13,11 +13,11 @@ from .splitters import count_words
 from .values import Budget, Evidence, Order, Segment
 
 Count = Callable[[str], int]
-Keep = Literal["middle", "left", "right"]
+KeepSide = Literal["middle", "left", "right"]
 """What a cut takes away or leaves: out of the middle (LongBench), or all behind the left or before the right part."""
 
 
-def fit(
+def fit_evidence(
     evidence: Iterable[Evidence],
     budget: Budget,
     count_tokens: Count,
@@ -35,7 +35,7 @@ def fit(
         return ()
     ranked = _once(sorted(evidence, key=lambda each: -each.score))
     if budget.characters_each is not None:
-        ranked = [shortened(each, each.segment.text[: budget.characters_each]) for each in ranked]
+        ranked = [truncate_evidence(each, each.segment.text[: budget.characters_each]) for each in ranked]
     limits = [(limit, count) for limit, count in ((budget.tokens, count_tokens), (budget.words, count_words)) if limit]
     room, chosen = [limit for limit, _ in limits], list[Evidence]()
     for each in ranked:
@@ -49,12 +49,12 @@ def fit(
     if ranked and not chosen:
         text = ranked[0].segment.text
         for limit, count in limits:
-            text = cut(text, limit, count, "left")
-        chosen = [shortened(ranked[0], text)] if text else []
-    return in_order(chosen, order)
+            text = truncate(text, limit, count, "left")
+        chosen = [truncate_evidence(ranked[0], text)] if text else []
+    return order_evidence(chosen, order)
 
 
-def in_order(evidence: Iterable[Evidence], order: Order) -> tuple[Evidence, ...]:
+def order_evidence(evidence: Iterable[Evidence], order: Order) -> tuple[Evidence, ...]:
     """Evidence as a prompt shows it. In document order the source of the best piece comes first; what has no time
     comes before what has one."""
     ranked = sorted(evidence, key=lambda each: -each.score)
@@ -77,7 +77,7 @@ def in_order(evidence: Iterable[Evidence], order: Order) -> tuple[Evidence, ...]
     return tuple(sorted(ranked, key=lambda each: moment(each.segment)))
 
 
-def shortened(evidence: Evidence, text: str) -> Evidence:
+def truncate_evidence(evidence: Evidence, text: str) -> Evidence:
     """The evidence with the beginning `text` of its segment, and the quotes that are still in it."""
     if text == evidence.segment.text:
         return evidence
@@ -85,21 +85,21 @@ def shortened(evidence: Evidence, text: str) -> Evidence:
     return replace(evidence, segment=replace(evidence.segment, text=text), quotes=quotes)
 
 
-def cut(text: str, limit: int, count: Count, keep: Keep = "middle") -> str:
+def truncate(text: str, limit: int, count: Count, keep: KeepSide = "middle") -> str:
     """As much of the text as `limit` tokens hold; the whole text where it fits.
 
     `keep` "left" leaves the beginning, "right" the end, and "middle" takes out the middle: half of the limit is the
     beginning (papers' spec 1.1). Exact by `count`: one more character would be too much, as far as tokens allow that.
     """
-    n_first, n_last = kept_ends(text, limit, count, keep)
+    n_first, n_last = kept_lengths(text, limit, count, keep)
     return text[:n_first] + text[len(text) - n_last :]
 
 
-def kept_ends(text: str, limit: int, count: Count, keep: Keep) -> tuple[int, int]:
-    """How many characters of the beginning and of the end `cut` leaves; all and none where the text fits."""
+def kept_lengths(text: str, limit: int, count: Count, keep: KeepSide) -> tuple[int, int]:
+    """How many characters of the beginning and of the end `truncate` leaves; all and none where the text fits."""
     if limit <= 0:
         return 0, 0
-    if is_within(text, limit, count):
+    if has_at_most(text, limit, count):
         return len(text), 0
     n_first = 0
     if keep != "right":
@@ -112,7 +112,7 @@ def kept_ends(text: str, limit: int, count: Count, keep: Keep) -> tuple[int, int
     return n_first, _longest(n_left, lambda n: count(first + text[len(text) - n :]) <= limit, limit)
 
 
-def is_within(text: str, limit: int, count: Count) -> bool:
+def has_at_most(text: str, limit: int, count: Count) -> bool:
     """Whether a text has at most `limit` tokens. One that is much too long is not counted whole."""
     beginning = text[: 64 * max(0, limit)]
     return count(beginning) <= limit and (len(beginning) == len(text) or count(text) <= limit)

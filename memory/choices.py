@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from .values import Question
 
 
-def lettered(choices: Sequence[str]) -> str:
+def format_choices(choices: Sequence[str]) -> str:
     """The choices, each on a line behind its letter."""
     return "\n".join(f"{_letter(i)}. {choice}" for i, choice in enumerate(choices))
 
 
 def with_choices(question: Question) -> str:
     """The question, and below it its choices where it has any."""
-    return f"{question.text}\n{lettered(question.choices)}" if question.choices else question.text
+    return f"{question.text}\n{format_choices(question.choices)}" if question.choices else question.text
 
 
 def as_answer(text: str, question: Question) -> str:

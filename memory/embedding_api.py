@@ -15,7 +15,7 @@ import numpy as np
 from ..llm.http.endpoint import Cancelled, Endpoint, Refused
 from ..llm.protocol import Cancel, ModelMissing, ModelUnreachable, TimeLimit
 from .embedding import EmbedderSettings, Vectors, encodable, has_words
-from .patience import Pause, patiently
+from .retry_policy import Pause, with_retries
 from .values import content_key
 
 BATCH = 64
@@ -78,7 +78,7 @@ class ApiEmbedder:
                 self._path = OLLAMA
                 return answer
 
-        answer = patiently(ask, Cancel(), self._pause, is_local=self._endpoint.local)
+        answer = with_retries(ask, Cancel(), self._pause, is_local=self._endpoint.local)
         found = _vectors(answer, len(texts))
         if found is None or not np.isfinite(found).all():
             raise ModelUnreachable(

@@ -11,10 +11,10 @@ from typing import Literal
 
 from .values import Question
 
-Kind = Literal["summary", "choice", "several", "reason", "fact"]
+QuestionKind = Literal["summary", "choice", "several", "reason", "fact"]
 
 
-def kind_of(question: Question) -> Kind:
+def kind_of(question: Question) -> QuestionKind:
     """The first of these that the question speaks for; its own `task` and `choices` come before its words."""
     if question.choices:
         return "choice"

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from ..retrieval.bm25 import idf, length_norm, saturated
 from .embedding import Embedder, Vectors, knows_meaning
-from .strategy import Kit
+from .strategy import StrategyContext
 from .values import Segment
 from .vectors import VectorIndex
 from .words import count_terms, runs_of, terms_of_run
 
 Scores = NDArray[np.float64]
 
-WAYS = ("auto", "bm25", "jaccard", "dense", "hybrid")
+SCORERS = ("auto", "bm25", "jaccard", "dense", "hybrid")
 
 
 class SegmentIndex(Protocol):
@@ -48,13 +48,13 @@ def best(index: SegmentIndex, question: str, n: int) -> list[tuple[Segment, floa
     return [(index.segments[i], float(scores[i])) for i in order if scores[i] > 0]
 
 
-def indexer(how: str = "bm25", kit: Kit | None = None) -> Indexer:
-    """The indexer of a name, which is one of `WAYS`; vectors come from the kit's embedder.
+def indexer(how: str = "bm25", context: StrategyContext | None = None) -> Indexer:
+    """The indexer of a name, which is one of `SCORERS`; vectors come from the kit's embedder.
 
     `auto` is both words and vectors where the embedder knows meaning, else words: letters add nothing to them (92.0 %
     with hashing and without, on the sample below). Raises ValueError for an unknown name.
     """
-    embedder = (kit or Kit()).embedder
+    embedder = (context or StrategyContext()).embedder
     ways: dict[str, Indexer] = {
         "auto": (lambda segments: HybridIndex(segments, embedder)) if knows_meaning(embedder) else Bm25Index,
         "bm25": Bm25Index,
@@ -63,7 +63,7 @@ def indexer(how: str = "bm25", kit: Kit | None = None) -> Indexer:
         "hybrid": lambda segments: HybridIndex(segments, embedder),
     }
     if how not in ways:
-        raise ValueError(f"no way to score is called {how!r}; there are {', '.join(WAYS)}.")
+        raise ValueError(f"no way to score is called {how!r}; there are {', '.join(SCORERS)}.")
     return ways[how]
 
 

@@ -1,6 +1,6 @@
 """The one interface of every way to remember, and what they all work with.
 
-Owns `Strategy` and `Kit`. Knows no strategy, no store and no model of its own.
+Owns `Strategy` and `StrategyContext`. Knows no strategy, no store and no model of its own.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from ..llm.protocol import Cancel
-from .accountant import Accountant
 from .embedding import Embedder, HashingEmbedder
-from .values import Answer, Budget, Cost, Item, Question, Recalled
+from .metered_model import MeteredModel
+from .values import Answer, Budget, Cost, Item, Question, RecallResult
 
 
-class Kept(Protocol):
+class ResultCache(Protocol):
     """Where results stay under the content they were made of. Thread-safe; values are JSON."""
 
     def get(self, kind: str, key: str) -> Any | None:
@@ -25,8 +25,8 @@ class Kept(Protocol):
     def put(self, kind: str, key: str, value: Any) -> None: ...
 
 
-class KeptHere:
-    """`Kept` in this process alone."""
+class InProcessCache:
+    """`ResultCache` in this process alone."""
 
     def __init__(self) -> None:
         self._values: dict[tuple[str, str], Any] = {}
@@ -49,18 +49,20 @@ def estimate_tokens(text: str) -> int:
 
 
 @dataclass(frozen=True)
-class Kit:
+class StrategyContext:
     """What a strategy works with. Without an accountant there is no model, and `answer` gives evidence alone."""
 
-    accountant: Accountant | None = None
+    model: MeteredModel | None = None
     embedder: Embedder = field(default_factory=HashingEmbedder)
-    kept: Kept = field(default_factory=KeptHere)
+    cache: ResultCache = field(default_factory=InProcessCache)
     count_tokens: Callable[[str], int] = estimate_tokens
-    reader: Accountant | None = None  # of long texts, where it is another model than the one that answers (MemoRAG)
+    memory_model: MeteredModel | None = (
+        None  # of long texts, where it is another model than the one that answers (MemoRAG)
+    )
 
     def count(self, text: str) -> int:
         """Tokens of a text, as the model counts that will read it; by `count_tokens` where there is none."""
-        return self.count_tokens(text) if self.accountant is None else self.accountant.model.count_tokens(text)
+        return self.count_tokens(text) if self.model is None else self.model.count_tokens(text)
 
 
 @runtime_checkable
@@ -85,7 +87,7 @@ class Strategy(Protocol):
 
     def forget(self, source: str) -> None: ...
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         """Evidence that fits the budget, each piece once. Empty when nothing speaks for any. Raises ModelError."""
         ...
 

@@ -115,7 +115,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class RecallResult:
     """Evidence in the order in which a prompt shows it, and how it was found.
 
     `context` is what the prompt shows when that is not the segments themselves: merged notes, a whole text.
@@ -128,13 +128,13 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Calls of a model and their tokens, spent or expected. `n_kept` calls were answered from what was kept."""
+    """Calls of a model and their tokens, spent or expected. `n_cached` calls were answered from what was kept."""
 
     n_calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     seconds: float = 0.0
-    n_kept: int = 0
+    n_cached: int = 0
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(
@@ -142,11 +142,11 @@ class Cost:
             self.tokens_in + other.tokens_in,
             self.tokens_out + other.tokens_out,
             self.seconds + other.seconds,
-            self.n_kept + other.n_kept,
+            self.n_cached + other.n_cached,
         )
 
     def __sub__(self, other: Cost) -> Cost:
-        return self + Cost(-other.n_calls, -other.tokens_in, -other.tokens_out, -other.seconds, -other.n_kept)
+        return self + Cost(-other.n_calls, -other.tokens_in, -other.tokens_out, -other.seconds, -other.n_cached)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Answer:
     """What a strategy answers. Without a model `text` is empty and the evidence is the answer."""
 
     text: str
-    recalled: Recalled
+    recalled: RecallResult
     strategy: str
     model: str = ""
     cost: Cost = field(default_factory=Cost)

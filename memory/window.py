@@ -7,12 +7,12 @@ accountant's error.
 from __future__ import annotations
 
 from ..llm.prompting.conversation import FRAME_TOKENS
-from .accountant import Accountant
+from .metered_model import MeteredModel
 
 
-def window_of(accountant: Accountant | None, most: int) -> int:
+def window_of(model: MeteredModel | None, most: int) -> int:
     """Tokens of one call with its answer: `most`, or what the model holds where that is less."""
-    return most if accountant is None else min(most, accountant.window_tokens)
+    return most if model is None else min(most, model.window_tokens)
 
 
 def room_beside(window_tokens: int, prompt_tokens: int, answer_tokens: int) -> int:

@@ -24,22 +24,22 @@ from weft.memory.memorag.beacon.checkpoint import load_beacon  # noqa: E402
 from weft.memory.memorag.beacon.model import BeaconModel  # noqa: E402
 from weft.memory.memorag.beacon.training.__main__ import main  # noqa: E402
 from weft.memory.memorag.beacon.training.data import (  # noqa: E402
-    Counts,
-    Words,
+    ModelTokenizer,
+    TextCounts,
     read_documents,
     rows_of_documents,
     texts_of_samples,
 )
-from weft.memory.memorag.beacon.training.recipe import STAGE_1, STAGE_2  # noqa: E402
-from weft.memory.memorag.beacon.training.stages import Stage, stage1_texts, stage2_texts  # noqa: E402
-from weft.memory.memorag.beacon.training.texts import (  # noqa: E402
-    UNLEARNT,
-    Course,
-    Text,
-    Texts,
+from weft.memory.memorag.beacon.training.dataset import (  # noqa: E402
+    IGNORED_LABEL,
+    BatchSampler,
+    TextDataset,
+    TrainingText,
     group_strictly,
     write_texts,
 )
+from weft.memory.memorag.beacon.training.recipe import STAGE_1, STAGE_2  # noqa: E402
+from weft.memory.memorag.beacon.training.stages import Stage, stage1_texts, stage2_texts  # noqa: E402
 from weft.memory.memorag.beacon.training.train import Every, held_out_loss, train  # noqa: E402
 from weft.memory.memorag.sft_data import Sample, write_samples  # noqa: E402
 
@@ -84,8 +84,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def words(base: Path) -> Words:
-    return Words(base)
+def words(base: Path) -> ModelTokenizer:
+    return ModelTokenizer(base)
 
 
 def base_model(base: Path) -> Any:
@@ -96,9 +96,9 @@ def wrapped(base: Path) -> BeaconModel:
     return BeaconModel.wrap(base_model(base), WINDOW)
 
 
-def some_texts(folder: Path, lengths: Sequence[int] = (40, 64, 64, 40)) -> Texts:
+def some_texts(folder: Path, lengths: Sequence[int] = (40, 64, 64, 40)) -> TextDataset:
     random = np.random.default_rng(0)
-    made = (Text(random.integers(20, 60, n).astype(np.int32), np.arange(n) > 0) for n in lengths)
+    made = (TrainingText(random.integers(20, 60, n).astype(np.int32), np.arange(n) > 0) for n in lengths)
     return write_texts(folder, made)
 
 
@@ -139,8 +139,8 @@ def test_what_holds_no_text_is_named(tmp_path: Path, name: str, content: bytes |
         list(read_documents([tmp_path / name]))
 
 
-def test_rows_hold_every_token_of_the_documents_between_start_and_end(words: Words):
-    documents, counts = [STORY, "Nobody knew.", STORY * 2], Counts()
+def test_rows_hold_every_token_of_the_documents_between_start_and_end(words: ModelTokenizer):
+    documents, counts = [STORY, "Nobody knew.", STORY * 2], TextCounts()
     texts = list(rows_of_documents(documents, words, (64, 40), counts))
     stream = [token for document in documents for token in [*words.tokenizer.encode(document), words.end]]
     joined = [token for text in texts for token in text.tokens.tolist()]
@@ -150,19 +150,19 @@ def test_rows_hold_every_token_of_the_documents_between_start_and_end(words: Wor
     assert (counts.read, counts.texts, counts.tokens) == (3, len(texts), len(joined))
 
 
-def test_each_length_gets_its_share_of_the_tokens(words: Words):
-    lengths = [len(text.tokens) for text in rows_of_documents([STORY] * 40, words, (20, 80), Counts())]
+def test_each_length_gets_its_share_of_the_tokens(words: ModelTokenizer):
+    lengths = [len(text.tokens) for text in rows_of_documents([STORY] * 40, words, (20, 80), TextCounts())]
     assert 0.4 < 80 * lengths.count(80) / sum(lengths) < 0.6
 
 
-def test_a_text_shorter_than_a_row_is_dropped_and_counted(words: Words):
-    counts = Counts()
+def test_a_text_shorter_than_a_row_is_dropped_and_counted(words: ModelTokenizer):
+    counts = TextCounts()
     assert list(rows_of_documents(["boat"], words, (40,), counts)) == []
     assert counts.dropped_tokens == len(words.tokenizer.encode("boat")) + 1
 
 
-def test_a_sample_is_asked_for_its_clues_and_its_answer_and_only_those_are_learnt(words: Words):
-    counts = Counts()
+def test_a_sample_is_asked_for_its_clues_and_its_answer_and_only_those_are_learnt(words: ModelTokenizer):
+    counts = TextCounts()
     clues, answer = texts_of_samples([SAMPLE], words, WINDOW, 4096, counts)
     assert counts.texts == counts.read == 2
     for text, written in ((clues, "boat of Ines\nbehind the church"), (answer, "Behind the church")):
@@ -173,12 +173,12 @@ def test_a_sample_is_asked_for_its_clues_and_its_answer_and_only_those_are_learn
         assert STORY in asked and "assistant: I have read the whole text. What is the first task?\n" in asked
 
 
-def test_a_sample_without_clues_is_asked_for_its_answer_alone(words: Words):
-    assert len(list(texts_of_samples([replace(SAMPLE, clues=())], words, WINDOW, 4096, Counts()))) == 1
+def test_a_sample_without_clues_is_asked_for_its_answer_alone(words: ModelTokenizer):
+    assert len(list(texts_of_samples([replace(SAMPLE, clues=())], words, WINDOW, 4096, TextCounts()))) == 1
 
 
-def test_samples_without_a_memory_to_learn_or_too_long_are_counted(words: Words):
-    counts = Counts()
+def test_samples_without_a_memory_to_learn_or_too_long_are_counted(words: ModelTokenizer):
+    counts = TextCounts()
     assert list(texts_of_samples([SAMPLE], words, 4096, 65536, counts)) == []
     assert list(texts_of_samples([SAMPLE], words, WINDOW, 64, counts)) == []
     assert (counts.too_short, counts.too_long, counts.texts) == (2, 2, 0)
@@ -189,7 +189,7 @@ def test_a_model_that_does_not_chat_cannot_be_asked(base: Path, tmp_path: Path):
         if file.suffix != ".jinja":
             (tmp_path / file.name).write_bytes(file.read_bytes())
     with pytest.raises(ModelError, match=r"cannot hold conversations.*chat_template\.jinja"):
-        Words(tmp_path).conversations()
+        ModelTokenizer(tmp_path).conversations()
 
 
 def test_the_end_of_a_turn_is_the_one_that_the_template_writes(base: Path, tmp_path: Path):
@@ -197,12 +197,12 @@ def test_the_end_of_a_turn_is_the_one_that_the_template_writes(base: Path, tmp_p
         (tmp_path / file.name).write_bytes(file.read_bytes())
     turn_end = "<|fim_pad|>"  # a token that is there, in place of one for turns
     (tmp_path / "chat_template.jinja").write_text(TEMPLATE.replace("eos_token", f"'{turn_end}'"), encoding="utf-8")
-    number = Words(base).tokenizer.special(turn_end)
-    ends = {"eos_token_id": [Words(base).end, number]}
+    number = ModelTokenizer(base).tokenizer.special(turn_end)
+    ends = {"eos_token_id": [ModelTokenizer(base).end, number]}
     (tmp_path / "generation_config.json").write_text(json.dumps(ends), encoding="utf-8")
-    words = Words(tmp_path)
+    words = ModelTokenizer(tmp_path)
     assert words.end != number
-    for text in texts_of_samples([SAMPLE], words, WINDOW, 4096, Counts()):
+    for text in texts_of_samples([SAMPLE], words, WINDOW, 4096, TextCounts()):
         assert text.tokens[-1] == number and text.learnt[-1]
 
 
@@ -218,7 +218,7 @@ def test_all_texts_of_a_batch_have_as_many_windows_and_none_is_lost():
 
 
 def test_a_course_takes_every_text_once_an_epoch_in_another_order():
-    course = Course([20] * 12, WINDOW, 1, 0)
+    course = BatchSampler([20] * 12, WINDOW, 1, 0)
     first, second = ([course.batch(n)[0] for n in range(start, start + 12)] for start in (0, 12))
     assert sorted(first) == sorted(second) == list(range(12)) and first != second
     assert course.batch(3)[0] == first[3]
@@ -228,7 +228,7 @@ def test_a_batch_is_filled_up_with_what_is_not_learnt(tmp_path: Path):
     texts = some_texts(tmp_path, (40, 44))
     tokens, labels = texts.batch([0, 1])
     assert tokens.shape == labels.shape == (2, 44)
-    assert (labels[0, 40:] == UNLEARNT).all() and (labels[:, 0] == UNLEARNT).all()
+    assert (labels[0, 40:] == IGNORED_LABEL).all() and (labels[:, 0] == IGNORED_LABEL).all()
     assert (labels[0, 1:40] == tokens[0, 1:40]).all() and (tokens[1] == texts[1].tokens).all()
 
 

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.llm.protocol import Cancel, Message, ModelError, ModelUnreachable
-from weft.memory import Accountant, Budget, HashingEmbedder, Item, Kit, Question
-from weft.memory.embedding_kept import KeepingEmbedder
+from weft.memory import Budget, HashingEmbedder, Item, MeteredModel, Question, StrategyContext
+from weft.memory.embedding_cache import CachingEmbedder
 from weft.memory.fragrel import ContextRelation
 from weft.memory.fragrel.scores import RelatedIndex
-from weft.memory.ledger import Ledger
 from weft.memory.memorag import KINDS, GistPlan, MemoRAG, MemoRAGSettings
 from weft.memory.memorag.clues import Clue, each_once, read_clues
 from weft.memory.memorag.prompts import CHINESE, ENGLISH, language_of
 from weft.memory.scoring import best, indexer
 from weft.memory.splitters import count_words
 from weft.memory.storage import MemoryStore
+from weft.memory.usage import UsageTracker
 
 SPANS, SURROGATES, DRAFT = "Copy them from the text", "smaller and more precise", "Write the answer alone, as short"
 POINTS, GIST, GENERATE, SUMMARISE = "main points", "much shorter", "Read the passages", "Summarise the passages"
@@ -38,8 +38,8 @@ SIZE = MemoRAGSettings(backend="api_full", segment_tokens=21)  # a segment for e
 ALL = Budget()
 
 
-def kit_of(model: Any, **options: Any) -> Kit:
-    return Kit(Accountant(model, **options), count_tokens=count_words)
+def kit_of(model: Any, **options: Any) -> StrategyContext:
+    return StrategyContext(MeteredModel(model, **options), count_tokens=count_words)
 
 
 def memorag(model: Any, settings: MemoRAGSettings = SIZE, **options: Any) -> MemoRAG:
@@ -223,7 +223,7 @@ def test_the_answer_is_written_from_the_passages_without_the_text(scripted_chat:
     shown = "\n\n".join(each.segment.text.strip() for each in answer.recalled.evidence)
     assert shown in last.messages[-1].text
     assert last.max_new_tokens == 256
-    assert (answer.cost.n_calls, answer.cost.n_kept) == (3, 0)
+    assert (answer.cost.n_calls, answer.cost.n_cached) == (3, 0)
 
 
 def test_a_draft_is_a_clue_and_shown_with_the_passages(scripted_chat: Any):
@@ -302,22 +302,22 @@ def test_chinese_is_asked_in_chinese(scripted_chat: Any):
 
 def test_a_separate_generator_answers_and_both_are_counted(scripted_chat: Any):
     model, other = scripted_chat(script()), scripted_chat([(GENERATE, "By another.")], name="other")
-    answer = memorag(model, generator=Accountant(other)).answer(WHO)
+    answer = memorag(model, generator=MeteredModel(other)).answer(WHO)
     assert (answer.text, answer.model) == ("By another.", "other")
     assert (len(model.asked), len(other.asked)) == (2, 1)
     assert answer.cost.n_calls == 3
 
 
 def test_one_ledger_of_two_models_is_counted_once(scripted_chat: Any):
-    ledger = Ledger()
-    other = Accountant(scripted_chat(script(), name="other"), ledger=ledger)
-    made = MemoRAG(kit_of(scripted_chat(script()), ledger=ledger), SIZE, generator=other)
+    usage = UsageTracker()
+    other = MeteredModel(scripted_chat(script(), name="other"), usage=usage)
+    made = MemoRAG(kit_of(scripted_chat(script()), usage=usage), SIZE, generator=other)
     made.remember([BOOK])
     assert made.answer(WHO).cost.n_calls == 3
 
 
 def test_without_a_model_the_question_is_searched_for_and_that_is_said():
-    made = MemoRAG(Kit(count_tokens=count_words), SIZE)
+    made = MemoRAG(StrategyContext(count_tokens=count_words), SIZE)
     made.remember([BOOK])
     answer = made.answer(WHO)
     assert (answer.text, answer.model, answer.cost.n_calls) == ("", "", 0)
@@ -534,7 +534,7 @@ def test_saved_and_loaded_it_asks_the_same_and_reads_nothing_again(scripted_chat
 
 
 def test_what_was_saved_without_a_model_is_loaded_with_one(scripted_chat: Any, tmp_path: Path):
-    made = MemoRAG(Kit(count_tokens=count_words), SIZE)
+    made = MemoRAG(StrategyContext(count_tokens=count_words), SIZE)
     made.remember([BOOK, Item("broken", "half of a character: \ud83d and more words")])
     made.save(tmp_path)
     loaded = MemoRAG(kit_of(scripted_chat(script())), SIZE)
@@ -556,8 +556,10 @@ def test_vectors_are_saved_with_the_text_and_loaded_where_there_are_none(tmp_pat
             return super().embed(texts, are_queries=are_queries)
 
     def made(embedder: Meaning) -> MemoRAG:
-        kit = Kit(embedder=KeepingEmbedder(embedder, MemoryStore(None).vectors), count_tokens=count_words)
-        return MemoRAG(kit, SIZE, indexer("dense", kit))
+        context = StrategyContext(
+            embedder=CachingEmbedder(embedder, MemoryStore(None).vectors), count_tokens=count_words
+        )
+        return MemoRAG(context, SIZE, indexer("dense", context))
 
     first, second = Meaning(), Meaning()
     saved, loaded = made(first), made(second)

@@ -28,14 +28,14 @@ from weft.llm.local.tokenizer import HfTokenizer  # noqa: E402
 from weft.llm.prompting.chat_template import load_chat_template, template_in  # noqa: E402
 from weft.llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelError, ModelMissing  # noqa: E402
 from weft.llm.training.tokenizer import TrainingTokenizer, train_tokenizer  # noqa: E402
-from weft.memory import Accountant, Budget, Item, Kit, Question  # noqa: E402
+from weft.memory import Budget, Item, MeteredModel, Question, StrategyContext  # noqa: E402
 from weft.memory.memorag import GistPlan, MemoRAG, MemoRAGSettings  # noqa: E402
 from weft.memory.memorag.beacon import BeaconError  # noqa: E402
 from weft.memory.memorag.beacon.backend import BeaconSettings, open_beacon  # noqa: E402
+from weft.memory.memorag.beacon.cached_text import CachedText  # noqa: E402
+from weft.memory.memorag.beacon.chat_model import BeaconChatModel  # noqa: E402
 from weft.memory.memorag.beacon.checkpoint import load_beacon, save_beacon  # noqa: E402
-from weft.memory.memorag.beacon.held import HeldText  # noqa: E402
 from weft.memory.memorag.beacon.model import BeaconModel  # noqa: E402
-from weft.memory.memorag.beacon.reader import BeaconReader  # noqa: E402
 from weft.server.chat.writing import Listener  # noqa: E402
 from weft.server.config import Config, MemoryOptions  # noqa: E402
 from weft.server.models.beacon_reader import _opened, reader_of  # noqa: E402
@@ -98,12 +98,12 @@ def random_beacon(base: Path, seed: int) -> BeaconModel:
     return model
 
 
-Make = Callable[..., BeaconReader]
+Make = Callable[..., BeaconChatModel]
 
 
 @pytest.fixture
 def reader(folder: Path) -> Make:
-    def make(ratio: str = "4", base: str = "base", weights: str = "weights") -> BeaconReader:
+    def make(ratio: str = "4", base: str = "base", weights: str = "weights") -> BeaconChatModel:
         at = folder / weights if weights else ""
         return open_beacon(BeaconSettings(str(folder / base), str(at), ratio, "cpu"))
 
@@ -111,7 +111,9 @@ def reader(folder: Path) -> Make:
 
 
 def memorag(model: Any, text: str = STORY, **settings: Any) -> MemoRAG:
-    made = MemoRAG(Kit(Accountant(model)), MemoRAGSettings(**{"segment_tokens": 40, "answer_tokens": 16, **settings}))
+    made = MemoRAG(
+        StrategyContext(MeteredModel(model)), MemoRAGSettings(**{"segment_tokens": 40, "answer_tokens": 16, **settings})
+    )
     made.remember([Item("shops.txt", text)])
     return made
 
@@ -136,11 +138,11 @@ def said(pieces: Any) -> str:
     return "".join(piece.text for piece in pieces)
 
 
-def held(model: BeaconReader) -> list[HeldText]:
+def held(model: BeaconChatModel) -> list[CachedText]:
     return [text for text in model._texts if text.is_cached]
 
 
-def counted(model: BeaconReader, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def counted(model: BeaconChatModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The tokens of each call that reads."""
     assert model._model is not None
     blocks, read = list[int](), model._model.read
@@ -169,7 +171,7 @@ def test_a_text_is_kept_in_a_fraction_gives_clues_and_an_answer(reader: Make):
     assert text.memory is not None
     n_read = len(text.tokens)
     assert n_read > 8 * WINDOW
-    assert text.memory.n_kept == n_read // WINDOW * WINDOW // 4 + n_read % WINDOW
+    assert text.memory.n_cached == n_read // WINDOW * WINDOW // 4 + n_read % WINDOW
 
 
 def test_a_text_is_read_once_for_many_questions_and_many_strategies(reader: Make, monkeypatch: pytest.MonkeyPatch):
@@ -187,14 +189,14 @@ def test_a_text_is_read_once_for_many_questions_and_many_strategies(reader: Make
 
 
 def test_the_memory_is_one_of_the_kit_beside_the_model_that_answers(reader: Make, scripted_chat: Any):
-    reads, answers = Accountant(reader()), Accountant(scripted_chat(lambda messages: "Shop 2."))
-    made = MemoRAG(Kit(answers, reader=reads), MemoRAGSettings(segment_tokens=40))
+    reads, answers = MeteredModel(reader()), MeteredModel(scripted_chat(lambda messages: "Shop 2."))
+    made = MemoRAG(StrategyContext(answers, memory_model=reads), MemoRAGSettings(segment_tokens=40))
     made.remember([Item("shops.txt", STORY)])
     answer = made.answer(WHO)
     assert (answer.text, answer.model) == ("Shop 2.", "scripted")
     assert backend_of(answer.recalled) == "beacon"
-    assert answers.ledger.total.n_calls == 1
-    assert reads.ledger.total.n_calls == 2
+    assert answers.usage.total.n_calls == 1
+    assert reads.usage.total.n_calls == 2
     assert answer.cost.n_calls == 3
 
 
@@ -328,12 +330,12 @@ def test_every_policy_gives_the_same_memory_each_time(reader: Make, ratio: str):
 
 
 def test_adaptive_takes_the_smallest_ratio_that_is_enough(reader: Make):
-    n_kept = []
+    n_cached = []
     for times in (1, 4):
         kept = reader("adapt-600").cache_prefix(article(STORY * times))
         memory = kept._cached.memory
-        n_kept.append((memory.n_tokens - memory.n_open) // memory.n_memory)
-    assert n_kept == [2, 4]
+        n_cached.append((memory.n_tokens - memory.n_open) // memory.n_memory)
+    assert n_cached == [2, 4]
 
 
 def test_what_is_drawn_differs_and_a_penalty_changes_the_text(reader: Make):
@@ -356,7 +358,9 @@ def test_saved_and_loaded_it_says_the_same_and_reads_nothing_but_questions(
     made.save(tmp_path)
     other = reader()
     blocks = counted(other, monkeypatch)
-    loaded = MemoRAG(Kit(Accountant(other)), MemoRAGSettings(segment_tokens=40, answer_tokens=16, draft=True))
+    loaded = MemoRAG(
+        StrategyContext(MeteredModel(other)), MemoRAGSettings(segment_tokens=40, answer_tokens=16, draft=True)
+    )
     loaded.load(tmp_path)
     assert not blocks
     again = loaded.answer(WHO)
@@ -365,12 +369,12 @@ def test_saved_and_loaded_it_says_the_same_and_reads_nothing_but_questions(
 
 
 def test_16_bit_weights_are_saved_and_loaded_as_they_are(folder: Path, tmp_path: Path):
-    def half() -> BeaconReader:
+    def half() -> BeaconChatModel:
         base = LlamaForCausalLM.from_pretrained(folder / "base", dtype=torch.bfloat16)
         tokenizer = HfTokenizer.open(folder / "base")
         chat_tokens, _ = load_chat_template(tokenizer=tokenizer, **template_in(folder / "base"))
         model = load_beacon(base, folder / "weights")
-        return BeaconReader(model, tokenizer, chat_tokens, name="half", ratio="4", ratios=(4,), weights=str)
+        return BeaconChatModel(model, tokenizer, chat_tokens, name="half", ratio="4", ratios=(4,), weights=str)
 
     kept = half().cache_prefix(article(STORY))
     kept.save(tmp_path)
@@ -458,7 +462,7 @@ def test_the_settings_open_it_once_and_memorag_asks_it(
         told: list[str] = []
         reply = workspace.ask(WHO.text, strategy="memorag", listener=Listener(on_note=told.append))
         reader, why = reader_of(options)
-        assert isinstance(reader, BeaconReader)
+        assert isinstance(reader, BeaconChatModel)
         blocks = counted(reader, monkeypatch)
         again = workspace.ask(WHO.text, strategy="memorag")
     assert why in reply.notes

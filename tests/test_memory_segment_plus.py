@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from weft.llm import ModelConfig, open_model
 from weft.llm.protocol import Cancel
-from weft.memory import Accountant, Budget, Item, Kit, Question, Segment, Strategy
+from weft.memory import Budget, Item, MeteredModel, Question, Segment, Strategy, StrategyContext
 from weft.memory.fragrel import ContextRelation, related
 from weft.memory.scoring import Bm25Index
 from weft.memory.segment_plus import SegmentPlus, SegmentPlusSettings
@@ -19,12 +19,12 @@ from weft.memory.segment_plus.notes import (
     SENTENCES_OF_A_NOTE,
     Note,
     Quote,
-    extracted_notes,
+    extractive_notes,
     read_note,
     sentences_of,
     shown,
 )
-from weft.memory.strategy import KeptHere
+from weft.memory.strategy import InProcessCache
 
 TEXT = """\
 The mill stands at the river. Nora bought it in 1921.
@@ -58,10 +58,10 @@ def document(text=TEXT, source="mill.txt"):
     return Item(source, text)
 
 
-def strategy(model, *, kept=None, indexer=Bm25Index, **settings):
-    accountant = Accountant(model, kept=kept)
+def strategy(model, *, cache=None, indexer=Bm25Index, **settings):
+    metered = MeteredModel(model, cache=cache)
     settings = {"segment_tokens": 20, **settings}
-    return SegmentPlus(Kit(accountant, count_tokens=words), SegmentPlusSettings(**settings), indexer)
+    return SegmentPlus(StrategyContext(metered, count_tokens=words), SegmentPlusSettings(**settings), indexer)
 
 
 # Notes
@@ -148,13 +148,13 @@ def test_sentences_are_pieces_of_their_segment_in_order(text, start):
 
 
 def test_without_a_model_a_note_holds_the_best_sentences_in_their_order():
-    notes = extracted_notes([segment(TEXT), segment("Rain fell.", 1)], "When was the mill sold to Ivo?", Bm25Index)
+    notes = extractive_notes([segment(TEXT), segment("Rain fell.", 1)], "When was the mill sold to Ivo?", Bm25Index)
     texts = [quote.text for quote in notes[0].quotes]
     assert "Nora sold the mill to her cousin Ivo." in texts and len(texts) == SENTENCES_OF_A_NOTE
     assert texts == sorted(texts, key=" ".join(TEXT.split()).index)
     assert notes[1].is_empty
     long = segment(" ".join(f"The mill has wheel {number}." for number in range(30)))
-    assert len(extracted_notes([long], "Which mill?", Bm25Index)[0].quotes) == SENTENCES_OF_A_NOTE
+    assert len(extractive_notes([long], "Which mill?", Bm25Index)[0].quotes) == SENTENCES_OF_A_NOTE
 
 
 # Filter
@@ -164,7 +164,7 @@ def labelled(scripted_chat, answer, note=None):
     model = scripted_chat([(FILTER, answer)])
     quote = Quote(segment(TEXT), "Nobody was hurt.")
     note = Note((segment(TEXT),), (quote,)) if note is None else note
-    return is_kept(Accountant(model), "Who was hurt?", note, shown(note)), model
+    return is_kept(MeteredModel(model), "Who was hurt?", note, shown(note)), model
 
 
 @pytest.mark.parametrize(
@@ -502,10 +502,10 @@ def test_the_pre_filter_can_search_with_fragrels_scores(scripted_chat):
 
 
 def test_the_same_question_is_free_and_another_segment_costs_one_note(scripted_chat):
-    kept, model = KeptHere(), scripted_chat(script(note=noting))
+    cache, model = InProcessCache(), scripted_chat(script(note=noting))
     question = Question("When did Nora buy the mill?")
     for _ in range(2):
-        plus = strategy(model, kept=kept)
+        plus = strategy(model, cache=cache)
         plus.remember([document()])
         assert plus.answer(question).text == "1921"
     assert len(model.asked) == 6
@@ -558,7 +558,7 @@ def test_a_cancel_at_any_call_ends_quietly(scripted_chat, at):
 
 
 def test_without_a_model_the_answer_is_empty_and_the_evidence_says_why(scripted_chat):
-    plus = SegmentPlus(Kit(count_tokens=words), SegmentPlusSettings(segment_tokens=20))
+    plus = SegmentPlus(StrategyContext(count_tokens=words), SegmentPlusSettings(segment_tokens=20))
     plus.remember([document()])
     answer = plus.answer(Question("Who bought the mill in 1921?"))
     assert answer.text == "" and answer.model == "" and "No model" in answer.notes[0]
@@ -578,7 +578,7 @@ def test_nothing_remembered_is_nothing_found(scripted_chat):
 
 
 def test_forgetting_and_replacing(scripted_chat):
-    plus = SegmentPlus(Kit(count_tokens=words))
+    plus = SegmentPlus(StrategyContext(count_tokens=words))
     plus.remember([document("The mill is red."), document("The mill is old.", "b.txt")])
     plus.remember([document("The mill is blue.")])
     plus.forget("b.txt")
@@ -641,9 +641,9 @@ def test_settings_that_make_no_sense_are_refused():
 def test_a_real_small_model_goes_through_all_stages(small_chat_model):
     model = open_model(ModelConfig("transformers", path=str(small_chat_model)))
     try:
-        accountant = Accountant(model)
+        metered = MeteredModel(model)
         settings = SegmentPlusSettings(note_tokens=40, answer_tokens=20)
-        plus = SegmentPlus(Kit(accountant, count_tokens=model.count_tokens), settings)
+        plus = SegmentPlus(StrategyContext(metered, count_tokens=model.count_tokens), settings)
         plus.remember([document()])
         answer = plus.answer(Question("When did Nora buy the mill?", task="short"))
     finally:

@@ -21,7 +21,7 @@ from weft.memory.storage import (
     import_conversations,
     items_of,
 )
-from weft.memory.strategy import Kit
+from weft.memory.strategy import StrategyContext
 from weft.memory.values import Budget, Question
 
 
@@ -150,9 +150,9 @@ def test_what_is_deleted_is_overwritten(store, path):
 def test_everything_can_be_deleted(store):
     said(store, ("a", "1"))
     store.documents.put("/a.md", "h", [Segment("a.md", 0, "text")])
-    store.kept.put("note", "k", 1)
+    store.cache.put("note", "k", 1)
     store.delete_all()
-    assert store.conversations.list() == () and store.documents.all() == () and store.kept.get("note", "k") is None
+    assert store.conversations.list() == () and store.documents.all() == () and store.cache.get("note", "k") is None
 
 
 def test_text_that_no_utf8_can_hold_is_kept_without_it(store):
@@ -259,7 +259,7 @@ def test_a_conversation_is_a_database_for_any_strategy(store):
         ("Unanswered?", None),
     )
     (conversation,) = store.conversations.list()
-    memory = FragRel(Kit(kept=store.kept))
+    memory = FragRel(StrategyContext(cache=store.cache))
     memory.remember(items_of(store.conversations.turns(conversation.id)))
     best = memory.recall(Question("my cat is called?"), Budget(n=1)).evidence[0].segment
     assert best.source == f"conversation {conversation.id}" and "Mimi" in best.text
@@ -311,11 +311,11 @@ def test_documents_are_searched_by_their_words(store):
 
 def test_what_was_computed_is_kept_under_its_content(store):
     value = {"quotes": ["“one”", None], "n": 1.5, "half": "\ud800"}
-    store.kept.put("note", "k", value)
-    store.kept.put("graph", "k", [])
+    store.cache.put("note", "k", value)
+    store.cache.put("graph", "k", [])
     again = reopened(store)
-    assert again.kept.get("note", "k") == value and again.kept.get("graph", "k") == []
-    assert again.kept.get("note", "other") is None
+    assert again.cache.get("note", "k") == value and again.cache.get("graph", "k") == []
+    assert again.cache.get("note", "other") is None
 
 
 def test_vectors_are_kept_by_embedder_and_text(store):
@@ -343,20 +343,20 @@ def test_the_least_recently_used_makes_room(tmp_path, monkeypatch):
 
 
 def test_reading_alone_does_not_write(store, path):
-    store.kept.put("note", "k", 1)
+    store.cache.put("note", "k", 1)
     before = [(file.name, file.stat().st_size) for file in sorted(path.parent.iterdir())]
     for _ in range(10):
-        store.kept.get("note", "k")
+        store.cache.get("note", "k")
     assert [(file.name, file.stat().st_size) for file in sorted(path.parent.iterdir())] == before
 
 
 def test_conversations_can_stay_in_this_process_alone(tmp_path):
     store = MemoryStore(tmp_path / "a.db", keep_conversations=False)
     id = said(store, ("a", "1"))
-    store.kept.put("note", "k", 1)
+    store.cache.put("note", "k", 1)
     assert len(store.conversations.turns(id)) == 1
     again = reopened(store)
-    assert again.conversations.turns(id) == () and again.kept.get("note", "k") == 1
+    assert again.conversations.turns(id) == () and again.cache.get("note", "k") == 1
 
 
 def test_a_store_without_a_file_forgets():

@@ -23,9 +23,9 @@ from functools import partial
 from hashlib import sha256
 
 from ...llm import CodeModel, ModelError
-from ...memory import Accountant, Cost, Kit
-from ...memory.ledger import Ledger, in_words
+from ...memory import Cost, MeteredModel, StrategyContext
 from ...memory.memorag.beacon.backend import BeaconSettings, open_beacon
+from ...memory.usage import UsageTracker, describe_cost
 from ...server.cli.exit_status import UserError
 from ...server.models.named import SPELLINGS
 from ..bootstrap import interval, mean
@@ -66,24 +66,24 @@ class AnswerRow:
 
 
 def answered(
-    sample: Sample, spelling: str, model: CodeModel | None, kit: Kit, judged_by: Judge | None = None
+    sample: Sample, spelling: str, model: CodeModel | None, context: StrategyContext, judged_by: Judge | None = None
 ) -> AnswerRow:
     """The row of one sample. What fails is in the row. Raises ValueError for a strategy that there is not."""
-    ledger = Ledger()
-    kit = replace(
-        kit,
-        accountant=None if model is None else Accountant(model, ledger=ledger),
-        count_tokens=kit.count_tokens if model is None else model.count_tokens,
-        reader=None if kit.reader is None else Accountant(kit.reader.model, ledger=ledger),
+    usage = UsageTracker()
+    context = replace(
+        context,
+        model=None if model is None else MeteredModel(model, usage=usage),
+        count_tokens=context.count_tokens if model is None else model.count_tokens,
+        memory_model=None if context.memory_model is None else MeteredModel(context.memory_model.model, usage=usage),
     )
-    strategy = spelled_strategy(spelling, kit)
+    strategy = spelled_strategy(spelling, context)
     answer, error = None, ""
     try:
         strategy.remember(sample.items)
         answer = strategy.answer(sample.question)
     except ModelError as failed:
         error = str(failed)
-    cost = ledger.total
+    cost = usage.total
     spent = (cost.n_calls, cost.tokens_in, cost.tokens_out, round(cost.seconds, 3))
     if answer is None:
         return AnswerRow(sample.id, spelling, "", {}, None, *spent, error=error)
@@ -215,28 +215,28 @@ def _rows(options: argparse.Namespace, samples: Sequence[Sample]) -> Iterator[An
     }
     model = _opened(options.model, options.context)
     judging = _opened(options.judge or "none", options.context)
-    judged_by = None if judging is None else partial(judge, Accountant(judging, "judge"))
+    judged_by = None if judging is None else partial(judge, MeteredModel(judging, "judge"))
     reader = open_beacon(BeaconSettings(*options.reader)) if options.reader else None
-    kit = Kit(
+    context = StrategyContext(
         embedder=open_remembering(options.embeddings)[0],
-        reader=None if reader is None else Accountant(reader),
+        memory_model=None if reader is None else MeteredModel(reader),
     )
     for spelling in options.strategies:
         lacking = [sample for sample in samples if (spelling, sample.id) not in kept]
         if lacking and model is not None:
-            _announce_cost(spelling, lacking, model, kit)
+            _announce_cost(spelling, lacking, model, context)
         for number, sample in enumerate(samples, 1):
             row = kept.get((spelling, sample.id))
             if row is None:
-                row = answered(sample, spelling, model, kit, judged_by)
+                row = answered(sample, spelling, model, context, judged_by)
                 add_rows(kept_at, [json.dumps({"settings": settings, "row": asdict(row)}, ensure_ascii=False)])
                 say(f"{spelling}: {number} of {len(samples)}")
             yield row
 
 
-def _announce_cost(spelling: str, lacking: Sequence[Sample], model: CodeModel, kit: Kit) -> None:
+def _announce_cost(spelling: str, lacking: Sequence[Sample], model: CodeModel, context: StrategyContext) -> None:
     """What is to come, before it is paid for: the first sample's estimate for all of them."""
-    strategy = spelled_strategy(spelling, replace(kit, accountant=Accountant(model), count_tokens=model.count_tokens))
+    strategy = spelled_strategy(spelling, replace(context, model=MeteredModel(model), count_tokens=model.count_tokens))
     try:
         strategy.remember(lacking[0].items)
         each = strategy.estimate(lacking[0].question)
@@ -244,7 +244,7 @@ def _announce_cost(spelling: str, lacking: Sequence[Sample], model: CodeModel, k
         say(f"{spelling}: {error}")
         return
     total = sum([each] * len(lacking), Cost())
-    say(f"{spelling}: at most about {in_words(total)} for {len(lacking)} questions")
+    say(f"{spelling}: at most about {describe_cost(total)} for {len(lacking)} questions")
 
 
 def _opened(spelling: str, context_tokens: int) -> CodeModel | None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...memory.fragrel.sweep import Row, Setting
 from ..plots import curves_plot
+from .fragrel_sweep import SweepRow, SweepSetting
 
 
-def plots(rows: Sequence[Row]) -> str:
+def plots(rows: Sequence[SweepRow]) -> str:
     """HTML with a plot for each setting of which a curve has at least two values."""
     drawn = [
         ("words of evidence", _curves(rows, _by_budget, lambda setting: float(setting.budget_words))),
@@ -22,7 +22,7 @@ def plots(rows: Sequence[Row]) -> str:
 
 
 def _curves(
-    rows: Sequence[Row], name: Callable[[Setting], str], value: Callable[[Setting], float]
+    rows: Sequence[SweepRow], name: Callable[[SweepSetting], str], value: Callable[[SweepSetting], float]
 ) -> dict[str, list[tuple[float, float]]]:
     curves: dict[str, dict[float, float]] = {}
     for row in rows:
@@ -30,17 +30,17 @@ def _curves(
     return {name: list(points.items()) for name, points in curves.items() if len(points) > 1}
 
 
-def _context(rows: Sequence[Row]) -> list[Row]:
+def _context(rows: Sequence[SweepRow]) -> list[SweepRow]:
     return [row for row in rows if row.setting.kind == "context"]
 
 
-def _by_budget(setting: Setting) -> str:
+def _by_budget(setting: SweepSetting) -> str:
     return f"C{setting.segment_words} {setting.kind}"
 
 
-def _by_w_rel(setting: Setting) -> str:
+def _by_w_rel(setting: SweepSetting) -> str:
     return f"{setting.budget_words:,} C{setting.segment_words}, w_rel {setting.w_rel:g}"
 
 
-def _by_alpha(setting: Setting) -> str:
+def _by_alpha(setting: SweepSetting) -> str:
     return f"{setting.budget_words:,} C{setting.segment_words}, alpha {setting.alpha:g}"

@@ -8,40 +8,40 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...llm.protocol import Cancel
-from ..budgets import Keep, is_within, kept_ends
-from ..strategy import Kit
-from ..values import Budget, Evidence, Item, Question, Recalled, Segment, Step
+from ..budgets import KeepSide, has_at_most, kept_lengths
+from ..strategy import StrategyContext
+from ..values import Budget, Evidence, Item, Question, RecallResult, Segment, Step
 from .base import JOINED_BY, Baseline
 
 
 class FullContext(Baseline):
     """`keep` "left" shows the beginning, "right" the end, and "middle" cuts the middle out, as LongBench does."""
 
-    def __init__(self, kit: Kit, keep: Keep = "middle", *, answer_tokens: int = 128) -> None:
-        super().__init__(kit, f"full_{keep}", answer_tokens=answer_tokens)
-        self._keep: Keep = keep
+    def __init__(self, context: StrategyContext, keep: KeepSide = "middle", *, answer_tokens: int = 128) -> None:
+        super().__init__(context, f"full_{keep}", answer_tokens=answer_tokens)
+        self._keep: KeepSide = keep
 
     def fits(self, question: Question) -> bool:
         """Whether the window holds all of the text beside the question; never without a model."""
-        if self._accountant is None:
+        if self._model is None:
             return False
-        return is_within(self._text(), self._room(self._accountant, question), self._count)
+        return has_at_most(self._text(), self._room(self._model, question), self._count)
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         """The text in its order, exactly as many of its tokens as the budget has. Its other limits say nothing here."""
-        items = self._remembered.items
+        items = self._items.items
         text = self._text()
         n_first, n_last = len(text), 0
         if budget.tokens is not None:
-            n_first, n_last = kept_ends(text, budget.tokens, self._count, self._keep)
+            n_first, n_last = kept_lengths(text, budget.tokens, self._count, self._keep)
         rest = len(text) - n_last
         pieces = [*_between(items, 0, n_first), *_between(items, rest, len(text))]
         evidence = tuple(Evidence(piece, 1.0, "stands in the part that fits") for piece in pieces)
         step = Step("cut", {"keep": self._keep, "characters_cut": rest - n_first})
-        return Recalled(evidence, (step,), text[:n_first] + text[rest:])
+        return RecallResult(evidence, (step,), text[:n_first] + text[rest:])
 
     def _text(self) -> str:
-        return JOINED_BY.join(item.text for item in self._remembered.items)
+        return JOINED_BY.join(item.text for item in self._items.items)
 
     def _most_shown(self) -> int:
         return self._count(self._text())

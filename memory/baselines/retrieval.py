@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from ...llm.protocol import Cancel
-from ..accountant import Call, Stopped, Unreadable
-from ..budgets import fit
+from ..budgets import fit_evidence
+from ..metered_model import Call, CallCancelled, UnparsableAnswer
 from ..scoring import Indexer, Scores, SegmentIndex, indexer
-from ..strategy import Kit
+from ..strategy import StrategyContext
 from ..templates import fill
-from ..values import Budget, Cost, Evidence, Order, Question, Recalled, Step
+from ..values import Budget, Cost, Evidence, Order, Question, RecallResult, Step
 from . import prompts
 from .base import Baseline
 
@@ -29,18 +29,24 @@ class TopK(Baseline):
     """The `k` best segments; None fills the window ("Max"). The rank is the order of the prompt, as in LongBench."""
 
     def __init__(
-        self, kit: Kit, k: int | None = 3, score: Indexer | None = None, *, order: Order = "rank", name: str = ""
+        self,
+        context: StrategyContext,
+        k: int | None = 3,
+        score: Indexer | None = None,
+        *,
+        order: Order = "rank",
+        name: str = "",
     ) -> None:
-        super().__init__(kit, name or f"top_{k or 'max'}")
+        super().__init__(context, name or f"top_{k or 'max'}")
         self._k = k
         self._order: Order = order
-        self._score = score or indexer("auto", kit)
+        self._score = score or indexer("auto", context)
         self._index: SegmentIndex | None = None
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         return self._found([question.text], budget, ())
 
-    def _found(self, queries: Sequence[str], budget: Budget, steps: Sequence[Step]) -> Recalled:
+    def _found(self, queries: Sequence[str], budget: Budget, steps: Sequence[Step]) -> RecallResult:
         """The best of each query, `k` of each, with the best score of any. Scores are shares of a query's best."""
         index = self._ready()
         best: dict[int, Evidence] = {}
@@ -50,18 +56,18 @@ class TopK(Baseline):
                 if scores[i] > 0 and (i not in best or scores[i] > best[i].score):
                     best[i] = Evidence(index.segments[i], float(scores[i]), _why(query, queries))
         found = [best[i] for i in sorted(best)]
-        evidence = fit(found, budget, self._count, self._order)
+        evidence = fit_evidence(found, budget, self._count, self._order)
         step = Step("search", {"queries": list(queries), "found": len(found), "shown": _places(evidence)})
-        return Recalled(evidence, (*steps, step))
+        return RecallResult(evidence, (*steps, step))
 
     def _ready(self) -> SegmentIndex:
-        segments, index = self._remembered.segments, self._index
+        segments, index = self._items.segments, self._index
         if index is None or index.segments is not segments:
             index = self._index = self._score(segments)
         return index
 
     def _most_shown(self) -> int:
-        sizes = sorted((self._count(segment.text) for segment in self._remembered.segments), reverse=True)
+        sizes = sorted((self._count(segment.text) for segment in self._items.segments), reverse=True)
         n = None if self._k is None else self._k * self._most_queries
         return sum(sizes[:n])
 
@@ -71,20 +77,22 @@ class TopK(Baseline):
 class Hyde(TopK):
     """A passage is invented that could answer, and what is like it is found (HyDE). The question counts as much."""
 
-    def __init__(self, kit: Kit, k: int | None = 3, score: Indexer | None = None) -> None:
-        super().__init__(kit, k, score, name="hyde")
+    def __init__(self, context: StrategyContext, k: int | None = 3, score: Indexer | None = None) -> None:
+        super().__init__(context, k, score, name="hyde")
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
-        if self._accountant is None:
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
+        if self._model is None:
             return self._found([question.text], budget, ())
-        passage = self._accountant.ask(self._call(question), cancel)
+        passage = self._model.ask(self._call(question), cancel)
         index = self._ready()
         scores = _shares(index.scores(question.text)) + _shares(index.scores(passage))
         order = [i for i in np.argsort(-scores, kind="stable")[: self._k].tolist() if scores[i] > 0]
         why = "is like an invented answer" if passage else _why(question.text, [question.text])
         found = [Evidence(index.segments[i], float(scores[i]) / 2, why) for i in order]
-        evidence = fit(found, budget, self._count, self._order)
-        return Recalled(evidence, (Step("invent", {"passage": passage}), Step("search", {"shown": _places(evidence)})))
+        evidence = fit_evidence(found, budget, self._count, self._order)
+        return RecallResult(
+            evidence, (Step("invent", {"passage": passage}), Step("search", {"shown": _places(evidence)}))
+        )
 
     def _call(self, question: Question) -> Call:
         history = prompts.history_of(question)
@@ -103,18 +111,18 @@ class Rewriting(TopK):
 
     _most_queries = MOST_QUERIES + 1
 
-    def __init__(self, kit: Kit, k: int | None = 3, score: Indexer | None = None) -> None:
-        super().__init__(kit, k, score, name="rewriting")
+    def __init__(self, context: StrategyContext, k: int | None = 3, score: Indexer | None = None) -> None:
+        super().__init__(context, k, score, name="rewriting")
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
-        if self._accountant is None:
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
+        if self._model is None:
             return self._found([question.text], budget, ())
         try:
-            how, queries = self._accountant.ask_for_json(self._call(question), _read_queries, cancel)
+            how, queries = self._model.ask_json(self._call(question), _read_queries, cancel)
             step = Step("rewrite", {"how": how, "queries": queries})
-        except Stopped:
-            return Recalled(())
-        except Unreadable as error:
+        except CallCancelled:
+            return RecallResult(())
+        except UnparsableAnswer as error:
             queries, step = [], Step("rewrite", {"note": f"The question was searched for as it is: {error}"})
         return self._found(list(dict.fromkeys([*queries, question.text])), budget, (step,))
 

@@ -13,34 +13,34 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ...llm.protocol import Cancel, Message, ModelError
-from ..accountant import Call
-from ..budgets import cut, fit
+from ..budgets import fit_evidence, truncate
+from ..metered_model import Call
 from ..splitters import count_words
-from ..strategy import CANCELLED, NO_MODEL, Kit
-from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
-from .chat_prompt import Parts, lay_out
+from ..strategy import CANCELLED, NO_MODEL, StrategyContext
+from ..values import Answer, Budget, Cost, Evidence, Item, Question, RecallResult, Segment, Step
+from .chat_prompt import PromptParts, build_chat_prompt
 from .policy import PAPER, ChatPolicy
 
 STOP = ("### user:",)
 """Where a model goes on with what the user would say."""
 
 
-class Behind(Protocol):
+class BackingMemory(Protocol):
     """What a chat needs of the memory behind it; every strategy is one."""
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None: ...
 
     def forget(self, source: str) -> None: ...
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled: ...
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class ChatPrompt:
     """What a model is sent for a prompt, and where it came from."""
 
     messages: tuple[Message, ...]
-    recalled: Recalled
+    recalled: RecallResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class ChatMemory:
 
     def __init__(
         self,
-        kit: Kit,
-        behind: Behind,
+        context: StrategyContext,
+        memory: BackingMemory,
         policy: ChatPolicy = PAPER,
         *,
         name: str = "chat",
@@ -67,9 +67,9 @@ class ChatMemory:
         recall_cost: Callable[[Question], Cost] = lambda question: Cost(),
     ) -> None:
         self.name = name
-        self._kit, self._behind, self._policy, self._source = kit, behind, policy, source
+        self._context, self._memory, self._policy, self._source = context, memory, policy, source
         self._recall_cost = recall_cost
-        self._count = kit.count if policy.count == "tokens" else lambda text: len(text.split())
+        self._count = context.count if policy.count == "tokens" else lambda text: len(text.split())
         self._state = _State()
         self._lock = threading.Lock()
 
@@ -89,36 +89,36 @@ class ChatMemory:
                     self._source = item.source
                     self._take(item, cancel)
                 else:
-                    self._behind.remember([item], cancel)
+                    self._memory.remember([item], cancel)
                     self._state = replace(self._state, has_others=True)
 
     def forget(self, source: str) -> None:
         with self._lock:
-            self._behind.forget(source)
+            self._memory.forget(source)
             if source == self._source:
                 self._state = _State(has_others=self._state.has_others)
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         """The rounds that matter, in the order in which they were said; of a short history, all."""
         state = self._state
         if not (state.n_moved or state.has_others):
             found = [Evidence(_segment(item), 1.0, "the conversation is short: all of it") for item in state.shown]
-            return Recalled(fit(found, budget, self._kit.count, "time"))
+            return RecallResult(fit_evidence(found, budget, self._context.count, "time"))
         query = self._query(state, question)
         n = self._policy.n_evidence if budget.n is None else min(budget.n, self._policy.n_evidence)
-        recalled = self._behind.recall(replace(question, text=query), replace(budget, n=n), cancel)
+        recalled = self._memory.recall(replace(question, text=query), replace(budget, n=n), cancel)
         return replace(recalled, trace=(Step("query", {"text": query}), *recalled.trace))
 
-    def messages(self, question: Question, cancel: Cancel | None = None) -> Prepared:
+    def messages(self, question: Question, cancel: Cancel | None = None) -> ChatPrompt:
         """What the model is to read: instruction, evidence, recent dialog and the prompt, within the window."""
         policy, state = self._policy, self._state
         # All of a short history stands in the recent dialog, so it is no evidence besides.
         has_moved = bool(state.n_moved or state.has_others)
-        recalled = self.recall(question, Budget(), cancel) if has_moved else Recalled(())
+        recalled = self.recall(question, Budget(), cancel) if has_moved else RecallResult(())
         recent = _last(state, question, max(len(state.shown), self._policy.n_recent))
-        parts = Parts(question.text, tuple(recent), recalled.evidence)
+        parts = PromptParts(question.text, tuple(recent), recalled.evidence)
         room, _ = self._window()
-        messages, shown = lay_out(
+        messages, shown = build_chat_prompt(
             parts, room, self._count, cut_left=policy.over == "left", as_one=policy.single_system_message
         )
         step = Step(
@@ -132,7 +132,7 @@ class ChatMemory:
                 "counted_in": policy.count,
             },
         )
-        return Prepared(messages, Recalled(shown.evidence, (*recalled.trace, step)))
+        return ChatPrompt(messages, RecallResult(shown.evidence, (*recalled.trace, step)))
 
     def chat(self, prompt: str, said_at: float | None = None, cancel: Cancel | None = None) -> Answer:
         """The reply to a prompt, and both of them remembered. Raises ModelError; nothing is remembered then."""
@@ -146,31 +146,31 @@ class ChatMemory:
 
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
         """The reply, which is not remembered. The window of the policy is the budget."""
-        accountant = self._kit.accountant
-        if accountant is None:
+        model = self._context.model
+        if model is None:
             return Answer("", self.recall(question, budget or Budget(), cancel), self.name, notes=(NO_MODEL,))
         # Of all, as the memory behind asks in its own name.
-        before, model = accountant.ledger.total, accountant.model.info.name
-        accountant.prepare(cancel)
+        before, name = model.usage.total, model.info.name
+        model.prepare(cancel)
         prepared = self.messages(question, cancel)
         if cancel is not None and cancel.cancelled:
-            return Answer("", prepared.recalled, self.name, model, notes=(CANCELLED,))
+            return Answer("", prepared.recalled, self.name, name, notes=(CANCELLED,))
         _, reserved = self._window()
         call = Call("reply", prepared.messages, reserved, self._policy.temperature, stop=STOP, may_be_cut=True)
-        text = accountant.speaking_for(self.name).ask(call, cancel)
-        return Answer(text, prepared.recalled, self.name, model, accountant.ledger.total - before)
+        text = model.for_strategy(self.name).ask(call, cancel)
+        return Answer(text, prepared.recalled, self.name, name, model.usage.total - before)
 
     def estimate(self, question: Question) -> Cost:
-        if self._kit.accountant is None:
+        if self._context.model is None:
             return Cost()
         room, reserved = self._window()
         return Cost(1, room, reserved) + self._recall_cost(question)
 
     def _window(self) -> tuple[int, int]:
         """Room for the prompt and for the reply: the policy's, less where the model holds less."""
-        window, reserved, accountant = self._policy.window, self._policy.reserved, self._kit.accountant
-        if accountant is not None and 0 < accountant.window_tokens < window:
-            window = accountant.window_tokens
+        window, reserved, model = self._policy.window, self._policy.reserved, self._context.model
+        if model is not None and 0 < model.window_tokens < window:
+            window = model.window_tokens
             reserved = min(reserved, window // 2)
         return window - reserved, reserved
 
@@ -180,7 +180,7 @@ class ChatMemory:
             return question.text
         last = _last(state, question, policy.n_recent)[-1:]
         if policy.last_words is not None:
-            last = [cut(text, policy.last_words, count_words) for text in last]
+            last = [truncate(text, policy.last_words, count_words) for text in last]
         return "\n".join([*last, question.text])
 
     def _take(self, item: Item, cancel: Cancel | None) -> None:
@@ -191,7 +191,7 @@ class ChatMemory:
             shown = (*state.shown[:i], item, *state.shown[i + 1 :])
             self._state = replace(state, shown=shown, sizes=(*state.sizes[:i], size, *state.sizes[i + 1 :]))
         elif numbers and item.number < numbers[0]:
-            self._behind.remember([item], cancel)
+            self._memory.remember([item], cancel)
         else:
             self._state = replace(state, shown=(*state.shown, item), sizes=(*state.sizes, size))
             self._move(cancel)
@@ -204,7 +204,7 @@ class ChatMemory:
         if is_full or (state.n_moved and not policy.refills):
             leaving = len(state.shown) - policy.n_recent
             if leaving > 0:
-                self._behind.remember(state.shown[:leaving], cancel)
+                self._memory.remember(state.shown[:leaving], cancel)
                 self._state = replace(
                     state,
                     shown=state.shown[leaving:],

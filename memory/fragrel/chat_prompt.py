@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from ...llm.prompting.conversation import FRAME_TOKENS
 from ...llm.protocol import Message
-from ..budgets import cut, shortened
+from ..budgets import truncate, truncate_evidence
 from ..values import Evidence
 from .prompts import CHAT_BODY, CHAT_SYSTEM, NO_EVIDENCE, flattened
 
@@ -18,7 +18,7 @@ Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class PromptParts:
     """What may stand in a prompt: rounds oldest first, evidence in its order."""
 
     prompt: str
@@ -26,9 +26,9 @@ class Parts:
     evidence: tuple[Evidence, ...] = ()
 
 
-def lay_out(
-    parts: Parts, room: int, count: Count, *, cut_left: bool = False, as_one: bool = False
-) -> tuple[tuple[Message, ...], Parts]:
+def build_chat_prompt(
+    parts: PromptParts, room: int, count: Count, *, cut_left: bool = False, as_one: bool = False
+) -> tuple[tuple[Message, ...], PromptParts]:
     """The messages, `room` by `count` at most, and what of the parts is in them.
 
     The lowest-scored evidence goes first, then the oldest rounds, then the middle of the last round and of the prompt;
@@ -37,18 +37,18 @@ def lay_out(
     goes instead, whatever stands there. `as_one` writes a single system message, as MemoChat does.
     """
     if cut_left:
-        instruction, body = CHAT_SYSTEM, cut(_body(parts), max(1, room - count(CHAT_SYSTEM)), count, "right")
+        instruction, body = CHAT_SYSTEM, truncate(_body(parts), max(1, room - count(CHAT_SYSTEM)), count, "right")
         if as_one:
-            instruction, body = "", cut(f"{CHAT_SYSTEM}\n{_body(parts)}", room, count, "right")
+            instruction, body = "", truncate(f"{CHAT_SYSTEM}\n{_body(parts)}", room, count, "right")
         return _messages(instruction, body, as_one=as_one), parts
-    left = room - _size(Parts(""), count)
+    left = room - _size(PromptParts(""), count)
     shown = _without_evidence(parts, left, count)
     # Tokens of a whole are not exactly those of its parts.
     while (over := _size(shown, count) - room) > 0 and left > 0:
         left -= over
         shown = _without_evidence(parts, left, count)
     most = max(1, (room - _size(shown, count)) // 2)
-    shortest = [shortened(each, cut(each.segment.text, most, count, "left")) for each in parts.evidence]
+    shortest = [truncate_evidence(each, truncate(each.segment.text, most, count, "left")) for each in parts.evidence]
     shown = replace(shown, evidence=tuple(shortest))
     while shown.evidence and _size(shown, count) > room:
         lowest = min(reversed(shown.evidence), key=lambda each: each.score)
@@ -56,10 +56,10 @@ def lay_out(
     return _messages(CHAT_SYSTEM, _body(shown), as_one=as_one), shown
 
 
-def _without_evidence(parts: Parts, room: int, count: Count) -> Parts:
-    prompt = cut(parts.prompt, room, count)
+def _without_evidence(parts: PromptParts, room: int, count: Count) -> PromptParts:
+    prompt = truncate(parts.prompt, room, count)
     left = room - count(prompt)
-    return Parts(prompt, _newest(parts.recent, left // 2 if parts.evidence else left, count))
+    return PromptParts(prompt, _newest(parts.recent, left // 2 if parts.evidence else left, count))
 
 
 def _newest(rounds: Sequence[str], room: int, count: Count) -> tuple[str, ...]:
@@ -71,12 +71,12 @@ def _newest(rounds: Sequence[str], room: int, count: Count) -> tuple[str, ...]:
             break
         kept.insert(0, text)
     if rounds and not kept:
-        shortened = cut(flattened(rounds[-1]), max(0, room + count(flattened(rounds[-1]))), count)
-        kept = [shortened] if shortened else []
+        truncate_evidence = truncate(flattened(rounds[-1]), max(0, room + count(flattened(rounds[-1]))), count)
+        kept = [truncate_evidence] if truncate_evidence else []
     return tuple(kept)
 
 
-def _size(parts: Parts, count: Count) -> int:
+def _size(parts: PromptParts, count: Count) -> int:
     return count(CHAT_SYSTEM) + count(_body(parts)) + 2 * FRAME_TOKENS
 
 
@@ -86,7 +86,7 @@ def _messages(instruction: str, body: str, *, as_one: bool) -> tuple[Message, ..
     return Message("system", instruction), Message("user", body)
 
 
-def _body(parts: Parts) -> str:
+def _body(parts: PromptParts) -> str:
     evidence = [f"({i}) {flattened(each.segment.text)}" for i, each in enumerate(parts.evidence, 1)]
     recent = [flattened(text) for text in parts.recent]
     return CHAT_BODY.format(

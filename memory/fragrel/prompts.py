@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from ..choices import lettered
+from ..choices import format_choices
 from ..templates import fill
 from ..values import Question
 
@@ -80,7 +80,7 @@ _UTTERANCE = re.compile(r"\n(?=(?:user|bot): )")
 def story_prompt(question: Question, context: str) -> str:
     """The question's own template, or the one that suits it, with everything put in."""
     template = question.template or (CHOICES if question.choices else STORY)
-    return fill(template, context=context, question=question.text, choices=lettered(question.choices))
+    return fill(template, context=context, question=question.text, choices=format_choices(question.choices))
 
 
 def flattened(round_text: str) -> str:

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...llm.protocol import Cancel
-from ..accountant import Accountant, Call
-from ..budgets import cut, fit
+from ..budgets import fit_evidence, truncate
 from ..choices import as_answer
-from ..remembered import Remembered
+from ..metered_model import Call, MeteredModel
 from ..scoring import Indexer, indexer
+from ..segmented_items import SegmentedItems
 from ..splitters import by_turns, by_words
-from ..strategy import CANCELLED, NO_MODEL, Kit
-from ..values import Answer, Budget, Cost, Evidence, Item, Order, Question, Recalled, Step
+from ..strategy import CANCELLED, NO_MODEL, StrategyContext
+from ..values import Answer, Budget, Cost, Evidence, Item, Order, Question, RecallResult, Step
 from ..window import room_beside
 from .prompts import story_prompt
 from .relations import ContextRelation, Relation
@@ -47,34 +47,38 @@ class FragRelOptions:
 class FragRel:
     """FragRel as a strategy. Documents are split by words; a turn is one segment.
 
-    What is new is embedded and nothing else where the kit's embedder keeps its vectors (`KeepingEmbedder`).
+    What is new is embedded and nothing else where the kit's embedder keeps its vectors (`CachingEmbedder`).
     """
 
     def __init__(
-        self, kit: Kit, options: FragRelOptions = FragRelOptions(), score: Indexer | None = None, name: str = "fragrel"
+        self,
+        context: StrategyContext,
+        options: FragRelOptions = FragRelOptions(),
+        score: Indexer | None = None,
+        name: str = "fragrel",
     ) -> None:
         self.name = name
-        self._kit, self._options = kit, options
-        self._score = score or indexer("auto", kit)
-        self._remembered = Remembered(by_turns(by_words(options.segment_words)))
+        self._context, self._options = context, options
+        self._score = score or indexer("auto", context)
+        self._items = SegmentedItems(by_turns(by_words(options.segment_words)))
         self._lock = threading.Lock()
         # Made of the segments when it is asked for, and never changed: a running `recall` keeps the one it took.
         self._index: RelatedIndex | None = None
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        self._remembered.take(items, cancel)
+        self._items.take(items, cancel)
 
     def forget(self, source: str) -> None:
-        self._remembered.forget(source)
+        self._items.forget(source)
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         index = self._ready()
         if index is None or (cancel is not None and cancel.cancelled):
-            return Recalled(())
+            return RecallResult(())
         scores = index.related_scores(question.text)
         totals = scores.total
         found = [Evidence(index.segments[i], float(totals[i])) for i in np.flatnonzero(totals > 0).tolist()]
-        chosen = fit(found, self._counted(budget), self._kit.count, self._options.order)
+        chosen = fit_evidence(found, self._counted(budget), self._context.count, self._options.order)
         at = {(segment.source, segment.number): i for i, segment in enumerate(index.segments)}
         explained = []
         for each in chosen:
@@ -90,37 +94,37 @@ class FragRel:
                 "chosen": [named(each.segment) for each in explained],
             },
         )
-        return Recalled(tuple(explained), (step,))
+        return RecallResult(tuple(explained), (step,))
 
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
-        accountant = self._kit.accountant
-        if accountant is None:
+        model = self._context.model
+        if model is None:
             recalled = self.recall(question, budget or self._options.budget, cancel)
             return Answer("", recalled, self.name, notes=(NO_MODEL,))
-        accountant.prepare(cancel)
-        room = self._room(accountant, question)
+        model.prepare(cancel)
+        room = self._room(model, question)
         recalled = self.recall(question, budget or Budget(tokens=room), cancel)
-        model = accountant.model.info.name
         if cancel is not None and cancel.cancelled:
-            return Answer("", recalled, self.name, model, notes=(CANCELLED,))
+            return Answer("", recalled, self.name, model.info.name, notes=(CANCELLED,))
         shown = JOINED_BY.join(each.segment.text for each in recalled.evidence)
-        context = cut(shown, room, accountant.model.count_tokens)
-        before = accountant.ledger.of(self.name)
-        text = accountant.speaking_for(self.name).ask(self._call(question, context), cancel)
-        return Answer(as_answer(text, question), recalled, self.name, model, accountant.ledger.of(self.name) - before)
+        context = truncate(shown, room, model.count_tokens)
+        before = model.usage.of(self.name)
+        text = model.for_strategy(self.name).ask(self._call(question, context), cancel)
+        cost = model.usage.of(self.name) - before
+        return Answer(as_answer(text, question), recalled, self.name, model.info.name, cost)
 
     def estimate(self, question: Question) -> Cost:
-        accountant = self._kit.accountant
-        if accountant is None:
+        model = self._context.model
+        if model is None:
             return Cost()
-        held = sum(accountant.model.count_tokens(segment.text + JOINED_BY) for segment in self._remembered.segments)
-        frame = accountant.model.count_tokens(story_prompt(question, ""))
-        return Cost(1, frame + min(held, self._room(accountant, question)), self._options.max_new_tokens)
+        held = sum(model.count_tokens(segment.text + JOINED_BY) for segment in self._items.segments)
+        frame = model.count_tokens(story_prompt(question, ""))
+        return Cost(1, frame + min(held, self._room(model, question)), self._options.max_new_tokens)
 
-    def _room(self, accountant: Accountant, question: Question) -> int:
+    def _room(self, model: MeteredModel, question: Question) -> int:
         """Tokens that the model's window leaves for the story."""
-        frame = accountant.model.count_tokens(story_prompt(question, ""))
-        return room_beside(accountant.window_tokens, frame, self._options.max_new_tokens)
+        frame = model.count_tokens(story_prompt(question, ""))
+        return room_beside(model.window_tokens, frame, self._options.max_new_tokens)
 
     def _call(self, question: Question, context: str) -> Call:
         call = Call.of("answer", story_prompt(question, context), max_new_tokens=self._options.max_new_tokens)
@@ -136,7 +140,7 @@ class FragRel:
     def _ready(self) -> RelatedIndex | None:
         """The index of what is remembered now, made when it is first asked; None when nothing is."""
         with self._lock:
-            segments, options = self._remembered.segments, self._options
+            segments, options = self._items.segments, self._options
             if not segments:
                 return None
             if self._index is None or self._index.segments is not segments:

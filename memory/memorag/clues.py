@@ -11,7 +11,7 @@ from typing import Literal
 
 from ..splitters import count_words
 
-Kind = Literal["span", "surrogate", "key point", "draft", "question"]
+ClueKind = Literal["span", "surrogate", "key point", "draft", "question"]
 
 FEWEST_WORDS = 4
 """A clue has more than three words, in Chinese more than three characters (papers' spec 4.4)."""
@@ -19,11 +19,11 @@ FEWEST_WORDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Clue:
-    kind: Kind
+    kind: ClueKind
     text: str
 
 
-def read_clues(answer: str, kind: Kind) -> list[Clue]:
+def read_clues(answer: str, kind: ClueKind) -> list[Clue]:
     """The lines that are long enough to be clues, without the marks of a list, in their order.
 
     A draft answer is one clue as it is: answers are short.

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ...llm.protocol import Cancel
-from ..accountant import Accountant, Call
-from ..budgets import cut
+from ..budgets import truncate
+from ..metered_model import Call, MeteredModel
 from ..splitters import by_tokens, most_pieces
 from ..templates import fill
 from ..values import Cost, Item
@@ -51,30 +51,30 @@ class GistPlan:
 
 
 def write_gists(
-    accountant: Accountant, text: str, language: Language, room: int, plan: GistPlan, cancel: Cancel
+    model: MeteredModel, text: str, language: Language, room: int, plan: GistPlan, cancel: Cancel
 ) -> list[str]:
     """The gists of a text in its order, together at most `room` tokens. Empty when cancelled. Raises ModelError."""
-    count = accountant.model.count_tokens
-    plan = plan.fitted(accountant.window_tokens)
+    count = model.count_tokens
+    plan = plan.fitted(model.window_tokens)
     split = by_tokens(plan.piece_tokens, count, hard=True)
     while True:
         pieces = [segment.text for segment in split(Item("", text)) if segment.text.strip()]
-        tasks = [partial(_gist, accountant, piece, language, plan, cancel) for piece in pieces]
-        gists = accountant.ask_all(tasks)
+        tasks = [partial(_gist, model, piece, language, plan, cancel) for piece in pieces]
+        gists = model.ask_all(tasks)
         if cancel.cancelled:
             return []
         shorter = "\n".join(gists)
         if (n_tokens := count(shorter)) <= room:
             return gists
         if n_tokens > LEAST_SHRINKING * count(text):
-            return [cut(shorter, room, count)]
+            return [truncate(shorter, room, count)]
         text = shorter
 
 
-def _gist(accountant: Accountant, piece: str, language: Language, plan: GistPlan, cancel: Cancel) -> str:
+def _gist(model: MeteredModel, piece: str, language: Language, plan: GistPlan, cancel: Cancel) -> str:
     if cancel.cancelled:
         return ""
     call = Call.of("gist", fill(PROMPTS[language].gist, text=piece), max_new_tokens=plan.gist_tokens)
-    gist = " ".join(accountant.ask(replace(call, repetition_penalty=plan.repetition_penalty), cancel).split())
+    gist = " ".join(model.ask(replace(call, repetition_penalty=plan.repetition_penalty), cancel).split())
     # A model that says nothing must not make a hole in the memory.
-    return gist or cut(" ".join(piece.split()), plan.gist_tokens, accountant.model.count_tokens, "left").rstrip()
+    return gist or truncate(" ".join(piece.split()), plan.gist_tokens, model.count_tokens, "left").rstrip()

@@ -15,7 +15,7 @@ from ...llm.private_files import private_folder
 from ...llm.protocol import ModelError
 from ..values import Item, Segment
 from .prompts import Language
-from .text import Held
+from .text import MemorizedText
 
 VERSION = 1
 """1: items, segments, language, backend, model, context."""
@@ -24,7 +24,7 @@ MANIFEST, ITEMS, SEGMENTS = "manifest.json", "items.json", "segments.json"
 VECTORS = "vectors"
 
 
-def save_text(folder: Path, held: Held, backend: str, model: str) -> None:
+def save_text(folder: Path, held: MemorizedText, backend: str, model: str) -> None:
     """Write everything but the memory. The manifest comes last: a folder without it is not whole."""
     private_folder(folder)
     (folder / MANIFEST).unlink(missing_ok=True)
@@ -34,7 +34,7 @@ def save_text(folder: Path, held: Held, backend: str, model: str) -> None:
     _write(folder / MANIFEST, {**about, "language": held.language, "context": held.key})
 
 
-def load_text(folder: Path, model: str) -> tuple[Held, str]:
+def load_text(folder: Path, model: str) -> tuple[MemorizedText, str]:
     """What `save_text` wrote, and which memory it has; "" for none. Raises ModelError."""
     try:
         manifest = _read(folder / MANIFEST)
@@ -50,7 +50,7 @@ def load_text(folder: Path, model: str) -> tuple[Held, str]:
         raise ModelError(
             f"{folder} was memorised by {made_by}, and the model here is {model}. Open that one, or memorise again."
         )
-    held = Held(items, segments, language)
+    held = MemorizedText(items, segments, language)
     if held.key != context:
         raise ModelError(f"The text in {folder} was changed after it was read. Memorise it again.")
     return held, str(backend)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...llm.protocol import Cancel, ModelError
-from ..accountant import Accountant, Call, Unreadable
+from ..metered_model import Call, MeteredModel, UnparsableAnswer
 from ..splitters import count_words
 from ..templates import fill
 from ..words import terms_of
@@ -38,7 +38,7 @@ class Sample:
 
 
 @dataclass(slots=True)
-class Counts:
+class SampleCounts:
     """What became of what the model wrote."""
 
     pairs: int = 0  # that could be read
@@ -49,22 +49,22 @@ class Counts:
 
 
 def build_samples(
-    accountant: Accountant,
+    model: MeteredModel,
     contexts: Iterable[str],
     n_pairs: int = 3,
-    counts: Counts | None = None,
+    counts: SampleCounts | None = None,
     cancel: Cancel | None = None,
 ) -> Iterator[Sample]:
     """Samples of the texts, one after the other. Texts have to fit the model's window. Raises ModelError."""
-    counts, cancel = counts if counts is not None else Counts(), cancel or Cancel()
+    counts, cancel = counts if counts is not None else SampleCounts(), cancel or Cancel()
     for context in contexts:
         if cancel.cancelled:
             return
         if not context.strip():
             continue
-        pairs = _pairs(accountant, context, n_pairs, counts, cancel)
+        pairs = _pairs(model, context, n_pairs, counts, cancel)
         for question, answer in pairs:
-            clues = _clues(accountant, context, question, answer, cancel)
+            clues = _clues(model, context, question, answer, cancel)
             if cancel.cancelled:
                 return
             if len(clues) < FEWEST_CLUES:
@@ -110,14 +110,14 @@ def _read_sample(line: str, place: str) -> Sample:
 
 
 def _pairs(
-    accountant: Accountant, context: str, n_pairs: int, counts: Counts, cancel: Cancel
+    model: MeteredModel, context: str, n_pairs: int, counts: SampleCounts, cancel: Cancel
 ) -> Sequence[tuple[str, str]]:
     """Questions and answers that are worth it. Each question once."""
     prompt = fill(PROMPTS[language_of(context)].pairs, n=str(n_pairs), text=context)
     call = Call.of("questions", prompt, max_new_tokens=PAIR_TOKENS * n_pairs)
     try:
-        pairs = accountant.ask_for_json(call, _read_pairs, cancel)
-    except Unreadable:
+        pairs = model.ask_json(call, _read_pairs, cancel)
+    except UnparsableAnswer:
         counts.unreadable += not cancel.cancelled
         return []
     counts.pairs += len(pairs)
@@ -147,11 +147,11 @@ def _is_good(question: str, answer: str, context: str) -> bool:
     )
 
 
-def _clues(accountant: Accountant, context: str, question: str, answer: str, cancel: Cancel) -> tuple[str, ...]:
+def _clues(model: MeteredModel, context: str, question: str, answer: str, cancel: Cancel) -> tuple[str, ...]:
     """Clues whose words stand in the text, each once; none that is only the question or the answer again."""
     template = PROMPTS[language_of(context)].bridge
     prompt = fill(template, text=context, question=question, answer=answer)
-    said = accountant.ask(Call.of("clues", prompt, max_new_tokens=CLUE_TOKENS), cancel)
+    said = model.ask(Call.of("clues", prompt, max_new_tokens=CLUE_TOKENS), cancel)
     words, known = set(terms_of(context)), {question.casefold(), answer.casefold()}
     return tuple(
         clue.text

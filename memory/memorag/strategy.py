@@ -12,24 +12,23 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...llm.protocol import Cancel
-from ..accountant import Accountant, Call
-from ..budgets import cut, fit
+from ..budgets import fit_evidence, truncate
 from ..choices import as_answer
-from ..embedding_kept import KeepingEmbedder
-from ..remembered import Remembered
+from ..embedding_cache import CachingEmbedder
+from ..metered_model import Call, MeteredModel
 from ..scoring import Indexer, SegmentIndex, indexer
-from ..strategy import CANCELLED, Kit
+from ..segmented_items import SegmentedItems
+from ..strategy import CANCELLED, StrategyContext
 from ..templates import fill
-from ..values import Answer, Budget, Cost, Item, Question, Recalled, Step
+from ..values import Answer, Budget, Cost, Item, Question, RecallResult, Step
 from ..window import room_beside
 from .backends import ANSWER_TOKENS, CLUE_TOKENS, KEY_POINT_TOKENS, MemoryBackend, PromptedMemory, choose_kind
-from .clues import Clue, each_once, read_clues
-from .clues import Kind as ClueKind
-from .hits import Found, search, the_beginning
+from .clue_search import EvidenceList, from_beginning, search
+from .clues import Clue, ClueKind, each_once, read_clues
 from .prompts import PROMPTS, Prompts
 from .saving import VECTORS, load_text, save_text
 from .settings import MemoRAGSettings, Task
-from .text import Held, asked, held_text
+from .text import MemorizedText, asked, memorized_text
 
 NO_MODEL = "No model is configured, so there is no memory to give clues: the question itself was searched for."
 NO_CLUE = "The memory gave no line of more than three words: the question itself was searched for."
@@ -48,24 +47,24 @@ class MemoRAG:
 
     def __init__(
         self,
-        kit: Kit,
+        context: StrategyContext,
         settings: MemoRAGSettings | None = None,
         score: Indexer | None = None,
-        generator: Accountant | None = None,
+        generator: MeteredModel | None = None,
         memory: MemoryBackend | None = None,
     ) -> None:
-        self._kit = kit
+        self._context = context
         self._settings = settings or MemoRAGSettings()
         self._score = score or indexer()
-        reads, answers = kit.reader or kit.accountant, generator or kit.accountant or kit.reader
-        self._accountant = None if reads is None else reads.speaking_for(self.name)
-        self._generator = None if answers is None else answers.speaking_for(self.name)
+        reads, answers = context.memory_model or context.model, generator or context.model or context.memory_model
+        self._model = None if reads is None else reads.for_strategy(self.name)
+        self._generator = None if answers is None else answers.for_strategy(self.name)
         self._given = memory
         self._memory = memory
         self._memorized = ""  # the key of the text that the memory has
-        self._remembered = Remembered()
+        self._items = SegmentedItems()
         # Of the items at a time, replaced whole, so that a running `recall` keeps what it took.
-        self._held: tuple[Held, SegmentIndex] | None = None
+        self._held: tuple[MemorizedText, SegmentIndex] | None = None
         self._lock = threading.RLock()
 
     @property
@@ -73,10 +72,10 @@ class MemoRAG:
         return "memorag"
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        self._remembered.take(items, cancel)
+        self._items.take(items, cancel)
 
     def forget(self, source: str) -> None:
-        self._remembered.forget(source)
+        self._items.forget(source)
 
     def memorize(self, cancel: Cancel | None = None) -> MemoryBackend | None:
         """Read the text now rather than with the first question; the same text is read once.
@@ -86,11 +85,11 @@ class MemoRAG:
         cancel = cancel or Cancel()
         with self._lock:
             held, _ = self._ready()
-            if self._accountant is None or not held.segments or cancel.cancelled:
+            if self._model is None or not held.segments or cancel.cancelled:
                 return None
             if self._memory is None or self._memorized != held.key:
                 self.reset()
-                self._accountant.prepare(cancel)
+                self._model.prepare(cancel)
                 self._memory = self._given or self._new_memory(held)
                 self._memory.memorize(held.article, held.language, cancel)
                 self._memorized = "" if cancel.cancelled else held.key
@@ -103,20 +102,22 @@ class MemoRAG:
                 self._memory.reset()
             self._memorized = ""
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         """What the clues find, in the order of the text. `context` is there when a draft answer belongs to it."""
         cancel = cancel or Cancel()
         held, index = self._ready()
         memory = self.memorize(cancel)
         if not held.segments or cancel.cancelled:
-            return Recalled(())
+            return RecallResult(())
         clues, steps = self._clues(question, memory, held, cancel)
-        found = search(index, clues, self._settings.hits_per_clue) if clues else the_beginning(held.segments)
-        evidence = fit(found, budget, self._kit.count, "document")
+        found = search(index, clues, self._settings.hits_per_clue) if clues else from_beginning(held.segments)
+        evidence = fit_evidence(found, budget, self._context.count, "document")
         steps.append(Step("search", {"found": len(found), "shown": [each.segment.place for each in evidence]}))
         draft = next((clue.text for clue in clues if clue.kind == "draft"), "")
         words = PROMPTS[held.language]
-        return Recalled(evidence, tuple(steps), _shown(evidence, fill(words.draft, answer=draft)) if draft else None)
+        return RecallResult(
+            evidence, tuple(steps), _shown(evidence, fill(words.draft, answer=draft)) if draft else None
+        )
 
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
         cancel = cancel or Cancel()
@@ -126,28 +127,28 @@ class MemoRAG:
         generator.prepare(cancel)
         if self._task(question) == "qa" and (memory := self.memorize(cancel)) is not None:
             held, _ = self._ready()
-            text = memory.answer(asked(question, held.language, self._kit.count), cancel)
-            recalled = Recalled((), (Step("memory", {"backend": memory.name, "tokens": memory.n_tokens}),))
-            return self._answered(as_answer(text, question), recalled, self._accountant or generator, before, cancel)
+            text = memory.answer(asked(question, held.language, self._context.count), cancel)
+            recalled = RecallResult((), (Step("memory", {"backend": memory.name, "tokens": memory.n_tokens}),))
+            return self._answered(as_answer(text, question), recalled, self._model or generator, before, cancel)
         room = self._room(generator, question)
         recalled = self.recall(question, budget or Budget(tokens=room), cancel)
         text = ""
         if not cancel.cancelled:
             context = recalled.context or _shown(recalled.evidence)
-            prompt = self._last_prompt(question, cut(context, room, generator.model.count_tokens))
+            prompt = self._last_prompt(question, truncate(context, room, generator.count_tokens))
             text = generator.ask(Call.of("answer", prompt, max_new_tokens=self._settings.answer_tokens), cancel)
         return self._answered(as_answer(text, question), recalled, generator, before, cancel)
 
     def estimate(self, question: Question) -> Cost:
         """The reading where it is still to come, the clues with the whole memory before each, and the answer."""
         held, _ = self._ready()
-        if self._accountant is None or self._generator is None or not held.segments:
+        if self._model is None or self._generator is None or not held.segments:
             return Cost()
         settings, task, cost = self._settings, self._task(question), Cost()
-        n_text = self._accountant.model.count_tokens(held.article)
+        n_text = self._model.count_tokens(held.article)
         if self._memorized != held.key:
             cost = (self._given or self._new_memory(held)).cost_to_memorize(n_text)
-        n_asked = min(n_text, self._accountant.window_tokens) + PROMPT_TOKENS
+        n_asked = min(n_text, self._model.window_tokens) + PROMPT_TOKENS
         if task == "summarize":
             cost += Cost(1, n_asked, KEY_POINT_TOKENS)
         else:
@@ -167,9 +168,9 @@ class MemoRAG:
             if memory is not None:
                 memory.save(folder / "memory", cancel)
             if not cancel.cancelled:
-                held, embedder = self._ready()[0], self._kit.embedder
+                held, embedder = self._ready()[0], self._context.embedder
                 save_text(folder, held, "" if memory is None else memory.name, self._model_name())
-                if isinstance(embedder, KeepingEmbedder):
+                if isinstance(embedder, CachingEmbedder):
                     embedder.save(folder / VECTORS, [segment.text for segment in held.segments])
 
     def load(self, folder: Path, cancel: Cancel | None = None) -> None:
@@ -179,28 +180,28 @@ class MemoRAG:
         """
         cancel = cancel or Cancel()
         held, backend = load_text(folder, self._model_name())
-        if isinstance(self._kit.embedder, KeepingEmbedder):
-            self._kit.embedder.load(folder / VECTORS)
+        if isinstance(self._context.embedder, CachingEmbedder):
+            self._context.embedder.load(folder / VECTORS)
         with self._lock:
             self.reset()
-            if self._accountant is not None and backend:
-                self._memory = self._given or PromptedMemory(backend, self._accountant, self._settings.gists)
+            if self._model is not None and backend:
+                self._memory = self._given or PromptedMemory(backend, self._model, self._settings.gists)
                 self._memory.load(folder / "memory", held.article, held.language, cancel)
                 self._memorized = "" if cancel.cancelled else held.key
-            self._remembered = Remembered()
-            self._remembered.take(held.items)
-            self._held = replace(held, items=self._remembered.items), self._score(held.segments)
+            self._items = SegmentedItems()
+            self._items.take(held.items)
+            self._held = replace(held, items=self._items.items), self._score(held.segments)
 
     # What a question goes through.
 
     def _clues(
-        self, question: Question, memory: MemoryBackend | None, held: Held, cancel: Cancel
+        self, question: Question, memory: MemoryBackend | None, held: MemorizedText, cancel: Cancel
     ) -> tuple[list[Clue], list[Step]]:
         """Clues of the memory, then the question itself, each once."""
         own = [Clue("question", question.text)] if question.text.strip() else []
         if memory is None:
             return own, [Step("clues", {"note": NO_MODEL})]
-        words, asks = asked(question, held.language, self._kit.count), dict[ClueKind, Callable[[], str]]()
+        words, asks = asked(question, held.language, self._context.count), dict[ClueKind, Callable[[], str]]()
         if self._task(question) == "summarize":
             asks["key point"] = lambda: memory.summarize(cancel)
         else:
@@ -210,8 +211,8 @@ class MemoRAG:
                 asks["surrogate"] = lambda: memory.rewrite(words, cancel)
             if self._settings.draft:
                 asks["draft"] = lambda: memory.answer(words, cancel)
-        assert self._accountant is not None
-        answers = self._accountant.ask_all(list(asks.values()))
+        assert self._model is not None
+        answers = self._model.ask_all(list(asks.values()))
         clues = [clue for kind, said in zip(asks, answers, strict=True) for clue in read_clues(said, kind)]
         about = Step("memory", {"backend": memory.name, "tokens": memory.n_tokens})
         said: dict[str, object] = {kind: [clue.text for clue in clues if clue.kind == kind] for kind in asks}
@@ -226,46 +227,46 @@ class MemoRAG:
         words: Prompts = PROMPTS[language]
         own = words.summarise if self._task(question) == "summarize" else words.generate
         form = words.forms["choice" if question.choices else "short" if question.task == "short" else ""]
-        words_of_question = asked(question, language, self._kit.count)
+        words_of_question = asked(question, language, self._context.count)
         template = question.template or self._settings.template or own
         return fill(template, context=context, question=words_of_question, form=form).rstrip()
 
-    def _room(self, generator: Accountant, question: Question) -> int:
+    def _room(self, generator: MeteredModel, question: Question) -> int:
         """Tokens that the window of the model that answers leaves for evidence."""
-        frame = generator.model.count_tokens(self._last_prompt(question, ""))
+        frame = generator.count_tokens(self._last_prompt(question, ""))
         return max(1, room_beside(generator.window_tokens, frame, self._settings.answer_tokens))
 
-    def _answered(self, text: str, recalled: Recalled, by: Accountant, before: Cost, cancel: Cancel) -> Answer:
+    def _answered(self, text: str, recalled: RecallResult, by: MeteredModel, before: Cost, cancel: Cancel) -> Answer:
         notes = [str(step.detail["note"]) for step in recalled.trace if "note" in step.detail]
         notes += [CANCELLED] if cancel.cancelled and not text else []
         cost = self._spent() - before
-        return Answer(text, recalled, self.name, by.model.info.name, cost, tuple(notes))
+        return Answer(text, recalled, self.name, by.info.name, cost, tuple(notes))
 
     # What is held.
 
-    def _ready(self) -> tuple[Held, SegmentIndex]:
+    def _ready(self) -> tuple[MemorizedText, SegmentIndex]:
         with self._lock:
-            items = self._remembered.items
+            items = self._items.items
             if self._held is None or self._held[0].items is not items:
                 settings = self._settings
-                held = held_text(items, settings.segment_tokens, self._kit.count, settings.language)
+                held = memorized_text(items, settings.segment_tokens, self._context.count, settings.language)
                 self._held = held, self._score(held.segments)
             return self._held
 
-    def _new_memory(self, held: Held) -> PromptedMemory:
-        assert self._accountant is not None
-        n_tokens = self._accountant.model.count_tokens(held.article)
-        kind = self._settings.backend or choose_kind(self._accountant, n_tokens, held.language)
-        return PromptedMemory(kind, self._accountant, self._settings.gists, must_keep=bool(self._settings.backend))
+    def _new_memory(self, held: MemorizedText) -> PromptedMemory:
+        assert self._model is not None
+        n_tokens = self._model.count_tokens(held.article)
+        kind = self._settings.backend or choose_kind(self._model, n_tokens, held.language)
+        return PromptedMemory(kind, self._model, self._settings.gists, must_cache=bool(self._settings.backend))
 
     def _model_name(self) -> str:
-        return "" if self._accountant is None else self._accountant.model.info.name
+        return "" if self._model is None else self._model.info.name
 
     def _spent(self) -> Cost:
-        ledgers = {id(each.ledger): each.ledger for each in (self._accountant, self._generator) if each is not None}
-        return sum((ledger.of(self.name) for ledger in ledgers.values()), Cost())
+        ledgers = {id(each.usage): each.usage for each in (self._model, self._generator) if each is not None}
+        return sum((usage.of(self.name) for usage in ledgers.values()), Cost())
 
 
-def _shown(evidence: Found, draft: str = "") -> str:
+def _shown(evidence: EvidenceList, draft: str = "") -> str:
     """Evidence as a prompt shows it."""
     return JOINED_BY.join([*(each.segment.text.strip() for each in evidence), *([draft] if draft else [])])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 
-from ..budgets import cut
+from ..budgets import truncate
 from ..choices import with_choices
 from ..splitters import by_tokens
 from ..templates import fill
@@ -22,7 +22,7 @@ HISTORY_TOKENS = 256
 
 
 @dataclass(frozen=True)
-class Held:
+class MemorizedText:
     """Everything that is remembered at a moment."""
 
     items: tuple[Item, ...]
@@ -46,9 +46,9 @@ class Held:
         return content_key(self.article)
 
 
-def held_text(
+def memorized_text(
     items: Sequence[Item], segment_tokens: int, count_tokens: Callable[[str], int], language: Language | str = ""
-) -> Held:
+) -> MemorizedText:
     """The items with their segments of whole sentences, numbered within each source, without blank ones.
 
     Rounds of a conversation are cut too: the memory reads all as one text, and hits are of one size.
@@ -63,7 +63,7 @@ def held_text(
                 n_of[item.source] = number + 1
     beginning = next((item.text for item in items if item.text.strip()), "")
     found: Language = "zh" if language == "zh" else "en" if language == "en" else language_of(beginning)
-    return Held(tuple(items), tuple(segments), found)
+    return MemorizedText(tuple(items), tuple(segments), found)
 
 
 def asked(question: Question, language: Language, count_tokens: Callable[[str], int]) -> str:
@@ -72,5 +72,5 @@ def asked(question: Question, language: Language, count_tokens: Callable[[str], 
     if not question.history:
         return words
     said = "\n".join(f"{turn.role}: {turn.text}" for turn in question.history)
-    history = cut(said, HISTORY_TOKENS, count_tokens, "right")
+    history = truncate(said, HISTORY_TOKENS, count_tokens, "right")
     return fill(PROMPTS[language].history, history=history) + "\n\n" + words

@@ -9,9 +9,9 @@ from string import Template
 from ..choices import with_choices
 from ..values import Cost, Question
 from . import prompts
-from .asking import ANSWER_TOKENS, LIST_TOKENS, SENTENCE_TOKENS
-from .building import MOST_FUSED_SEGMENTS, MOST_NAMES, Builder
-from .merging import MOST_CANDIDATES
+from .calls import ANSWER_TOKENS, LIST_TOKENS, SENTENCE_TOKENS
+from .entity_resolution import MOST_CANDIDATES
+from .graph_builder import MOST_FUSED_SEGMENTS, MOST_NAMES, GraphBuilder
 from .navigation import MOST_OFFERED
 
 NAME_TOKENS = 12  # of a name in a list, at most
@@ -23,7 +23,7 @@ def most_prompt_tokens(count: Callable[[str], int]) -> int:
     return max(_words(prompts.ENOUGH, count), _words(prompts.ANSWER, count) + max(map(count, forms)))
 
 
-def estimate(builder: Builder, question: Question, count: Callable[[str], int], room_tokens: int) -> Cost:
+def estimate(builder: GraphBuilder, question: Question, count: Callable[[str], int], room_tokens: int) -> Cost:
     """Of graph, walk and answer; `room_tokens` is what segments may have of a prompt."""
     asked = count(with_choices(question))
     cost = _walking(builder, asked, count, room_tokens)
@@ -32,7 +32,7 @@ def estimate(builder: Builder, question: Question, count: Callable[[str], int], 
     return cost + _building(builder, question.text, count)
 
 
-def _building(builder: Builder, question: str, count: Callable[[str], int]) -> Cost:
+def _building(builder: GraphBuilder, question: str, count: Callable[[str], int]) -> Cost:
     settings, segments = builder.settings, builder.index.segments
     sizes = [count(segment.text) for segment in segments]
     asked = count(question)
@@ -59,7 +59,7 @@ def _building(builder: Builder, question: str, count: Callable[[str], int]) -> C
     return cost
 
 
-def _reading(builder: Builder, sizes: Sequence[int], asked: int, count: Callable[[str], int]) -> Cost:
+def _reading(builder: GraphBuilder, sizes: Sequence[int], asked: int, count: Callable[[str], int]) -> Cost:
     """P1 and P2 of segments of these sizes, for a question of `asked` tokens."""
     frames = [_words(prompts.RELATIONS, count) + MOST_NAMES * NAME_TOKENS]
     if builder.settings.open_entity:
@@ -79,7 +79,7 @@ def _summing_up(sizes: Sequence[int], room: int, count: Callable[[str], int]) ->
     return cost
 
 
-def _walking(builder: Builder, asked: int, count: Callable[[str], int], room: int) -> Cost:
+def _walking(builder: GraphBuilder, asked: int, count: Callable[[str], int], room: int) -> Cost:
     settings, segments = builder.settings, builder.index.segments
     if not segments:
         return Cost()

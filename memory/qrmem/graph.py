@@ -26,7 +26,7 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class EntityRelation:
     """What a text says about two entities, given by number, and in which segments. It has no direction."""
 
     first: int
@@ -43,12 +43,12 @@ class MemoryGraph:
     """Entities and relations, numbered by their place. Two entities may have several relations."""
 
     entities: tuple[Entity, ...] = ()
-    relations: tuple[Relation, ...] = ()
+    relations: tuple[EntityRelation, ...] = ()
 
     @cached_property
-    def relations_of(self) -> tuple[tuple[Relation, ...], ...]:
+    def relations_of(self) -> tuple[tuple[EntityRelation, ...], ...]:
         """For each entity its relations, in their order."""
-        found: list[list[Relation]] = [[] for _ in self.entities]
+        found: list[list[EntityRelation]] = [[] for _ in self.entities]
         for relation in self.relations:
             found[relation.first].append(relation)
             found[relation.second].append(relation)
@@ -91,7 +91,7 @@ class MemoryGraph:
             i += 1
         return tuple(found)
 
-    def edge_text(self, entity: int, relation: Relation) -> str:
+    def edge_text(self, entity: int, relation: EntityRelation) -> str:
         """An edge in words, as it is compared with a question: from `entity` to the other one."""
         return f"{self.entities[entity].name}: {relation.text} {self.entities[relation.other(entity)].name}"
 
@@ -115,7 +115,7 @@ class MemoryGraph:
                 for name, mentions, segments, kind in value["entities"]
             )
             relations = tuple(
-                Relation(int(first), int(second), str(text), tuple(map(int, segments)))
+                EntityRelation(int(first), int(second), str(text), tuple(map(int, segments)))
                 for first, second, text, segments in value["relations"]
             )
         except (KeyError, TypeError, ValueError) as error:

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..values import Segment
-from .graph import Relation
-from .reading import Verdict
-from .walking import Ground, Walk, close, link
+from .answer_parsing import Verdict
+from .graph import EntityRelation
+from .walk import WalkContext, WalkState, close, link
 
 LEAST_EXPANSION = 0.5  # of the best edge so far, for an edge to be followed by expansion (papers' spec 3.3)
 MOST_PER_EXPANSION = 10  # edges in one round, so that one common name does not take all in
@@ -24,7 +24,7 @@ MOST_NAMED = 4
 MOST_OFFERED = 100  # names to choose from, in Entity Trial
 
 
-class Judge(Protocol):
+class WalkModel(Protocol):
     """What a walk asks a model."""
 
     def enough(self, segments: Sequence[Segment]) -> Verdict: ...
@@ -35,9 +35,9 @@ class Judge(Protocol):
 
 
 def reflect(
-    ground: Ground,
-    walk: Walk,
-    judge: Judge | None,
+    ground: WalkContext,
+    walk: WalkState,
+    judge: WalkModel | None,
     *,
     max_updates: int,
     with_reason: bool = True,
@@ -70,9 +70,9 @@ def reflect(
 
 
 def expand(
-    ground: Ground,
-    walk: Walk,
-    judge: Judge | None,
+    ground: WalkContext,
+    walk: WalkState,
+    judge: WalkModel | None,
     search: Callable[[str], Sequence[float]],
     *,
     max_rounds: int,
@@ -111,7 +111,7 @@ def expand(
     walk.note("segments", segments=ground.places(walk.important))
 
 
-def try_entities(ground: Ground, walk: Walk, judge: Judge | None, *, max_updates: int) -> None:
+def try_entities(ground: WalkContext, walk: WalkState, judge: WalkModel | None, *, max_updates: int) -> None:
     """Entity Trial: the segments of a set of entities, and another set as long as the judge misses something.
 
     Looks at no relation. Ends when the window cannot hold all segments of the set. Without a judge the first set stays.
@@ -138,7 +138,7 @@ def try_entities(ground: Ground, walk: Walk, judge: Judge | None, *, max_updates
                     walk.why[segment] = f"names “{ground.graph.entities[entity].name}”, which was looked up next"
 
 
-def _judged(ground: Ground, walk: Walk, judge: Judge) -> Verdict:
+def _judged(ground: WalkContext, walk: WalkState, judge: WalkModel) -> Verdict:
     verdict = judge.enough([ground.segments[number] for number in walk.segments])
     walk.note(
         "judged",
@@ -152,7 +152,9 @@ def _judged(ground: Ground, walk: Walk, judge: Judge) -> Verdict:
     return verdict
 
 
-def _next_edge(ground: Ground, walk: Walk, guide: str, common_penalty: float) -> tuple[int, Relation, float] | None:
+def _next_edge(
+    ground: WalkContext, walk: WalkState, guide: str, common_penalty: float
+) -> tuple[int, EntityRelation, float] | None:
     """The edge nearest to the guide among those that lead to an entity and to segments not seen yet."""
     seen = {*walk.segments, *walk.dropped}
     edges = [
@@ -168,7 +170,9 @@ def _next_edge(ground: Ground, walk: Walk, guide: str, common_penalty: float) ->
     return *edges[best], nearness[best]
 
 
-def _follow(ground: Ground, walk: Walk, entity: int, relation: Relation, nearness: float, most: int | None) -> bool:
+def _follow(
+    ground: WalkContext, walk: WalkState, entity: int, relation: EntityRelation, nearness: float, most: int | None
+) -> bool:
     """Take an edge; whether other segments are in the window now."""
     reached = relation.other(entity)
     before = walk.segments
@@ -184,7 +188,7 @@ def _follow(ground: Ground, walk: Walk, entity: int, relation: Relation, nearnes
     return walk.segments != before
 
 
-def _edge_detail(ground: Ground, entity: int, relation: Relation, nearness: float) -> dict[str, Any]:
+def _edge_detail(ground: WalkContext, entity: int, relation: EntityRelation, nearness: float) -> dict[str, Any]:
     entities = ground.graph.entities
     return {
         "from": entities[entity].name,
@@ -194,7 +198,7 @@ def _edge_detail(ground: Ground, entity: int, relation: Relation, nearness: floa
     }
 
 
-def _drop(ground: Ground, walk: Walk) -> None:
+def _drop(ground: WalkContext, walk: WalkState) -> None:
     """The lowest-scored go until all fits: first of those that edges led to, then of the others."""
     for held in (walk.added, walk.important):
         while held and not ground.window.fits(walk.segments):
@@ -203,7 +207,7 @@ def _drop(ground: Ground, walk: Walk) -> None:
             walk.dropped.add(worst)
 
 
-def _offered(ground: Ground, guide: str, tried: Iterable[int]) -> list[str]:
+def _offered(ground: WalkContext, guide: str, tried: Iterable[int]) -> list[str]:
     """The names to choose from: all, or those nearest to the guide where there are too many."""
     names = [entity.name for i, entity in enumerate(ground.graph.entities) if i not in set(tried)]
     if len(names) <= MOST_OFFERED:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from ..accountant import RETRY_TEMPERATURE
+from ..metered_model import RETRY_TEMPERATURE
 from ..values import Segment
-from .asking import Asking
+from .calls import QRMeMCalls
 
 MOST_SIMILAR = 0.6  # ROUGE-L, at which a question is none of its own
 MOST_QUESTIONS = 8  # of the text, beside the one that was asked
@@ -35,32 +35,34 @@ def is_new(question: str, pool: Sequence[str]) -> bool:
     return all(rouge_l(question, other) < MOST_SIMILAR for other in pool)
 
 
-def summarise(asking: Asking, segments: Sequence[Segment], count_tokens: Callable[[str], int], room_tokens: int) -> str:
+def summarise(
+    calls: QRMeMCalls, segments: Sequence[Segment], count_tokens: Callable[[str], int], room_tokens: int
+) -> str:
     """The summary of all segments: of each, then of those together, in rounds where they are too many for one prompt.
 
     Segments whose summary could not be read are left out. Raises ModelError.
     """
 
     def task(segment: Segment) -> Callable[[], str]:
-        return lambda: asking.tried(lambda: asking.summary(segment), f"{segment.place} is missing in the summary") or ""
+        return lambda: calls.attempt(lambda: calls.summary(segment), f"{segment.place} is missing in the summary") or ""
 
-    summaries = [text for text in asking.accountant.ask_all([task(segment) for segment in segments]) if text]
+    summaries = [text for text in calls.model.ask_all([task(segment) for segment in segments]) if text]
     while len(summaries) > 1:
         batches = _batches(summaries, count_tokens, room_tokens)
         if len(batches) == len(summaries):  # they would never get fewer
             batches = [summaries[i : i + 2] for i in range(0, len(summaries), 2)]
-        summaries = [_together(asking, batch) for batch in batches]
+        summaries = [_together(calls, batch) for batch in batches]
     return summaries[0] if summaries else ""
 
 
-def raise_questions(asking: Asking, summary: str, asked: Sequence[str], most: int = MOST_QUESTIONS) -> list[str]:
+def raise_questions(calls: QRMeMCalls, summary: str, asked: Sequence[str], most: int = MOST_QUESTIONS) -> list[str]:
     """Questions about the text, unlike each other and those asked, `most` of them at most. Raises ModelError."""
     pool, refused = list(asked), 0
     while len(pool) - len(asked) < most and refused < MOST_REFUSED:
         # At 0 a model would repeat what was just refused.
         temperature = RETRY_TEMPERATURE if refused else 0.0
-        question = asking.tried(
-            partial(asking.new_question, summary, pool, temperature), "no more questions were raised"
+        question = calls.attempt(
+            partial(calls.new_question, summary, pool, temperature), "no more questions were raised"
         )
         if question is None:
             break
@@ -72,10 +74,10 @@ def raise_questions(asking: Asking, summary: str, asked: Sequence[str], most: in
     return pool[len(asked) :]
 
 
-def _together(asking: Asking, summaries: Sequence[str]) -> str:
+def _together(calls: QRMeMCalls, summaries: Sequence[str]) -> str:
     if len(summaries) == 1:
         return summaries[0]
-    whole = asking.tried(lambda: asking.summary_of(summaries), "a part of the summary is its first sentence")
+    whole = calls.attempt(lambda: calls.summary_of(summaries), "a part of the summary is its first sentence")
     return summaries[0] if whole is None else whole
 
 

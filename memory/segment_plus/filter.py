@@ -6,20 +6,20 @@ Owns the label. Knows no other stage.
 from __future__ import annotations
 
 from ...llm.protocol import Cancel
-from ..accountant import Accountant, Call
-from ..json_text import read_json
+from ..json_repair import read_json
+from ..metered_model import Call, MeteredModel
 from .notes import Note
 from .prompts import FILTER
 
 LABEL_TOKENS = 32
 
 
-def is_kept(accountant: Accountant, question: str, note: Note, shown: str, cancel: Cancel | None = None) -> bool:
+def is_kept(model: MeteredModel, question: str, note: Note, shown: str, cancel: Cancel | None = None) -> bool:
     """What the model says of a note, which its prompt has as `shown`; a label of no sense keeps. Raises ModelError."""
     if note.is_empty:
         return False
     prompt = FILTER.format(question=question, note=shown)
-    return _label(accountant.ask(Call.of("filter", prompt, max_new_tokens=LABEL_TOKENS), cancel)) != "remove"
+    return _label(model.ask(Call.of("filter", prompt, max_new_tokens=LABEL_TOKENS), cancel)) != "remove"
 
 
 def _label(text: str) -> str:

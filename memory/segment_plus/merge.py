@@ -11,18 +11,18 @@ from typing import Literal
 
 from .notes import Note, without_repeats
 
-How = Literal["concat", "llm"]
+EvidenceMerge = Literal["concat", "llm"]
 """What becomes of the evidence of a batch: joined as it is, or chosen by a model. Reasoning is rewritten in both."""
 
 MOST_ROUNDS = 6
 """A model's note is a tenth of what it was made of: six rounds would do for a million notes."""
 
-MergeAll = Callable[[Sequence[Sequence[Note]], How], list[Note]]
+MergeAll = Callable[[Sequence[Sequence[Note]], EvidenceMerge], list[Note]]
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    how: How
+class MergeRound:
+    how: EvidenceMerge
     n_notes: int
     n_merged: int
     tokens: int
@@ -30,9 +30,9 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergeResult:
     notes: tuple[Note, ...]
-    rounds: tuple[Round, ...] = ()
+    rounds: tuple[MergeRound, ...] = ()
     n_cut: int = 0  # reasonings and quotes that had to go
 
 
@@ -43,18 +43,18 @@ def merge_until_fit(
     *,
     room: int,
     batch_room: int,
-    how: How = "concat",
-) -> Merged:
+    how: EvidenceMerge = "concat",
+) -> MergeResult:
     """Notes of at most `room` tokens, by `size`. `merge_all` makes one note of each batch of `batch_room` tokens.
 
     A round that makes nothing smaller is done again with the model choosing; when that does not help either, or after
     `MOST_ROUNDS`, what is too much is cut: the oldest reasoning first, then the quotes that fit worst.
     """
-    now, rounds = tuple(notes), list[Round]()
+    now, rounds = tuple(notes), list[MergeRound]()
     while (tokens := sum(map(size, now))) > room and len(rounds) < MOST_ROUNDS:
         merged = merge_all(_batches(now, size, batch_room), how)
         after = sum(map(size, merged))
-        rounds.append(Round(how, len(now), len(merged), tokens, after))
+        rounds.append(MergeRound(how, len(now), len(merged), tokens, after))
         if after < tokens:
             now = tuple(merged)
         elif how == "llm":
@@ -64,10 +64,10 @@ def merge_until_fit(
     return replace(cut_to_fit(now, size, room), rounds=tuple(rounds))
 
 
-def cut_to_fit(notes: Sequence[Note], size: Callable[[Note], int], room: int) -> Merged:
+def cut_to_fit(notes: Sequence[Note], size: Callable[[Note], int], room: int) -> MergeResult:
     """The notes without what is too much, and without asking anybody."""
     cut = _cut(notes, size, room)
-    return Merged(cut, n_cut=_n_parts(notes) - _n_parts(cut))
+    return MergeResult(cut, n_cut=_n_parts(notes) - _n_parts(cut))
 
 
 def joined(notes: Sequence[Note]) -> Note:

@@ -60,7 +60,7 @@ def read_note(value: Any, segments: Sequence[Segment]) -> Note:
         found, missing = _checked(given, segments)
         quotes += found
         unfound += missing
-    reasoning = squeezed(" ".join(_texts(fields.get("reasoning"))))
+    reasoning = collapse_whitespace(" ".join(_texts(fields.get("reasoning"))))
     if unfound and not quotes and not reasoning:
         raise ValueError("none of the quotes stands in the text")
     return Note(tuple(segments), without_repeats(quotes), reasoning, tuple(dict.fromkeys(unfound)))
@@ -68,17 +68,17 @@ def read_note(value: Any, segments: Sequence[Segment]) -> Note:
 
 def free_note(text: str, segments: Sequence[Segment]) -> Note:
     """A note in plain sentences: the ablation without structure."""
-    return Note(tuple(segments), reasoning=squeezed(text), is_free=True)
+    return Note(tuple(segments), reasoning=collapse_whitespace(text), is_free=True)
 
 
-def extracted_notes(segments: Sequence[Segment], question: str, indexer: Indexer) -> list[Note]:
+def extractive_notes(segments: Sequence[Segment], question: str, indexer: Indexer) -> list[Note]:
     """A note for each segment without a model: its best sentences by score, in their order; empty where none fits."""
     sentences = [piece for segment in segments for piece in sentences_of(segment)]
     scores = indexer([sentence for sentence, _ in sentences]).scores(question)
     quotes: dict[Segment, list[tuple[int, Quote]]] = {}
     for place, (sentence, of) in enumerate(sentences):
         if scores[place] > 0:
-            quote = Quote(of, squeezed(sentence.text), float(scores[place]))
+            quote = Quote(of, collapse_whitespace(sentence.text), float(scores[place]))
             quotes.setdefault(of, []).append((place, quote))
     notes = []
     for segment in segments:
@@ -114,7 +114,7 @@ def without_repeats(quotes: Sequence[Quote]) -> tuple[Quote, ...]:
     return tuple(first.values())
 
 
-def squeezed(text: str) -> str:
+def collapse_whitespace(text: str) -> str:
     """Every run of white space as one space."""
     return " ".join(text.split())
 
@@ -158,13 +158,13 @@ def _checked(given: str, segments: Sequence[Segment]) -> tuple[list[Quote], list
         return [quote], []
     pieces = [piece for _, piece in _sentences(given)]
     if len(pieces) < 2:
-        return [], [squeezed(given)]
+        return [], [collapse_whitespace(given)]
     found, missing = [], []
     for piece in pieces:
         if quote := _found(piece, segments):
             found.append(quote)
         else:
-            missing.append(squeezed(piece))
+            missing.append(collapse_whitespace(piece))
     return found, missing
 
 
@@ -173,10 +173,10 @@ def _found(text: str, segments: Sequence[Segment]) -> Quote | None:
     if label := _LABEL.match(text):
         named = [segment for segment in segments if place_of(segment) == label[1]]
         return _found(text[label.end() :], named or segments)
-    for wanted in (squeezed(text), squeezed(text.strip(_AROUND))):
+    for wanted in (collapse_whitespace(text), collapse_whitespace(text.strip(_AROUND))):
         # A letter or two stands anywhere and proves nothing.
         if len(wanted) > 2:
             for segment in segments:
-                if wanted in squeezed(segment.text):
+                if wanted in collapse_whitespace(segment.text):
                     return Quote(segment, wanted)
     return None

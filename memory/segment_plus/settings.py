@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .merge import How
+from .merge import EvidenceMerge
 
 OnEmpty = Literal["answer_from_all_notes", "unanswerable", "retrieval_fallback"]
 """When the filter leaves nothing: the notes as they were, an answer that says so, or segments found by words."""
@@ -24,7 +24,7 @@ class SegmentPlusSettings:
     answer_tokens: int = 256
     structured: bool = True
     filtered: bool = True
-    merge_evidence: How = "concat"
+    merge_evidence: EvidenceMerge = "concat"
     evidence_only: bool = False  # no reasoning in the last prompt: for facts that only have to be found (BABILong)
     on_empty: OnEmpty = "answer_from_all_notes"
     n_prefiltered: int | None = None  # notes are taken of the segments that fit best; None is of all

@@ -13,14 +13,14 @@ from dataclasses import replace
 from functools import partial
 
 from ...llm.protocol import Cancel
-from ..accountant import Accountant, Call, Unreadable
-from ..budgets import cut
+from ..budgets import truncate
+from ..metered_model import Call, MeteredModel, UnparsableAnswer
 from ..scoring import Indexer
 from ..values import Segment
 from . import prompts
 from .filter import is_kept
-from .merge import How, joined
-from .notes import Note, Quote, extracted_notes, free_note, read_note, shown
+from .merge import EvidenceMerge, joined
+from .notes import Note, Quote, extractive_notes, free_note, read_note, shown
 from .settings import SegmentPlusSettings
 
 Part = tuple[Segment, ...]
@@ -54,7 +54,7 @@ class Stages:
     def __init__(
         self,
         settings: SegmentPlusSettings,
-        accountant: Accountant,
+        model: MeteredModel,
         indexer: Indexer,
         question: str,
         *,
@@ -62,7 +62,7 @@ class Stages:
         count_tokens: Callable[[str], int],
         cancel: Cancel | None = None,
     ) -> None:
-        self._settings, self._accountant, self._indexer, self._question = settings, accountant, indexer, question
+        self._settings, self._model, self._indexer, self._question = settings, model, indexer, question
         self._batch_room, self._count_tokens = batch_room, count_tokens
         self._cancel = cancel or Cancel()
         self.unreadable: list[int] = []
@@ -70,7 +70,7 @@ class Stages:
     def gather(self, parts: Sequence[Part]) -> list[Note]:
         """A note for each part, in order, with scores of its quotes. Parts after a cancel are left out."""
         tasks = [partial(self._note_of, part, number, len(parts)) for number, part in enumerate(parts, 1)]
-        return self._scored([note for note in self._accountant.ask_all(tasks) if note is not None])
+        return self._scored([note for note in self._model.ask_all(tasks) if note is not None])
 
     def filter(self, notes: Sequence[Note]) -> list[Note]:
         """The notes that stay. Those that were not labelled before a cancel do."""
@@ -78,14 +78,14 @@ class Stages:
         def keeps(note: Note) -> bool:
             if self._cancel.cancelled or not self._settings.filtered:
                 return not note.is_empty
-            return is_kept(self._accountant, self._question, note, shown(note), self._cancel)
+            return is_kept(self._model, self._question, note, shown(note), self._cancel)
 
-        kept = self._accountant.ask_all([partial(keeps, note) for note in notes])
+        kept = self._model.ask_all([partial(keeps, note) for note in notes])
         return [note for note, stays in zip(notes, kept, strict=True) if stays]
 
-    def merge_all(self, batches: Sequence[Sequence[Note]], how: How) -> list[Note]:
+    def merge_all(self, batches: Sequence[Sequence[Note]], how: EvidenceMerge) -> list[Note]:
         """One note for each batch."""
-        return self._accountant.ask_all([partial(self._merged, batch, how) for batch in batches])
+        return self._model.ask_all([partial(self._merged, batch, how) for batch in batches])
 
     def _note_of(self, part: Part, number: int, total: int) -> Note | None:
         if self._cancel.cancelled:
@@ -94,10 +94,10 @@ class Stages:
         prompt = template.format(number=number, total=total, segment=text_of(part), question=self._question)
         call = Call.of("note", prompt, max_new_tokens=self._settings.note_tokens)
         if not self._settings.structured:
-            return free_note(self._accountant.ask(call, self._cancel), part)
+            return free_note(self._model.ask(call, self._cancel), part)
         try:
-            note = self._accountant.ask_for_json(call, lambda value: read_note(value, part), self._cancel)
-        except Unreadable:
+            note = self._model.ask_json(call, lambda value: read_note(value, part), self._cancel)
+        except UnparsableAnswer:
             if self._cancel.cancelled:
                 return None
             self.unreadable.append(number)
@@ -106,7 +106,7 @@ class Stages:
         return replace(note, quotes=self._extracted(part).quotes) if note.unfound and not note.quotes else note
 
     def _extracted(self, part: Part) -> Note:
-        return joined(extracted_notes(part, self._question, self._indexer))
+        return joined(extractive_notes(part, self._question, self._indexer))
 
     def _scored(self, notes: Sequence[Note]) -> list[Note]:
         """What has to go first, should not all of it fit, is what fits the question worst."""
@@ -120,18 +120,18 @@ class Stages:
             for note in notes
         ]
 
-    def _merged(self, batch: Sequence[Note], how: How) -> Note:
+    def _merged(self, batch: Sequence[Note], how: EvidenceMerge) -> Note:
         joint = joined(batch)
         if self._cancel.cancelled or (how == "concat" and len(batch) == 1):
             return joint
-        text = cut("\n".join(map(shown, batch)), self._batch_room, self._count_tokens, "left")
+        text = truncate("\n".join(map(shown, batch)), self._batch_room, self._count_tokens, "left")
         if not self._settings.structured:
-            written = self._accountant.ask(self._merge_call(prompts.MERGE_FREELY, text), self._cancel)
+            written = self._model.ask(self._merge_call(prompts.MERGE_FREELY, text), self._cancel)
             return free_note(written, joint.segments) if written else joint
         call = self._merge_call(prompts.MERGE_REASONING if how == "concat" else prompts.MERGE_ALL, text)
         try:
-            note = self._accountant.ask_for_json(call, lambda value: read_note(value, joint.segments), self._cancel)
-        except Unreadable:
+            note = self._model.ask_json(call, lambda value: read_note(value, joint.segments), self._cancel)
+        except UnparsableAnswer:
             return joint
         if how == "concat":
             return replace(joint, reasoning=note.reasoning)

@@ -10,20 +10,20 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from ...llm.protocol import Cancel
-from ..accountant import Call
-from ..budgets import fit
+from ..budgets import fit_evidence
 from ..choices import as_answer, with_choices
-from ..remembered import Remembered
+from ..metered_model import Call
 from ..scoring import Bm25Index, Indexer, best
+from ..segmented_items import SegmentedItems
 from ..splitters import by_tokens, most_pieces
-from ..strategy import CANCELLED, Kit
+from ..strategy import CANCELLED, StrategyContext
 from ..templates import fill
-from ..values import Answer, Budget, Cost, Evidence, Item, Question, Recalled, Segment, Step
+from ..values import Answer, Budget, Cost, Evidence, Item, Question, RecallResult, Segment, Step
 from ..window import room_beside, window_of
 from . import prompts
 from .filter import LABEL_TOKENS
-from .merge import MOST_ROUNDS, Merged, cut_to_fit, merge_until_fit
-from .notes import Note, Quote, extracted_notes, place_of, shown
+from .merge import MOST_ROUNDS, MergeResult, cut_to_fit, merge_until_fit
+from .notes import Note, Quote, extractive_notes, place_of, shown
 from .settings import SegmentPlusSettings
 from .stages import Part, Stages, parts_of, text_of
 
@@ -33,13 +33,15 @@ UNANSWERABLE = "unanswerable"
 class SegmentPlus:
     """Notes are kept by the accountant under their whole prompt: the same question of the same segment is free."""
 
-    def __init__(self, kit: Kit, settings: SegmentPlusSettings | None = None, indexer: Indexer = Bm25Index) -> None:
+    def __init__(
+        self, context: StrategyContext, settings: SegmentPlusSettings | None = None, indexer: Indexer = Bm25Index
+    ) -> None:
         self._settings = settings or SegmentPlusSettings()
         self._indexer = indexer
-        self._accountant = None if kit.accountant is None else kit.accountant.speaking_for(self.name)
-        self._count = kit.count
-        self._remembered = Remembered()
-        self._cut: tuple[tuple[Item, ...], int, list[Segment]] | None = None  # of items, by size
+        self._model = None if context.model is None else context.model.for_strategy(self.name)
+        self._count = context.count
+        self._items = SegmentedItems()
+        self._pieces_of: tuple[tuple[Item, ...], int, list[Segment]] | None = None  # of items, by size
 
     @property
     def name(self) -> str:
@@ -47,26 +49,26 @@ class SegmentPlus:
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
         """Nothing is read before a question is asked."""
-        self._remembered.take(items, cancel)
+        self._items.take(items, cancel)
 
     def forget(self, source: str) -> None:
-        self._remembered.forget(source)
+        self._items.forget(source)
 
-    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> Recalled:
+    def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
         """The merged notes as `context`, and the segments that they quote, in the order of the text."""
-        if self._accountant is not None:
-            self._accountant.prepare(cancel)
+        if self._model is not None:
+            self._model.prepare(cancel)
         segments, room = self._chosen(question), self._room(question)
         parts = self._parts(question, segments)
         room = room if budget.tokens is None else min(room, budget.tokens)
-        if self._accountant is None:
-            notes = extracted_notes(segments, question.text, self._indexer)
+        if self._model is None:
+            notes = extractive_notes(segments, question.text, self._indexer)
             step = Step("notes", {"parts": len(parts), "by": "score, as no model is configured"})
             return self._recalled(cut_to_fit(notes, self._size, room), budget, [step])
         batch_room = max(1, self._free(question, self._settings.note_tokens))
         stages = Stages(
             self._settings,
-            self._accountant,
+            self._model,
             self._indexer,
             with_choices(question),
             batch_room=batch_room,
@@ -90,24 +92,24 @@ class SegmentPlus:
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
         before = self._spent()
         recalled = self.recall(question, budget or Budget(), cancel)
-        if self._accountant is None:
+        if self._model is None:
             return Answer("", recalled, self.name, notes=("No model is configured: these are the sentences that fit.",))
-        model = self._accountant.model.info.name
+        name = self._model.info.name
         notes = tuple(str(step.detail["note"]) for step in recalled.trace if "note" in step.detail)
         if cancel is not None and cancel.cancelled:
-            return Answer("", recalled, self.name, model, self._spent() - before, (*notes, CANCELLED))
+            return Answer("", recalled, self.name, name, self._spent() - before, (*notes, CANCELLED))
         if not recalled.context:
             said = "Nothing was noted for this question, so the model was not asked."
-            return Answer(UNANSWERABLE, recalled, self.name, model, self._spent() - before, (*notes, said))
-        text = self._accountant.ask(self._last_call(question, recalled.context or ""), cancel)
-        return Answer(as_answer(text, question), recalled, self.name, model, self._spent() - before, notes)
+            return Answer(UNANSWERABLE, recalled, self.name, name, self._spent() - before, (*notes, said))
+        text = self._model.ask(self._last_call(question, recalled.context or ""), cancel)
+        return Answer(as_answer(text, question), recalled, self.name, name, self._spent() - before, notes)
 
     def estimate(self, question: Question) -> Cost:
         """A note and a label of each part, notes as long as they may be, merged in as many rounds as there may be.
 
         Answers that cannot be read are asked for again, which is not counted.
         """
-        if self._accountant is None:
+        if self._model is None:
             return Cost()
         settings, words = self._settings, self._words(question)
         parts = self._parts(question, self._chosen(question))
@@ -143,11 +145,11 @@ class SegmentPlus:
 
     def _segments(self, size: int) -> list[Segment]:
         """Rounds are cut too, as a part of the text has to fit into a prompt."""
-        items, cut = self._remembered.items, self._cut
+        items, cut = self._items.items, self._pieces_of
         if cut is None or cut[0] is not items or cut[1] != size:
             split = by_tokens(size, self._count, hard=True)
             pieces = [_numbered(piece, item) for item in items for piece in split(item)]
-            cut = self._cut = items, size, [piece for piece in pieces if piece.text.strip()]
+            cut = self._pieces_of = items, size, [piece for piece in pieces if piece.text.strip()]
         return cut[2]
 
     def _room(self, question: Question) -> int:
@@ -156,7 +158,7 @@ class SegmentPlus:
 
     def _free(self, question: Question, for_answer: int) -> int:
         """Tokens of the window for a segment or for notes, beside the words of a prompt and the answer."""
-        window = window_of(self._accountant, self._settings.window_tokens)
+        window = window_of(self._model, self._settings.window_tokens)
         return room_beside(window, self._words(question), for_answer)
 
     def _words(self, question: Question) -> int:
@@ -169,24 +171,24 @@ class SegmentPlus:
         lines = shown(note, with_reasoning=not self._settings.evidence_only).split("\n")
         return sum(self._count(line) + 1 for line in lines if line)
 
-    def _recalled(self, merged: Merged, budget: Budget, steps: Sequence[Step]) -> Recalled:
+    def _recalled(self, merged: MergeResult, budget: Budget, steps: Sequence[Step]) -> RecallResult:
         texts = (shown(note, with_reasoning=not self._settings.evidence_only) for note in merged.notes)
         # What the prompt shows is the notes, so the tokens of their segments count nothing.
-        evidence = fit(_evidence(merged.notes), replace(budget, tokens=None), self._count, "document")
+        evidence = fit_evidence(_evidence(merged.notes), replace(budget, tokens=None), self._count, "document")
         rounds = [asdict(each) for each in merged.rounds]
         tokens = sum(map(self._size, merged.notes))
         last = Step("merge", {"rounds": rounds, "parts_cut": merged.n_cut, "tokens": tokens})
-        return Recalled(evidence, (*steps, last), "\n".join(filter(None, texts)))
+        return RecallResult(evidence, (*steps, last), "\n".join(filter(None, texts)))
 
     def _found_by_words(
         self, segments: Sequence[Segment], question: Question, budget: Budget, steps: Sequence[Step]
-    ) -> Recalled:
+    ) -> RecallResult:
         found = best(self._indexer(segments), question.text, len(segments))
         pieces = [Evidence(segment, score, "shares words with the question") for segment, score in found]
-        evidence = fit(pieces, budget, self._count, "document")
+        evidence = fit_evidence(pieces, budget, self._count, "document")
         said = "The filter left no note, so segments that share words with the question are used."
         text = "\n\n".join(each.segment.text.strip() for each in evidence)
-        return Recalled(evidence, (*steps, Step("found by words", {"note": said})), text)
+        return RecallResult(evidence, (*steps, Step("found by words", {"note": said})), text)
 
     def _last_call(self, question: Question, context: str) -> Call:
         form = prompts.FORMS["choice" if question.choices else question.task if question.task in prompts.FORMS else ""]
@@ -195,7 +197,7 @@ class SegmentPlus:
         return Call.of("answer", prompt, max_new_tokens=self._settings.answer_tokens)
 
     def _spent(self) -> Cost:
-        return Cost() if self._accountant is None else self._accountant.ledger.of(self.name)
+        return Cost() if self._model is None else self._model.usage.of(self.name)
 
 
 def _numbered(piece: Segment, item: Item) -> Segment:

@@ -7,14 +7,13 @@ from .conversations import Conversation, Conversations, Turn, items_of
 from .documents import Documents, StoredDocument
 from .errors import NoConversation, NotAnExport, StoreBusy, StoreError, StoreTooNew
 from .exchange import export_conversations, import_conversations
-from .kept import KeptOnDisk, Vectors
+from .result_cache import StoredResultCache, StoredVectors
 from .store import MemoryStore
 
 __all__ = [
     "Conversation",
     "Conversations",
     "Documents",
-    "KeptOnDisk",
     "MemoryStore",
     "NoConversation",
     "NotAnExport",
@@ -22,8 +21,9 @@ __all__ = [
     "StoreError",
     "StoreTooNew",
     "StoredDocument",
+    "StoredResultCache",
+    "StoredVectors",
     "Turn",
-    "Vectors",
     "export_conversations",
     "import_conversations",
     "items_of",

@@ -18,7 +18,7 @@ from ..values import Item
 from .database import Database
 from .errors import NoConversation
 from .rows import checked, json_list
-from .text import holding, storable
+from .text import search_condition, storable
 
 TITLE_CHARACTERS = 80
 
@@ -123,25 +123,25 @@ class Conversations:
 
     def list(self, limit: int = 20, text: str = "") -> tuple[Conversation, ...]:
         """The last that were spoken in first; with `text`, those whose title or one of whose turns holds its words."""
-        holds, words = holding(text)
+        holds, words = search_condition(text)
         where = f"{holds('title')} OR id IN (SELECT conversation FROM turns WHERE {holds(_SAID)})"
         sql = f"{_CONVERSATIONS} WHERE {where} ORDER BY changed_at DESC, id LIMIT ?"
         return self._conversations(sql, *words, *words, limit)
 
     def search(self, text: str, limit: int = 20) -> tuple[Turn, ...]:
         """Turns that hold each word of `text`, in any case and inside of longer words too; newest first."""
-        holds, words = holding(text)
+        holds, words = search_condition(text)
         order = "ORDER BY asked_at DESC, conversation, number DESC LIMIT ?"
         return self._turns(f"{_TURNS} WHERE {holds(_SAID)} {order}", *words, limit)
 
     def delete(self, id: str) -> None:
         """Forget a conversation; its bytes are overwritten. Nothing happens when there is none."""
         self._database.write(lambda to: to.execute("DELETE FROM conversations WHERE id = ?", (id,)))
-        self._database.tidy()
+        self._database.vacuum()
 
     def delete_all(self) -> None:
         self._database.write(lambda to: to.execute("DELETE FROM conversations"))
-        self._database.tidy()
+        self._database.vacuum()
 
     def all(self) -> tuple[tuple[Conversation, tuple[Turn, ...]], ...]:
         """Every conversation with its turns, the oldest first, all of one moment."""

@@ -23,7 +23,7 @@ from .errors import StoreBusy, StoreError, StoreTooNew
 from .migrations import APPLICATION_ID, VERSION, migrate, version_of
 from .rows import DamagedRow
 from .salvage import salvage
-from .text import teach_search
+from .text import register_search_function
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -62,7 +62,7 @@ class Database:
         """Do `work` wholly or not at all; it is on disk when this returns. It may run twice, so it only touches SQL."""
         return self._attempt("BEGIN IMMEDIATE", work)
 
-    def tidy(self) -> None:
+    def vacuum(self) -> None:
         """Give room back after much was deleted, and leave nothing of it in the log beside the file."""
         with self._lock, suppress(sqlite3.Error):
             self._connection.execute("PRAGMA incremental_vacuum").fetchall()
@@ -81,7 +81,7 @@ class Database:
                     raise StoreError("The memory is closed: Weft is ending, or was configured anew.") from error
                 if self.path is None:
                     raise
-                if _is(error, _BUSY):
+                if _message_has(error, _BUSY):
                     raise self._busy() from error
                 if not self._recover(self.path, error):
                     raise  # a mistake of the program, not of the disk
@@ -91,16 +91,16 @@ class Database:
         """Go on with another connection; False when neither the file nor the disk is at fault."""
         old = self._connection
         if _means_damage(error, path):
-            with suppress(_Unfit):
+            with suppress(_UnusableFile):
                 _check_version(path, old)
             old.close()
-            self._connection = self._begin_anew(path, _reason(error))
-        elif _is(error, _NO_DISK):
+            self._connection = self._start_new_file(path, _reason(error))
+        elif _message_has(error, _NO_DISK):
             with closing(old):
                 self._connection = self._in_memory(error, old)
         elif not _is_sound(old):
             old.close()
-            self._connection = self._begin_anew(path, _reason(error))
+            self._connection = self._start_new_file(path, _reason(error))
         else:
             return False
         return True
@@ -113,10 +113,10 @@ class Database:
             connection = _open_file(self.path, self._busy_s)
             self._file_id = _file_id(self.path)
             return connection
-        except _Unfit as error:
-            return self._begin_anew(self.path, str(error))
+        except _UnusableFile as error:
+            return self._start_new_file(self.path, str(error))
         except (OSError, sqlite3.Error) as error:
-            if _is(error, _BUSY):
+            if _message_has(error, _BUSY):
                 raise self._busy() from error
             with suppress(sqlite3.Error, UnicodeDecodeError):
                 # Immutable, because the log beside a file cannot be opened where nothing can be written.
@@ -125,7 +125,7 @@ class Database:
                     return self._in_memory(error, old)
             return self._in_memory(error, None)
 
-    def _begin_anew(self, path: Path, reason: str) -> sqlite3.Connection:
+    def _start_new_file(self, path: Path, reason: str) -> sqlite3.Connection:
         aside = _free_name(path)
         try:
             if _file_id(path) != self._file_id:  # another process was faster
@@ -134,8 +134,8 @@ class Database:
                 with suppress(FileNotFoundError):
                     os.replace(f"{path}{suffix}", f"{aside}{suffix}")
             connection = _open_file(path, self._busy_s)
-            n_turns = _take_over(connection, aside)
-        except (OSError, sqlite3.Error, _Unfit) as error:
+            n_turns = _copy_salvaged(connection, aside)
+        except (OSError, sqlite3.Error, _UnusableFile) as error:
             return self._in_memory(error, None)
         self._file_id = _file_id(path)
         said = f" with the {n_turns:,} turns that can be read of it" if n_turns else ""
@@ -160,7 +160,7 @@ class Database:
         )
 
 
-class _Unfit(Exception):
+class _UnusableFile(Exception):
     """A file that is damaged, or none of ours."""
 
 
@@ -179,7 +179,7 @@ def _free_name(path: Path) -> Path:
     return next(aside for name in names if not (aside := path.with_name(name)).exists())
 
 
-def _take_over(connection: sqlite3.Connection, damaged: Path) -> int:
+def _copy_salvaged(connection: sqlite3.Connection, damaged: Path) -> int:
     """How many turns of a damaged store the new one begins with."""
     conversations, turns = salvage(damaged)
 
@@ -196,7 +196,7 @@ def _open_file(path: Path, busy_s: float) -> sqlite3.Connection:
     remove_abandoned(path.parent)
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.stat().st_mode):
-            raise _Unfit("it is no regular file")
+            raise _UnusableFile("it is no regular file")
     private_file(path)  # the files that SQLite puts beside it take its mode
     for suffix in ("-wal", "-shm"):
         if (beside := path.with_name(path.name + suffix)).exists():
@@ -209,13 +209,13 @@ def _open_file(path: Path, busy_s: float) -> sqlite3.Connection:
                 return _prepared(connection, path)
             except sqlite3.OperationalError as error:
                 # Two processes that switch one new file to a log are told so at once, whatever the timeout.
-                if not _is(error, _BUSY) or time.monotonic() > until:
+                if not _message_has(error, _BUSY) or time.monotonic() > until:
                     raise
                 time.sleep(0.01)
     except BaseException as error:
         connection.close()
         if isinstance(error, Exception) and _means_damage(error, path):
-            raise _Unfit(_reason(error)) from error
+            raise _UnusableFile(_reason(error)) from error
         raise
 
 
@@ -224,7 +224,7 @@ def _prepared(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     (n_tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
     if owner != APPLICATION_ID and n_tables:
-        raise _Unfit("it belongs to another program")
+        raise _UnusableFile("it belongs to another program")
     _check_version(path, connection)
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
     connection.execute("PRAGMA journal_mode = WAL").fetchone()
@@ -239,7 +239,7 @@ def _check_version(path: Path, connection: sqlite3.Connection) -> None:
     with suppress(sqlite3.DatabaseError):
         version = version_of(connection)
         if not 0 <= version < _MOST_VERSIONS:
-            raise _Unfit(f"it says that it is store version {version}")
+            raise _UnusableFile(f"it says that it is store version {version}")
         if version > VERSION:
             raise StoreTooNew(
                 f"{path} is store version {version}; this Weft reads up to {VERSION}. Upgrade, or move the file away."
@@ -253,7 +253,7 @@ def _empty() -> sqlite3.Connection:
 def _common(connection: sqlite3.Connection) -> sqlite3.Connection:
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")
-    teach_search(connection)
+    register_search_function(connection)
     migrate(connection)
     return connection
 
@@ -280,9 +280,9 @@ def _copy(old: sqlite3.Connection, new: sqlite3.Connection) -> None:
 def _means_damage(error: Exception, path: Path) -> bool:
     if isinstance(error, (UnicodeDecodeError, DamagedRow)):
         return True
-    if _is(error, ("readonly",)):
+    if _message_has(error, ("readonly",)):
         return not _may_be_written(path)
-    return _is(error, (*_DAMAGED, *_NOT_UTF8))
+    return _message_has(error, (*_DAMAGED, *_NOT_UTF8))
 
 
 def _may_be_written(path: Path) -> bool:
@@ -303,11 +303,11 @@ def _is_sound(connection: sqlite3.Connection) -> bool:
 
 def _reason(error: Exception) -> str:
     """In few words, and without the text that could not be decoded."""
-    if isinstance(error, UnicodeDecodeError) or _is(error, _NOT_UTF8):
+    if isinstance(error, UnicodeDecodeError) or _message_has(error, _NOT_UTF8):
         return "it holds text that is no UTF-8"
     return str(error)[:_SHOWN_REASON]
 
 
-def _is(error: Exception, words: tuple[str, ...]) -> bool:
+def _message_has(error: Exception, words: tuple[str, ...]) -> bool:
     # Python 3.10 tells no error codes.
     return isinstance(error, sqlite3.Error) and any(word in str(error) for word in words)

@@ -15,7 +15,7 @@ from typing import Any
 from ..values import Segment
 from .database import Database
 from .rows import checked
-from .text import holding, storable
+from .text import search_condition, storable
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Documents:
 
     def search(self, text: str, limit: int = 20) -> tuple[Segment, ...]:
         """Segments that hold each word of `text`, in any case and inside of longer words too; in their order."""
-        holds, words = holding(text)
+        holds, words = search_condition(text)
         sql = f"{_SEGMENTS} WHERE {holds('text')} ORDER BY document, position LIMIT ?"
         return self._database.read(lambda of: tuple(map(_segment, of.execute(sql, (*words, limit)).fetchall())))
 
@@ -91,7 +91,7 @@ class Documents:
             to.execute(_FORGET_UNUSED)
 
         self._database.write(write)
-        self._database.tidy()
+        self._database.vacuum()
 
     def _read(self, of_document: str, of_source: str, *values: str) -> tuple[StoredDocument, ...]:
         def read(of: sqlite3.Connection) -> tuple[StoredDocument, ...]:

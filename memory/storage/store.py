@@ -11,7 +11,7 @@ from pathlib import Path
 from .conversations import Conversations
 from .database import Database
 from .documents import Documents
-from .kept import LIMIT_BYTES, KeptOnDisk, Room, Vectors
+from .result_cache import LIMIT_BYTES, CacheTable, StoredResultCache, StoredVectors
 
 
 class MemoryStore:
@@ -31,13 +31,13 @@ class MemoryStore:
         `note` is said with the other notes. Raises StoreTooNew and StoreBusy.
         """
         self._database = Database(path)
-        self._spoken = self._database if keep_conversations else Database(None)
-        self._room = Room(self._database, limit_bytes)
+        self._conversation_database = self._database if keep_conversations else Database(None)
+        self._table = CacheTable(self._database, limit_bytes)
         self._note = (note,) if note else ()
-        self.conversations = Conversations(self._spoken)
+        self.conversations = Conversations(self._conversation_database)
         self.documents = Documents(self._database)
-        self.kept = KeptOnDisk(self._room)
-        self.vectors = Vectors(self._room)
+        self.cache = StoredResultCache(self._table)
+        self.vectors = StoredVectors(self._table)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -53,8 +53,8 @@ class MemoryStore:
         """Forget everything."""
         self.conversations.delete_all()
         self.documents.drop(*self.documents.sources())
-        self._room.clear()
+        self._table.clear()
 
     def close(self) -> None:
         self._database.close()
-        self._spoken.close()
+        self._conversation_database.close()

@@ -18,15 +18,15 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def holding(text: str) -> tuple[Callable[[str], str], tuple[str, ...]]:
+def search_condition(text: str) -> tuple[Callable[[str], str], tuple[str, ...]]:
     """An SQL condition on a text expression that asks for each word of `text`, and the values of its parameters."""
     words = tuple(text.casefold().split()[:MOST_WORDS])
     marks = "".join(", ?" for _ in words)
     return lambda expression: f"holds({expression}{marks})", words
 
 
-def teach_search(connection: sqlite3.Connection) -> None:
-    """Let a connection understand what `holding` asks for."""
+def register_search_function(connection: sqlite3.Connection) -> None:
+    """Let a connection understand what `search_condition` asks for."""
     connection.create_function("holds", -1, _holds, deterministic=True)
 
 

@@ -14,11 +14,11 @@ from typing import Protocol
 
 from ...llm import Cancel, CodeModel, ModelError
 from ...memory import Evidence, Item, Question
-from ...memory.accountant import Accountant, Ledger
-from ...memory.ledger import in_words
+from ...memory.metered_model import MeteredModel, UsageTracker
 from ...memory.storage import MemoryStore
-from ...memory.strategies import READERS, STRATEGIES, strategy_named
-from ...memory.strategy import Kit
+from ...memory.strategies import MEMORY_MODEL_STRATEGIES, STRATEGIES, strategy_named
+from ...memory.strategy import StrategyContext
+from ...memory.usage import describe_cost
 from ...retrieval import RepositoryIndex
 from ...retrieval.questions import analyse_question, is_document
 from ..config import Config
@@ -50,7 +50,7 @@ class Shelf(Protocol):
 def check_strategy(name: str) -> None:
     """Raises ValueError for a name that is none, with those that are."""
     if name not in STRATEGIES:
-        strategy_named(name, Kit())
+        strategy_named(name, StrategyContext())
 
 
 def by_strategy(name: str, question: str, shelf: Shelf, writer: AnswerWriter, cancel: Cancel) -> Reply:
@@ -59,23 +59,23 @@ def by_strategy(name: str, question: str, shelf: Shelf, writer: AnswerWriter, ca
     items = _items(shelf)
     notes: list[str] = []
     embedder, why = embedder_of(shelf.config.memory, shelf.memory, cancel, redact=shelf.config.redact)
-    set_reader, who_reads = reader_of(shelf.config.memory) if name in READERS else (None, "")
-    with_model = ((accountant, set_reader) for accountant in writer.accountants(cancel))
-    without: list[tuple[Accountant | None, CodeModel | None]] = [(None, set_reader)] if set_reader else []
+    set_reader, who_reads = reader_of(shelf.config.memory) if name in MEMORY_MODEL_STRATEGIES else (None, "")
+    with_model = ((metered, set_reader) for metered in writer.metered_models(cancel))
+    without: list[tuple[MeteredModel | None, CodeModel | None]] = [(None, set_reader)] if set_reader else []
     # The evidence alone, at the end, needs neither of them.
-    for accountant, reader in chain(with_model, without, [(None, None)]):
-        ledger = Ledger() if accountant is None else accountant.ledger
-        reads = None if reader is None else Accountant(reader, ledger=ledger)
-        kit = Kit(accountant, embedder, shelf.memory.kept, reader=reads)
-        if accountant is not None:
-            kit = replace(kit, count_tokens=accountant.model.count_tokens)
-        strategy = strategy_named(name, kit)
+    for metered, reader in chain(with_model, without, [(None, None)]):
+        usage = UsageTracker() if metered is None else metered.usage
+        reads = None if reader is None else MeteredModel(reader, usage=usage)
+        context = StrategyContext(metered, embedder, shelf.memory.cache, memory_model=reads)
+        if metered is not None:
+            context = replace(context, count_tokens=metered.count_tokens)
+        strategy = strategy_named(name, context)
         asked = Question(question)
         try:
             strategy.remember(items, cancel)
-            if names := [each.model.info.name for each in (reads, accountant) if each is not None]:
+            if names := [each.info.name for each in (reads, metered) if each is not None]:
                 writer.listener.on_note(
-                    f"{name} asks {' and '.join(names)}: {in_words(strategy.estimate(asked))} at most."
+                    f"{name} asks {' and '.join(names)}: {describe_cost(strategy.estimate(asked))} at most."
                 )
             answer = strategy.answer(asked, cancel=cancel)
         except ModelError as error:

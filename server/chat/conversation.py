@@ -17,7 +17,7 @@ from pathlib import Path
 from ...llm import Cancel, TimeLimit
 from ...llm.protocol import Message
 from ...memory.storage import Turn
-from ...memory.strategy import Kit
+from ...memory.strategy import StrategyContext
 from .attribution import attributed, listed
 from .commands import (
     COMMANDS,
@@ -142,7 +142,7 @@ class Chat:
             reply = by_strategy(wanted.strategy, whole, self._desk, writer, cancel)
             notes = (*partial, *_time_notes(reply, "chat.strategy_max_seconds", cancel), *reply.notes)
             return replace(reply, conversation_id=keeper.conversation_id, notes=notes)
-        past = past_of(before, whole, Kit())
+        past = past_of(before, whole, StrategyContext())
         case = self._case(wanted, whole, past.exhibits)
         is_found = case.confidence >= options.found_above or _is_of_the_conversation(wanted.question, before)
         # A place is looked up faster than a model can say it.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from ...llm import Cancel, CodeModel, ModelError
 from ...llm.protocol import Message, Piece
 from ...memory import Cost
-from ...memory.accountant import Accountant, Call
+from ...memory.metered_model import Call, MeteredModel
 from ..models.chain import ModelChain
 from .citations import Checked, CheckedStream
 from .ellipsis import is_faithful
@@ -85,17 +85,17 @@ class AnswerWriter:
 
     def answer(self, case: Case, recent: Sequence[Message], sources: Sources, cancel: Cancel) -> Written | None:
         """The answer of the first model that gives one; None when none does, and `notes` say why."""
-        for accountant in self.accountants(cancel):
+        for metered in self.metered_models(cancel):
             stream = CheckedStream(sources, case)
-            call = self._call(accountant, case, recent)
+            call = self._call(metered, case, recent)
             if call is None:
-                name, window = accountant.model.info.name, accountant.window_tokens
+                name, window = metered.info.name, metered.window_tokens
                 self.notes.append(f"{name} reads {window} tokens, too few for evidence. Raise its context_tokens.")
                 continue
             is_looping = False
             n_cited = 0
             try:
-                with closing(self._pieces(accountant, call, cancel)) as pieces:
+                with closing(self._pieces(metered, call, cancel)) as pieces:
                     for piece in pieces:
                         text = stream.feed(piece)
                         self._tell(text, stream.citations[n_cited:])
@@ -108,12 +108,12 @@ class AnswerWriter:
                     text = stream.finish()
                     self._tell(text, stream.citations[n_cited:])
             except ModelError as error:
-                self._failed(accountant.model, error)
+                self._failed(metered.model, error)
                 if stream.checked.text:
                     self.listener.on_restart()
                 continue
             checked = stream.checked
-            name, cost = accountant.model.info.name, accountant.ledger.total
+            name, cost = metered.info.name, metered.usage.total
             if cancel.is_reached and not checked.text.strip():
                 return None
             if cancel.cancelled:
@@ -127,57 +127,57 @@ class AnswerWriter:
                 self.notes.append(f"The answer of {name} had nothing to do with the evidence and is not shown.")
                 self.listener.on_restart()
                 continue
-            self.models.worked(accountant.model)
+            self.models.worked(metered.model)
             return Written(checked, name, cost)
         return None
 
     def stands_alone(self, question: str, said: Sequence[tuple[str, str]], cancel: Cancel) -> str:
         """A question without ellipsis, as the first model that is up writes it; "" when that is not faithful."""
-        accountant = next(self.accountants(cancel), None)
-        if accountant is None:
+        metered = next(self.metered_models(cancel), None)
+        if metered is None:
             return ""
         prompt = stand_alone_prompt(question, said)
         call = Call.of("stand alone", prompt, max_new_tokens=REWRITTEN_TOKENS)
         try:
-            written = accountant.ask(call, cancel).strip().strip('"')
+            written = metered.ask(call, cancel).strip().strip('"')
         except ModelError as error:
-            self._failed(accountant.model, error)
+            self._failed(metered.model, error)
             return ""
         return written if is_faithful(written, question, [text for pair in said for text in pair]) else ""
 
-    def accountants(self, cancel: Cancel) -> Iterator[Accountant]:
+    def metered_models(self, cancel: Cancel) -> Iterator[MeteredModel]:
         """For each model that holds conversations and is up."""
         for model in self.models.usable():
             if cancel.cancelled:
                 return
             # The next model, or the evidence alone, is there sooner than a server that does not answer.
-            accountant = Accountant(
+            metered = MeteredModel(
                 model, "chat", pause=lambda cancel, seconds: cancel.cancelled, call_seconds=self.call_seconds
             )
             try:
-                accountant.prepare(cancel)
+                metered.prepare(cancel)
             except ModelError as error:
                 self._failed(model, error)
                 continue
             if model.info.chats:
-                yield accountant
+                yield metered
             elif not cancel.cancelled:
                 self.notes.append(f"{model.info.name} holds no conversations. Name a model that does, to have answers.")
 
-    def _call(self, accountant: Accountant, case: Case, recent: Sequence[Message]) -> Call | None:
+    def _call(self, metered: MeteredModel, case: Case, recent: Sequence[Message]) -> Call | None:
         """What is asked; None where not even the first piece of evidence fits the model's window."""
-        model = accountant.model
+        model = metered.model
         # Half of a small window is for the answer.
-        n_new = min(self.max_new_tokens, accountant.window_tokens // 2)
-        room = min(accountant.window_tokens - n_new - FRAME, self.evidence_tokens + PROMPT_TOKENS)
+        n_new = min(self.max_new_tokens, metered.window_tokens // 2)
+        room = min(metered.window_tokens - n_new - FRAME, self.evidence_tokens + PROMPT_TOKENS)
         messages, n_shown = question_messages(case, recent, model.count_tokens, room)
         return Call("answer", messages, n_new, may_be_cut=True) if n_shown else None
 
-    def _pieces(self, accountant: Accountant, call: Call, cancel: Cancel) -> Generator[str, None, None]:
-        with closing(_from_first_word(accountant.stream(call, cancel))) as pieces:
+    def _pieces(self, metered: MeteredModel, call: Call, cancel: Cancel) -> Generator[str, None, None]:
+        with closing(_from_first_word(metered.stream(call, cancel))) as pieces:
             for piece in pieces:
                 yield piece
-                if accountant.model.info.local:
+                if metered.info.local:
                     self.give_way(cancel)
 
     def _tell(self, text: str, citations: Sequence[Citation]) -> None:

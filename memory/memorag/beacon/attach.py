@@ -1,7 +1,7 @@
 """What a beacon memory adds to a model of transformers: one embedding, and projections of its own in each layer.
 
 Owns these parameters, their names, which are those of the published checkpoints, and the hooks that put them in where
-memory tokens stand. Everything else of the base model is shared and frozen, and outside `MemoryPlaces.at` it computes
+memory tokens stand. Everything else of the base model is shared and frozen, and outside `MemoryTokenPositions.at` it computes
 what it did before. Knows no windows and no texts.
 """
 
@@ -29,7 +29,7 @@ _BASES = (LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausal
 _CHANGING_ROPE = ("dynamic", "longrope")
 
 
-class MemoryPlaces:
+class MemoryTokenPositions:
     """Where memory tokens stand in what a model is reading, for its hooks."""
 
     def __init__(self) -> None:
@@ -62,13 +62,13 @@ class MemoryPlaces:
             self._keys.append(kept.reshape(*kept.shape[:2], -1, head_dim).transpose(1, 2))
 
 
-def attach_memory(base: Any) -> MemoryPlaces:
+def attach_memory(base: Any) -> MemoryTokenPositions:
     """Add the beacon parameters, as copies of the base's, and freeze all others.
 
     Raises BeaconError for a model of another class, one with a beacon memory, and one that can't be read by windows.
     """
     _check_base(base)
-    places = MemoryPlaces()
+    places = MemoryTokenPositions()
     base.requires_grad_(False)
     for layer in base.model.layers:
         _attach_to_layer(layer.self_attn, places)
@@ -79,7 +79,7 @@ def attach_memory(base: Any) -> MemoryPlaces:
     return places
 
 
-def _attach_to_layer(attention: Any, places: MemoryPlaces) -> None:
+def _attach_to_layer(attention: Any, places: MemoryTokenPositions) -> None:
     for name in PROJECTIONS:
         projection = getattr(attention, name)
         own = copy.deepcopy(projection).requires_grad_(True)

@@ -14,8 +14,8 @@ from ....llm.local.tokenizer import HfTokenizer
 from ....llm.local.transformers_model import find_directory, load_pretrained
 from ....llm.prompting.chat_template import load_chat_template, template_in
 from ....llm.protocol import ModelMissing
+from .chat_model import BeaconChatModel
 from .ratios import RATIOS, BeaconError
-from .reader import BeaconReader
 
 DEFAULT_RATIO = "adapt-1024"
 """The smallest ratio that holds the text with a question and its answer."""
@@ -31,7 +31,7 @@ class BeaconSettings:
     device: str = "auto"
 
 
-def open_beacon(settings: BeaconSettings) -> BeaconReader:
+def open_beacon(settings: BeaconSettings) -> BeaconChatModel:
     """The base model of the settings with its beacon weights.
 
     Raises ModelMissing for what is not there or can't be used, BeaconError for weights of another model and a ratio
@@ -57,7 +57,7 @@ def open_beacon(settings: BeaconSettings) -> BeaconReader:
         if settings.weights:
             raise
         raise BeaconError(f"{error} Or set memory.beacon_weights to a folder of weights for {name}.") from error
-    return BeaconReader(
+    return BeaconChatModel(
         model,
         tokenizer,
         chat_tokens,

@@ -45,7 +45,7 @@ class Memory:
         return int(self.open_tokens.shape[1])
 
     @property
-    def n_kept(self) -> int:
+    def n_cached(self) -> int:
         """Tokens whose keys and values are kept: memory tokens, and raw ones of the open window."""
         return self.n_memory + self.n_open
 
@@ -124,7 +124,7 @@ class WindowLayer(CacheLayerMixin):
         """Nothing: what was read before came with the layer."""
 
 
-class GrowingLayer(WindowLayer):
+class PreallocatedLayer(WindowLayer):
     """The same for a window that grows token by token: turned once, with room for the whole window. No gradients."""
 
     def __init__(

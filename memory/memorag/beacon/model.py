@@ -22,20 +22,20 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint as recompute
 from transformers.cache_utils import Cache
 
-from .attach import MemoryPlaces, attach_memory
+from .attach import MemoryTokenPositions, attach_memory
 from .cache import Memory, WindowLayer
+from .encoder import IncrementalEncoder
 from .layout import check_length, memory_places, raw_places, windows
 from .ratios import BeaconError, RatioOf
-from .reading import Reading
 
-Kept = tuple[Tensor, ...]  # of each layer, (B, n_kv_heads, n, head_dim)
+LayerTensors = tuple[Tensor, ...]  # of each layer, (B, n_kv_heads, n, head_dim)
 
 NO_LABEL = -100
 """Of a token that no loss is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class TextLoss:
     """The loss of a text: mean nats over all labels, with gradients where they are on."""
 
     loss: Tensor
@@ -46,7 +46,7 @@ class Scores:
 class BeaconModel(nn.Module):
     """The base model with its beacon memory. One text at a time: a batch is rows of the same length and ratios."""
 
-    def __init__(self, base: Any, window: int, places: MemoryPlaces) -> None:
+    def __init__(self, base: Any, window: int, places: MemoryTokenPositions) -> None:
         """Use `wrap`."""
         super().__init__()
         self.base = base
@@ -106,7 +106,7 @@ class BeaconModel(nn.Module):
         """
         self._check_read(memory, tokens)
         self.check_length(memory, tokens.shape[1], ratio_of)
-        reading = Reading(self, memory, ratio_of)
+        reading = IncrementalEncoder(self, memory, ratio_of)
         logits = self.base.lm_head(reading.feed(tokens))  # (B, 1, vocabulary)
         return logits[:, 0], reading.memory()
 
@@ -128,7 +128,7 @@ class BeaconModel(nn.Module):
         """
         self._check_read(memory, tokens)
         self.check_length(memory, tokens.shape[1] + max_new_tokens, ratio_of)
-        reading = Reading(self, memory, ratio_of, grows=True)
+        reading = IncrementalEncoder(self, memory, ratio_of, grows=True)
         for _ in range(max_new_tokens):
             if stop():
                 return
@@ -140,7 +140,7 @@ class BeaconModel(nn.Module):
 
     def score(
         self, tokens: Tensor, ratio_of: RatioOf, labels: Tensor | None = None, checkpoint: bool = False
-    ) -> Scores:
+    ) -> TextLoss:
         """Next-token loss over all windows (MemoRAG, equation 8); the last one gets no memory tokens.
 
         `labels` (B, T) stand beside the tokens that are to be predicted, -100 where no loss is asked for; without
@@ -161,10 +161,10 @@ class BeaconModel(nn.Module):
             last_stays_open=True,
         )
         targets = functional.pad(labels[:, 1:], (0, 1), value=NO_LABEL)
-        read: Callable[..., tuple[Tensor, Kept, Kept]] = self._loss_of_window
+        read: Callable[..., tuple[Tensor, LayerTensors, LayerTensors]] = self._loss_of_window
         if checkpoint:
             read = partial(recompute, read, use_reentrant=False)
-        pieces = list[tuple[Kept, Kept]]()
+        pieces = list[tuple[LayerTensors, LayerTensors]]()
         sums, counts = list[Tensor](), list[int]()
         for number, (start, end) in enumerate(windows(n_tokens, self.window)):
             ratio = ratio_of(number) if end < n_tokens else None
@@ -179,11 +179,11 @@ class BeaconModel(nn.Module):
         means = (
             float(loss.detach()) / count if count else float("nan") for loss, count in zip(sums, counts, strict=True)
         )
-        return Scores(torch.stack(sums).sum() / n_labels, tuple(means), n_labels)
+        return TextLoss(torch.stack(sums).sum() / n_labels, tuple(means), n_labels)
 
     def read_window(
         self, tokens: Tensor, layers: Sequence[WindowLayer], ratio: int | None
-    ) -> tuple[Tensor, Kept, Kept]:
+    ) -> tuple[Tensor, LayerTensors, LayerTensors]:
         """Run one window behind what its layers hold: hidden states of the raw tokens (B, T, n_embd), and the memory.
 
         With a ratio the tokens are a full window, read with its memory tokens behind layers that hold memory alone; the
@@ -221,8 +221,8 @@ class BeaconModel(nn.Module):
         return hidden
 
     def _loss_of_window(
-        self, tokens: Tensor, targets: Tensor, pieces: Sequence[tuple[Kept, Kept]], ratio: int | None
-    ) -> tuple[Tensor, Kept, Kept]:
+        self, tokens: Tensor, targets: Tensor, pieces: Sequence[tuple[LayerTensors, LayerTensors]], ratio: int | None
+    ) -> tuple[Tensor, LayerTensors, LayerTensors]:
         """The sum of its losses, and the memory of this window alone; `pieces` are the memories of those before."""
         nothing = self.empty(tokens.shape[0])
         layers = [

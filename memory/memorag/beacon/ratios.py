@@ -37,7 +37,7 @@ class RatioPolicy(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class FixedRatio:
     """One ratio for everything."""
 
     ratio: int
@@ -75,7 +75,7 @@ class StepRandom:
 
 
 @dataclass(frozen=True, slots=True)
-class InSequence:
+class RatioSequence:
     """Given window by window; the last one repeats."""
 
     ratios: tuple[int, ...]
@@ -85,7 +85,7 @@ class InSequence:
 
 
 @dataclass(frozen=True, slots=True)
-class Adapt:
+class AdaptiveRatio:
     """The smallest ratio that can hold the text and `extra_tokens` for what is asked and answered."""
 
     extra_tokens: int
@@ -108,7 +108,7 @@ class Adapt:
 
 def parse_policy(
     text: str, *, window: int, max_positions: int, ratios: Sequence[int] = RATIOS
-) -> Fixed | InstanceRandom | StepRandom | InSequence | Adapt:
+) -> FixedRatio | InstanceRandom | StepRandom | RatioSequence | AdaptiveRatio:
     """The policy written as "4", "step-random", "instance-random", "sequence:4,8,16" or "adapt-1024".
 
     `ratios` are those to draw or choose from. Raises BeaconError for another word, and for a ratio that does not
@@ -121,25 +121,25 @@ def parse_policy(
             f'"{text}" is no ratio policy. Write a ratio such as "4", "step-random", "instance-random", '
             '"sequence:4,8,16", or "adapt-1024" with the number of tokens to keep free.'
         ) from None
-    for ratio in (policy.ratio,) if isinstance(policy, Fixed) else policy.ratios:
+    for ratio in (policy.ratio,) if isinstance(policy, FixedRatio) else policy.ratios:
         check_ratio(ratio, window)
     return policy
 
 
 def _parse(
     text: str, ratios: tuple[int, ...], window: int, max_positions: int
-) -> Fixed | InstanceRandom | StepRandom | InSequence | Adapt:
+) -> FixedRatio | InstanceRandom | StepRandom | RatioSequence | AdaptiveRatio:
     kind, _, rest = text.partition(":")
     if kind == "sequence":
-        return InSequence(tuple(int(part) for part in rest.split(",")))
+        return RatioSequence(tuple(int(part) for part in rest.split(",")))
     if text == "step-random":
         return StepRandom(ratios)
     if text == "instance-random":
         return InstanceRandom(ratios)
     kind, dash, rest = text.partition("-")
     if kind == "adapt" and dash:
-        return Adapt(int(rest), ratios, window, max_positions)
-    return Fixed(int(text))
+        return AdaptiveRatio(int(rest), ratios, window, max_positions)
+    return FixedRatio(int(text))
 
 
 def check_ratio(ratio: int, window: int) -> None:

@@ -16,16 +16,16 @@ from .....llm.backends import BACKENDS, ModelConfig, open_model
 from .....llm.installation import install_command
 from .....llm.protocol import Cancel, ModelError
 from .....llm.training.cpu_settings import restart_with_cpu_settings
-from ....accountant import Accountant
+from ....metered_model import MeteredModel
 from ....splitters import by_tokens
 from ....storage import MemoryStore
 from ....values import Item
 from ....window import room_beside
 from ...prompts import PROMPTS, language_of
-from ...sft_data import CLUE_TOKENS, PAIR_TOKENS, Counts, build_samples, write_samples
+from ...sft_data import CLUE_TOKENS, PAIR_TOKENS, SampleCounts, build_samples, write_samples
 from .data import read_documents
+from .dataset import UnusableData
 from .recipe import STAGE_1, STAGE_2, Recipe
-from .texts import UnusableData
 
 CANNOT_BE_DONE = 2
 
@@ -77,12 +77,12 @@ def _write_samples(options: argparse.Namespace) -> None:
         raise UnusableData(f"The backend {config.backend} cannot be asked in words. Choose another.")
     options.out.parent.mkdir(parents=True, exist_ok=True)
     store = MemoryStore(options.out.with_suffix(".asked.db"), keep_conversations=False)
-    counts = Counts()
+    counts = SampleCounts()
     try:
-        accountant = Accountant(model, kept=store.kept)
-        accountant.prepare(Cancel())
-        contexts = _contexts(options.data, accountant, options.questions)
-        n = write_samples(options.out, build_samples(accountant, contexts, options.questions, counts))
+        metered = MeteredModel(model, cache=store.cache)
+        metered.prepare(Cancel())
+        contexts = _contexts(options.data, metered, options.questions)
+        n = write_samples(options.out, build_samples(metered, contexts, options.questions, counts))
     finally:
         store.close()
         model.close()
@@ -94,9 +94,9 @@ def _write_samples(options: argparse.Namespace) -> None:
         )
 
 
-def _contexts(paths: Sequence[Path], accountant: Accountant, n_pairs: int) -> Iterator[str]:
+def _contexts(paths: Sequence[Path], metered: MeteredModel, n_pairs: int) -> Iterator[str]:
     """The documents, each in as many parts as the model's window wants."""
-    count, window = accountant.model.count_tokens, accountant.window_tokens
+    count, window = metered.count_tokens, metered.window_tokens
     pair_tokens = PAIR_TOKENS * n_pairs
     for text in read_documents(paths):
         prompts = PROMPTS[language_of(text)]

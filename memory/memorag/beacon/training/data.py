@@ -21,13 +21,13 @@ from .....llm.protocol import Message
 from ....templates import fill
 from ...prompts import PROMPTS, language_of
 from ...sft_data import Sample
-from .texts import Text, UnusableData
+from .dataset import TrainingText, UnusableData
 
 SUFFIXES = (".txt", ".md", ".rst", ".jsonl")
 """Of the files that are read in a folder. A file that is named is read whatever its name."""
 
 
-class Words:
+class ModelTokenizer:
     """How a model directory writes: its tokenizer, its end token and its conversations."""
 
     def __init__(self, directory: Path) -> None:
@@ -57,7 +57,7 @@ class Words:
 
 
 @dataclass(slots=True)
-class Counts:
+class TextCounts:
     """What became of the data."""
 
     read: int = 0  # documents or conversations
@@ -86,7 +86,9 @@ def read_documents(paths: Iterable[Path]) -> Iterator[str]:
         raise UnusableData(f"There is no text in {named}. Name files, or a folder with {' or '.join(SUFFIXES)} files.")
 
 
-def rows_of_documents(documents: Iterable[str], words: Words, lengths: Sequence[int], counts: Counts) -> Iterator[Text]:
+def rows_of_documents(
+    documents: Iterable[str], words: ModelTokenizer, lengths: Sequence[int], counts: TextCounts
+) -> Iterator[TrainingText]:
     """The documents one after the other, cut into rows; each length gets about the same share of the tokens.
 
     A document that does not fit goes on in the next row. What is shorter than the shortest row at the end is dropped.
@@ -95,14 +97,14 @@ def rows_of_documents(documents: Iterable[str], words: Words, lengths: Sequence[
     lengths = sorted(set(lengths))
     used, waiting = dict.fromkeys(lengths, 0), np.zeros(0, np.int32)
 
-    def rows(most: Callable[[], int | None]) -> Iterator[Text]:
+    def rows(most: Callable[[], int | None]) -> Iterator[TrainingText]:
         nonlocal waiting
         while (length := most()) is not None and len(waiting) >= length:
             tokens, waiting = waiting[:length], waiting[length:]
             used[length] += length
             counts.texts += 1
             counts.tokens += length
-            yield Text(tokens, np.arange(length) > 0)
+            yield TrainingText(tokens, np.arange(length) > 0)
 
     for document in documents:
         counts.read += 1
@@ -114,8 +116,8 @@ def rows_of_documents(documents: Iterable[str], words: Words, lengths: Sequence[
 
 
 def texts_of_samples(
-    samples: Iterable[Sample], words: Words, window: int, most_tokens: int, counts: Counts
-) -> Iterator[Text]:
+    samples: Iterable[Sample], words: ModelTokenizer, window: int, most_tokens: int, counts: TextCounts
+) -> Iterator[TrainingText]:
     """Two conversations of each sample: the text, then a question for its clues, and one for its answer.
 
     Those that fit one window have no memory to learn, and those longer than `most_tokens` are not cut: the clue may
@@ -135,7 +137,7 @@ def texts_of_samples(
             else:
                 counts.texts += 1
                 counts.tokens += len(tokens)
-                yield Text(tokens, np.arange(len(tokens)) >= len(asked))
+                yield TrainingText(tokens, np.arange(len(tokens)) >= len(asked))
 
 
 def conversations(sample: Sample) -> Iterator[tuple[tuple[Message, ...], str]]:

@@ -17,24 +17,28 @@ from typing import TYPE_CHECKING, Any
 
 from .....llm.local.transformers_model import load_pretrained
 from ...sft_data import read_samples
-from .data import Counts, Words, read_documents, rows_of_documents, texts_of_samples
+from .data import ModelTokenizer, TextCounts, read_documents, rows_of_documents, texts_of_samples
+from .dataset import TextDataset, TrainingText, UnusableData, write_texts
 from .recipe import Recipe
-from .texts import Text, Texts, UnusableData, write_texts
 
 if TYPE_CHECKING:
     from .....llm.training.loop import Every
     from ..model import BeaconModel
     from .train import Evaluate
 
-MakeTexts = Callable[[Sequence[Path], Words, Recipe, Counts], Iterator[Text]]
+MakeTexts = Callable[[Sequence[Path], ModelTokenizer, Recipe, TextCounts], Iterator[TrainingText]]
 
 
-def stage1_texts(paths: Sequence[Path], words: Words, recipe: Recipe, counts: Counts) -> Iterator[Text]:
+def stage1_texts(
+    paths: Sequence[Path], words: ModelTokenizer, recipe: Recipe, counts: TextCounts
+) -> Iterator[TrainingText]:
     """Rows of documents."""
     return rows_of_documents(read_documents(paths), words, recipe.lengths, counts)
 
 
-def stage2_texts(paths: Sequence[Path], words: Words, recipe: Recipe, counts: Counts) -> Iterator[Text]:
+def stage2_texts(
+    paths: Sequence[Path], words: ModelTokenizer, recipe: Recipe, counts: TextCounts
+) -> Iterator[TrainingText]:
     """Conversations about the texts of samples."""
     samples = (sample for path in paths for sample in read_samples(path))
     return texts_of_samples(samples, words, recipe.window, max(recipe.lengths), counts)
@@ -59,7 +63,7 @@ class Stage:
         from ..checkpoint import save_beacon
         from .train import held_out_loss, train
 
-        words, recipe = Words(self.base), self.recipe
+        words, recipe = ModelTokenizer(self.base), self.recipe
         texts = self._texts("texts", data, words)
         evaluate: Evaluate | None = None
         if held_out:
@@ -70,9 +74,9 @@ class Stage:
         save_beacon(model, self.out, recipe.ratios)
         return last
 
-    def _texts(self, name: str, paths: Sequence[Path], words: Words) -> Texts:
+    def _texts(self, name: str, paths: Sequence[Path], words: ModelTokenizer) -> TextDataset:
         """Raises UnusableData when nothing can be learnt from them."""
-        counts, recipe = Counts(), self.recipe
+        counts, recipe = TextCounts(), self.recipe
         texts = write_texts(self.out / "work" / name, self.make(paths, words, recipe, counts))
         print(json.dumps({"made": name, **asdict(counts)}), flush=True)
         if not texts:

@@ -32,9 +32,9 @@ from .....llm.training.loop import (
 )
 from ..layout import check_length, positions_needed
 from ..model import BeaconModel
-from ..ratios import Fixed, StepRandom
+from ..ratios import FixedRatio, StepRandom
+from .dataset import BatchSampler, TextDataset, UnusableData
 from .recipe import Recipe
-from .texts import Course, Texts, UnusableData
 
 EVERY_STEP = Every()
 
@@ -43,7 +43,7 @@ Evaluate = Callable[[BeaconModel], Mapping[str, float]]
 
 def train(
     model: BeaconModel,
-    texts: Texts,
+    texts: TextDataset,
     recipe: Recipe,
     folder: Path,
     evaluate: Evaluate | None = None,
@@ -83,7 +83,7 @@ def train(
     run = Run(weights, optimisers, folder, {"of": key})
     _go_on(run, folder / "checkpoint.pt")
     folder.mkdir(parents=True, exist_ok=True)
-    course = Course(texts.lengths, recipe.window, recipe.batch, recipe.seed)
+    course = BatchSampler(texts.lengths, recipe.window, recipe.batch, recipe.seed)
     n_batches = recipe.epochs * course.batches_of_epoch
     n_steps = recipe.steps or -(-n_batches // recipe.accumulate)
     evaluated = None if evaluate is None else partial(evaluate, model)
@@ -123,7 +123,7 @@ def train(
 
 
 @torch.no_grad()
-def held_out_loss(model: BeaconModel, texts: Texts, ratios: Sequence[int], *, bf16: bool) -> dict[str, float]:
+def held_out_loss(model: BeaconModel, texts: TextDataset, ratios: Sequence[int], *, bf16: bool) -> dict[str, float]:
     """Nats a learnt token, with every window at one ratio: `loss_at_2`, … Without those that not all texts can have."""
     found = {}
     for ratio in ratios:
@@ -133,7 +133,7 @@ def held_out_loss(model: BeaconModel, texts: Texts, ratios: Sequence[int], *, bf
         for number in range(len(texts)):
             tokens, labels = _batch(model, texts, [number])
             with autocast(tokens.device, bf16):
-                scores = model.score(tokens, Fixed(ratio).for_text(tokens.shape[1], Random()), labels)
+                scores = model.score(tokens, FixedRatio(ratio).for_text(tokens.shape[1], Random()), labels)
             total += scores.n_labels * float(scores.loss)
             n_learnt += scores.n_labels
         found[f"loss_at_{ratio}"] = round(total / max(1, n_learnt), 4)
@@ -160,7 +160,7 @@ def _go_on(run: Run, path: Path) -> None:
         run.load(state)
 
 
-def _batch(model: BeaconModel, texts: Texts, numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
+def _batch(model: BeaconModel, texts: TextDataset, numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
     """Tokens and labels, each (B, T), on the model's device."""
     device = next(model.parameters()).device
     tokens, labels = texts.batch(numbers)

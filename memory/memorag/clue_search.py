@@ -12,7 +12,7 @@ from ..scoring import SegmentIndex, best
 from ..values import Evidence, Segment
 from .clues import Clue
 
-Found = Sequence[Evidence]
+EvidenceList = Sequence[Evidence]
 
 LONGEST_SHOWN = 60
 """Characters of a clue in a reason."""
@@ -34,7 +34,7 @@ def search(index: SegmentIndex, clues: Sequence[Clue], n_each: int) -> list[Evid
     ]
 
 
-def the_beginning(segments: Sequence[Segment]) -> list[Evidence]:
+def from_beginning(segments: Sequence[Segment]) -> list[Evidence]:
     """All segments, the first the best: for when there is nothing to search for."""
     return [Evidence(segment, 1 / place, "no clue: from the beginning") for place, segment in enumerate(segments, 1)]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .merging import Name
+from .entity_resolution import EntityName
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,11 @@ class Verdict:
     missing: str = ""
 
 
-def read_names(value: Any) -> list[Name]:
+def read_names(value: Any) -> list[EntityName]:
     entries = _field(value, "entities")
     if not isinstance(entries, list):
         raise ValueError("“entities” is no list")
-    names = list[Name]()
+    names = list[EntityName]()
     for entry in entries:
         if isinstance(entry, str):
             entry = {"name": entry}
@@ -34,7 +34,7 @@ def read_names(value: Any) -> list[Name]:
             aliases = [a for a in aliases if isinstance(a, str)] if isinstance(aliases, list) else []
             kind = entry.get("type")
             useful = tuple(alias for alias in map(_clean, aliases) if alias.lower() not in _PRONOUNS)
-            names.append(Name(_clean(entry["name"]), kind if isinstance(kind, str) else "", useful))
+            names.append(EntityName(_clean(entry["name"]), kind if isinstance(kind, str) else "", useful))
     return [name for name in names if name.name.lower() not in _PRONOUNS]
 
 

@@ -29,7 +29,7 @@ class Limits:
 NO_LIMITS = Limits()
 
 
-class Ledger:
+class UsageTracker:
     """What was spent, by strategy and purpose. Thread-safe."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class Ledger:
         rows = [(*key, cost) for key, cost in self.rows.items()]
         lines: list[tuple[str, ...]] = [("strategy", "purpose", "calls", "kept", "tokens in", "tokens out", "seconds")]
         for strategy, purpose, cost in (*rows, ("all", "", self.total)):
-            numbers = (cost.n_calls, cost.n_kept, cost.tokens_in, cost.tokens_out)
+            numbers = (cost.n_calls, cost.n_cached, cost.tokens_in, cost.tokens_out)
             lines.append((strategy, purpose, *(f"{number:,}" for number in numbers), f"{cost.seconds:.1f}"))
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return "\n".join(_row(line, widths) for line in lines)
@@ -97,7 +97,7 @@ class Ledger:
                 "strategy": strategy,
                 "purpose": purpose,
                 "calls": cost.n_calls,
-                "kept": cost.n_kept,
+                "kept": cost.n_cached,
                 "tokens_in": cost.tokens_in,
                 "tokens_out": cost.tokens_out,
                 "seconds": round(cost.seconds, 3),
@@ -106,19 +106,19 @@ class Ledger:
         ]
 
 
-def expected(cost: Cost, speed: Speed) -> Cost:
+def with_expected_seconds(cost: Cost, speed: Speed) -> Cost:
     """The cost with the seconds that its tokens take at a model's measured speed; 0 where that is unknown."""
     if not (speed.prefill and speed.decode):
         return cost
     return replace(cost, seconds=cost.tokens_in / speed.prefill + cost.tokens_out / speed.decode)
 
 
-def in_words(cost: Cost) -> str:
+def describe_cost(cost: Cost) -> str:
     """A cost as a sentence says it: "4 calls, 12,000 tokens in, 900 out, 31 s"."""
     calls = f"{cost.n_calls:,} call{'s' if cost.n_calls != 1 else ''}"
     parts = [calls, f"{cost.tokens_in:,} tokens in", f"{cost.tokens_out:,} out"]
-    if cost.n_kept:
-        parts.append(f"{cost.n_kept:,} kept from before")
+    if cost.n_cached:
+        parts.append(f"{cost.n_cached:,} cached")
     if cost.seconds >= 0.5:
         parts.append(f"{cost.seconds:,.0f} s")
     return ", ".join(parts)

@@ -1,7 +1,7 @@
 """What was computed of a text, under the content it was made of, so that nothing is paid for twice.
 
 Owns the results of models (notes, graphs, questions: JSON under a kind and a key) and the vectors of embedders, and
-how much room they take: the least recently used go first. `Kept` is the one of `memory/strategy.py`, on disk.
+how much room they take: the least recently used go first. `ResultCache` is the one of `memory/strategy.py`, on disk.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ROOM_LEFT_SHARE = 7 / 8  # and then so much is kept
 _MOST_KEYS = 500  # in one statement; old builds of SQLite take 999 values
 
 
-class Room:
+class CacheTable:
     """The table that all results share, and its limit. Thread-safe."""
 
     def __init__(self, database: Database, limit_bytes: int = LIMIT_BYTES) -> None:
@@ -64,7 +64,7 @@ class Room:
 
     def clear(self) -> None:
         self._database.write(lambda to: to.execute("DELETE FROM kept"))
-        self._database.tidy()
+        self._database.vacuum()
 
     def _rows(self, kind: str, keys: Sequence[str]) -> list[tuple[str, bytes, float]]:
         marks = ", ".join("?" * len(keys))
@@ -84,33 +84,33 @@ class Room:
         to.executemany("DELETE FROM kept WHERE rowid = ?", gone)
 
 
-class KeptOnDisk:
-    """`Kept`, in the store."""
+class StoredResultCache:
+    """`ResultCache`, in the store."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, room: CacheTable) -> None:
+        self._table = room
 
     def get(self, kind: str, key: str) -> Any | None:
         """What was put there; None when nothing was, or it had to make room."""
-        value = self._room.get(kind, [key]).get(key)
+        value = self._table.get(kind, [key]).get(key)
         try:
             return None if value is None else json.loads(value)
         except (ValueError, RecursionError):
             return None  # damaged, and made again
 
     def put(self, kind: str, key: str, value: Any) -> None:
-        self._room.put(kind, {key: json.dumps(value).encode()})
+        self._table.put(kind, {key: json.dumps(value).encode()})
 
 
-class Vectors:
+class StoredVectors:
     """Vectors of texts, as bytes, by the embedder that made them."""
 
-    def __init__(self, room: Room) -> None:
-        self._room = room
+    def __init__(self, room: CacheTable) -> None:
+        self._table = room
 
     def get(self, embedder: str, keys: Iterable[str]) -> dict[str, bytes]:
         """What is there of these keys."""
-        return self._room.get(f"vector {embedder}", keys)
+        return self._table.get(f"vector {embedder}", keys)
 
     def put(self, embedder: str, vectors: Mapping[str, bytes]) -> None:
-        self._room.put(f"vector {embedder}", vectors)
+        self._table.put(f"vector {embedder}", vectors)

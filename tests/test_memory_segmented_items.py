@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from weft.llm import Cancel
-from weft.memory import Budget, Item, Kit, Question
-from weft.memory.remembered import Remembered
+from weft.memory import Budget, Item, Question, StrategyContext
+from weft.memory.segmented_items import SegmentedItems
 from weft.memory.splitters import by_turns, by_words
 from weft.memory.strategies import STRATEGIES, strategy_named
 
@@ -17,7 +17,7 @@ TURNS = st.builds(
 
 
 def remembered(*items, n_words=2):
-    made = Remembered(by_turns(by_words(n_words)))
+    made = SegmentedItems(by_turns(by_words(n_words)))
     made.take(items)
     return made
 
@@ -75,7 +75,7 @@ def test_an_item_is_cut_once_and_what_was_handed_out_stays():
         cut.append(item.source)
         return by_words(2)(item)
 
-    made = Remembered(split)
+    made = SegmentedItems(split)
     made.take([Item("a", "one."), Item("b", "two.")])
     before = made.segments
     made.take([Item("c", "three."), Item("a", "one.")])
@@ -86,7 +86,7 @@ def test_an_item_is_cut_once_and_what_was_handed_out_stays():
 
 @given(st.lists(st.lists(st.one_of(DOCUMENTS, TURNS), max_size=4), max_size=5))
 def test_segments_have_words_and_places_of_their_own_whatever_comes(batches):
-    made = Remembered(by_turns(by_words(1)))
+    made = SegmentedItems(by_turns(by_words(1)))
     for batch in batches:
         made.take(batch)
     assert {item.source for item in made.items} == {item.source for batch in batches for item in batch}
@@ -97,7 +97,7 @@ def test_segments_have_words_and_places_of_their_own_whatever_comes(batches):
 
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if not name.startswith("chat") and name != "summary"])
 def test_every_strategy_replaces_forgets_and_keeps_parts(name):
-    strategy = strategy_named(name, Kit())
+    strategy = strategy_named(name, StrategyContext())
     strategy.remember([Item("a.md", "Old zeppelins land in Oslo."), Item("b.md", "Zeppelins are made in Bergen.")])
     strategy.remember([Item("a.md", "New zeppelins fly to Narvik."), Item("a.md", "Blue zeppelins fly to Hamar.")])
 

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from ..embedding import Embedder
-from .graph import Entity, MemoryGraph, Relation, normalise, numbers_of
+from .graph import Entity, EntityRelation, MemoryGraph, normalise, numbers_of
 
 SAME_COSINE = 0.85  # of two names, above which they may be the same (papers' spec 3.1)
 MOST_CANDIDATES = 40  # in the one call that decides
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class EntityName:
     """An entity as one segment knows it."""
 
     name: str
@@ -30,11 +30,11 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
-class Extracted:
+class SegmentExtraction:
     """What was found in one segment: names, and pairs of them with what the segment says about both."""
 
     segment: int
-    names: tuple[Name, ...] = ()
+    names: tuple[EntityName, ...] = ()
     relations: tuple[tuple[str, str, str], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -42,9 +42,11 @@ class Extracted:
         return {"names": names, "relations": [list(relation) for relation in self.relations]}
 
     @staticmethod
-    def from_json(segment: int, value: Any) -> Extracted:
-        names = tuple(Name(name, kind, tuple(aliases)) for name, kind, aliases in value["names"])
-        return Extracted(segment, names, tuple((first, second, text) for first, second, text in value["relations"]))
+    def from_json(segment: int, value: Any) -> SegmentExtraction:
+        names = tuple(EntityName(name, kind, tuple(aliases)) for name, kind, aliases in value["names"])
+        return SegmentExtraction(
+            segment, names, tuple((first, second, text) for first, second, text in value["relations"])
+        )
 
 
 Pair = tuple[str, str]
@@ -55,10 +57,12 @@ Fuse = Callable[[Pair, Sequence[str], Sequence[int]], str | None]
 """One relation of a pair instead of several, from their texts and segments; None leaves them as they are."""
 
 
-def combine(found: Sequence[Extracted], same: Same, fuse: Fuse, embedder: Embedder | None = None) -> MemoryGraph:
+def combine(
+    found: Sequence[SegmentExtraction], same: Same, fuse: Fuse, embedder: Embedder | None = None
+) -> MemoryGraph:
     """The graph of all segments. With an embedder, names that lie near each other may be the same, too."""
-    names = _Names(found)
-    groups = _Groups(names.keys)
+    names = _NameTable(found)
+    groups = _DisjointSets(names.keys)
     pairs = candidates(names.keys, [names.shown(key) for key in names.keys], names.aliases, embedder)
     shown = [(names.shown(first), names.shown(second)) for first, second in pairs]
     for (first, second), is_same in zip(pairs, same(shown) if shown else (), strict=True):
@@ -90,10 +94,10 @@ def is_acronym(first: str, second: str) -> bool:
     return any(_is_short(short) and short in _initials(long) for short, long in ((first, second), (second, first)))
 
 
-class _Names:
+class _NameTable:
     """Every name by its normalised form: how it is written, where it stands, what kind it is of."""
 
-    def __init__(self, found: Sequence[Extracted]) -> None:
+    def __init__(self, found: Sequence[SegmentExtraction]) -> None:
         self._written: dict[str, Counter[str]] = {}
         self._segments: dict[str, list[int]] = {}
         self._kinds: dict[str, str] = {}
@@ -126,7 +130,7 @@ class _Names:
         return Entity(name, tuple(mentions), segments, next((self._kinds[k] for k in keys if k in self._kinds), ""))
 
 
-class _Groups:
+class _DisjointSets:
     """Sets that are joined; in the order of their first members."""
 
     def __init__(self, keys: Iterable[str]) -> None:
@@ -144,8 +148,8 @@ class _Groups:
 
 
 def _relations(
-    found: Sequence[Extracted], entities: Sequence[Entity], number_of: dict[str, int], fuse: Fuse
-) -> tuple[Relation, ...]:
+    found: Sequence[SegmentExtraction], entities: Sequence[Entity], number_of: dict[str, int], fuse: Fuse
+) -> tuple[EntityRelation, ...]:
     by_pair: dict[tuple[int, int], dict[str, list[int]]] = {}
     for each in found:
         for first_name, second_name, text in each.relations:
@@ -153,15 +157,15 @@ def _relations(
             if first is not None and second is not None and first != second:
                 texts = by_pair.setdefault((min(first, second), max(first, second)), {})
                 texts.setdefault(text, []).append(each.segment)
-    relations = list[Relation]()
+    relations = list[EntityRelation]()
     for (first, second), texts in by_pair.items():
         segments = numbers_of(number for numbers in texts.values() for number in numbers)
         pair = entities[first].name, entities[second].name
         fused = fuse(pair, list(texts), segments) if len(texts) > 1 else None
         if fused is not None:
-            relations.append(Relation(first, second, fused, segments))
+            relations.append(EntityRelation(first, second, fused, segments))
         else:
-            relations += [Relation(first, second, text, numbers_of(numbers)) for text, numbers in texts.items()]
+            relations += [EntityRelation(first, second, text, numbers_of(numbers)) for text, numbers in texts.items()]
     return tuple(relations)
 
 

@@ -13,8 +13,8 @@ from html import escape
 from textwrap import wrap
 from typing import Any
 
-from ..values import Step
-from .graph import MemoryGraph
+from ...memory.qrmem.graph import MemoryGraph
+from ...memory.values import Step
 
 MOST_NEIGHBOURS = 4  # drawn of one entity, beside those that were taken
 COLUMN, ROW, MARGIN = 280, 34, 24
@@ -30,7 +30,7 @@ class _Edge:
     text: str
 
 
-def draw(graph: MemoryGraph, trace: Sequence[Step]) -> str:
+def draw_graph(graph: MemoryGraph, trace: Sequence[Step]) -> str:
     """The SVG. What the trace names and the graph does not hold is left out of the drawing, not of the words."""
     number_of = {entity.name: i for i, entity in reversed(list(enumerate(graph.entities)))}
     first = list(dict.fromkeys(number_of[name] for name in _first_names(trace) if name in number_of))

@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 
 from ..llm.protocol import Cancel
-from .accountant import Stopped
 from .embedding import Embedder, Vectors
+from .metered_model import CallCancelled
 from .values import content_key
 from .vectors import VectorIndex
 
@@ -30,11 +30,11 @@ class VectorStore(Protocol):
     def put(self, embedder: str, vectors: Mapping[str, bytes]) -> None: ...
 
 
-class KeepingEmbedder:
+class CachingEmbedder:
     """An `Embedder` that embeds each text once, and keeps what it made under the text's content.
 
     Questions are not kept: they seldom come again. With a `cancel` it is made for one piece of work, and raises
-    `Stopped` between two parts of it.
+    `CallCancelled` between two parts of it.
     """
 
     def __init__(self, embedder: Embedder, store: VectorStore, cancel: Cancel | None = None) -> None:
@@ -82,7 +82,7 @@ class KeepingEmbedder:
         pairs = list(texts.items())
         for at in range(0, len(pairs), _PART):
             if self._cancel is not None and self._cancel.cancelled:
-                raise Stopped("The texts were not all embedded, as the work was cancelled.")
+                raise CallCancelled("The texts were not all embedded, as the work was cancelled.")
             part = pairs[at : at + _PART]
             rows = self._embedder.embed([text for _, text in part]).astype("<f4")
             new = {key: row.tobytes() for (key, _), row in zip(part, rows, strict=True)}

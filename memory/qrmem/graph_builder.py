@@ -13,17 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...llm.protocol import Cancel
-from ..accountant import Stopped
 from ..embedding import Embedder
+from ..metered_model import CallCancelled
 from ..scoring import SegmentIndex
-from ..strategy import Kept
+from ..strategy import ResultCache
 from ..values import Segment, content_key
 from ..window import window_of
-from . import merging, prompts
-from .asking import Asking
+from . import entity_resolution, prompts
+from .calls import QRMeMCalls
 from .entities import EntityTool, sentences_of
+from .entity_resolution import EntityName, Pair, SegmentExtraction
 from .graph import FORMAT, MemoryGraph, normalise, words_of
-from .merging import Extracted, Name, Pair
 from .questions import raise_questions, summarise
 from .settings import QRMeMSettings
 
@@ -33,63 +33,63 @@ VERSION = 1  # of what is kept without a model
 
 
 @dataclass
-class Builder:
+class GraphBuilder:
     """Builds graphs of one index of segments."""
 
     index: SegmentIndex
     settings: QRMeMSettings
     tool: EntityTool
     embedder: Embedder
-    kept: Kept
+    cache: ResultCache
     count_tokens: Callable[[str], int]
-    asking: Asking | None = None
+    calls: QRMeMCalls | None = None
     cancel: Cancel | None = None
 
     def build(self, question: str) -> MemoryGraph:
-        """The graph for a question; the same for all without a model. Raises ModelError, `Stopped` when cancelled."""
-        if (value := self.kept.get("graph", self.key(question))) is not None:
+        """The graph for a question; the same for all without a model. Raises ModelError, `CallCancelled` when cancelled."""
+        if (value := self.cache.get("graph", self.key(question))) is not None:
             return MemoryGraph.from_json(value)
         part = self.part(question)
         found = self._read([(i, part) for i in range(len(self.index.segments))])
-        if self.asking is None:
-            graph = merging.combine(found, sure, keep_apart)
+        if self.calls is None:
+            graph = entity_resolution.combine(found, sure, keep_apart)
         else:
             if self.settings.graph_update and self.index.segments:
-                found += self._read(self.matching(self._raise_questions(self.asking, question)))
+                found += self._read(self.matching(self._raise_questions(self.calls, question)))
             most_fusions = self.settings.most_fusions if self.settings.fuse_relations else 0
-            deciding = _Deciding(self.asking, self.index.segments, most_fusions)
-            graph = merging.combine(found, deciding.same, deciding.fuse, self.embedder)
+            deciding = _ModelDecisions(self.calls, self.index.segments, most_fusions)
+            graph = entity_resolution.combine(found, deciding.same, deciding.fuse, self.embedder)
         # What was done without the model is done again next time.
-        if self.asking is None or not self.asking.troubles:
-            self.kept.put("graph", self.key(question), graph.to_json())
+        if self.calls is None or not self.calls.failures:
+            self.cache.put("graph", self.key(question), graph.to_json())
         return graph
 
     def is_built(self, question: str) -> bool:
-        return self.kept.get("graph", self.key(question)) is not None
+        return self.cache.get("graph", self.key(question)) is not None
 
     def is_read(self, segment: Segment, part: str) -> bool:
         """Whether what the model would say of a segment, for a question or for all, is kept."""
-        return self.kept.get("entities", self._segment_key(segment, part)) is not None
+        return self.cache.get("entities", self._segment_key(segment, part)) is not None
 
     def raised(self, question: str) -> list[str] | None:
         """The questions that the text raises beside the one asked; None when nobody asked for them yet."""
-        value = self.kept.get("questions", self._questions_key(question))
+        value = self.cache.get("questions", self._questions_key(question))
         return None if value is None else list(value)
 
     def summary(self) -> str | None:
         """What the text is about; None when nobody asked for it yet."""
-        value = self.kept.get("summary", self._whole_key())
+        value = self.cache.get("summary", self._whole_key())
         return None if value is None else str(value)
 
     @property
     def summary_room(self) -> int:
         """Tokens of the summaries that are put together at once."""
-        accountant = None if self.asking is None else self.asking.accountant
-        return window_of(accountant, self.settings.window_tokens) // 2
+        model = None if self.calls is None else self.calls.model
+        return window_of(model, self.settings.window_tokens) // 2
 
     def part(self, question: str) -> str:
         """What segments are read for: a question, or "" for all of them."""
-        return question if self.settings.query_oriented and self.asking is not None else ""
+        return question if self.settings.query_oriented and self.calls is not None else ""
 
     def matching(self, questions: Sequence[str]) -> list[tuple[int, str]]:
         """The segments to be read again for each of the questions: those that fit it best."""
@@ -107,50 +107,50 @@ class Builder:
         return content_key(self._reading_key(self.part(question)), repr(how), self.embedder.name, self._whole_key())
 
     def _whole_key(self) -> str:
-        model = self.asking.accountant.model.info.name if self.asking is not None else ""
+        model = self.calls.model.info.name if self.calls is not None else ""
         return content_key(model, str(prompts.VERSION), *(segment.key for segment in self.index.segments))
 
     def _questions_key(self, question: str) -> str:
         return content_key(self._whole_key(), self.part(question), str(self.settings.n_questions))
 
     def _reading_key(self, part: str) -> str:
-        model = self.asking.accountant.model.info.name if self.asking is not None else ""
+        model = self.calls.model.info.name if self.calls is not None else ""
         how = (self.settings.entity_tool, self.settings.open_entity, VERSION, prompts.VERSION)
         return content_key(model, repr(how), part)
 
     def _segment_key(self, segment: Segment, part: str) -> str:
         return content_key(self._reading_key(part), segment.key)
 
-    def _read(self, wanted: Sequence[tuple[int, str]]) -> list[Extracted]:
-        if self.asking is None:
-            found = list[Extracted]()
+    def _read(self, wanted: Sequence[tuple[int, str]]) -> list[SegmentExtraction]:
+        if self.calls is None:
+            found = list[SegmentExtraction]()
             for number, _ in wanted:
                 if self.cancel is not None and self.cancel.cancelled:
-                    raise Stopped("building the graph was cancelled.")
+                    raise CallCancelled("building the graph was cancelled.")
                 found.append(self._by_tool(number))
             return found
-        asking = self.asking
+        calls = self.calls
 
-        def task(number: int, part: str) -> Callable[[], Extracted]:
-            return lambda: self._by_model(asking, number, part)
+        def task(number: int, part: str) -> Callable[[], SegmentExtraction]:
+            return lambda: self._by_model(calls, number, part)
 
-        return asking.accountant.ask_all([task(number, part) for number, part in wanted])
+        return calls.model.ask_all([task(number, part) for number, part in wanted])
 
-    def _by_tool(self, number: int) -> Extracted:
+    def _by_tool(self, number: int) -> SegmentExtraction:
         text = self.index.segments[number].text
         names = self.tool(text)
-        return Extracted(number, tuple(map(Name, names)), tuple(relations_by_sentence(text, names)))
+        return SegmentExtraction(number, tuple(map(EntityName, names)), tuple(relations_by_sentence(text, names)))
 
-    def _by_model(self, asking: Asking, number: int, part: str) -> Extracted:
+    def _by_model(self, calls: QRMeMCalls, number: int, part: str) -> SegmentExtraction:
         segment = self.index.segments[number]
         key = self._segment_key(segment, part)
-        if (value := self.kept.get("entities", key)) is not None:
-            return Extracted.from_json(number, value)
+        if (value := self.cache.get("entities", key)) is not None:
+            return SegmentExtraction.from_json(number, value)
         by_tool = self._by_tool(number)
-        said: list[Name] | None = []
+        said: list[EntityName] | None = []
         if self.settings.open_entity and segment.text.strip():
-            said = asking.tried(lambda: asking.entities(segment, part), f"{segment.place} was read without the model")
-        names = dict[str, Name]()
+            said = calls.attempt(lambda: calls.entities(segment, part), f"{segment.place} was read without the model")
+        names = dict[str, EntityName]()
         for name in (*(said or ()), *by_tool.names):
             if key_of_name := normalise(name.name):
                 names.setdefault(key_of_name, name)
@@ -158,24 +158,24 @@ class Builder:
         related: list[tuple[str, str, str]] | None = []
         if len(listed) > 1:
             instead = f"names in {segment.place} are related by its sentences"
-            related = asking.tried(lambda: asking.relations(segment, listed), instead)
+            related = calls.attempt(lambda: calls.relations(segment, listed), instead)
         relations = [r for r in by_tool.relations if {r[0], r[1]} <= set(listed)] if related is None else related
-        found = Extracted(number, tuple(names.values()), tuple(relations))
+        found = SegmentExtraction(number, tuple(names.values()), tuple(relations))
         if said is not None and related is not None:
-            self.kept.put("entities", key, found.to_json())
+            self.cache.put("entities", key, found.to_json())
         return found
 
-    def _raise_questions(self, asking: Asking, question: str) -> list[str]:
-        if (kept := self.raised(question)) is not None:
-            return kept
+    def _raise_questions(self, calls: QRMeMCalls, question: str) -> list[str]:
+        if (cache := self.raised(question)) is not None:
+            return cache
         if (summary := self.summary()) is None:
-            summary = summarise(asking, self.index.segments, self.count_tokens, self.summary_room)
-            if not asking.troubles:
-                self.kept.put("summary", self._whole_key(), summary)
+            summary = summarise(calls, self.index.segments, self.count_tokens, self.summary_room)
+            if not calls.failures:
+                self.cache.put("summary", self._whole_key(), summary)
         asked = [part] if (part := self.part(question)) else []
-        questions = raise_questions(asking, summary, asked, self.settings.n_questions)
-        if not asking.troubles:
-            self.kept.put("questions", self._questions_key(question), questions)
+        questions = raise_questions(calls, summary, asked, self.settings.n_questions)
+        if not calls.failures:
+            self.cache.put("questions", self._questions_key(question), questions)
         return questions
 
 
@@ -203,23 +203,23 @@ def relations_by_sentence(text: str, names: Sequence[str]) -> list[tuple[str, st
 
 def sure(pairs: Sequence[Pair]) -> list[bool]:
     """Without a model only acronyms count as another name of the same thing."""
-    return [merging.is_acronym(first, second) for first, second in pairs]
+    return [entity_resolution.is_acronym(first, second) for first, second in pairs]
 
 
 def keep_apart(pair: Pair, texts: Sequence[str], segments: Sequence[int]) -> None:
     """Without a model several relations of a pair stay as they are."""
 
 
-class _Deciding:
+class _ModelDecisions:
     """What a model decides when segments are put together, within the bounds of the settings."""
 
-    def __init__(self, asking: Asking, segments: Sequence[Segment], most_fusions: int) -> None:
-        self._asking, self._segments = asking, segments
+    def __init__(self, calls: QRMeMCalls, segments: Sequence[Segment], most_fusions: int) -> None:
+        self._calls, self._segments = calls, segments
         self._left = most_fusions
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
-        asked = pairs[: merging.MOST_CANDIDATES]
-        decided = self._asking.tried(lambda: self._asking.same(asked), "names were compared by their letters")
+        asked = pairs[: entity_resolution.MOST_CANDIDATES]
+        decided = self._calls.attempt(lambda: self._calls.same(asked), "names were compared by their letters")
         return (decided or sure(asked)) + sure(pairs[len(asked) :])
 
     def fuse(self, pair: Pair, texts: Sequence[str], segments: Sequence[int]) -> str | None:
@@ -228,4 +228,4 @@ class _Deciding:
         self._left -= 1
         shown = [self._segments[number] for number in segments[:MOST_FUSED_SEGMENTS]]
         instead = f"relations of {pair[0]} and {pair[1]} stay apart"
-        return self._asking.tried(lambda: self._asking.fused(pair, texts, shown), instead)
+        return self._calls.attempt(lambda: self._calls.fused(pair, texts, shown), instead)

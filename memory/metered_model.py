@@ -31,39 +31,40 @@ from ..llm.protocol import (
     ModelInfo,
     ModelUnreachable,
     Piece,
+    Speed,
     TimeLimit,
 )
-from .flights import Flights
-from .json_text import read_json
-from .ledger import NO_LIMITS
-from .ledger import Ledger as Ledger
-from .ledger import LimitReached as LimitReached
-from .ledger import Limits as Limits
-from .patience import Pause, patiently
+from .json_repair import read_json
+from .retry_policy import Pause, with_retries
+from .single_flight import SingleFlight
+from .usage import NO_LIMITS
+from .usage import LimitReached as LimitReached
+from .usage import Limits as Limits
+from .usage import UsageTracker as UsageTracker
 from .values import Cost, content_key
 
 if TYPE_CHECKING:
-    from .strategy import Kept
+    from .strategy import ResultCache
 
 T = TypeVar("T")
 
-MOST_RETRIES = 4
+MAX_RETRIES = 4
 RETRY_TEMPERATURE = 0.7
 
 
-class Unreadable(ModelError):
+class UnparsableAnswer(ModelError):
     """A model answered, every time in a form that cannot be read."""
 
 
-class Stopped(Unreadable):
+class CallCancelled(UnparsableAnswer):
     """The caller cancelled before there was a whole answer. No user sees it."""
 
 
-class TimeUp(ModelError):
+class CallTimedOut(ModelError):
     """A call took longer than one call may."""
 
 
-class TooLong(ModelError):
+class PromptTooLong(ModelError):
     """The messages and the answer are more than the model's window holds. The message names both numbers."""
 
 
@@ -92,37 +93,48 @@ def can_answer(info: ModelInfo) -> bool:
     return info.chats or info.backend != "workspace"
 
 
-class Accountant:
+class MeteredModel:
     """Asks one model on behalf of one strategy. Thread-safe."""
 
     def __init__(
         self,
         model: CodeModel,
         strategy: str = "",
-        kept: Kept | None = None,
+        cache: ResultCache | None = None,
         limits: Limits = NO_LIMITS,
         *,
-        ledger: Ledger | None = None,
+        usage: UsageTracker | None = None,
         n_workers: int = 8,
         pause: Pause = Cancel.wait,
         call_seconds: float = math.inf,
     ) -> None:
         self.model = model
         self.strategy = strategy
-        self.ledger = ledger if ledger is not None else Ledger()
-        self._kept = kept
+        self.usage = usage if usage is not None else UsageTracker()
+        self._cache = cache
         self._limits = limits
         self._n_workers = n_workers
         self._pause = pause
         self._call_seconds = call_seconds
-        self._flights = Flights()
+        self._single_flight = SingleFlight()
         self._is_prepared = False
 
-    def speaking_for(self, strategy: str) -> Accountant:
+    def for_strategy(self, strategy: str) -> MeteredModel:
         """The same model, ledger, limits and kept answers for another strategy."""
         other = copy(self)
         other.strategy = strategy
         return other
+
+    @property
+    def info(self) -> ModelInfo:
+        return self.model.info
+
+    @property
+    def speed(self) -> Speed:
+        return self.model.speed
+
+    def count_tokens(self, text: str) -> int:
+        return self.model.count_tokens(text)
 
     @property
     def window_tokens(self) -> int:
@@ -133,12 +145,12 @@ class Accountant:
     def prepare(self, cancel: Cancel | None = None) -> None:
         """Find out what the model can do, so that `window_tokens` is right. Once. Raises ModelError."""
         wanted = cancel or Cancel()
-        self._patiently(lambda: self._prepare(wanted), wanted)
+        self._with_retries(lambda: self._prepare(wanted), wanted)
 
     def ask(self, call: Call, cancel: Cancel | None = None) -> str:
         """The whole answer, stripped; "" when cancelled before one came. Kept answers cost nothing.
 
-        Raises ModelError, `LimitReached` before a call that may not be made, `TooLong` where it does not fit.
+        Raises ModelError, `LimitReached` before a call that may not be made, `PromptTooLong` where it does not fit.
         """
         cancel = cancel or Cancel()
         if (text := self._find(call, cancel)) is None and not cancel.cancelled:
@@ -158,21 +170,21 @@ class Accountant:
                 yield piece
         self._keep(call, "".join(written).strip(), cancel)
 
-    def ask_for(self, call: Call, read: Callable[[str], T], cancel: Cancel | None = None) -> T:
+    def ask_parsed(self, call: Call, read: Callable[[str], T], cancel: Cancel | None = None) -> T:
         """What `read` makes of the answer. While it raises ValueError, ask again at 0.7, four times at most.
 
-        What was read in the end is kept for the next time. Raises `Unreadable` after the last try, `Stopped` when
+        What was read in the end is kept for the next time. Raises `UnparsableAnswer` after the last try, `CallCancelled` when
         cancelled, and ModelError as `ask` does.
         """
         cancel = cancel or Cancel()
         text = self._find(call, cancel)
-        for attempt in range(MOST_RETRIES + 1):
+        for attempt in range(MAX_RETRIES + 1):
             if attempt and not self.model.info.chats:
                 break  # text that is continued is always the most likely one: it would be the same again
             if text is None and not cancel.cancelled:
                 text = self._ask_once(call if attempt == 0 else replace(call, temperature=RETRY_TEMPERATURE), cancel)
             if cancel.cancelled:
-                raise Stopped(f"“{call.purpose}” was cancelled.")
+                raise CallCancelled(f"“{call.purpose}” was cancelled.")
             try:
                 value = read(text or "")
             except ValueError as error:
@@ -180,10 +192,10 @@ class Accountant:
             else:
                 self._keep(call, text or "", cancel)
                 return value
-        raise Unreadable(f"{self.model.info.name} gave no readable answer to “{call.purpose}”: {reason}.")
+        raise UnparsableAnswer(f"{self.model.info.name} gave no readable answer to “{call.purpose}”: {reason}.")
 
-    def ask_for_json(self, call: Call, read: Callable[[Any], T], cancel: Cancel | None = None) -> T:
-        """`ask_for` of an answer in JSON, which is mended before it counts as unreadable.
+    def ask_json(self, call: Call, read: Callable[[Any], T], cancel: Cancel | None = None) -> T:
+        """`ask_parsed` of an answer in JSON, which is mended before it counts as unreadable.
 
         A value of another shape may make `read` stumble: LookupError, TypeError and AttributeError are unreadable too.
         """
@@ -195,7 +207,7 @@ class Accountant:
             except (LookupError, TypeError, AttributeError) as error:
                 raise ValueError(f"not the shape that was asked for: {text[:80]!r}") from error
 
-        return self.ask_for(call, read_text, cancel)
+        return self.ask_parsed(call, read_text, cancel)
 
     def ask_all(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
         """What the tasks give, in their order; as many at once as the model serves.
@@ -218,14 +230,14 @@ class Accountant:
         """The answer of the model, not of what is kept. Who asks the same while it is on its way gets it too."""
 
         def ask() -> str:
-            text = self._patiently(lambda: "".join(piece.text for piece in self._pieces(call, cancel)), cancel)
+            text = self._with_retries(lambda: "".join(piece.text for piece in self._pieces(call, cancel)), cancel)
             return (text or "").strip()
 
         if call.temperature > 0:
             return ask()
-        text, is_mine = self._flights.share(self._key(call), ask, cancel)
+        text, is_mine = self._single_flight.share(self._key(call), ask, cancel)
         if not is_mine:
-            self.ledger.add(self.strategy, call.purpose, Cost(n_kept=1))
+            self.usage.add(self.strategy, call.purpose, Cost(n_cached=1))
         return text
 
     def _begun(self, call: Call, cancel: Cancel) -> Generator[Piece, None, None]:
@@ -235,7 +247,7 @@ class Accountant:
             pieces = self._pieces(call, cancel)
             return pieces, next(pieces, None)
 
-        begun = self._patiently(begin, cancel)
+        begun = self._with_retries(begin, cancel)
         if begun is not None:
             pieces, first = begun
             with closing(pieces):
@@ -243,15 +255,15 @@ class Accountant:
                     yield first
                 yield from pieces
 
-    def _patiently(self, work: Callable[[], T], cancel: Cancel) -> T | None:
-        return patiently(work, cancel, self._pause, is_local=self.model.info.local)
+    def _with_retries(self, work: Callable[[], T], cancel: Cancel) -> T | None:
+        return with_retries(work, cancel, self._pause, is_local=self.model.info.local)
 
     def _pieces(self, call: Call, cancel: Cancel) -> Generator[Piece, None, None]:
         """One call, in the ledger even when it fails or is left early."""
         self._prepare(cancel)
         call = self._fitted(call)
         tokens_in = self._count(call.messages)
-        with self.ledger.reserved(tokens_in + call.max_new_tokens, self._limits):
+        with self.usage.reserved(tokens_in + call.max_new_tokens, self._limits):
             started, written = time.perf_counter(), list[str]()
 
             def heard() -> Iterator[Piece]:
@@ -260,7 +272,7 @@ class Accountant:
                         written.append(piece.text)
                         yield piece
                     if limit.is_reached and not cancel.cancelled:
-                        raise TimeUp(
+                        raise CallTimedOut(
                             f"{self.model.info.name} did not finish “{call.purpose}” within {limit.seconds:g} s."
                         )
 
@@ -272,7 +284,7 @@ class Accountant:
             finally:
                 tokens_out = self.model.count_tokens("".join(written))
                 spent = Cost(1, tokens_in, tokens_out, time.perf_counter() - started)
-                self.ledger.add(self.strategy, call.purpose, spent)
+                self.usage.add(self.strategy, call.purpose, spent)
 
     def _prepare(self, cancel: Cancel) -> None:
         if self._is_prepared:
@@ -311,7 +323,7 @@ class Accountant:
         if call.may_be_cut:
             room = window - call.max_new_tokens
             return replace(call, messages=fit_messages(call.messages, self.model.count_tokens, room))
-        raise TooLong(
+        raise PromptTooLong(
             f"“{call.purpose}” needs {needed} tokens with its answer, and {self.model.info.name} holds {window}. Ask "
             "with less, or raise context_tokens of the model."
         )
@@ -320,19 +332,19 @@ class Accountant:
         return sum(self.model.count_tokens(message.text) for message in messages)
 
     def _find(self, call: Call, cancel: Cancel) -> str | None:
-        if self._kept is None or call.temperature > 0:
+        if self._cache is None or call.temperature > 0:
             return None
         with suppress(ModelUnreachable):  # what was kept needs no server, as far as the model's name is known
             self._prepare(cancel)
-        if (text := self._kept.get("answer", self._key(call))) is None:
+        if (text := self._cache.get("answer", self._key(call))) is None:
             return None
-        self.ledger.add(self.strategy, call.purpose, Cost(n_kept=1))
+        self.usage.add(self.strategy, call.purpose, Cost(n_cached=1))
         return str(text)
 
     def _keep(self, call: Call, text: str, cancel: Cancel) -> None:
         # An empty answer is more often a server's bad moment than what a model has to say.
-        if self._kept is not None and text and call.temperature == 0 and not cancel.cancelled:
-            self._kept.put("answer", self._key(call), text)
+        if self._cache is not None and text and call.temperature == 0 and not cancel.cancelled:
+            self._cache.put("answer", self._key(call), text)
 
     def _key(self, call: Call) -> str:
         info = self.model.info

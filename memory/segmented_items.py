@@ -16,7 +16,7 @@ from .splitters import Splitter, by_turns
 from .values import Item, Segment
 
 
-class Remembered:
+class SegmentedItems:
     """Thread-safe. What was handed out never changes, so a running `recall` keeps what it took."""
 
     def __init__(self, split: Splitter | None = None) -> None:

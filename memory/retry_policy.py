@@ -14,16 +14,16 @@ T = TypeVar("T")
 Pause = Callable[[Cancel, float], bool]
 """Waits for so many seconds; true when cancelled meanwhile. `Cancel.wait`, but in tests."""
 
-WAITS_S = (0.5, 1.0, 2.0)
+BACKOFF_S = (0.5, 1.0, 2.0)
 """Before each further try."""
 
 
-def patiently(work: Callable[[], T], cancel: Cancel, pause: Pause, *, is_local: bool) -> T | None:
+def with_retries(work: Callable[[], T], cancel: Cancel, pause: Pause, *, is_local: bool) -> T | None:
     """What `work` gives; None when cancelled. A server on this machine is tried once: it is there or it is not.
 
     Raises what `work` raises in the end.
     """
-    for seconds in (*(() if is_local else WAITS_S), None):
+    for seconds in (*(() if is_local else BACKOFF_S), None):
         if cancel.cancelled:
             return None
         try:

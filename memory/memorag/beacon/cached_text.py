@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ....llm.local.engines import Arrays
 from ....llm.protocol import Cancel
 from .layout import check_length
-from .ratios import Adapt, Fixed, InSequence, InstanceRandom, RatioOf, StepRandom, longest_text
+from .ratios import AdaptiveRatio, FixedRatio, InstanceRandom, RatioOf, RatioSequence, StepRandom, longest_text
 
 if TYPE_CHECKING:
     from .cache import Memory
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class HeldText:
+class CachedText:
     """The memory of a text, until it is let go by whoever kept it; then it has to be read again."""
 
     tokens: Sequence[int]
@@ -46,10 +46,10 @@ class HeldText:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class RatioPlan:
     """How long a text may be, and with which ratios it is read."""
 
-    policy: Fixed | InstanceRandom | StepRandom | InSequence | Adapt
+    policy: FixedRatio | InstanceRandom | StepRandom | RatioSequence | AdaptiveRatio
     window: int
     max_positions: int
 
@@ -57,14 +57,14 @@ class Reach:
     def most_tokens(self) -> int:
         """What a conversation may have with its answer, whatever ratios the policy takes for it."""
         policy, n_free = self.policy, 0
-        ratio = policy.ratio if isinstance(policy, Fixed) else min(policy.ratios)
-        if isinstance(policy, Adapt):
+        ratio = policy.ratio if isinstance(policy, FixedRatio) else min(policy.ratios)
+        if isinstance(policy, AdaptiveRatio):
             ratio, n_free = max(policy.ratios), policy.extra_tokens
         return max(1, longest_text(self.max_positions, self.window, ratio) - n_free)
 
     def ratios(self, n_tokens: int, n_room: int) -> RatioOf:
         """Those of a text, the same each time, with room behind it. Raises TextTooLong, see `check_length`."""
-        n_free = self.policy.extra_tokens if isinstance(self.policy, Adapt) else n_room
+        n_free = self.policy.extra_tokens if isinstance(self.policy, AdaptiveRatio) else n_room
         ratio_of = self.policy.for_text(n_tokens + max(0, n_room - n_free), Random(0))
         check_length(0, 0, n_tokens + n_room, window=self.window, max_positions=self.max_positions, ratio_of=ratio_of)
         return ratio_of

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..embedding import Embedder
 from ..values import Segment, Step
 from .entities import headings_of
-from .graph import MemoryGraph, Relation, normalise, words_of
+from .graph import EntityRelation, MemoryGraph, normalise, words_of
 
 LINK_COSINE = 0.5  # of a name with the nearest entity, below which they are strangers
 NEAR_SEGMENTS = 20  # whose entities a name is compared with, so that a large graph need not be embedded whole
@@ -32,7 +32,7 @@ OPENING = 0.5
 
 
 @dataclass(frozen=True)
-class Window:
+class SegmentWindow:
     """How many segments may be shown together: limits, each with what a segment takes of it."""
 
     limits: tuple[tuple[float, Callable[[int], int]], ...] = ()
@@ -41,20 +41,20 @@ class Window:
         shown = list(segments)
         return all(sum(map(takes, shown)) <= limit for limit, takes in self.limits)
 
-    def part(self, share: float) -> Window:
+    def part(self, share: float) -> SegmentWindow:
         """A part of the window; of segments that are counted at least one."""
-        return Window(tuple((math.ceil(limit * share), takes) for limit, takes in self.limits))
+        return SegmentWindow(tuple((math.ceil(limit * share), takes) for limit, takes in self.limits))
 
 
 @dataclass(frozen=True)
-class Ground:
+class WalkContext:
     """A graph over segments, how well each fits the question (at most 1), and how many of them may be shown."""
 
     graph: MemoryGraph
     segments: Sequence[Segment]
     question: str
     scores: Sequence[float]
-    window: Window
+    window: SegmentWindow
     embedder: Embedder
     _openings: dict[int, list[str]] = field(default_factory=dict)
     _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)  # each text is embedded once in a walk
@@ -72,7 +72,7 @@ class Ground:
         asked = self.embedder.embed([question], are_queries=True)[0]
         return [float(self._vectors[text] @ asked) for text in texts]
 
-    def edges_from(self, entities: Sequence[int], guide: str) -> list[tuple[int, Relation]]:
+    def edges_from(self, entities: Sequence[int], guide: str) -> list[tuple[int, EntityRelation]]:
         """The edges from one of the entities to another one, each with the entity that it starts from.
 
         Of very many, as a common name has them, those that share most words with the guide.
@@ -98,7 +98,7 @@ class Ground:
             self._openings[number] = [normalise(each) + " " for each in (text[:100], title, *headings_of(text))]
         return self._openings[number]
 
-    def next_for(self, walk: Walk) -> int | None:
+    def next_for(self, walk: WalkState) -> int | None:
         """The best segment that fits into what is left of the window; None when that is full."""
         shown = set(walk.segments)
         others = islice((number for number in self.ranked if number not in shown), MOST_TRIED)
@@ -109,7 +109,7 @@ class Ground:
 
 
 @dataclass
-class Walk:
+class WalkState:
     """A walk so far: entities in the order in which they were reached, and segments with what speaks for them."""
 
     entities: list[int] = field(default_factory=list)
@@ -117,7 +117,7 @@ class Walk:
     added: dict[int, float] = field(default_factory=dict)  # those that edges led to
     dropped: set[int] = field(default_factory=set)
     why: dict[int, str] = field(default_factory=dict)
-    path: list[tuple[int, Relation]] = field(default_factory=list)  # each edge taken, with where it starts
+    path: list[tuple[int, EntityRelation]] = field(default_factory=list)  # each edge taken, with where it starts
     steps: list[Step] = field(default_factory=list)
     first: int | None = None  # the best segment to begin with, whether it fits the window or not
     is_enough: bool = False  # a judge said so
@@ -127,7 +127,7 @@ class Walk:
         """In document order."""
         return sorted({**self.important, **self.added})
 
-    def take(self, entity: int, relation: Relation) -> None:
+    def take(self, entity: int, relation: EntityRelation) -> None:
         """Go over an edge."""
         self.entities.append(relation.other(entity))
         self.path.append((entity, relation))
@@ -136,7 +136,7 @@ class Walk:
         self.steps.append(Step(name, detail))
 
 
-def link(ground: Ground, names: Iterable[str]) -> list[int]:
+def link(ground: WalkContext, names: Iterable[str]) -> list[int]:
     """The entities that the names stand for: written alike, else a part of the name, else the nearest that is near."""
     found = dict[int, None]()
     strangers = list[str]()
@@ -156,7 +156,7 @@ def link(ground: Ground, names: Iterable[str]) -> list[int]:
     return list(found)
 
 
-def begin(ground: Ground, walk: Walk, names: Sequence[str], share: float = 1.0) -> None:
+def begin(ground: WalkContext, walk: WalkState, names: Sequence[str], share: float = 1.0) -> None:
     """Begin the walk: the entities of the question and their best segments.
 
     Each entity that segments open with gets one of these, whatever that takes of the window; `share` of the window is
@@ -172,18 +172,18 @@ def begin(ground: Ground, walk: Walk, names: Sequence[str], share: float = 1.0) 
     walk.note("first segments", segments=ground.places(walk.segments))
 
 
-def close(ground: Ground, number: int, entities: Iterable[int]) -> float:
+def close(ground: WalkContext, number: int, entities: Iterable[int]) -> float:
     """How well a segment fits the question and is about one of the entities."""
     return ground.scores[number] + OPENING * any(opens(ground, number, entity) for entity in entities)
 
 
-def opens(ground: Ground, number: int, entity: int) -> bool:
+def opens(ground: WalkContext, number: int, entity: int) -> bool:
     """Whether a segment, or what stands below a heading in it, begins with an entity."""
     mentions = [normalise(mention) + " " for mention in ground.graph.entities[entity].mentions]
     return any(opening.startswith(mention) for opening in ground.openings(number) for mention in mentions)
 
 
-def fill(ground: Ground, walk: Walk) -> None:
+def fill(ground: WalkContext, walk: WalkState) -> None:
     """Fill what is left of the window with the segments that fit the question best."""
     filled = list[int]()
     while (number := ground.next_for(walk)) is not None:
@@ -194,7 +194,7 @@ def fill(ground: Ground, walk: Walk) -> None:
         walk.note("filled by the question's words", segments=ground.places(filled))
 
 
-def _begin_with_entities(ground: Ground, walk: Walk, share: float) -> None:
+def _begin_with_entities(ground: WalkContext, walk: WalkState, share: float) -> None:
     entities = ground.graph.entities
     named = dict.fromkeys(number for entity in walk.entities for number in entities[entity].segments)
     opened = {
@@ -214,13 +214,13 @@ def _begin_with_entities(ground: Ground, walk: Walk, share: float) -> None:
             _start(ground, walk, number)
 
 
-def _start(ground: Ground, walk: Walk, number: int) -> None:
+def _start(ground: WalkContext, walk: WalkState, number: int) -> None:
     here = [entity for entity in walk.entities if number in ground.graph.entities[entity].segments]
     walk.important[number] = close(ground, number, here)
     walk.why[number] = "names " + ", ".join(f"“{ground.graph.entities[entity].name}”" for entity in here)
 
 
-def _begin_with_words(ground: Ground, walk: Walk, share: float) -> None:
+def _begin_with_words(ground: WalkContext, walk: WalkState, share: float) -> None:
     first = ground.window.part(share)
     walk.first = next(iter(ground.ranked), None)
     for number in ground.ranked[:MOST_TRIED]:

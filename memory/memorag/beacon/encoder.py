@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from .cache import GrowingLayer, Memory, WindowLayer
+from .cache import Memory, PreallocatedLayer, WindowLayer
 from .ratios import RatioOf
 
 if TYPE_CHECKING:
     from .model import BeaconModel
 
 
-class Reading:
+class IncrementalEncoder:
     """Starts from a memory, which is not changed. Without gradients."""
 
     def __init__(self, model: BeaconModel, memory: Memory, ratio_of: RatioOf, *, grows: bool = False) -> None:
@@ -60,7 +60,7 @@ class Reading:
             kept = zip(self._keys, self._values, self._open_keys, self._open_values, strict=True)
             turn, window = self._model.turn, self._model.window
             self._layers = [
-                GrowingLayer(*of_layer, turn, window) if self._grows else WindowLayer(*of_layer, turn)
+                PreallocatedLayer(*of_layer, turn, window) if self._grows else WindowLayer(*of_layer, turn)
                 for of_layer in kept
             ]
         hidden, _, _ = self._model.read_window(tokens, self._layers, None)

@@ -36,7 +36,7 @@ from ....llm.prompting.chat_template import ChatTokens
 from ....llm.protocol import Cancel, ChatRequest, CompletionRequest, Message, ModelError, ModelInfo, Piece, Speed
 from ....llm.streaming import cut_stream
 from ....llm.throughput import ThroughputMeter
-from .held import HeldText, Reach, memory_of
+from .cached_text import CachedText, RatioPlan, memory_of
 from .ratios import RatioOf, TextTooLong, parse_policy
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .model import BeaconModel
 
 
-class BeaconReader:
+class BeaconChatModel:
     """A `CodeModel` that holds conversations, and a `PrefixCachingModel`. Thread-safe; computes for one at a time.
 
     A conversation that goes on from a text it holds is answered from the memory of it; any other is read from its
@@ -72,21 +72,21 @@ class BeaconReader:
         self._name, self._weights = f"{name} (ratio {ratio})", weights
         window, max_positions = model.window, model.max_positions
         policy = parse_policy(ratio, window=window, max_positions=max_positions, ratios=ratios)
-        self._reach = Reach(policy, window, max_positions)
+        self._plan = RatioPlan(policy, window, max_positions)
         self._form = f"beacon, window {window}, ratio {ratio}, {model.base.dtype}"
         self._count = lru_cache(maxsize=1024)(lambda text: len(tokenizer.encode(text)))
         self._meter = ThroughputMeter()
         self._generator = np.random.default_rng(0)  # of what is drawn, where an answer is not to be the likeliest
         self._turn = threading.Lock()
-        self._texts: WeakSet[HeldText] = WeakSet()
-        self._last: HeldText | None = None
+        self._texts: WeakSet[CachedText] = WeakSet()
+        self._last: CachedText | None = None
 
     @property
     def info(self) -> ModelInfo:
         return ModelInfo(
             name=self._name,
             backend="beacon",
-            context_tokens=self._reach.most_tokens,
+            context_tokens=self._plan.most_tokens,
             fills_middle=False,
             repository_level=False,
             local=True,
@@ -145,7 +145,7 @@ class BeaconReader:
             return CachedPrefix(self, saved.messages, tokens, text)
         raise ModelError("Loading was cancelled.")
 
-    def cache_tokens(self, tokens: Sequence[int], cancel: Cancel) -> HeldText:
+    def cache_tokens(self, tokens: Sequence[int], cancel: Cancel) -> CachedText:
         """Read `tokens` and keep their memory. Raises PrefixCacheError, and ModelError also when cancelled."""
         with self._failures(), self._computing(cancel) as model:
             for text in list(self._texts):
@@ -219,12 +219,12 @@ class BeaconReader:
     def _ratios(self, tokens: Sequence[int], n_room: int) -> RatioOf:
         """Raises PrefixCacheError, naming the ratio that would be enough."""
         try:
-            return self._reach.ratios(len(tokens), n_room)
+            return self._plan.ratios(len(tokens), n_room)
         except TextTooLong as error:
             raise PrefixCacheError(f"{error} In the settings the ratio is memory.beacon_ratio.") from error
 
-    def _hold(self, tokens: Sequence[int], memory: Memory, ratio_of: RatioOf) -> HeldText:
-        self._last = text = HeldText(tokens, memory, ratio_of)
+    def _hold(self, tokens: Sequence[int], memory: Memory, ratio_of: RatioOf) -> CachedText:
+        self._last = text = CachedText(tokens, memory, ratio_of)
         self._texts.add(text)
         return text
 

@@ -1,8 +1,8 @@
 """Each thing that QRMeM asks a model, with how the answer is read.
 
 Owns the calls and the reading; an answer that can't be read is asked for again by the accountant (temperature 0, then
-0.7, four times at most). Knows no graph and no order of the steps. Every call raises ModelError: `Unreadable` when no
-answer could be read, `Stopped` when cancelled.
+0.7, four times at most). Knows no graph and no order of the steps. Every call raises ModelError: `UnparsableAnswer` when no
+answer could be read, `CallCancelled` when cancelled.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ...llm.protocol import Cancel
-from ..accountant import Accountant, Call, Stopped, TooLong, Unreadable
 from ..choices import read_letter, with_choices
+from ..metered_model import Call, CallCancelled, MeteredModel, PromptTooLong, UnparsableAnswer
 from ..templates import fill
 from ..values import Question, Segment
 from . import prompts
-from .merging import Name, Pair
-from .reading import (
+from .answer_parsing import (
     Verdict,
     not_empty,
     read_names,
@@ -28,6 +27,7 @@ from .reading import (
     read_text,
     read_verdict,
 )
+from .entity_resolution import EntityName, Pair
 
 T = TypeVar("T")
 
@@ -36,25 +36,25 @@ SENTENCE_TOKENS = 256
 ANSWER_TOKENS = 512
 
 
-class Asking:
-    """One model that answers for QRMeM. `troubles` says in words what could not be read."""
+class QRMeMCalls:
+    """One model that answers for QRMeM. `failures` says in words what could not be read."""
 
-    def __init__(self, accountant: Accountant, cancel: Cancel | None = None) -> None:
-        self.accountant = accountant
-        self.troubles: list[str] = []
+    def __init__(self, model: MeteredModel, cancel: Cancel | None = None) -> None:
+        self.model = model
+        self.failures: list[str] = []
         self._cancel = cancel
 
-    def tried(self, ask: Callable[[], T], done_instead: str) -> T | None:
+    def attempt(self, ask: Callable[[], T], done_instead: str) -> T | None:
         """What a call gives; None when it did not fit the window or its answer could not be read, which is noted."""
         try:
             return ask()
-        except Stopped:
+        except CallCancelled:
             raise
-        except (Unreadable, TooLong) as error:
-            self.troubles.append(f"{done_instead}: {error}")
+        except (UnparsableAnswer, PromptTooLong) as error:
+            self.failures.append(f"{done_instead}: {error}")
             return None
 
-    def entities(self, segment: Segment, question: str) -> list[Name]:
+    def entities(self, segment: Segment, question: str) -> list[EntityName]:
         """P1: the entities of a segment; with a question those that help to answer it."""
         focus = prompts.FOCUS.substitute(question=question) if question else ""
         prompt = prompts.ENTITIES.substitute(focus=focus, segment=segment.text)
@@ -107,7 +107,7 @@ class Asking:
         """P9: the answer, as the question wants it; for one with choices the letter."""
         call = self._answer_call(question, context)
         read = partial(read_letter, choices=question.choices) if question.choices else not_empty
-        return self.accountant.ask_for(call, read, self._cancel)
+        return self.model.ask_parsed(call, read, self._cancel)
 
     def other_entities(self, question: str, tried: Sequence[str], missing: str, names: Sequence[str]) -> list[str]:
         """P10: which entities of the text to read about next."""
@@ -138,13 +138,13 @@ class Asking:
 
     def _json(self, purpose: str, prompt: str, max_new_tokens: int, read: Callable[[Any], T]) -> T:
         call = Call.of(purpose, prompt, max_new_tokens=max_new_tokens)
-        return self.accountant.ask_for_json(call, read, self._cancel)
+        return self.model.ask_json(call, read, self._cancel)
 
     def _text(
         self, purpose: str, prompt: str, field: str, max_new_tokens: int = SENTENCE_TOKENS, temperature: float = 0.0
     ) -> str:
         call = replace(Call.of(purpose, prompt, max_new_tokens=max_new_tokens), temperature=temperature)
-        return self.accountant.ask_for_json(call, lambda value: read_text(value, field), self._cancel)
+        return self.model.ask_json(call, lambda value: read_text(value, field), self._cancel)
 
 
 def shown(segments: Sequence[Segment]) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..ratios import BeaconError
 
-UNLEARNT = -100
+IGNORED_LABEL = -100
 """The label of a token that nothing is learnt from, as in transformers."""
 
 
@@ -25,14 +25,14 @@ class UnusableData(BeaconError):
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TrainingText:
     """One thing to read from beginning to end, with an empty memory before it."""
 
     tokens: NDArray[np.int32]  # (T,)
     learnt: NDArray[np.bool_]  # (T,), whether the model should write the token; the first one is never learnt
 
 
-class Texts:
+class TextDataset:
     """Texts of a folder, one after the other in two files."""
 
     def __init__(self, tokens: NDArray[np.int32], learnt: NDArray[np.bool_], lengths: Sequence[int], key: int) -> None:
@@ -45,23 +45,23 @@ class Texts:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def __getitem__(self, number: int) -> Text:
+    def __getitem__(self, number: int) -> TrainingText:
         place = slice(self._starts[number], self._starts[number + 1])
-        return Text(self._tokens[place], self._learnt[place])
+        return TrainingText(self._tokens[place], self._learnt[place])
 
     def batch(self, numbers: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Tokens and labels of some texts, each (B, T); what is longer than a text is 0 and not learnt."""
         longest = max(self.lengths[number] for number in numbers)
         tokens = np.zeros((len(numbers), longest), np.int64)
-        labels = np.full((len(numbers), longest), UNLEARNT, np.int64)
+        labels = np.full((len(numbers), longest), IGNORED_LABEL, np.int64)
         for row, number in enumerate(numbers):
             text, length = self[number], self.lengths[number]
             tokens[row, :length] = text.tokens
-            labels[row, :length] = np.where(text.learnt, text.tokens, UNLEARNT)
+            labels[row, :length] = np.where(text.learnt, text.tokens, IGNORED_LABEL)
         return tokens, labels
 
 
-def write_texts(folder: Path, texts: Iterable[Text]) -> Texts:
+def write_texts(folder: Path, texts: Iterable[TrainingText]) -> TextDataset:
     """Write the texts as they come, and open them. What was in the folder is replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     lengths, key = list[int](), 0
@@ -73,8 +73,8 @@ def write_texts(folder: Path, texts: Iterable[Text]) -> Texts:
                 file.write(content)
             lengths.append(len(text.tokens))
     if not lengths:
-        return Texts(np.zeros(0, np.int32), np.zeros(0, np.bool_), (), key)
-    return Texts(
+        return TextDataset(np.zeros(0, np.int32), np.zeros(0, np.bool_), (), key)
+    return TextDataset(
         np.memmap(folder / "tokens.bin", "<i4", "r"), np.memmap(folder / "learnt.bin", "|b1", "r"), lengths, key
     )
 
@@ -102,7 +102,7 @@ def group_strictly(
     return [batches[place] for place in random.permutation(len(batches)).tolist()]
 
 
-class Course:
+class BatchSampler:
     """An endless way through texts in batches, each epoch in an order of its own. The same for the same seed."""
 
     def __init__(self, lengths: Sequence[int], window: int, n_of_batch: int, seed: int) -> None:

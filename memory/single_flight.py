@@ -12,12 +12,12 @@ from concurrent.futures import Future
 from ..llm.protocol import Cancel
 
 
-class Flights:
+class SingleFlight:
     """Work that is on its way, by key. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._flights: dict[str, Future[str | None]] = {}
+        self._single_flight: dict[str, Future[str | None]] = {}
 
     def share(self, key: str, work: Callable[[], str], cancel: Cancel) -> tuple[str, bool]:
         """What `work` gives, and whether it was done here. Who waits gets the result or the error of who works.
@@ -26,9 +26,9 @@ class Flights:
         """
         while True:
             with self._lock:
-                flight = self._flights.get(key)
+                flight = self._single_flight.get(key)
                 if is_mine := flight is None:
-                    flight = self._flights[key] = Future()
+                    flight = self._single_flight[key] = Future()
             if is_mine:
                 return self._work(key, work, cancel, flight), True
             _wait(flight, cancel)
@@ -48,7 +48,7 @@ class Flights:
             raise
         finally:
             with self._lock:
-                del self._flights[key]
+                del self._single_flight[key]
             if error is not None:
                 flight.set_exception(error)
             else:
