@@ -1,4 +1,4 @@
-"""What was said or read before, and what of it matters now? Chats and documents, by the strategies of the papers.
+"""Long-term memory for chats and documents: the retrieval and memory strategies of the papers.
 
 Start with `values` and `strategy`; each strategy has a folder. Knows no editor and no workspace.
 """

@@ -1,6 +1,7 @@
-"""The strategy that suits what is remembered, what is asked and what it may cost; and it says which and why.
+"""Automatic strategy selection by a rule table over the items, the question and the expected cost.
 
-Owns the rules, in one table, and their limits. Knows no way to work of its own: it picks among `strategies`.
+Owns the rules and the cost limit, and reports which rule applied. Knows no retrieval method: it selects from
+`strategies`.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from .values import Answer, Budget, Cost, Item, Question, RecallResult, Step
 
 @dataclass(frozen=True, slots=True)
 class CostLimit:
-    """What one answer may cost without being asked for by name; None is no limit."""
+    """The largest cost of an answer whose strategy was selected automatically; None means no limit."""
 
     n_calls: int | None = 60
-    tokens: int | None = 300_000  # in and out
-    seconds: float | None = 300.0  # by the model's measured speed, where that is known
+    tokens: int | None = 300_000  # input and output tokens
+    seconds: float | None = 300.0  # from the measured model speed; 0 if unknown
 
     def allows(self, cost: Cost) -> bool:
         return (
@@ -40,17 +41,17 @@ class CostLimit:
 
 @dataclass(frozen=True, slots=True)
 class RuleInput:
-    """What the rules look at."""
+    """The conditions that rules test."""
 
     has_model: bool
-    is_conversation: bool  # all that is remembered are rounds of one
-    fits: bool  # all of it stands in the window beside the question and the answer
+    is_conversation: bool  # every item is a turn of one conversation
+    fits: bool  # the context window holds all items, the question and the answer
     kind: QuestionKind
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """When it holds, the first of `picks` whose expected cost is allowed is taken."""
+    """If `holds` is true, the first candidate whose expected cost is within the limit is selected."""
 
     holds: Callable[[RuleInput], bool]
     why: str
@@ -58,7 +59,7 @@ class Rule:
 
 
 CHEAPEST = "fragrel"
-"""One call at most. Also what is taken when nothing else may be paid."""
+"""At most one model call. Also the fallback when every candidate exceeds the limit."""
 
 RULES: tuple[Rule, ...] = (
     Rule(lambda at: not at.has_model and at.is_conversation, "no model, a conversation", ("chat returning",)),
@@ -78,17 +79,20 @@ RULES: tuple[Rule, ...] = (
     Rule(lambda at: at.kind == "reason", "the question asks for what no one place says", ("memorag", "segment_plus")),
     Rule(lambda at: True, "the question is for one fact", (CHEAPEST,)),
 )
-"""The first that holds is taken; each falls back to the cheapest.
+"""The first rule that holds applies; each falls back to the cheapest strategy.
 
-Choices and several facts are what QRMeM was measured best at (QuALITY, HotpotQA), questions without a place in the text
-and summaries what MemoRAG was (papers' spec 3.4 and 4.6); a fact that stands somewhere is found by its words and those
-around it for the price of one call (1.8). Without a model QRMeM's walk finds both paragraphs of a HotpotQA
-question among five 79 times of 100 where words find them 57 times (`weft bench memory hops`)."""
+QRMeM measured best on multiple choice (QuALITY) and multi-hop questions (HotpotQA); MemoRAG on summaries and on
+questions whose answer is not stated in one passage (papers' spec 3.4 and 4.6). A single fact is found by its words and
+the neighbouring segments with one call (1.8). Without a model QRMeM's walk finds both paragraphs of a HotpotQA question
+among five in 79 of 100 questions, BM25 in 57 (`weft bench memory hops`).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What was picked, why, and what it is expected to cost. `passed_over` would have suited better, but cost more."""
+    """The selected strategy, the reason and its expected cost. `passed_over` lists better candidates above the cost
+    limit.
+    """
 
     name: str
     why: str
@@ -103,7 +107,7 @@ class Selection:
 
 
 class AutoStrategy:
-    """A strategy. Those that it picks are made when they are first picked, and remember the same."""
+    """A strategy that delegates to the selected one. Delegates are created on first use and hold the same items."""
 
     name = "auto"
 
@@ -128,7 +132,7 @@ class AutoStrategy:
                 strategy.forget(source)
 
     def pick(self, question: Question) -> Selection:
-        """Which strategy would answer, and why. Asks no model."""
+        """Returns the strategy that would answer, and why. Calls no model."""
         situation = self._situation(question)
         rule = next(rule for rule in RULES if rule.holds(situation))
         passed_over = []
@@ -146,7 +150,9 @@ class AutoStrategy:
         return replace(recalled, trace=(_step(pick), *recalled.trace))
 
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
-        """The answer of what is picked, and of FragRel where the model cannot do that. The first note says which."""
+        """The answer of the selected strategy, or of FragRel if the model output of that one is unparsable. The first
+        note names the strategy.
+        """
         self._prepare(cancel)
         pick = self.pick(question)
         notes = [f"auto picked {pick.describe_cost}."]
@@ -164,7 +170,7 @@ class AutoStrategy:
         return self.pick(question).cost
 
     def _prepare(self, cancel: Cancel | None) -> None:
-        """The window of a model is only known then."""
+        """The context window of a model is unknown before this call."""
         if self._context.model is not None:
             self._context.model.prepare(cancel)
 

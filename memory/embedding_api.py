@@ -1,6 +1,6 @@
-"""Vectors of a server: OpenAI's `/v1/embeddings`, which most speak, or else Ollama's `/api/embed`.
+"""Embeddings of a server: OpenAI's `/v1/embeddings`, with Ollama's `/api/embed` as the fallback.
 
-Owns what is sent and what counts as an answer. Texts leave this machine where the address does.
+Owns the requests and the validation of responses. Texts leave this machine if the address is remote.
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ from .values import content_key
 
 BATCH = 64
 LONGEST_BYTES = 16_000
-"""Of one text: servers refuse more than 8,192 tokens, and the tokens of prose have four bytes, of Chinese two."""
+"""Largest text in bytes: servers reject more than 8,192 tokens, and a token has about four bytes of English, two of
+Chinese.
+"""
 
 OPENAI, OLLAMA = "/v1/embeddings", "/api/embed"
 
 
 class ApiEmbedder:
-    """An `Embedder` behind an address, with the name of a model there."""
+    """An `Embedder` that calls a server."""
 
     def __init__(self, settings: EmbedderSettings, *, timeout_s: float = 60.0, pause: Pause = Cancel.wait) -> None:
-        """Raises ModelMissing when the address, the name or the key is not there."""
+        """Raises ModelMissing if the address, the model name or the key is missing."""
         if not settings.url or not settings.model:
             missing = "an address: set memory.embeddings_url" if not settings.url else "a name: memory.embeddings_model"
             raise ModelMissing(f"Embeddings of a server want {missing}.")
@@ -50,7 +52,7 @@ class ApiEmbedder:
 
     @property
     def n_dimensions(self) -> int:
-        """Asks the server the first time. Raises ModelError."""
+        """Calls the server on first use. Raises ModelError."""
         if not self._n_dimensions:
             self.embed(["a"])
         return self._n_dimensions
@@ -94,7 +96,7 @@ class ApiEmbedder:
         return vectors
 
     def _asked(self, path: str, body: Mapping[str, object]) -> Any:
-        """One answer, within the time limit however slowly it comes."""
+        """One response within the time limit."""
         try:
             with TimeLimit(Cancel(), self._timeout_s) as limit:
                 return self._endpoint.post(path, body, limit)
@@ -105,7 +107,7 @@ class ApiEmbedder:
 
 
 def _vectors(answer: Any, n: int) -> Vectors | None:
-    """(n, n_dimensions) out of either answer, None out of any other."""
+    """(n, n_dimensions) from a response of either protocol; None if it is invalid."""
     try:
         if "data" in answer:
             rows = [card["embedding"] for card in sorted(answer["data"], key=lambda card: card["index"])]

@@ -1,10 +1,9 @@
-"""Every call to a model goes through here: counted, kept, repeated where that helps, and stopped at a limit.
+"""Metered model: every model call is counted, cached, coalesced, retried and limited here.
 
-Owns how a model is asked: what is kept, when a server is asked again, and the rule for answers that cannot be read
-(QRMeM: temperature 0, then 0.7 up to four times). Knows no strategy and no prompt.
+Owns the response cache, retries of servers, and the parse-retry rule (QRMeM: temperature 0, then 0.7 up to four times).
+Knows no strategy and no prompt.
 
-An answer is kept under the words of its call, so another prompt is another answer, and only where it is the same each
-time: at temperature 0. What was cut off by a cancel is never kept.
+A response is cached under the hash of its whole call, and only at temperature 0. A cancelled response is never cached.
 """
 
 from __future__ import annotations
@@ -53,24 +52,24 @@ RETRY_TEMPERATURE = 0.7
 
 
 class UnparsableAnswer(ModelError):
-    """A model answered, every time in a form that cannot be read."""
+    """Every response of the model was unparsable."""
 
 
 class CallCancelled(UnparsableAnswer):
-    """The caller cancelled before there was a whole answer. No user sees it."""
+    """The caller cancelled before a whole response. Never shown to a user."""
 
 
 class CallTimedOut(ModelError):
-    """A call took longer than one call may."""
+    """A call exceeded its time limit."""
 
 
 class PromptTooLong(ModelError):
-    """The messages and the answer are more than the model's window holds. The message names both numbers."""
+    """The messages and the answer exceed the context window. The message names both sizes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One thing to ask. `purpose` names it in the ledger: "entities", "note", "answer"."""
+    """A model call. `purpose` names it in the usage: "entities", "note", "answer"."""
 
     purpose: str
     messages: tuple[Message, ...]
@@ -79,22 +78,22 @@ class Call:
     top_p: float = 1.0
     repetition_penalty: float = 1.0
     stop: tuple[str, ...] = ()
-    may_be_cut: bool = False  # what does not fit the window goes, oldest turns first; else that is an error
+    may_be_cut: bool = False  # drop the oldest turns if it exceeds the context window; otherwise an error
 
     @staticmethod
     def of(purpose: str, prompt: str, system: str = "", *, max_new_tokens: int = 256) -> Call:
-        """A call with one prompt, and a system message where there is one."""
+        """A call with one user message, and a system message if there is one."""
         messages = (*((Message("system", system),) if system else ()), Message("user", prompt))
         return Call(purpose, messages, max_new_tokens)
 
 
 def can_answer(info: ModelInfo) -> bool:
-    """Whether a model can be asked in words. One without a template for chats can, as text to be continued."""
+    """Whether a model can answer questions. A model without a chat template continues the conversation as text."""
     return info.chats or info.backend != "workspace"
 
 
 class MeteredModel:
-    """Asks one model on behalf of one strategy. Thread-safe."""
+    """Calls one model on behalf of one strategy. Thread-safe."""
 
     def __init__(
         self,
@@ -120,7 +119,7 @@ class MeteredModel:
         self._is_prepared = False
 
     def for_strategy(self, strategy: str) -> MeteredModel:
-        """The same model, ledger, limits and kept answers for another strategy."""
+        """The same model, usage, limits and cache for another strategy."""
         other = copy(self)
         other.strategy = strategy
         return other
@@ -138,19 +137,19 @@ class MeteredModel:
 
     @property
     def window_tokens(self) -> int:
-        """What one call may hold: messages with `FRAME_TOKENS` for each, and the answer."""
+        """Context window of one call in tokens: messages with `FRAME_TOKENS` each, and the answer."""
         info = self.model.info
         return info.window_tokens if info.chats else info.context_tokens
 
     def prepare(self, cancel: Cancel | None = None) -> None:
-        """Find out what the model can do, so that `window_tokens` is right. Once. Raises ModelError."""
+        """Query the model's capabilities once, so that `window_tokens` is known. Raises ModelError."""
         wanted = cancel or Cancel()
         self._with_retries(lambda: self._prepare(wanted), wanted)
 
     def ask(self, call: Call, cancel: Cancel | None = None) -> str:
-        """The whole answer, stripped; "" when cancelled before one came. Kept answers cost nothing.
+        """The whole response, stripped; "" if cancelled. A cached response costs nothing.
 
-        Raises ModelError, `LimitReached` before a call that may not be made, `PromptTooLong` where it does not fit.
+        Raises ModelError, `LimitReached` before a call above the limits, and `PromptTooLong`.
         """
         cancel = cancel or Cancel()
         if (text := self._find(call, cancel)) is None and not cancel.cancelled:
@@ -159,7 +158,7 @@ class MeteredModel:
         return text or ""
 
     def stream(self, call: Call, cancel: Cancel) -> Iterator[Piece]:
-        """The answer as it is made, a kept one in one piece. Raises as `ask` does."""
+        """The response as a stream; a cached one in one piece. Raises as `ask` does."""
         if (text := self._find(call, cancel)) is not None:
             yield Piece(text)
             return
@@ -171,16 +170,16 @@ class MeteredModel:
         self._keep(call, "".join(written).strip(), cancel)
 
     def ask_parsed(self, call: Call, read: Callable[[str], T], cancel: Cancel | None = None) -> T:
-        """What `read` makes of the answer. While it raises ValueError, ask again at 0.7, four times at most.
+        """`parse` of the response. If it raises ValueError, repeats the call at temperature 0.7, four times at most.
 
-        What was read in the end is kept for the next time. Raises `UnparsableAnswer` after the last try, `CallCancelled` when
+        Caches the response that was parsed. Raises `UnparsableAnswer` after the last retry, `CallCancelled` when
         cancelled, and ModelError as `ask` does.
         """
         cancel = cancel or Cancel()
         text = self._find(call, cancel)
         for attempt in range(MAX_RETRIES + 1):
             if attempt and not self.model.info.chats:
-                break  # text that is continued is always the most likely one: it would be the same again
+                break  # plain completion is greedy: a retry gives the same text
             if text is None and not cancel.cancelled:
                 text = self._ask_once(call if attempt == 0 else replace(call, temperature=RETRY_TEMPERATURE), cancel)
             if cancel.cancelled:
@@ -195,9 +194,9 @@ class MeteredModel:
         raise UnparsableAnswer(f"{self.model.info.name} gave no readable answer to “{call.purpose}”: {reason}.")
 
     def ask_json(self, call: Call, read: Callable[[Any], T], cancel: Cancel | None = None) -> T:
-        """`ask_parsed` of an answer in JSON, which is mended before it counts as unreadable.
+        """`ask_parsed` for a JSON response, which is repaired first.
 
-        A value of another shape may make `read` stumble: LookupError, TypeError and AttributeError are unreadable too.
+        LookupError, TypeError and AttributeError of `parse` count as unparsable too.
         """
 
         def read_text(text: str) -> T:
@@ -210,11 +209,12 @@ class MeteredModel:
         return self.ask_parsed(call, read_text, cancel)
 
     def ask_all(self, tasks: Sequence[Callable[[], T]]) -> list[T]:
-        """What the tasks give, in their order; as many at once as the model serves.
+        """The results of the tasks in order; runs as many at once as the model serves.
 
-        After an error no further task begins, and the first in order is raised. What runs is ended by its own cancel.
+        After an error no further task starts and the first error in order is raised. Running tasks end by their own
+        cancel.
         """
-        # A model on this machine has no more hands than one call takes.
+        # A local model runs one call at a time.
         if len(tasks) <= 1 or self.model.info.local:
             return [task() for task in tasks]
         with ThreadPoolExecutor(min(self._n_workers, len(tasks)), "weft-memory") as pool:
@@ -227,7 +227,7 @@ class MeteredModel:
         return [future.result() for future in futures]
 
     def _ask_once(self, call: Call, cancel: Cancel) -> str:
-        """The answer of the model, not of what is kept. Who asks the same while it is on its way gets it too."""
+        """The response of the model, without the cache. Identical calls in flight share one response."""
 
         def ask() -> str:
             text = self._with_retries(lambda: "".join(piece.text for piece in self._pieces(call, cancel)), cancel)
@@ -241,7 +241,7 @@ class MeteredModel:
         return text
 
     def _begun(self, call: Call, cancel: Cancel) -> Generator[Piece, None, None]:
-        """The pieces of an answer. Until the first one came, a server may be asked again."""
+        """The pieces of a response. Retries only before the first piece."""
 
         def begin() -> tuple[Generator[Piece, None, None], Piece | None]:
             pieces = self._pieces(call, cancel)
@@ -259,7 +259,7 @@ class MeteredModel:
         return with_retries(work, cancel, self._pause, is_local=self.model.info.local)
 
     def _pieces(self, call: Call, cancel: Cancel) -> Generator[Piece, None, None]:
-        """One call, in the ledger even when it fails or is left early."""
+        """One call; its usage is counted even if it fails or is abandoned."""
         self._prepare(cancel)
         call = self._fitted(call)
         tokens_in = self._count(call.messages)
@@ -279,7 +279,7 @@ class MeteredModel:
             try:
                 yield from without_reasoning(heard())
             except ModelUnreachable:
-                tokens_in = tokens_in if written else 0  # nothing was read where nobody was there
+                tokens_in = tokens_in if written else 0  # an unreachable server read nothing
                 raise
             finally:
                 tokens_out = self.model.count_tokens("".join(written))
@@ -334,7 +334,7 @@ class MeteredModel:
     def _find(self, call: Call, cancel: Cancel) -> str | None:
         if self._cache is None or call.temperature > 0:
             return None
-        with suppress(ModelUnreachable):  # what was kept needs no server, as far as the model's name is known
+        with suppress(ModelUnreachable):  # a cached response needs no server if the model name is known
             self._prepare(cancel)
         if (text := self._cache.get("answer", self._key(call))) is None:
             return None
@@ -342,7 +342,7 @@ class MeteredModel:
         return str(text)
 
     def _keep(self, call: Call, text: str, cancel: Cancel) -> None:
-        # An empty answer is more often a server's bad moment than what a model has to say.
+        # An empty response is more often a server fault than an answer, so it is not cached.
         if self._cache is not None and text and call.temperature == 0 and not cancel.cancelled:
             self._cache.put("answer", self._key(call), text)
 
@@ -354,11 +354,11 @@ class MeteredModel:
 
 
 def _limited(cancel: Cancel, seconds: float) -> AbstractContextManager[Cancel]:
-    """`cancel`, which also fires after `seconds`, where that is a time."""
+    """`cancel`, which also fires after a finite number of `seconds`."""
     return nullcontext(cancel) if seconds == math.inf else TimeLimit(cancel, seconds)
 
 
 def _as_text(messages: Sequence[Message]) -> str:
-    """A conversation as text to be continued, for models that were never taught another form."""
+    """A conversation as plain text, for models without a chat template."""
     openings = {"system": "", "user": "Question: ", "assistant": "Answer: "}
     return "\n\n".join(openings[message.role] + message.text for message in messages) + "\n\nAnswer:"

@@ -1,6 +1,6 @@
-"""A server elsewhere that is not reached, or is too busy, may be there in a moment.
+"""Retry policy with backoff for servers that are unreachable or busy.
 
-Owns when a request is made again. Knows no request.
+Owns when a request is repeated. Knows no request.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from ..llm.protocol import Cancel, ModelUnreachable
 
 T = TypeVar("T")
 Pause = Callable[[Cancel, float], bool]
-"""Waits for so many seconds; true when cancelled meanwhile. `Cancel.wait`, but in tests."""
+"""Waits for a number of seconds; true if cancelled meanwhile. `Cancel.wait` outside of tests."""
 
 BACKOFF_S = (0.5, 1.0, 2.0)
-"""Before each further try."""
+"""Before each retry."""
 
 
 def with_retries(work: Callable[[], T], cancel: Cancel, pause: Pause, *, is_local: bool) -> T | None:
-    """What `work` gives; None when cancelled. A server on this machine is tried once: it is there or it is not.
+    """The result of `work`; None when cancelled. Does not retry a server on this machine.
 
-    Raises what `work` raises in the end.
+    Raises the last error of `work`.
     """
     for seconds in (*(() if is_local else BACKOFF_S), None):
         if cancel.cancelled:
@@ -36,6 +36,6 @@ def with_retries(work: Callable[[], T], cancel: Cancel, pause: Pause, *, is_loca
 
 
 def _may_pass(error: ModelUnreachable) -> bool:
-    """Whether the same request may be answered in a moment: not where the server understood it and said no."""
+    """Whether a retry can succeed: not if the server understood the request and rejected it."""
     status = getattr(error, "status", None)
     return status is None or status in (408, 429) or status >= 500

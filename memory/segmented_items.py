@@ -1,7 +1,7 @@
-"""What a strategy was given and has not forgotten, by the rules that all of them share.
+"""The items of a strategy and their segments.
 
-Owns the items, by source and number, and the segments that they are cut into. Knows no score: whoever makes an index
-of the segments makes it anew when `segments` is another object than before.
+Owns the items, by source and number, and their segmentation. Knows no score: an index is rebuilt when `segments` is a
+different object.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from .values import Item, Segment
 
 
 class SegmentedItems:
-    """Thread-safe. What was handed out never changes, so a running `recall` keeps what it took."""
+    """Thread-safe. Returned tuples never change, so a running `recall` keeps a consistent view."""
 
     def __init__(self, split: Splitter | None = None) -> None:
-        """`split` cuts an item; without it each is one segment."""
+        """`split` cuts an item into segments; without it each item is one segment."""
         self._split = split or by_turns()
         self._lock = threading.RLock()
         self._held: dict[str, dict[int, Item]] = {}  # by source and number
@@ -29,9 +29,10 @@ class SegmentedItems:
         self._pieces: dict[Item, list[Segment]] = {}
 
     def take(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        """A document replaces what its source held, a turn the one with its number. Takes none when cancelled.
+        """Add items. A document replaces the earlier one of its source, a turn the one with its number. Adds nothing
+        when cancelled.
 
-        Documents with one source that come together are its parts: two folders may each have a README.
+        Several documents with the same source in one call are parts of it: two folders may each have a README.
         """
         if cancel is not None and cancel.cancelled:
             return
@@ -52,7 +53,7 @@ class SegmentedItems:
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """In the order in which their sources came, turns by their numbers. The same object until something changes."""
+        """All items in the order in which their sources were added, turns by number. The same object until a change."""
         with self._lock:
             if self._items is None:
                 self._items = tuple(held[number] for held in self._held.values() for number in sorted(held))
@@ -60,7 +61,7 @@ class SegmentedItems:
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """Those with words, in the order of the items. The same object until something changes; an item is cut once."""
+        """The segments with words, in item order. The same object until a change; each item is split once."""
         with self._lock:
             if self._segments is None:
                 self._pieces = {item: self._pieces.get(item) or self._split(item) for item in self.items}
@@ -68,7 +69,7 @@ class SegmentedItems:
             return self._segments
 
     def _numbered(self) -> Iterator[Segment]:
-        """The parts of one document are numbered on, so that a source has no number twice."""
+        """Numbers the parts of a document consecutively, so that a number is unique within its source."""
         n_before = Counter[str]()
         for item in self.items:
             first = n_before[item.source] if item.kind == "document" else 0

@@ -1,6 +1,6 @@
-"""The same work asked for by several threads at once is done by one of them.
+"""Single-flight: coalesces identical concurrent calls into one.
 
-Knows nothing of the work.
+Knows nothing of the calls.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from ..llm.protocol import Cancel
 
 
 class SingleFlight:
-    """Work that is on its way, by key. Thread-safe."""
+    """Calls in flight, by key. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._single_flight: dict[str, Future[str | None]] = {}
 
     def share(self, key: str, work: Callable[[], str], cancel: Cancel) -> tuple[str, bool]:
-        """What `work` gives, and whether it was done here. Who waits gets the result or the error of who works.
+        """The result of `work`, and whether this thread ran it. Waiting threads get the same result or error.
 
-        When the one who works is cancelled, another takes over; who is cancelled while waiting gets "".
+        If the running thread is cancelled, a waiting one takes over; a waiting thread that is cancelled gets "".
         """
         while True:
             with self._lock:
@@ -56,7 +56,7 @@ class SingleFlight:
 
 
 def _wait(flight: Future[str | None], cancel: Cancel) -> None:
-    """Until the flight has landed or its passenger is cancelled."""
+    """Wait until the call finishes or the waiting thread is cancelled."""
     woken = threading.Event()
     flight.add_done_callback(lambda _: woken.set())
     forget = cancel.on_cancel(woken.set)

@@ -1,6 +1,6 @@
-"""Every strategy by its name, as the configuration, the command line and tables spell it.
+"""Registry of strategies by name, as used by the configuration, the command line and tables.
 
-Owns the names. Knows no way to work of its own: each name is a strategy with settings of the papers.
+Owns the names; each is a strategy with the settings of its paper.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from .segment_plus import SegmentPlus
 from .strategy import Strategy, StrategyContext
 
 Make = Callable[[StrategyContext, "Indexer | None"], Strategy]
-"""A strategy that searches by the given scores, or by its own where there are none."""
+"""Creates a strategy with the given indexer, or with its default one."""
 
 
 def strategy_named(name: str, context: StrategyContext, *, score: str = "") -> Strategy:
-    """A new strategy that remembers nothing yet.
+    """A new, empty strategy.
 
-    `score` is how it searches: one of `SCORERS`, or `fragrel`, by which segments have FragRel's scores inside any other
-    strategy (papers' spec, row 72); empty leaves it to the strategy. Those that search for nothing take no notice.
-    Raises ValueError for a name that is none, with the nearest that is.
+    `score` is one of `SCORERS`, or `fragrel` for FragRel's scores inside another strategy (papers' spec, row 72); empty
+    uses the default of the strategy. Strategies without retrieval ignore it. Raises ValueError for an unknown name,
+    with the closest match.
     """
     if name not in STRATEGIES:
         near = difflib.get_close_matches(name, STRATEGIES, 1)
@@ -47,7 +47,7 @@ def strategy_named(name: str, context: StrategyContext, *, score: str = "") -> S
 
 
 def score_named(name: str, context: StrategyContext) -> Indexer:
-    """A way to score by name. Raises ValueError for one that is none."""
+    """The indexer for a name. Raises ValueError if it is unknown."""
     if name == "fragrel":
         return related(indexer("auto", context), ContextRelation())
     if name not in SCORERS:
@@ -56,13 +56,13 @@ def score_named(name: str, context: StrategyContext) -> Indexer:
 
 
 def _auto(context: StrategyContext, score: Indexer | None) -> Strategy:
-    from .auto import AutoStrategy  # which picks among these
+    from .auto import AutoStrategy  # auto imports this module
 
     return AutoStrategy(context, score=score)
 
 
 MEMORY_MODEL_STRATEGIES = ("auto", "memorag")
-"""Strategies that use the kit's reader, where there is one."""
+"""Strategies that use the memory model of the context, if there is one."""
 
 STRATEGIES: dict[str, Make] = {
     "auto": _auto,

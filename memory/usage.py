@@ -1,6 +1,6 @@
-"""What calls to a model have cost, what they may cost, and both in words.
+"""Usage tracking and limits of model calls.
 
-Owns the sums by strategy and purpose, and the limits. Knows no model and no call.
+Owns the totals by strategy and purpose, and the limits. Knows no model and no call.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from .values import Cost
 
 
 class LimitReached(ModelError):
-    """The next call would go over the limit. The message says what was spent and how to allow more."""
+    """The next call would exceed a limit. The message says what was used and how to allow more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What may be spent; None is no limit."""
+    """Usage limits; None means no limit."""
 
     n_calls: int | None = None
-    tokens: int | None = None  # in and out
+    tokens: int | None = None  # input and output
 
 
 NO_LIMITS = Limits()
 
 
 class UsageTracker:
-    """What was spent, by strategy and purpose. Thread-safe."""
+    """Usage by strategy and purpose. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -44,7 +44,7 @@ class UsageTracker:
 
     @contextmanager
     def reserved(self, tokens: int, limits: Limits) -> Iterator[None]:
-        """Room for one call of at most `tokens`, while it runs: calls at the same time count each other.
+        """Reserve one call of at most `tokens` while it runs, so that concurrent calls share the limits.
 
         Raises LimitReached.
         """
@@ -77,11 +77,11 @@ class UsageTracker:
         return sum(self.rows.values(), Cost())
 
     def of(self, strategy: str) -> Cost:
-        """What one strategy has spent."""
+        """The usage of one strategy."""
         return sum((cost for (name, _), cost in self.rows.items() if name == strategy), Cost())
 
     def describe(self) -> str:
-        """A table for a terminal: a row for each strategy and purpose, and their sum."""
+        """A table for a terminal: a row for each strategy and purpose, and the total."""
         rows = [(*key, cost) for key, cost in self.rows.items()]
         lines: list[tuple[str, ...]] = [("strategy", "purpose", "calls", "kept", "tokens in", "tokens out", "seconds")]
         for strategy, purpose, cost in (*rows, ("all", "", self.total)):
@@ -91,7 +91,7 @@ class UsageTracker:
         return "\n".join(_row(line, widths) for line in lines)
 
     def to_json(self) -> list[dict[str, str | int | float]]:
-        """The same rows without the sum, as plain values."""
+        """The rows of the table as plain values, without the total."""
         return [
             {
                 "strategy": strategy,
@@ -107,14 +107,14 @@ class UsageTracker:
 
 
 def with_expected_seconds(cost: Cost, speed: Speed) -> Cost:
-    """The cost with the seconds that its tokens take at a model's measured speed; 0 where that is unknown."""
+    """The cost with the expected seconds at the measured model speed; unchanged if the speed is unknown."""
     if not (speed.prefill and speed.decode):
         return cost
     return replace(cost, seconds=cost.tokens_in / speed.prefill + cost.tokens_out / speed.decode)
 
 
 def describe_cost(cost: Cost) -> str:
-    """A cost as a sentence says it: "4 calls, 12,000 tokens in, 900 out, 31 s"."""
+    """A cost for people: "4 calls, 12,000 tokens in, 900 out, 31 s"."""
     calls = f"{cost.n_calls:,} call{'s' if cost.n_calls != 1 else ''}"
     parts = [calls, f"{cost.tokens_in:,} tokens in", f"{cost.tokens_out:,} out"]
     if cost.n_cached:
@@ -125,7 +125,7 @@ def describe_cost(cost: Cost) -> str:
 
 
 def _row(cells: tuple[str, ...], widths: list[int]) -> str:
-    """Words to the left, numbers to the right."""
+    """Left-aligns words and right-aligns numbers."""
     left = [cell.ljust(width) for cell, width in zip(cells[:2], widths[:2], strict=True)]
     right = [cell.rjust(width) for cell, width in zip(cells[2:], widths[2:], strict=True)]
     return "  ".join((*left, *right)).rstrip()

@@ -1,6 +1,6 @@
-"""What all baselines share: what is remembered, and an answer from what is recalled in one last call.
+"""Base class of the baselines: stored items, and an answer from the recalled context in one call.
 
-How a baseline finds what it shows is its own.
+Each baseline implements its own retrieval.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .prompts import answer_prompt
 SEGMENT_TOKENS = 600  # QRMeM
 ANSWER_TOKENS = 128
 JOINED_BY = "\n\n"
-"""What stands between two segments in a prompt."""
+"""Separator of segments in a prompt."""
 
 
 class Baseline(ABC):
-    """A strategy: documents are cut by tokens into segments of whole sentences; a turn is one segment."""
+    """A strategy that splits documents into segments of whole sentences by tokens; a turn is one segment."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Baseline(ABC):
         self._items = SegmentedItems(by_turns(by_tokens(segment_tokens, self._count, hard=True)))
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        """Nothing is read before a question is asked."""
+        """Store the items. No model is called before a question."""
         self._items.take(items, cancel)
 
     def forget(self, source: str) -> None:
@@ -79,18 +79,18 @@ class Baseline(ABC):
         return self._cost_to_recall(question) + Cost(1, frame + shown, self._answer_tokens)
 
     def _cost_to_recall(self, question: Question) -> Cost:
-        """An upper bound of what `recall` would cost. For those that ask a model before the last call."""
+        """An upper bound of the cost of `recall`, for baselines that call a model in it."""
         return Cost()
 
     def _most_shown(self) -> int:
-        """Tokens of what `recall` shows, at most."""
+        """Largest number of tokens that `recall` returns."""
         return sum(self._count(segment.text + JOINED_BY) for segment in self._items.segments)
 
     def _room(self, model: MeteredModel, question: Question) -> int:
-        """Tokens that the window leaves for what is shown in the last prompt."""
+        """Tokens that the context window leaves for the recalled text."""
         return room_beside(model.window_tokens, self._count(answer_prompt(question, "")), self._answer_tokens)
 
 
 def shown(evidence: Iterable[Evidence]) -> str:
-    """Evidence as a prompt shows it."""
+    """Evidence as text for a prompt."""
     return JOINED_BY.join(each.segment.text for each in evidence)

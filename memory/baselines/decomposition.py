@@ -1,6 +1,6 @@
-"""A question in parts: each answered in turn from what is found for it, then the whole (DECOM in QRMeM's tables).
+"""Question decomposition: answers sub-questions in turn, then the whole question (DECOM in QRMeM's tables).
 
-Owns the order of the parts and what of one is put into the next.
+Owns the order of the sub-questions and the substitution of earlier answers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _REFERENCE = re.compile(r"#(\d+)")
 
 
 class Decomposition(TopK):
-    """What was found out stands before what was found, so that the last call sees both."""
+    """The final prompt shows the sub-answers before the evidence."""
 
     _most_queries = MOST_QUERIES
 
@@ -98,7 +98,7 @@ def _read_parts(value: Any) -> list[str]:
 
 
 def _with_answers(part: str, answers: list[str]) -> str:
-    """A part with the answers that it refers to: "Where was #1 born?"."""
+    """A sub-question with its references ("Where was #1 born?") replaced by the answers."""
 
     def answer(match: re.Match[str]) -> str:
         number = int(match[1])

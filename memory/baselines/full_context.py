@@ -1,7 +1,4 @@
-"""Everything in the prompt, as far as the window goes (papers' spec, row 7).
-
-Owns which part of the text is shown.
-"""
+"""Full context: the whole text in the prompt, truncated to the context window (papers' spec, row 7)."""
 
 from __future__ import annotations
 
@@ -15,20 +12,20 @@ from .base import JOINED_BY, Baseline
 
 
 class FullContext(Baseline):
-    """`keep` "left" shows the beginning, "right" the end, and "middle" cuts the middle out, as LongBench does."""
+    """`keep` "left" shows the beginning, "right" the end, and "middle" removes the middle, as LongBench does."""
 
     def __init__(self, context: StrategyContext, keep: KeepSide = "middle", *, answer_tokens: int = 128) -> None:
         super().__init__(context, f"full_{keep}", answer_tokens=answer_tokens)
         self._keep: KeepSide = keep
 
     def fits(self, question: Question) -> bool:
-        """Whether the window holds all of the text beside the question; never without a model."""
+        """Whether the context window holds the whole text and the question; false without a model."""
         if self._model is None:
             return False
         return has_at_most(self._text(), self._room(self._model, question), self._count)
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
-        """The text in its order, exactly as many of its tokens as the budget has. Its other limits say nothing here."""
+        """The text in order, truncated to the tokens of the budget. Ignores its other limits."""
         items = self._items.items
         text = self._text()
         n_first, n_last = len(text), 0
@@ -48,7 +45,7 @@ class FullContext(Baseline):
 
 
 def _between(items: Sequence[Item], first: int, last: int) -> Iterator[Segment]:
-    """What of each item stands between two places of the joined text."""
+    """The part of each item between two offsets of the joined text."""
     at = 0
     for item in items:
         start, end = max(0, first - at), min(len(item.text), last - at)

@@ -1,6 +1,6 @@
-"""The segments that fit best: by the question itself, by an invented answer, or by better questions.
+"""Top-k retrieval, with hypothetical answers (HyDE) or query rewriting (RQ-RAG).
 
-Owns what is searched for and how the hits of several searches meet. How a segment fits is the indexer's.
+Owns the queries and how the results of several queries are merged. The indexer scores segments.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ QUERY_TOKENS = 256
 
 
 class TopK(Baseline):
-    """The `k` best segments; None fills the window ("Max"). The rank is the order of the prompt, as in LongBench."""
+    """The `k` best segments; None fills the context window ("Max"). The prompt order is the rank, as in LongBench."""
 
     def __init__(
         self,
@@ -47,7 +47,9 @@ class TopK(Baseline):
         return self._found([question.text], budget, ())
 
     def _found(self, queries: Sequence[str], budget: Budget, steps: Sequence[Step]) -> RecallResult:
-        """The best of each query, `k` of each, with the best score of any. Scores are shares of a query's best."""
+        """The `k` best segments of each query, with the best score over all queries. Scores are divided by the maximum
+        of their query.
+        """
         index = self._ready()
         best: dict[int, Evidence] = {}
         for query in queries:
@@ -75,7 +77,7 @@ class TopK(Baseline):
 
 
 class Hyde(TopK):
-    """A passage is invented that could answer, and what is like it is found (HyDE). The question counts as much."""
+    """HyDE: retrieves by a generated hypothetical passage. The score of the question weighs the same."""
 
     def __init__(self, context: StrategyContext, k: int | None = 3, score: Indexer | None = None) -> None:
         super().__init__(context, k, score, name="hyde")
@@ -104,9 +106,9 @@ class Hyde(TopK):
 
 
 class Rewriting(TopK):
-    """The question is rewritten, taken apart or made clear, as it needs, and each result searched for (RQ-RAG).
+    """RQ-RAG: the model rewrites, decomposes or disambiguates the question, and each resulting query is searched.
 
-    The question itself is searched for as well. RQ-RAG trains a model for this; ours is asked in words.
+    The original question is searched too. RQ-RAG trains a model for this; here the model is prompted.
     """
 
     _most_queries = MOST_QUERIES + 1
@@ -143,7 +145,7 @@ def _read_queries(value: Any) -> tuple[str, list[str]]:
 
 
 def _shares(scores: Scores) -> Scores:
-    """Scores as shares of the best, so that those of different queries can meet."""
+    """Scores divided by their maximum, so that scores of different queries are comparable."""
     most = scores.max(initial=0.0)
     shares: Scores = scores / most if most > 0 else scores
     return shares

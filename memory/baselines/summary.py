@@ -1,6 +1,6 @@
-"""A text made shorter and shorter until it fits, and the answer from that (the summary baseline of QRMeM).
+"""Recursive summarization until the text fits, then an answer from the summary (the summary baseline of QRMeM).
 
-Owns the rounds. The summaries know nothing of the question, so they are kept for the next one.
+Owns the rounds. The summaries do not depend on the question, so the cache serves later questions.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .base import JOINED_BY, Baseline
 SUMMARY_TOKENS = 256
 MOST_ROUNDS = 6
 
-_WORDS_PER_TOKEN = 0.6  # so that a summary of so many words ends before it is cut off
+_WORDS_PER_TOKEN = 0.6  # keeps a summary of that many words below its token limit
 
 
 class Summary(Baseline):
-    """Nothing of the text itself is shown, so there is no evidence; without a model there is nothing at all."""
+    """The prompt shows summaries only, so there is no evidence, and nothing at all without a model."""
 
     def __init__(self, context: StrategyContext) -> None:
         super().__init__(context, "summary")
@@ -43,7 +43,7 @@ class Summary(Baseline):
                 break
             shorter = self._shortened(self._model, text, cancel)
             if self._count(shorter) >= sizes[-1]:
-                break  # this model does not make it shorter
+                break  # the model does not shorten this text
             text = shorter
         return RecallResult((), (Step("summary", {"tokens": sizes}),), truncate(text, room, self._count, "middle"))
 
@@ -66,7 +66,7 @@ class Summary(Baseline):
         return self._count(self._text())
 
     def _cost_to_recall(self, question: Question) -> Cost:
-        """The first round reads all; each further one what the one before wrote, at most."""
+        """The first round reads the whole text, each further round at most the output of the previous one."""
         assert self._model is not None
         n_tokens, room, cost = self._most_shown(), self._room(self._model, question), Cost()
         frame, size = self._count(_prompt("")), self._piece_size(self._model)

@@ -1,7 +1,7 @@
-"""What source files say in words: docstrings, and comments that stand right above a definition.
+"""Extraction of docstrings, and of comments directly above a definition.
 
-Owns where such a text begins and ends. The definitions are those of the code graph; the texts are found by their marks,
-so that nothing is parsed a second time.
+Owns where such a text begins and ends. Takes the definitions of the code graph and finds the texts by their delimiters,
+so nothing is parsed twice.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ from ..splitters import count_words
 from .sections import Section
 
 FEWEST_WORDS = 3
-"""Of a docstring or a comment; a shorter one says no more than the name."""
+"""Smallest docstring or comment; a shorter one repeats the name."""
 
 _QUOTE = re.compile(r'\s*[rRuUbB]{0,2}("""|\'\'\'|"|\')')
 _COMMENT = re.compile(r"\s*(//|/\*|\*|#(?![!\[]))")
-_BETWEEN = re.compile(r"\s*(@|#\[|\[[A-Z]|template\b)")  # annotations and such, between a comment and its definition
+_BETWEEN = re.compile(
+    r"\s*(@|#\[|\[[A-Z]|template\b)"
+)  # annotations and similar lines between a comment and its definition
 _RIGHTS = re.compile(r"licen[cs]e|copyright|SPDX", re.IGNORECASE)
 _MOST_HEADER_LINES = 60
 _MOST_BETWEEN = 5
 
 
 def docstring_sections(source: str, lines: Sequence[str], definitions: Sequence[Definition]) -> list[Section]:
-    """The docstrings or comments of a source file (in lines, with their breaks), in order, under their names."""
+    """Docstrings or comments of a source file (lines with line breaks), in order, titled with their names."""
     in_body = language_of(source).docstring_in_body
     found = list(_python(lines, definitions) if in_body else _others(lines, definitions))
     sections = []
@@ -48,7 +50,7 @@ def _python(lines: Sequence[str], definitions: Sequence[Definition]) -> Iterator
 
 
 def _body(lines: Sequence[str], definition: Definition) -> int | None:
-    """The line of the first statement of a definition, None where it is not below the header."""
+    """The line of the first statement of a definition; None if it is on the header line."""
     is_over = False
     for number in range(definition.header_line, min(definition.end_line, definition.header_line + _MOST_HEADER_LINES)):
         code = lines[number].strip()
@@ -59,7 +61,7 @@ def _body(lines: Sequence[str], definition: Definition) -> int | None:
 
 
 def _string_end(lines: Sequence[str], first: int, end: int) -> int:
-    """The line after the string that begins on a line; 0 when none does, or it does not end."""
+    """The line after the string that starts on a line; 0 if there is none or it is unterminated."""
     quote = _QUOTE.match(lines[first])
     if quote is None:
         return 0

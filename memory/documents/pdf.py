@@ -1,9 +1,9 @@
-"""The pages of a PDF file, as far as they hold text.
+"""Text of the pages of a PDF file.
 
-Owns the limits: pages, and what is said about a file that is broken, locked or a picture. Reads with pypdf, an extra
-(`documents`). Scripts, forms and attachments in a file are not looked at.
+Owns the page limit and the notes about damaged, encrypted or scanned files. Reads with pypdf, an extra (`documents`).
+Ignores scripts, forms and attachments.
 
-A page has no lines of a file, so it is a source of its own: `paper.pdf#page=3`, and lines are those of its text.
+Each page is a source of its own, `paper.pdf#page=3`, with the lines of its text.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ MOST_PAGES = 1000
 
 
 class Pages(NamedTuple):
-    """The pages of a file, each a section, and what a person should know of those that are not there."""
+    """The pages of a file, each a section, and notes about unreadable pages."""
 
     sections: tuple[Section, ...]
     notes: tuple[str, ...] = ()
 
 
 def pdf_pages(source: str, data: bytes, cancel: Cancel | None = None) -> Pages:
-    """The pages with text, in order. What cannot be read is a note; nothing is raised."""
+    """The pages with text, in order. Unreadable pages become notes; nothing is raised."""
     try:
         import pypdf
     except ImportError:
@@ -37,7 +37,7 @@ def pdf_pages(source: str, data: bytes, cancel: Cancel | None = None) -> Pages:
         if reader.is_encrypted and not reader.decrypt(""):
             return Pages((), (f"{source} is not read: it is locked by a password.",))
         n_pages = len(reader.pages)
-    # A broken file makes the library fail anywhere, with any error.
+    # pypdf raises arbitrary errors for damaged files.
     except Exception as error:
         return Pages((), (f"{source} is not read: it is broken, or no PDF ({error or type(error).__name__}).",))
     sections, broken = [], []

@@ -1,6 +1,6 @@
-"""Items in pieces that keep sections together.
+"""Text splitter that respects sections.
 
-Owns one splitter. Headings are those of the format that the item's source names.
+The file name of the source determines the format of headings.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .sections import sections_below
 
 
 def by_headings(n_tokens: int, count_tokens: Callable[[str], int], *, hard: bool = False) -> Splitter:
-    """Sections up to `n_tokens` tokens: short neighbours joined, long ones cut between sentences.
+    """Sections packed up to `n_tokens` tokens: short ones joined, long ones split between sentences.
 
-    A longer sentence stays whole; when `hard`, it is cut as `by_tokens` does. The title of a segment is that of the
+    A longer sentence stays whole; with `hard` it is split as by `by_tokens`. The title of a segment is that of the
     section where it begins.
     """
     cuts = (sentences, *HARDER) if hard else (sentences,)

@@ -1,8 +1,8 @@
-"""A chat that outgrows its window: the whole history while it is short, then what of it matters now.
+"""Chat memory: the whole history while it fits the context window, then retrieval of older turns.
 
-Owns when history moves to the memory behind the chat, what is asked of that memory, and what goes when the window is
-full (papers' spec 1.5 and 1.7). Knows no score: the memory is any strategy that takes rounds, FragRel by default.
-A round that is shown is never in the memory, so it is never shown twice.
+Owns when turns move from the window to the backing memory, the query to that memory, and what is dropped from a full
+window (papers' spec 1.5 and 1.7). Knows no score: the backing memory is any strategy that stores turns, FragRel by
+default. A turn is either in the window or in the backing memory, so it is never shown twice.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .chat_prompt import PromptParts, build_chat_prompt
 from .policy import PAPER, ChatPolicy
 
 STOP = ("### user:",)
-"""Where a model goes on with what the user would say."""
+"""Stop sequence: the model continues with the next user turn."""
 
 
 class BackingMemory(Protocol):
-    """What a chat needs of the memory behind it; every strategy is one."""
+    """The backing memory of a chat; every strategy implements it."""
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None: ...
 
@@ -37,7 +37,7 @@ class BackingMemory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChatPrompt:
-    """What a model is sent for a prompt, and where it came from."""
+    """The messages for the model, and the evidence in them."""
 
     messages: tuple[Message, ...]
     recalled: RecallResult
@@ -45,16 +45,18 @@ class ChatPrompt:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """Replaced whole by each round, so that a running answer keeps what it took."""
+    """Replaced whole by each turn, so that a running answer keeps a consistent view."""
 
-    shown: tuple[Item, ...] = ()  # the rounds that are not moved yet, oldest first
+    shown: tuple[Item, ...] = ()  # turns in the window, oldest first
     sizes: tuple[int, ...] = ()  # theirs
     n_moved: int = 0
-    has_others: bool = False  # the memory holds other conversations too
+    has_others: bool = False  # the backing memory holds other conversations too
 
 
 class ChatMemory:
-    """One conversation: that of `source`, else of the first turn. Items of other sources go to the memory at once."""
+    """The memory of one conversation: that of `source`, or of the first turn. Items of other sources go to the backing
+    memory.
+    """
 
     def __init__(
         self,
@@ -74,13 +76,13 @@ class ChatMemory:
         self._lock = threading.Lock()
 
     def add(self, user: str, bot: str, said_at: float | None = None, cancel: Cancel | None = None) -> None:
-        """Take in the next round of the conversation."""
+        """Add the next turn of the conversation."""
         state = self._state
         number = state.shown[-1].number + 1 if state.shown else state.n_moved
         self.remember([Item(self._source or "conversation", round_text(user, bot), "turn", number, said_at)], cancel)
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        """Take in rounds, oldest first, and move what the window is too small for. Raises ModelError as the memory."""
+        """Add turns, oldest first, and move turns that exceed the window. Raises ModelError if the memory does."""
         with self._lock:
             for item in items:
                 if cancel is not None and cancel.cancelled:
@@ -99,7 +101,7 @@ class ChatMemory:
                 self._state = _State(has_others=self._state.has_others)
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
-        """The rounds that matter, in the order in which they were said; of a short history, all."""
+        """The relevant turns in chronological order; all turns of a short history."""
         state = self._state
         if not (state.n_moved or state.has_others):
             found = [Evidence(_segment(item), 1.0, "the conversation is short: all of it") for item in state.shown]
@@ -110,9 +112,9 @@ class ChatMemory:
         return replace(recalled, trace=(Step("query", {"text": query}), *recalled.trace))
 
     def messages(self, question: Question, cancel: Cancel | None = None) -> ChatPrompt:
-        """What the model is to read: instruction, evidence, recent dialog and the prompt, within the window."""
+        """The messages for the model: instruction, evidence, recent dialog and prompt, within the context window."""
         policy, state = self._policy, self._state
-        # All of a short history stands in the recent dialog, so it is no evidence besides.
+        # A short history is all in the recent dialog, so it is not evidence as well.
         has_moved = bool(state.n_moved or state.has_others)
         recalled = self.recall(question, Budget(), cancel) if has_moved else RecallResult(())
         recent = _last(state, question, max(len(state.shown), self._policy.n_recent))
@@ -135,21 +137,21 @@ class ChatMemory:
         return ChatPrompt(messages, RecallResult(shown.evidence, (*recalled.trace, step)))
 
     def chat(self, prompt: str, said_at: float | None = None, cancel: Cancel | None = None) -> Answer:
-        """The reply to a prompt, and both of them remembered. Raises ModelError; nothing is remembered then."""
+        """Reply to a prompt and store both. Raises ModelError; stores nothing then."""
         answer = self.answer(Question(prompt), cancel=cancel)
         if answer.text and not (cancel is not None and cancel.cancelled):
             try:
                 self.add(prompt, answer.text, said_at, cancel)
-            except ModelError as error:  # a memory that reads with a model: the round itself stays in the window
+            except ModelError as error:  # a backing memory that calls a model; the turn stays in the window
                 return replace(answer, notes=(f"The older history was not moved: {error}",))
         return answer
 
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
-        """The reply, which is not remembered. The window of the policy is the budget."""
+        """The reply, without storing it. The context window of the policy is the budget."""
         model = self._context.model
         if model is None:
             return Answer("", self.recall(question, budget or Budget(), cancel), self.name, notes=(NO_MODEL,))
-        # Of all, as the memory behind asks in its own name.
+        # The total, because the backing memory calls the model under its own name.
         before, name = model.usage.total, model.info.name
         model.prepare(cancel)
         prepared = self.messages(question, cancel)
@@ -167,7 +169,7 @@ class ChatMemory:
         return Cost(1, room, reserved) + self._recall_cost(question)
 
     def _window(self) -> tuple[int, int]:
-        """Room for the prompt and for the reply: the policy's, less where the model holds less."""
+        """Tokens for the prompt and for the reply: the policy's, or less if the model's context window is smaller."""
         window, reserved, model = self._policy.window, self._policy.reserved, self._context.model
         if model is not None and 0 < model.window_tokens < window:
             window = model.window_tokens
@@ -222,7 +224,7 @@ def _segment(item: Item) -> Segment:
 
 
 def _last(state: _State, question: Question, n: int) -> list[str]:
-    """The last rounds as text: those of the question's own history where it has one."""
+    """The last turns as text, from the history of the question if it has one."""
     rounds = _rounds(question.history) or [item.text for item in state.shown]
     return rounds[max(0, len(rounds) - n) :]
 

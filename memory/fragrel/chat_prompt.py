@@ -1,6 +1,6 @@
-"""The prompt of a chat that remembers: evidence, recent dialog and what the user says, within a window.
+"""Chat prompt within a context window: evidence, recent dialog and the user's message.
 
-Owns the layout (papers' spec 1.7) and what goes when there is too much. Knows no memory and no trigger.
+Owns the layout (papers' spec 1.7) and what is dropped if it is too long. Knows no memory and no trigger.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class PromptParts:
-    """What may stand in a prompt: rounds oldest first, evidence in its order."""
+    """The parts of a prompt: turns oldest first, evidence in its order."""
 
     prompt: str
     recent: tuple[str, ...] = ()
@@ -29,12 +29,12 @@ class PromptParts:
 def build_chat_prompt(
     parts: PromptParts, room: int, count: Count, *, cut_left: bool = False, as_one: bool = False
 ) -> tuple[tuple[Message, ...], PromptParts]:
-    """The messages, `room` by `count` at most, and what of the parts is in them.
+    """Returns messages of at most `room` by `count`, and the parts in them.
 
-    The lowest-scored evidence goes first, then the oldest rounds, then the middle of the last round and of the prompt;
-    the instruction stays. Where there is evidence the recent dialog has at most half of the room, and each piece of
-    evidence half of what is left: one pasted file shall not push out everything else. With `cut_left` the beginning
-    goes instead, whatever stands there. `as_one` writes a single system message, as MemoChat does.
+    Drops the lowest-scored evidence first, then the oldest turns, then the middle of the last turn and of the prompt;
+    the instruction stays. With evidence the recent dialog gets at most half of the room, and each piece of evidence
+    half of the rest, so that one long paste does not displace everything else. `cut_left` truncates the beginning
+    instead. `as_one` writes a single system message, as MemoChat does.
     """
     if cut_left:
         instruction, body = CHAT_SYSTEM, truncate(_body(parts), max(1, room - count(CHAT_SYSTEM)), count, "right")
@@ -43,7 +43,7 @@ def build_chat_prompt(
         return _messages(instruction, body, as_one=as_one), parts
     left = room - _size(PromptParts(""), count)
     shown = _without_evidence(parts, left, count)
-    # Tokens of a whole are not exactly those of its parts.
+    # Token counts are not additive.
     while (over := _size(shown, count) - room) > 0 and left > 0:
         left -= over
         shown = _without_evidence(parts, left, count)
@@ -63,7 +63,7 @@ def _without_evidence(parts: PromptParts, room: int, count: Count) -> PromptPart
 
 
 def _newest(rounds: Sequence[str], room: int, count: Count) -> tuple[str, ...]:
-    """The last rounds that fit; when not even one does, its beginning and end."""
+    """The last turns that fit; if none does, the beginning and the end of the last one."""
     kept = list[str]()
     for text in reversed(rounds):
         room -= count(flattened(text)) + 1

@@ -1,7 +1,7 @@
-"""MemoChat's memory: a model writes memos of what was talked about, and chooses the ones that matter now.
+"""MemoChat memory: the model writes memos of earlier turns and selects the relevant ones.
 
-Owns the memos: topic, summary, and the range of rounds they stand for. The baseline of the chat task (papers' spec
-1.5, row 24). Knows no window: it stands behind `chat.ChatMemory`.
+Owns the memos: topic, summary, and the turns that they cover. A baseline of the chat task (papers' spec 1.5, row 24).
+Knows no context window: it is the backing memory of `chat.ChatMemory`.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from ..strategy import StrategyContext
 from ..values import Budget, Cost, Evidence, Item, Question, RecallResult, Segment, Step
 from .prompts import CHOOSE_TOPICS, WRITE_MEMO, flattened
 
-MEMO_TOKENS = 512  # of an answer with memos
+MEMO_TOKENS = 512  # of a response with memos
 CHOICE_TOKENS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Memo:
-    """Rounds of a conversation under one topic, oldest first; the summary is the model's."""
+    """Turns of a conversation under one topic, oldest first; the model writes the summary."""
 
     topic: str
     summary: str
@@ -31,14 +31,14 @@ class Memo:
 
     @property
     def segment(self) -> Segment:
-        """The memo and its rounds as one piece of evidence, in the place of its first round."""
+        """The memo and its turns as one segment, at the position of its first turn."""
         first = self.rounds[0]
         text = "\n".join([f"{self.topic}: {self.summary}", *(item.text for item in self.rounds)])
         return Segment(first.source, first.number, text, 0, first.first_line, first.said_at)
 
 
 class MemoChatMemory:
-    """Rounds that leave the window in one batch are written up together. Thread-safe for readers."""
+    """Writes memos for each batch of turns that leaves the window. Thread-safe for readers."""
 
     name = "memochat"
 
@@ -51,7 +51,7 @@ class MemoChatMemory:
         return self._memos
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        """MemoChatMemory of the rounds, by the model. Without one, or when it writes nonsense, one memo holds them all."""
+        """Write memos of the turns. Without a model, or after an unparsable response, one memo holds all of them."""
         if items:
             self._memos = (*self._memos, *self._written(items, cancel))
 
@@ -59,7 +59,7 @@ class MemoChatMemory:
         self._memos = tuple(memo for memo in self._memos if memo.rounds[0].source != source)
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
-        """The memos that the model chooses, with their rounds, in the order in which they were said."""
+        """The memos that the model selects, with their turns, in chronological order."""
         memos, model = self._memos, self._context.model
         if model is None or not memos:
             return RecallResult(())
@@ -79,7 +79,7 @@ class MemoChatMemory:
         return RecallResult(fit_evidence(evidence, budget, self._context.count, "time"), (step,))
 
     def recall_cost(self, question: Question) -> Cost:
-        """What the choice of topics costs at most."""
+        """An upper bound of the cost of the selection."""
         count = self._context.count
         tokens = sum(count(f"{memo.topic}: {memo.summary}") + 4 for memo in self._memos)
         return Cost(1, tokens + count(CHOOSE_TOPICS) + count(question.text), CHOICE_TOKENS) if self._memos else Cost()
@@ -98,9 +98,9 @@ class MemoChatMemory:
 
 
 def _read_memos(value: Any, items: Sequence[Item]) -> list[Memo]:
-    """MemoChatMemory as the model wrote them, and one more for the rounds that it left out: nothing said is lost.
+    """The memos of the model, and one more with the turns that it left out, so that no turn is lost.
 
-    Raises ValueError when no round would be in any.
+    Raises ValueError if no memo covers a turn.
     """
     memos, left_out = list[Memo](), list(items)
     for entry in value if isinstance(value, list) else [value]:
@@ -120,14 +120,14 @@ def _plain_memo(items: Sequence[Item]) -> Memo:
 
 
 def _read_numbers(value: Any) -> list[int]:
-    """Each number once, in the order chosen. Raises ValueError for anything else."""
+    """The distinct numbers in order. Raises ValueError for any other value."""
     if not isinstance(value, list):
         raise ValueError(f"{value!r} is no list")
     return list(dict.fromkeys(map(_whole, value)))
 
 
 def _whole(value: Any) -> int:
-    """A number as a model writes it. Raises ValueError for anything else."""
+    """An integer as a model writes it. Raises ValueError for any other value."""
     try:
         return int(value)
     except (TypeError, ValueError, OverflowError):

@@ -1,7 +1,7 @@
-"""Questions about stories and documents: segments by their own score and that of the segments around them.
+"""FragRel as a strategy: retrieval of story and document segments with neighbourhood scores.
 
-Owns how a question becomes evidence, and the prompt of the story task (papers' spec 1.5 and 1.7).
-Knows no formula: those are in `scores` and `relations`.
+Owns the retrieval of evidence for a question, and the prompt of the story task (papers' spec 1.5 and 1.7). The formulas
+are in `scores` and `relations`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from .relations import ContextRelation, Relation
 from .scores import RelatedIndex, named
 
 JOINED_BY = "\n\n"
-"""What stands between two segments in a prompt."""
+"""Separator of segments in a prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class FragRelOptions:
-    """How FragRel works; the defaults are the paper's, but for the order and the temperature (papers' spec 1.5)."""
+    """Options of FragRel; the defaults are the paper's, except for order and temperature (papers' spec 1.5)."""
 
     relation: Relation = ContextRelation(0.3)  # noqa: RUF009 - frozen
     alpha: float = 0.5
@@ -47,7 +47,7 @@ class FragRelOptions:
 class FragRel:
     """FragRel as a strategy. Documents are split by words; a turn is one segment.
 
-    What is new is embedded and nothing else where the kit's embedder keeps its vectors (`CachingEmbedder`).
+    With a `CachingEmbedder` only new segments are embedded.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class FragRel:
         self._score = score or indexer("auto", context)
         self._items = SegmentedItems(by_turns(by_words(options.segment_words)))
         self._lock = threading.Lock()
-        # Made of the segments when it is asked for, and never changed: a running `recall` keeps the one it took.
+        # Built on first use and never changed, so that a running `recall` keeps a consistent view.
         self._index: RelatedIndex | None = None
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
@@ -122,7 +122,7 @@ class FragRel:
         return Cost(1, frame + min(held, self._room(model, question)), self._options.max_new_tokens)
 
     def _room(self, model: MeteredModel, question: Question) -> int:
-        """Tokens that the model's window leaves for the story."""
+        """Tokens that the context window leaves for the story."""
         frame = model.count_tokens(story_prompt(question, ""))
         return room_beside(model.window_tokens, frame, self._options.max_new_tokens)
 
@@ -131,14 +131,14 @@ class FragRel:
         return replace(call, temperature=self._options.temperature)
 
     def _counted(self, budget: Budget) -> Budget:
-        """The budget with K: as many segments as its words hold segments of full size (papers' spec 1.5)."""
+        """The budget with K: the number of full-size segments that its words hold (papers' spec 1.5)."""
         if not budget.words:
             return budget
         n = max(1, budget.words // self._options.segment_words)
         return replace(budget, n=n if budget.n is None else min(n, budget.n))
 
     def _ready(self) -> RelatedIndex | None:
-        """The index of what is remembered now, made when it is first asked; None when nothing is."""
+        """The index of the current segments, built on first use; None without segments."""
         with self._lock:
             segments, options = self._items.segments, self._options
             if not segments:

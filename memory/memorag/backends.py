@@ -1,15 +1,14 @@
-"""The memory of one long text that a model is asked about: as it read it, or in a much shorter version.
+"""Memory backends of MemoRAG: a cached prefix, gists, or a beacon memory of one long text.
 
-Owns the protocol of memories, the four that any model can have, and the one of a model that was trained to have it.
-Knows no index: what a memory says is searched for elsewhere.
+Owns the protocol and its implementation for prompted models. Knows no index: the strategy searches for the clues.
 
-| name       | the model has                          | for                                        |
-|------------|----------------------------------------|--------------------------------------------|
-| `kv`       | the text, read once and kept           | a model in this process                    |
-| `lite`     | gists of its pieces, kept where it can | texts longer than the window               |
-| `api_full` | the text, sent first with each question | a server, which may keep what stands first |
-| `api_gist` | gists, sent with each question         | a server, and texts longer than its window |
-| `beacon`   | a few keys and values for many tokens  | a model with beacon weights, see `beacon`  |
+| name       | memory                                  | for                                        |
+|------------|-----------------------------------------|--------------------------------------------|
+| `kv`       | the text in a prefix cache              | a model in this process                    |
+| `lite`     | gists, in a prefix cache if possible    | texts longer than the context window       |
+| `api_full` | the text, sent with each question       | a server, which may have a prefix cache    |
+| `api_gist` | gists, sent with each question          | a server, and texts longer than its window |
+| `beacon`   | compressed keys and values of the text  | a model with beacon weights, see `beacon`  |
 """
 
 from __future__ import annotations
@@ -36,17 +35,17 @@ from .prompts import PROMPTS, Language, Prompts
 CLUE_TOKENS = 128
 KEY_POINT_TOKENS = 512
 ANSWER_TOKENS = 128
-"""Of an answer from memory, which is also the draft."""
+"""Of a draft answer."""
 
 
 FEWEST_NEW_TOKENS = 32
-"""With less nothing is said; the accountant then says that the question is too long."""
+"""With a smaller context window the call fails with PromptTooLong instead."""
 
 
 class MemoryBackend(Protocol):
-    """A memory of one text at a time. Questions may be asked at once, `memorize` not beside them.
+    """A memory of one text at a time. Calls may run concurrently, except `memorize`.
 
-    Answers are as the model wrote them. All raise ModelError, and end early with "" when cancelled.
+    Returns model output unchanged. All methods raise ModelError, and return "" when cancelled.
     """
 
     @property
@@ -54,19 +53,19 @@ class MemoryBackend(Protocol):
 
     @property
     def n_tokens(self) -> int:
-        """What the model has before a question; 0 when there is no memory."""
+        """Tokens in the context before a question; 0 without a text."""
         ...
 
     def memorize(self, article: str, language: Language, cancel: Cancel) -> None:
-        """Read the text in place of what was read before. Nothing is remembered when cancelled."""
+        """Read a text and replace the previous one. When cancelled, the memory is empty."""
         ...
 
     def recall(self, question: str, cancel: Cancel) -> str:
-        """Pieces of the text that may help, one a line."""
+        """Text spans that may help to answer, one a line."""
         ...
 
     def rewrite(self, question: str, cancel: Cancel) -> str:
-        """Smaller questions that have to be answered first, one a line."""
+        """Surrogate questions, one a line."""
         ...
 
     def answer(self, question: str, cancel: Cancel) -> str: ...
@@ -78,22 +77,22 @@ class MemoryBackend(Protocol):
     def save(self, folder: Path, cancel: Cancel) -> None: ...
 
     def load(self, folder: Path, article: str, language: Language, cancel: Cancel) -> None:
-        """What `save` wrote for this article. Raises ModelError when it is of something else."""
+        """Load what `save` wrote for this article. Raises ModelError if it belongs to another one."""
         ...
 
     def reset(self) -> None:
-        """Forget the text and give its memory back."""
+        """Forget the text and free its memory."""
         ...
 
     def cost_to_memorize(self, n_tokens: int) -> Cost:
-        """An upper bound for a text of so many tokens."""
+        """An upper bound for a text of `n_tokens`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class BackendKind:
     has_gists: bool
-    caches_prefix: bool  # the model's keys and values, where the model is in this process
+    caches_prefix: bool  # keys and values of a model in this process
     must_cache: bool = False
 
 
@@ -107,11 +106,11 @@ KINDS = {
 
 _SHORT = "lite, which reads a short version"
 _INSTEAD = {"kv": f"{_SHORT}, or api_full, which sends the text with each question", "beacon": _SHORT}
-"""Of a text that cannot be kept."""
+"""Alternatives if the text cannot be cached."""
 
 
 def choose_kind(model: MeteredModel, n_tokens: int, language: Language) -> str:
-    """The memory for a text of so many tokens: whole where it fits, kept where the model is in this process."""
+    """The backend for a text of `n_tokens`: the whole text if it fits, cached if the model runs in this process."""
     caching_model = prefix_caching_model(model.model)
     fits = n_tokens <= text_room(model, language)
     if caching_model is None:
@@ -120,29 +119,29 @@ def choose_kind(model: MeteredModel, n_tokens: int, language: Language) -> str:
 
 
 def text_room(model: MeteredModel, language: Language) -> int:
-    """Tokens of the model's window that a text may take, beside what is said around it, a question and an answer."""
+    """Tokens of the context window for a text, beside the template, a question and an answer."""
     prompts, count = PROMPTS[language], model.count_tokens
     return max(1, room_beside(model.window_tokens, count(prompts.article) + count(prompts.reply), RESERVED_TOKENS))
 
 
 def prefix_caching_model(model: CodeModel) -> PrefixCachingModel | None:
-    """The model in this process that can keep what it read, if there is one and it chats."""
+    """The model if it is a chat model in this process with a prefix cache."""
     inner = getattr(model, "inner", model)
     return inner if isinstance(inner, PrefixCachingModel) and model.info.chats else None
 
 
 def is_beacon(model: CodeModel) -> bool:
-    """Whether a model keeps texts by beacon weights: in a fraction of its keys and values."""
+    """Whether a model has beacon weights, which compress keys and values."""
     return model.info.backend == "beacon"
 
 
 class PromptedMemory:
-    """A `MemoryBackend` of any model: the text, or its gists, stands before each question as a turn of its own."""
+    """A `MemoryBackend` for any model: the text or its gists are the first turn before each question."""
 
     def __init__(
         self, name: str, model: MeteredModel, gists: GistPlan | None = None, *, must_cache: bool = True
     ) -> None:
-        """Without `must_cache` a model that cannot keep the text is sent it, so that `kv` becomes `api_full`.
+        """Without `must_cache` the text is sent with each question if it cannot be cached: `kv` becomes `api_full`.
 
         Raises ValueError for an unknown name.
         """
@@ -164,7 +163,7 @@ class PromptedMemory:
 
     @property
     def gists(self) -> tuple[str, ...]:
-        """What the text was made of, piece by piece; empty in a memory of the whole text."""
+        """The gists of the text in order; empty if the memory has the whole text."""
         return self._gists
 
     def memorize(self, article: str, language: Language, cancel: Cancel) -> None:
@@ -227,7 +226,7 @@ class PromptedMemory:
         return PROMPTS[self._language]
 
     def _set_text(self, article: str, gists: Sequence[str], saved: Path | None, cancel: Cancel) -> None:
-        """Have the text before each question from now on; kept by the model, read again or as it was saved."""
+        """Make the text the prefix of each question; cached by reading it or by loading the saved cache."""
         text = "\n".join(gists) if self._kind.has_gists else article
         prompts = self._prompts
         messages = (
@@ -293,14 +292,14 @@ class PromptedMemory:
         messages = (*self._messages, Message("user", prompt))
         count = self._model.count_tokens
         used = sum(count(message.text) + FRAME_TOKENS for message in messages)
-        # Behind a text that fills the window an answer is shorter rather than none.
+        # If the text fills the context window, the answer is shortened.
         n_new = max(FEWEST_NEW_TOKENS, min(max_new_tokens, self._model.window_tokens - used))
         return self._model.ask(Call(purpose, messages, n_new), cancel)
 
 
 @contextmanager
 def _quiet_when_cancelled(cancel: Cancel) -> Iterator[None]:
-    """What was cancelled is no error."""
+    """Suppresses ModelError when cancelled."""
     try:
         yield
     except ModelError:

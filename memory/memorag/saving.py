@@ -1,6 +1,6 @@
-"""A remembered text in a folder: manifest.json, items.json, segments.json; the memory itself is in a folder beside.
+"""Storage of a memorized text in a folder: manifest.json, items.json, segments.json.
 
-Owns the version and what is refused. Vectors of the segments, as far as they were made and kept, are in a file beside.
+Owns the version and the validation. The memory itself is in a subfolder, and cached vectors of the segments in a file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ VECTORS = "vectors"
 
 
 def save_text(folder: Path, held: MemorizedText, backend: str, model: str) -> None:
-    """Write everything but the memory. The manifest comes last: a folder without it is not whole."""
+    """Write everything except the memory. The manifest is written last: a folder without it is incomplete."""
     private_folder(folder)
     (folder / MANIFEST).unlink(missing_ok=True)
     _write(folder / ITEMS, [asdict(item) for item in held.items])
@@ -35,7 +35,7 @@ def save_text(folder: Path, held: MemorizedText, backend: str, model: str) -> No
 
 
 def load_text(folder: Path, model: str) -> tuple[MemorizedText, str]:
-    """What `save_text` wrote, and which memory it has; "" for none. Raises ModelError."""
+    """The saved text and the name of its backend; "" for none. Raises ModelError."""
     try:
         manifest = _read(folder / MANIFEST)
         version, context, backend, made_by = (manifest[name] for name in ("version", "context", "backend", "model"))
@@ -61,5 +61,5 @@ def _read(path: Path) -> Any:
 
 
 def _write(path: Path, value: Any) -> None:
-    # Surrogates of broken text are written as escapes.
+    # Lone surrogates are written as escapes.
     replace_file(path, json.dumps(value).encode())

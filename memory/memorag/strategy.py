@@ -1,7 +1,7 @@
-"""MemoRAG: a memory of everything says what to look for, and what is found answers (papers' spec 4).
+"""MemoRAG as a strategy: clues from a global memory, retrieval with them, then an answer (papers' spec 4).
 
-Owns the way from a question over clues to evidence and to an answer. What the memory is, is in `backends`; what is
-searched with, an `Indexer`. Without a model the question itself is the only clue.
+Owns the steps from question to clues, evidence and answer. `backends` has the memory; an `Indexer` searches. Without a
+model the question is the only clue.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ NO_CLUE = "The memory gave no line of more than three words: the question itself
 JOINED_BY = "\n\n"
 
 PROMPT_TOKENS = 512
-"""At most, of a question with what is said around it: for estimates."""
+"""Upper bound of a question with its template, for estimates."""
 
 
 class MemoRAG:
-    """MemoRAG as a strategy. The text is everything that is remembered, and is read when it is first asked about.
+    """MemoRAG as a strategy. All items together are the text; it is read at the first question.
 
-    The kit's reader has the memory, or its model where it has no reader. `generator` answers; without one the kit's
-    model does, which then does not see the text. `memory` is one of another kind than the settings know.
+    The memory model of the context has the memory, or its model if there is none. `generator` answers, by default the
+    model of the context, without seeing the whole text. `memory` replaces the backend of the settings.
     """
 
     def __init__(
@@ -61,9 +61,9 @@ class MemoRAG:
         self._generator = None if answers is None else answers.for_strategy(self.name)
         self._given = memory
         self._memory = memory
-        self._memorized = ""  # the key of the text that the memory has
+        self._memorized = ""  # key of the text in the memory
         self._items = SegmentedItems()
-        # Of the items at a time, replaced whole, so that a running `recall` keeps what it took.
+        # Replaced whole when the items change, so that a running `recall` keeps a consistent view.
         self._held: tuple[MemorizedText, SegmentIndex] | None = None
         self._lock = threading.RLock()
 
@@ -78,7 +78,7 @@ class MemoRAG:
         self._items.forget(source)
 
     def memorize(self, cancel: Cancel | None = None) -> MemoryBackend | None:
-        """Read the text now rather than with the first question; the same text is read once.
+        """Read the text now instead of at the first question; the same text is read once.
 
         None without a model, without text, or when cancelled. Raises ModelError.
         """
@@ -96,14 +96,14 @@ class MemoRAG:
             return self._memory if self._memorized else None
 
     def reset(self) -> None:
-        """Give the memory of the model back; the next question reads the text again."""
+        """Free the memory of the model; the next question reads the text again."""
         with self._lock:
             if self._memory is not None:
                 self._memory.reset()
             self._memorized = ""
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
-        """What the clues find, in the order of the text. `context` is there when a draft answer belongs to it."""
+        """The segments that the clues retrieve, in document order. Sets `context` if there is a draft answer."""
         cancel = cancel or Cancel()
         held, index = self._ready()
         memory = self.memorize(cancel)
@@ -140,7 +140,7 @@ class MemoRAG:
         return self._answered(as_answer(text, question), recalled, generator, before, cancel)
 
     def estimate(self, question: Question) -> Cost:
-        """The reading where it is still to come, the clues with the whole memory before each, and the answer."""
+        """Reading if the text is not read yet, the clues with the whole memory as prefix, and the answer."""
         held, _ = self._ready()
         if self._model is None or self._generator is None or not held.segments:
             return Cost()
@@ -161,7 +161,7 @@ class MemoRAG:
         return cost + Cost(1, min(self._generator.window_tokens, n_text + PROMPT_TOKENS), settings.answer_tokens)
 
     def save(self, folder: Path, cancel: Cancel | None = None) -> None:
-        """Write the text, its segments and the memory to a folder, which `load` reads. Raises ModelError."""
+        """Write the text, its segments and the memory to a folder for `load`. Raises ModelError."""
         cancel = cancel or Cancel()
         with self._lock:
             memory = self.memorize(cancel)
@@ -174,9 +174,9 @@ class MemoRAG:
                     embedder.save(folder / VECTORS, [segment.text for segment in held.segments])
 
     def load(self, folder: Path, cancel: Cancel | None = None) -> None:
-        """Remember what `save` wrote, in place of everything else, without reading it again.
+        """Replace everything by what `save` wrote, without reading the text again.
 
-        Raises ModelError when the folder is not whole, or its memory is another model's.
+        Raises ModelError if the folder is incomplete or its memory belongs to another model.
         """
         cancel = cancel or Cancel()
         held, backend = load_text(folder, self._model_name())
@@ -192,12 +192,12 @@ class MemoRAG:
             self._items.take(held.items)
             self._held = replace(held, items=self._items.items), self._score(held.segments)
 
-    # What a question goes through.
+    # Steps of a question.
 
     def _clues(
         self, question: Question, memory: MemoryBackend | None, held: MemorizedText, cancel: Cancel
     ) -> tuple[list[Clue], list[Step]]:
-        """Clues of the memory, then the question itself, each once."""
+        """The clues of the memory and the question itself, each once."""
         own = [Clue("question", question.text)] if question.text.strip() else []
         if memory is None:
             return own, [Step("clues", {"note": NO_MODEL})]
@@ -232,7 +232,7 @@ class MemoRAG:
         return fill(template, context=context, question=words_of_question, form=form).rstrip()
 
     def _room(self, generator: MeteredModel, question: Question) -> int:
-        """Tokens that the window of the model that answers leaves for evidence."""
+        """Tokens that the context window of the answering model leaves for evidence."""
         frame = generator.count_tokens(self._last_prompt(question, ""))
         return max(1, room_beside(generator.window_tokens, frame, self._settings.answer_tokens))
 
@@ -242,7 +242,7 @@ class MemoRAG:
         cost = self._spent() - before
         return Answer(text, recalled, self.name, by.info.name, cost, tuple(notes))
 
-    # What is held.
+    # The memorized text.
 
     def _ready(self) -> tuple[MemorizedText, SegmentIndex]:
         with self._lock:
@@ -268,5 +268,5 @@ class MemoRAG:
 
 
 def _shown(evidence: EvidenceList, draft: str = "") -> str:
-    """Evidence as a prompt shows it."""
+    """Evidence as text for a prompt."""
     return JOINED_BY.join([*(each.segment.text.strip() for each in evidence), *([draft] if draft else [])])

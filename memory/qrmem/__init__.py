@@ -1,4 +1,4 @@
-"""A graph that is made for a question, walked with reflection (QRMeM)."""
+"""QRMeM: a memory graph built for each question, and navigation with reflection."""
 
 from .graph import Entity, EntityRelation, MemoryGraph
 from .settings import QRMeMSettings

@@ -1,7 +1,7 @@
-"""How QRMeM reads what a model answers: names, relations, a verdict.
+"""Parsing of QRMeM's model responses: names, relations, a verdict.
 
-Knows no prompt. Every function raises ValueError for what it cannot read, after which the model is asked again. What
-is wrong in a list is left out, as long as there is a list.
+Knows no prompt. Every function raises ValueError for an unparsable value, and the call is retried. Invalid entries of a
+list are dropped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .entity_resolution import EntityName
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether segments answer a question: with the answer, or with what is missing."""
+    """Whether segments answer a question: with the answer, or with the missing information."""
 
     answerable: bool
     answer: str = ""
@@ -83,7 +83,7 @@ def not_empty(text: str) -> str:
 
 
 def _field(value: Any, field: str) -> Any:
-    """The field of an object; a bare list stands for it where a model left the object out."""
+    """The field of an object; also accepts the bare list."""
     if isinstance(value, dict) and field in value:
         return value[field]
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""What QRMeM will cost before it begins (the count of papers' spec 3.3). Asks no model."""
+"""Cost estimate of QRMeM (papers' spec 3.3). Calls no model."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .entity_resolution import MOST_CANDIDATES
 from .graph_builder import MOST_FUSED_SEGMENTS, MOST_NAMES, GraphBuilder
 from .navigation import MOST_OFFERED
 
-NAME_TOKENS = 12  # of a name in a list, at most
+NAME_TOKENS = 12  # upper bound of a name in a list
 
 
 def most_prompt_tokens(count: Callable[[str], int]) -> int:
-    """Tokens of the longest prompt that shows segments, without them."""
+    """Tokens of the longest prompt with segments, without them."""
     forms = (prompts.AS_LETTER, prompts.AS_PHRASE, prompts.AS_SENTENCES)
     return max(_words(prompts.ENOUGH, count), _words(prompts.ANSWER, count) + max(map(count, forms)))
 
 
 def estimate(builder: GraphBuilder, question: Question, count: Callable[[str], int], room_tokens: int) -> Cost:
-    """Of graph, walk and answer; `room_tokens` is what segments may have of a prompt."""
+    """The cost of graph, navigation and answer; `room_tokens` is the room for segments in a prompt."""
     asked = count(with_choices(question))
     cost = _walking(builder, asked, count, room_tokens)
     if not builder.index.segments or builder.is_built(question.text):
@@ -46,7 +46,7 @@ def _building(builder: GraphBuilder, question: str, count: Callable[[str], int])
             if builder.summary() is None:
                 cost += _summing_up(sizes, builder.summary_room, count)
             n, again = settings.n_questions, settings.n_questions * min(settings.update_segments, len(segments))
-            # A question may be refused once before each that is new.
+            # One rejected question can precede each new one.
             known = ANSWER_TOKENS + asked + n * SENTENCE_TOKENS
             cost += _calls(2 * n, _words(prompts.NEW_QUESTION, count) + known, SENTENCE_TOKENS)
             cost += _reading(builder, [max(sizes)] * again, SENTENCE_TOKENS, count)
@@ -60,7 +60,7 @@ def _building(builder: GraphBuilder, question: str, count: Callable[[str], int])
 
 
 def _reading(builder: GraphBuilder, sizes: Sequence[int], asked: int, count: Callable[[str], int]) -> Cost:
-    """P1 and P2 of segments of these sizes, for a question of `asked` tokens."""
+    """P1 and P2 for segments of these sizes and a question of `asked` tokens."""
     frames = [_words(prompts.RELATIONS, count) + MOST_NAMES * NAME_TOKENS]
     if builder.settings.open_entity:
         frames.append(_words(prompts.ENTITIES, count) + _words(prompts.FOCUS, count) + asked)
@@ -69,7 +69,7 @@ def _reading(builder: GraphBuilder, sizes: Sequence[int], asked: int, count: Cal
 
 
 def _summing_up(sizes: Sequence[int], room: int, count: Callable[[str], int]) -> Cost:
-    """P3 of each segment, and P3b in as many rounds as full-length summaries would take."""
+    """P3 for each segment, and P3b in as many rounds as full-length summaries need."""
     n, written = len(sizes), SENTENCE_TOKENS
     cost = Cost(n, sum(sizes) + n * _words(prompts.SUMMARY, count), n * written)
     while n > 1:

@@ -1,7 +1,7 @@
-"""The graph of a text for a question: read segment by segment, asked about, and put together (papers' spec 3.1).
+"""Builds the memory graph of a text for a question, segment by segment (papers' spec 3.1).
 
-Owns the order of the work and what is kept of it: what was read in a segment under its text, the whole graph under all
-texts. Knows no walk. Without a model the entities are those of the tool, and a relation is the sentence that holds two.
+Owns the order of the calls and their caching: extractions under the segment text, the graph under all texts. Knows no
+navigation. Without a model the entity tool finds the entities, and a sentence with two entities is their relation.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from .graph import FORMAT, MemoryGraph, normalise, words_of
 from .questions import raise_questions, summarise
 from .settings import QRMeMSettings
 
-MOST_NAMES = 24  # of a segment, between which relations are asked for
-MOST_FUSED_SEGMENTS = 3  # in the prompt that makes one relation of several
-VERSION = 1  # of what is kept without a model
+MOST_NAMES = 24  # of a segment, for which relations are extracted
+MOST_FUSED_SEGMENTS = 3  # in the prompt that fuses relations
+VERSION = 1  # of results without a model
 
 
 @dataclass
 class GraphBuilder:
-    """Builds graphs of one index of segments."""
+    """Builds graphs for one index of segments."""
 
     index: SegmentIndex
     settings: QRMeMSettings
@@ -46,7 +46,9 @@ class GraphBuilder:
     cancel: Cancel | None = None
 
     def build(self, question: str) -> MemoryGraph:
-        """The graph for a question; the same for all without a model. Raises ModelError, `CallCancelled` when cancelled."""
+        """The graph for a question; without a model the same for all. Raises ModelError, `CallCancelled` when
+        cancelled.
+        """
         if (value := self.cache.get("graph", self.key(question))) is not None:
             return MemoryGraph.from_json(value)
         part = self.part(question)
@@ -59,7 +61,7 @@ class GraphBuilder:
             most_fusions = self.settings.most_fusions if self.settings.fuse_relations else 0
             deciding = _ModelDecisions(self.calls, self.index.segments, most_fusions)
             graph = entity_resolution.combine(found, deciding.same, deciding.fuse, self.embedder)
-        # What was done without the model is done again next time.
+        # Results of a fallback are not cached.
         if self.calls is None or not self.calls.failures:
             self.cache.put("graph", self.key(question), graph.to_json())
         return graph
@@ -68,31 +70,31 @@ class GraphBuilder:
         return self.cache.get("graph", self.key(question)) is not None
 
     def is_read(self, segment: Segment, part: str) -> bool:
-        """Whether what the model would say of a segment, for a question or for all, is kept."""
+        """Whether the extraction of a segment, for a question or for all, is cached."""
         return self.cache.get("entities", self._segment_key(segment, part)) is not None
 
     def raised(self, question: str) -> list[str] | None:
-        """The questions that the text raises beside the one asked; None when nobody asked for them yet."""
+        """The generated questions about the text; None if they are not generated yet."""
         value = self.cache.get("questions", self._questions_key(question))
         return None if value is None else list(value)
 
     def summary(self) -> str | None:
-        """What the text is about; None when nobody asked for it yet."""
+        """The summary of the text; None if it is not generated yet."""
         value = self.cache.get("summary", self._whole_key())
         return None if value is None else str(value)
 
     @property
     def summary_room(self) -> int:
-        """Tokens of the summaries that are put together at once."""
+        """Tokens of the summaries that are merged at once."""
         model = None if self.calls is None else self.calls.model
         return window_of(model, self.settings.window_tokens) // 2
 
     def part(self, question: str) -> str:
-        """What segments are read for: a question, or "" for all of them."""
+        """The question that segments are read for; "" if they are read for all questions."""
         return question if self.settings.query_oriented and self.calls is not None else ""
 
     def matching(self, questions: Sequence[str]) -> list[tuple[int, str]]:
-        """The segments to be read again for each of the questions: those that fit it best."""
+        """The best segments for each question, which are read again for it."""
         wanted = list[tuple[int, str]]()
         for question in questions:
             scores = self.index.scores(question)
@@ -101,7 +103,7 @@ class GraphBuilder:
         return wanted
 
     def key(self, question: str) -> str:
-        """What the graph for a question is kept under."""
+        """The cache key of the graph for a question."""
         s = self.settings
         how = (FORMAT, s.n_questions if s.graph_update else 0, s.update_segments, s.fuse_relations, s.most_fusions)
         return content_key(self._reading_key(self.part(question)), repr(how), self.embedder.name, self._whole_key())
@@ -180,9 +182,9 @@ class GraphBuilder:
 
 
 def relations_by_sentence(text: str, names: Sequence[str]) -> list[tuple[str, str, str]]:
-    """Pairs of names with the sentence that holds both.
+    """Pairs of names with a sentence that contains both.
 
-    The first name of a text, and then each heading, is what the sentences below are about.
+    The first name of a text, then of each heading, is the topic of the sentences below it.
     """
     keys = {normalise(name): name for name in names}
     topic = names[0] if names else ""
@@ -202,16 +204,16 @@ def relations_by_sentence(text: str, names: Sequence[str]) -> list[tuple[str, st
 
 
 def sure(pairs: Sequence[Pair]) -> list[bool]:
-    """Without a model only acronyms count as another name of the same thing."""
+    """Without a model only acronyms are merged."""
     return [entity_resolution.is_acronym(first, second) for first, second in pairs]
 
 
 def keep_apart(pair: Pair, texts: Sequence[str], segments: Sequence[int]) -> None:
-    """Without a model several relations of a pair stay as they are."""
+    """Without a model relations of a pair stay separate."""
 
 
 class _ModelDecisions:
-    """What a model decides when segments are put together, within the bounds of the settings."""
+    """Merge decisions by the model, within the limits of the settings."""
 
     def __init__(self, calls: QRMeMCalls, segments: Sequence[Segment], most_fusions: int) -> None:
         self._calls, self._segments = calls, segments

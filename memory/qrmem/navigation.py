@@ -1,7 +1,7 @@
-"""From the entities of a question to the segments that answer it: three ways to walk the graph (papers' spec 3.2).
+"""Graph navigation from the entities of a question to segments that answer it (papers' spec 3.2).
 
-Owns the walks: which edge comes next, which segments stay in the window, and the record of each step. Whether segments
-suffice is said by a judge that is given; without one a walk goes on until the window is full.
+Owns the three navigation methods: the next edge, the segments in the window, and the trace. A model judges whether the
+segments suffice; without one, navigation ends when the window is full.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .graph import EntityRelation
 from .walk import WalkContext, WalkState, close, link
 
 LEAST_EXPANSION = 0.5  # of the best edge so far, for an edge to be followed by expansion (papers' spec 3.3)
-MOST_PER_EXPANSION = 10  # edges in one round, so that one common name does not take all in
-# Whose names make a question longer without a model. Measured on HotpotQA, see benchmarks/results/memory-log.md.
+MOST_PER_EXPANSION = 10  # edges in one round, so that a common name does not use up the window
+# Entities whose names extend the query without a model. Measured on HotpotQA, see benchmarks/results/memory-log.md.
 MOST_NAMED = 4
-MOST_OFFERED = 100  # names to choose from, in Entity Trial
+MOST_OFFERED = 100  # entities offered in Entity Trial
 
 
 class WalkModel(Protocol):
-    """What a walk asks a model."""
+    """The model calls of navigation."""
 
     def enough(self, segments: Sequence[Segment]) -> Verdict: ...
 
@@ -44,11 +44,11 @@ def reflect(
     segments_per_update: int | None = 1,
     common_penalty: float = 0.0,
 ) -> None:
-    """Algorithm 1: as long as the judge misses something, take in the neighbour whose edge lies nearest to question,
-    reason and entities; without `with_reason` nearest to the question alone.
+    """Algorithm 1: while the model reports missing information, follow the edge most similar to question, reason and
+    entities; without `with_reason`, to the question alone.
 
-    Of a neighbour's segments the best `segments_per_update` come in (None is all), and the worst of those added go
-    where the window is too small. A segment that went does not come back.
+    Adds the best `segments_per_update` segments of the neighbour (None is all) and drops the worst added ones if the
+    window is full. Dropped segments do not return.
     """
     verdict, changed = Verdict(False), True
     for update in range(max_updates + 1):
@@ -77,9 +77,9 @@ def expand(
     *,
     max_rounds: int,
 ) -> None:
-    """Graph Expansion Search: take in neighbours over near edges, then search with all that their relations say.
+    """Graph Expansion Search: expand over similar edges, then search with their relations.
 
-    `search` gives each segment's score for a longer question. An edge is near with half the cosine of the best so far.
+    `search` scores all segments for the extended query. An edge qualifies with half the best cosine so far.
     """
     relations, best = dict[tuple[int, int, str], str](), 0.0
     for _ in range(max_rounds):
@@ -112,9 +112,9 @@ def expand(
 
 
 def try_entities(ground: WalkContext, walk: WalkState, judge: WalkModel | None, *, max_updates: int) -> None:
-    """Entity Trial: the segments of a set of entities, and another set as long as the judge misses something.
+    """Entity Trial: the segments of a set of entities, and another set while the model reports missing information.
 
-    Looks at no relation. Ends when the window cannot hold all segments of the set. Without a judge the first set stays.
+    Ignores relations. Ends when the window cannot hold all segments of the set. Without a model the first set stays.
     """
     if judge is None:
         return
@@ -155,7 +155,7 @@ def _judged(ground: WalkContext, walk: WalkState, judge: WalkModel) -> Verdict:
 def _next_edge(
     ground: WalkContext, walk: WalkState, guide: str, common_penalty: float
 ) -> tuple[int, EntityRelation, float] | None:
-    """The edge nearest to the guide among those that lead to an entity and to segments not seen yet."""
+    """The edge most similar to the guide among those that lead to a new entity with new segments."""
     seen = {*walk.segments, *walk.dropped}
     edges = [
         (entity, relation)
@@ -173,7 +173,7 @@ def _next_edge(
 def _follow(
     ground: WalkContext, walk: WalkState, entity: int, relation: EntityRelation, nearness: float, most: int | None
 ) -> bool:
-    """Take an edge; whether other segments are in the window now."""
+    """Follow an edge; returns whether the segments in the window changed."""
     reached = relation.other(entity)
     before = walk.segments
     walk.take(entity, relation)
@@ -199,7 +199,7 @@ def _edge_detail(ground: WalkContext, entity: int, relation: EntityRelation, nea
 
 
 def _drop(ground: WalkContext, walk: WalkState) -> None:
-    """The lowest-scored go until all fits: first of those that edges led to, then of the others."""
+    """Drop the lowest-scored segments until the rest fits: first added ones, then the others."""
     for held in (walk.added, walk.important):
         while held and not ground.window.fits(walk.segments):
             worst = min(held, key=lambda number: (held[number], ground.scores[number], -number))
@@ -208,7 +208,7 @@ def _drop(ground: WalkContext, walk: WalkState) -> None:
 
 
 def _offered(ground: WalkContext, guide: str, tried: Iterable[int]) -> list[str]:
-    """The names to choose from: all, or those nearest to the guide where there are too many."""
+    """The entity names to choose from: all, or the most similar ones if there are too many."""
     names = [entity.name for i, entity in enumerate(ground.graph.entities) if i not in set(tried)]
     if len(names) <= MOST_OFFERED:
         return names

@@ -1,6 +1,6 @@
-"""Questions that a text raises, so that its graph knows more than the one that was asked (papers' spec 3.1).
+"""Generated questions about a text, so that its graph covers more than the question asked (papers' spec 3.1).
 
-Owns the summary of the whole, the pool of questions and their novelty. Knows no graph.
+Owns the summary of the text, the pool of questions and the novelty test. Knows no graph.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from ..metered_model import RETRY_TEMPERATURE
 from ..values import Segment
 from .calls import QRMeMCalls
 
-MOST_SIMILAR = 0.6  # ROUGE-L, at which a question is none of its own
-MOST_QUESTIONS = 8  # of the text, beside the one that was asked
-MOST_REFUSED = 2  # in a row, after which a model has no further question
+MOST_SIMILAR = 0.6  # ROUGE-L at which a question is a duplicate
+MOST_QUESTIONS = 8  # generated questions
+MOST_REFUSED = 2  # duplicates in a row that end the generation
 
 
 def rouge_l(first: str, second: str) -> float:
@@ -31,16 +31,16 @@ def rouge_l(first: str, second: str) -> float:
 
 
 def is_new(question: str, pool: Sequence[str]) -> bool:
-    """Whether no question of the pool is much like this one."""
+    """Whether a question is no duplicate of one in the pool."""
     return all(rouge_l(question, other) < MOST_SIMILAR for other in pool)
 
 
 def summarise(
     calls: QRMeMCalls, segments: Sequence[Segment], count_tokens: Callable[[str], int], room_tokens: int
 ) -> str:
-    """The summary of all segments: of each, then of those together, in rounds where they are too many for one prompt.
+    """The summary of all segments: of each one, then of batches of summaries until one remains.
 
-    Segments whose summary could not be read are left out. Raises ModelError.
+    Segments with an unparsable summary are left out. Raises ModelError.
     """
 
     def task(segment: Segment) -> Callable[[], str]:
@@ -49,17 +49,17 @@ def summarise(
     summaries = [text for text in calls.model.ask_all([task(segment) for segment in segments]) if text]
     while len(summaries) > 1:
         batches = _batches(summaries, count_tokens, room_tokens)
-        if len(batches) == len(summaries):  # they would never get fewer
+        if len(batches) == len(summaries):  # one summary a batch would never end
             batches = [summaries[i : i + 2] for i in range(0, len(summaries), 2)]
         summaries = [_together(calls, batch) for batch in batches]
     return summaries[0] if summaries else ""
 
 
 def raise_questions(calls: QRMeMCalls, summary: str, asked: Sequence[str], most: int = MOST_QUESTIONS) -> list[str]:
-    """Questions about the text, unlike each other and those asked, `most` of them at most. Raises ModelError."""
+    """At most `most` questions about the text that duplicate neither each other nor those asked. Raises ModelError."""
     pool, refused = list(asked), 0
     while len(pool) - len(asked) < most and refused < MOST_REFUSED:
-        # At 0 a model would repeat what was just refused.
+        # At temperature 0 a model would repeat the duplicate.
         temperature = RETRY_TEMPERATURE if refused else 0.0
         question = calls.attempt(
             partial(calls.new_question, summary, pool, temperature), "no more questions were raised"

@@ -1,7 +1,6 @@
-"""QRMeM as a strategy: a graph made for the question, a walk over it, and an answer from the segments it found.
+"""QRMeM as a strategy: builds a graph for the question, navigates it, and answers from the segments found.
 
-Owns the window and how the parts work together. How a graph is built is in `building`, where a
-walk begins in `walking`, how it goes on in `navigation`.
+Owns the context window and the order of the parts: `graph_builder`, `walk` (first segments) and `navigation`.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ NOTHING = "Nothing that is remembered has to do with the question, so no model w
 
 
 class QRMeM:
-    """Documents are cut by tokens, at headings where there are any; a round of a conversation is one segment.
+    """Documents are split by tokens, at headings if there are any; a turn is one segment.
 
-    What was read of a segment and the graphs of questions are kept in the kit.
+    Extractions and graphs are cached in the context.
     """
 
     def __init__(
@@ -53,25 +52,25 @@ class QRMeM:
         self._tool = entity_tool(self._settings.entity_tool)
         self._lock = threading.Lock()
         self._index: SegmentIndex | None = None
-        self._latest: tuple[str, MemoryGraph] | None = None  # with its key, as reading a large one takes time
+        self._latest: tuple[str, MemoryGraph] | None = None  # with its cache key, because parsing a large graph is slow
 
     @property
     def name(self) -> str:
         return "qrmem"
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        """Nothing is read before a question is asked: graphs are made for questions."""
+        """Store the items. Graphs are built for questions."""
         self._items.take(items, cancel)
 
     def forget(self, source: str) -> None:
         self._items.forget(source)
 
     def graph(self, question: Question, cancel: Cancel | None = None) -> MemoryGraph:
-        """The graph for a question, for whoever wants to look at it. Raises ModelError, `CallCancelled` when cancelled."""
+        """The graph for a question. Raises ModelError, `CallCancelled` when cancelled."""
         return self._graph(self._builder(self._ready(), self._calls(cancel), cancel), question)
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
-        """The segments of the walk in document order; its steps are the trace."""
+        """The segments that navigation found, in document order, and its trace."""
         index, calls = self._ready(), self._calls(cancel)
         if not index.segments or (cancel is not None and cancel.cancelled):
             return RecallResult(())
@@ -94,7 +93,7 @@ class QRMeM:
         return self._recalled(index.segments, scores, walk, budget)
 
     def answer(self, question: Question, budget: Budget | None = None, cancel: Cancel | None = None) -> Answer:
-        """From the segments that `recall` finds; for a question with choices the letter."""
+        """The answer from the recalled segments; for multiple choice, the letter."""
         if self._model is None:
             budget = budget or Budget(tokens=self._settings.window_tokens)
             return Answer("", self.recall(question, budget, cancel), self.name, notes=(NO_MODEL,))
@@ -118,9 +117,9 @@ class QRMeM:
         return Answer(text, recalled, self.name, name, spent, tuple(notes))
 
     def estimate(self, question: Question) -> Cost:
-        """What reading, walking and answering cost at most, as far as each answer can be read at once.
+        """An upper bound of graph, navigation and answer, without retries.
 
-        What is kept is not counted. Questions that the text has not raised yet count as its longest segment each.
+        Cached results cost nothing. Generated questions that do not exist yet are counted with the longest segment.
         """
         if self._model is None:
             return Cost()
@@ -167,12 +166,12 @@ class QRMeM:
     ) -> RecallResult:
         found = {**walk.important, **walk.added}
         if not found and walk.first is not None:
-            found = {walk.first: scores[walk.first]}  # not even one fits whole: the best is cut
+            found = {walk.first: scores[walk.first]}  # no segment fits whole: the best one is truncated
         evidence = [Evidence(segments[i], score, walk.why.get(i, "")) for i, score in found.items()]
         return RecallResult(fit_evidence(evidence, budget, self._count, "document"), tuple(walk.steps))
 
     def _room(self, question: Question) -> int | None:
-        """Tokens that the window leaves for segments and their places; None without a model, which has no window."""
+        """Tokens that the context window leaves for segments and their locations; None without a model."""
         if self._model is None:
             return None
         window = window_of(self._model, self._settings.window_tokens)
@@ -180,7 +179,7 @@ class QRMeM:
         return max(1, room_beside(window, words, ANSWER_TOKENS))
 
     def _window(self, segments: Sequence[Segment], budget: Budget, room: int | None) -> SegmentWindow:
-        """The budget counts the text of segments, the model's window also the places above them."""
+        """Limits of the segments: the budget counts their text, the context window also their locations."""
 
         def text(number: int) -> str:
             return segments[number].text[: budget.characters_each]
@@ -197,7 +196,7 @@ class QRMeM:
         return SegmentWindow(tuple((limit, takes) for limit, takes in limits if limit is not None))
 
     def _ready(self) -> SegmentIndex:
-        """The index of what is remembered now, made when it is first asked."""
+        """The index of the current segments, built on first use."""
         with self._lock:
             segments = self._items.segments
             if self._index is None or self._index.segments is not segments:
@@ -223,7 +222,7 @@ class QRMeM:
 
 
 class _QuestionWalkModel:
-    """One question's `WalkModel`: what cannot be read is no verdict, no other entity and no longer question."""
+    """The `WalkModel` of one question; replaces unparsable responses by neutral ones."""
 
     def __init__(self, calls: QRMeMCalls, question: Question) -> None:
         self._calls, self._question = calls, question
@@ -245,6 +244,6 @@ class _QuestionWalkModel:
 
 
 def _scaled(scores: Sequence[float]) -> list[float]:
-    """Scores with 1 for the best, and 0 for what has nothing in common with the question."""
+    """Scores divided by their maximum, with negative scores as 0."""
     most = max(scores, default=0.0)
     return [max(0.0, score) / most if most > 0 else 0.0 for score in scores]

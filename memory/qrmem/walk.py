@@ -1,7 +1,6 @@
-"""What a walk over the graph stands on and remembers, and where it begins.
+"""State of a graph walk, entity linking, and the first segments.
 
-Owns the window, the ground, the record of a walk, finding the entities that a question names, and the first segments.
-Knows no model: what comes next is decided in `navigation`.
+Owns the segment window, the walk and its trace. Knows no model: `navigation` decides the next step.
 """
 
 from __future__ import annotations
@@ -21,19 +20,20 @@ from ..values import Segment, Step
 from .entities import headings_of
 from .graph import EntityRelation, MemoryGraph, normalise, words_of
 
-LINK_COSINE = 0.5  # of a name with the nearest entity, below which they are strangers
-NEAR_SEGMENTS = 20  # whose entities a name is compared with, so that a large graph need not be embedded whole
-MOST_TRIED = 50  # segments for what is left of the window, the best first, so that not all need be counted
-MOST_COMPARED = 400  # edges as vectors, in one step
-FIRST_ENTITIES = 3  # to begin with, where the question names none
+LINK_COSINE = 0.5  # smallest cosine of a name and an entity
+NEAR_SEGMENTS = 20  # segments whose entities are compared with a name, so that not all names are embedded
+MOST_TRIED = 50  # segments tried for the rest of the window, best first
+MOST_COMPARED = 400  # edges embedded in one step
+FIRST_ENTITIES = 3  # first entities if the question names none
 
-# A segment that opens with an entity is about it. Measured on HotpotQA, see benchmarks/results/memory-log.md.
+# Bonus of a segment that begins with an entity, and so is about it. Measured on HotpotQA, see
+# benchmarks/results/memory-log.md.
 OPENING = 0.5
 
 
 @dataclass(frozen=True)
 class SegmentWindow:
-    """How many segments may be shown together: limits, each with what a segment takes of it."""
+    """Limits of the segments in the window, each with the size of a segment in its unit."""
 
     limits: tuple[tuple[float, Callable[[int], int]], ...] = ()
 
@@ -42,13 +42,13 @@ class SegmentWindow:
         return all(sum(map(takes, shown)) <= limit for limit, takes in self.limits)
 
     def part(self, share: float) -> SegmentWindow:
-        """A part of the window; of segments that are counted at least one."""
+        """A share of the window; counted segments are rounded up to at least one."""
         return SegmentWindow(tuple((math.ceil(limit * share), takes) for limit, takes in self.limits))
 
 
 @dataclass(frozen=True)
 class WalkContext:
-    """A graph over segments, how well each fits the question (at most 1), and how many of them may be shown."""
+    """A graph over segments, the segment scores for the question (at most 1), and the window."""
 
     graph: MemoryGraph
     segments: Sequence[Segment]
@@ -57,25 +57,25 @@ class WalkContext:
     window: SegmentWindow
     embedder: Embedder
     _openings: dict[int, list[str]] = field(default_factory=dict)
-    _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)  # each text is embedded once in a walk
+    _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)  # embeds each text once in a walk
 
     @cached_property
     def ranked(self) -> list[int]:
-        """The segments that have something in common with the question, the best first."""
+        """The segments with a positive score, best first."""
         numbers = [number for number, score in enumerate(self.scores) if score > 0]
         return sorted(numbers, key=lambda number: -self.scores[number])
 
     def nearness(self, question: str, texts: Sequence[str]) -> list[float]:
-        """The cosine of each text with the question."""
+        """The cosines of texts with the question."""
         if new := [text for text in dict.fromkeys(texts) if text not in self._vectors]:
             self._vectors.update(zip(new, self.embedder.embed(new), strict=True))
         asked = self.embedder.embed([question], are_queries=True)[0]
         return [float(self._vectors[text] @ asked) for text in texts]
 
     def edges_from(self, entities: Sequence[int], guide: str) -> list[tuple[int, EntityRelation]]:
-        """The edges from one of the entities to another one, each with the entity that it starts from.
+        """The edges from these entities to others, each with its start.
 
-        Of very many, as a common name has them, those that share most words with the guide.
+        Of too many edges, those that share most words with the guide.
         """
         reached = set(entities)
         edges = [
@@ -92,14 +92,14 @@ class WalkContext:
         return edges
 
     def openings(self, number: int) -> list[str]:
-        """What a segment begins with, what it stands below, and its headings, normalised."""
+        """The beginning of a segment, its title and its headings, normalised."""
         if number not in self._openings:
             text, title = self.segments[number].text, self.segments[number].title.rpartition(" > ")[2]
             self._openings[number] = [normalise(each) + " " for each in (text[:100], title, *headings_of(text))]
         return self._openings[number]
 
     def next_for(self, walk: WalkState) -> int | None:
-        """The best segment that fits into what is left of the window; None when that is full."""
+        """The best segment that fits into the rest of the window; None if there is none."""
         shown = set(walk.segments)
         others = islice((number for number in self.ranked if number not in shown), MOST_TRIED)
         return next((number for number in others if self.window.fits([*shown, number])), None)
@@ -110,17 +110,17 @@ class WalkContext:
 
 @dataclass
 class WalkState:
-    """A walk so far: entities in the order in which they were reached, and segments with what speaks for them."""
+    """The state of a walk: entities in order of arrival, and segments with their scores."""
 
     entities: list[int] = field(default_factory=list)
-    important: dict[int, float] = field(default_factory=dict)  # those of the first entities
-    added: dict[int, float] = field(default_factory=dict)  # those that edges led to
+    important: dict[int, float] = field(default_factory=dict)  # segments of the first entities
+    added: dict[int, float] = field(default_factory=dict)  # segments that edges led to
     dropped: set[int] = field(default_factory=set)
     why: dict[int, str] = field(default_factory=dict)
-    path: list[tuple[int, EntityRelation]] = field(default_factory=list)  # each edge taken, with where it starts
+    path: list[tuple[int, EntityRelation]] = field(default_factory=list)  # each edge with its start
     steps: list[Step] = field(default_factory=list)
-    first: int | None = None  # the best segment to begin with, whether it fits the window or not
-    is_enough: bool = False  # a judge said so
+    first: int | None = None  # the best first segment, even if it does not fit the window
+    is_enough: bool = False  # by the verdict of the model
 
     @property
     def segments(self) -> list[int]:
@@ -128,7 +128,7 @@ class WalkState:
         return sorted({**self.important, **self.added})
 
     def take(self, entity: int, relation: EntityRelation) -> None:
-        """Go over an edge."""
+        """Follow an edge."""
         self.entities.append(relation.other(entity))
         self.path.append((entity, relation))
 
@@ -137,7 +137,7 @@ class WalkState:
 
 
 def link(ground: WalkContext, names: Iterable[str]) -> list[int]:
-    """The entities that the names stand for: written alike, else a part of the name, else the nearest that is near."""
+    """Entity linking: entities with this mention, else mentioned in the name, else the most similar one."""
     found = dict[int, None]()
     strangers = list[str]()
     for name in names:
@@ -157,10 +157,10 @@ def link(ground: WalkContext, names: Iterable[str]) -> list[int]:
 
 
 def begin(ground: WalkContext, walk: WalkState, names: Sequence[str], share: float = 1.0) -> None:
-    """Begin the walk: the entities of the question and their best segments.
+    """Begin the walk with the entities of the question and their best segments.
 
-    Each entity that segments open with gets one of these, whatever that takes of the window; `share` of the window is
-    for the others. Where the question names nothing, the best segments come first and their entities after them.
+    Each entity gets one segment that begins with it, if there is one; `share` of the window is for the others. If the
+    question names no entity, the best segments come first, then their entities.
     """
     walk.entities = list(dict.fromkeys([*ground.graph.named_in(ground.question), *link(ground, names)]))
     entities = ground.graph.entities
@@ -173,18 +173,18 @@ def begin(ground: WalkContext, walk: WalkState, names: Sequence[str], share: flo
 
 
 def close(ground: WalkContext, number: int, entities: Iterable[int]) -> float:
-    """How well a segment fits the question and is about one of the entities."""
+    """The score of a segment, with the bonus if it is about one of the entities."""
     return ground.scores[number] + OPENING * any(opens(ground, number, entity) for entity in entities)
 
 
 def opens(ground: WalkContext, number: int, entity: int) -> bool:
-    """Whether a segment, or what stands below a heading in it, begins with an entity."""
+    """Whether a segment, or the text below a heading in it, begins with an entity."""
     mentions = [normalise(mention) + " " for mention in ground.graph.entities[entity].mentions]
     return any(opening.startswith(mention) for opening in ground.openings(number) for mention in mentions)
 
 
 def fill(ground: WalkContext, walk: WalkState) -> None:
-    """Fill what is left of the window with the segments that fit the question best."""
+    """Fill the rest of the window with the best segments."""
     filled = list[int]()
     while (number := ground.next_for(walk)) is not None:
         walk.added[number] = ground.scores[number]

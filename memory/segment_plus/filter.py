@@ -1,6 +1,6 @@
-"""Which notes stay: a model labels each, and an empty one goes without being asked about.
+"""Filter stage of Segment+: a model labels each note; empty notes are dropped without a call.
 
-Owns the label. Knows no other stage.
+Knows no other stage.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ LABEL_TOKENS = 32
 
 
 def is_kept(model: MeteredModel, question: str, note: Note, shown: str, cancel: Cancel | None = None) -> bool:
-    """What the model says of a note, which its prompt has as `shown`; a label of no sense keeps. Raises ModelError."""
+    """Whether the model labels a note "keep"; `shown` is the note as text. An invalid label keeps it. Raises
+    ModelError.
+    """
     if note.is_empty:
         return False
     prompt = FILTER.format(question=question, note=shown)

@@ -1,9 +1,9 @@
-"""The stages that ask a model, for one question: a note of each part, a label of each note, merged notes.
+"""Stages of Segment+ that call a model: a note for each part, a label for each note, merged notes.
 
-A part is a segment, or as many small ones next to each other as fill one: a note of every short document or round of
-a conversation would cost too much.
+A part is one segment, or several small adjacent ones, because a note for every short document or turn would cost too
+much.
 
-Owns the prompts' calls and what stands in for an answer that cannot be read. Knows no budget and no last answer.
+Owns the calls and the fallbacks for unparsable responses. Knows no budget and no final answer.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Part = tuple[Segment, ...]
 
 
 def parts_of(segments: Sequence[Segment], size: int, count_tokens: Callable[[str], int]) -> list[Part]:
-    """All segments in order, in parts of up to `size` tokens."""
+    """All segments in order, grouped into parts of up to `size` tokens."""
     parts: list[Part] = []
     left = 0
     for segment in segments:
@@ -42,14 +42,14 @@ def parts_of(segments: Sequence[Segment], size: int, count_tokens: Callable[[str
 
 
 def text_of(part: Part) -> str:
-    """What a prompt shows; where there are several sources, each text has the name of its own above it."""
+    """A part as text for a prompt; with several sources, each text is below the name of its source."""
     if len({segment.source for segment in part}) == 1:
         return "\n".join(segment.text for segment in part)
     return "\n\n".join(f"{_heading(segment)}\n{segment.text}" for segment in part)
 
 
 class Stages:
-    """`unreadable` are the numbers of the parts whose notes a model wrote in no readable form."""
+    """`unreadable` holds the numbers of parts with an unparsable note."""
 
     def __init__(
         self,
@@ -68,12 +68,12 @@ class Stages:
         self.unreadable: list[int] = []
 
     def gather(self, parts: Sequence[Part]) -> list[Note]:
-        """A note for each part, in order, with scores of its quotes. Parts after a cancel are left out."""
+        """A note for each part, in order, with scored quotes. Parts after a cancel are left out."""
         tasks = [partial(self._note_of, part, number, len(parts)) for number, part in enumerate(parts, 1)]
         return self._scored([note for note in self._model.ask_all(tasks) if note is not None])
 
     def filter(self, notes: Sequence[Note]) -> list[Note]:
-        """The notes that stay. Those that were not labelled before a cancel do."""
+        """The notes that pass the filter. Notes without a label because of a cancel pass."""
 
         def keeps(note: Note) -> bool:
             if self._cancel.cancelled or not self._settings.filtered:
@@ -102,14 +102,14 @@ class Stages:
                 return None
             self.unreadable.append(number)
             return self._extracted(part)
-        # Quotes that are all made up say that there was something to quote.
+        # Made-up quotes suggest that the part has evidence, so extractive quotes replace them.
         return replace(note, quotes=self._extracted(part).quotes) if note.unfound and not note.quotes else note
 
     def _extracted(self, part: Part) -> Note:
         return joined(extractive_notes(part, self._question, self._indexer))
 
     def _scored(self, notes: Sequence[Note]) -> list[Note]:
-        """What has to go first, should not all of it fit, is what fits the question worst."""
+        """Scores decide which quotes are dropped if not all of them fit."""
         quotes = [quote for note in notes for quote in note.quotes]
         if not quotes:
             return list(notes)
@@ -135,7 +135,7 @@ class Stages:
             return joint
         if how == "concat":
             return replace(joint, reasoning=note.reasoning)
-        # A model that chose nothing of what there was lost it: better the old quotes, and a cut in the end.
+        # If the model selected none of the quotes, the old quotes are kept and truncated later.
         return replace(joint, reasoning=note.reasoning, quotes=_chosen(note, joint) or joint.quotes)
 
     def _merge_call(self, template: str, notes: str) -> Call:
@@ -148,7 +148,7 @@ def _heading(segment: Segment) -> str:
 
 
 def _chosen(note: Note, joint: Note) -> tuple[Quote, ...]:
-    """The quotes that a merge left, with the scores that they had, in the order of the text."""
+    """The selected quotes with their scores, in document order."""
     scores = {quote.text: quote.score for quote in joint.quotes}
     order = {segment: number for number, segment in enumerate(joint.segments)}
     again = [replace(quote, score=scores.get(quote.text, 0.0)) for quote in note.quotes]

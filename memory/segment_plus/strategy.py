@@ -1,7 +1,6 @@
-"""Segment+: a note of every segment, those that say something, merged until they fit, and an answer from them.
+"""Segment+ as a strategy: notes of all segments, filtered, merged until they fit, and an answer from them.
 
-Owns the order of the stages and their settings. What a note is, is in `notes`; what stays, in `filter`; how notes
-become fewer, in `merge`. The model that answers never sees a segment again.
+Owns the order of the stages: `notes`, `filter`, `merge`. The final prompt contains no segments.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ UNANSWERABLE = "unanswerable"
 
 
 class SegmentPlus:
-    """Notes are kept by the accountant under their whole prompt: the same question of the same segment is free."""
+    """Segment+ as a strategy. Notes are cached under their whole prompt."""
 
     def __init__(
         self, context: StrategyContext, settings: SegmentPlusSettings | None = None, indexer: Indexer = Bm25Index
@@ -41,21 +40,21 @@ class SegmentPlus:
         self._model = None if context.model is None else context.model.for_strategy(self.name)
         self._count = context.count
         self._items = SegmentedItems()
-        self._pieces_of: tuple[tuple[Item, ...], int, list[Segment]] | None = None  # of items, by size
+        self._pieces_of: tuple[tuple[Item, ...], int, list[Segment]] | None = None  # by items and size
 
     @property
     def name(self) -> str:
         return "segment_plus"
 
     def remember(self, items: Sequence[Item], cancel: Cancel | None = None) -> None:
-        """Nothing is read before a question is asked."""
+        """Store the items. No model is called before a question."""
         self._items.take(items, cancel)
 
     def forget(self, source: str) -> None:
         self._items.forget(source)
 
     def recall(self, question: Question, budget: Budget, cancel: Cancel | None = None) -> RecallResult:
-        """The merged notes as `context`, and the segments that they quote, in the order of the text."""
+        """The merged notes as `context`, and the segments that they quote, in document order."""
         if self._model is not None:
             self._model.prepare(cancel)
         segments, room = self._chosen(question), self._room(question)
@@ -105,9 +104,10 @@ class SegmentPlus:
         return Answer(as_answer(text, question), recalled, self.name, name, self._spent() - before, notes)
 
     def estimate(self, question: Question) -> Cost:
-        """A note and a label of each part, notes as long as they may be, merged in as many rounds as there may be.
+        """An upper bound: a note and a label of each part, with notes of full length, merged in the largest number of
+        rounds.
 
-        Answers that cannot be read are asked for again, which is not counted.
+        Excludes retries of unparsable responses.
         """
         if self._model is None:
             return Cost()
@@ -127,10 +127,10 @@ class SegmentPlus:
             )
         return cost + Cost(0, min(written, self._room(question)), settings.answer_tokens)
 
-    # What the stages share.
+    # Shared by the stages.
 
     def _chosen(self, question: Question) -> list[Segment]:
-        """All segments, or those that fit best, in the order of the text."""
+        """All segments, or the best ones, in document order."""
         segments, n = self._segments(self._segment_size(question)), self._settings.n_prefiltered
         if n is None or n >= len(segments):
             return segments
@@ -144,7 +144,7 @@ class SegmentPlus:
         return max(1, min(self._settings.segment_tokens, self._free(question, self._settings.note_tokens)))
 
     def _segments(self, size: int) -> list[Segment]:
-        """Rounds are cut too, as a part of the text has to fit into a prompt."""
+        """Turns are split too, because a part must fit a prompt."""
         items, cut = self._items.items, self._pieces_of
         if cut is None or cut[0] is not items or cut[1] != size:
             split = by_tokens(size, self._count, hard=True)
@@ -153,27 +153,27 @@ class SegmentPlus:
         return cut[2]
 
     def _room(self, question: Question) -> int:
-        """Tokens that the notes may have in the last prompt."""
+        """Tokens for the notes in the final prompt."""
         return self._free(question, self._settings.answer_tokens)
 
     def _free(self, question: Question, for_answer: int) -> int:
-        """Tokens of the window for a segment or for notes, beside the words of a prompt and the answer."""
+        """Tokens of the context window for a segment or notes, beside the template and the answer."""
         window = window_of(self._model, self._settings.window_tokens)
         return room_beside(window, self._words(question), for_answer)
 
     def _words(self, question: Question) -> int:
-        """Tokens of a prompt without its segment or notes, at most."""
+        """An upper bound of the tokens of a prompt without its segment or notes."""
         count, templates = self._count, (*prompts.TEMPLATES, question.template)
         return max(map(count, templates)) + count(with_choices(question))
 
     def _size(self, note: Note) -> int:
-        """An upper bound of the tokens of a note as it is shown."""
+        """An upper bound of the tokens of a note in a prompt."""
         lines = shown(note, with_reasoning=not self._settings.evidence_only).split("\n")
         return sum(self._count(line) + 1 for line in lines if line)
 
     def _recalled(self, merged: MergeResult, budget: Budget, steps: Sequence[Step]) -> RecallResult:
         texts = (shown(note, with_reasoning=not self._settings.evidence_only) for note in merged.notes)
-        # What the prompt shows is the notes, so the tokens of their segments count nothing.
+        # The prompt contains the notes, so the tokens of their segments do not count.
         evidence = fit_evidence(_evidence(merged.notes), replace(budget, tokens=None), self._count, "document")
         rounds = [asdict(each) for each in merged.rounds]
         tokens = sum(map(self._size, merged.notes))
@@ -201,12 +201,12 @@ class SegmentPlus:
 
 
 def _numbered(piece: Segment, item: Item) -> Segment:
-    """Pieces of a round have its number, whether it was cut or not."""
+    """Pieces of a turn have the number of the turn."""
     return replace(piece, number=item.number) if item.kind == "turn" else piece
 
 
 def _evidence(notes: Sequence[Note]) -> list[Evidence]:
-    """Each segment once, with what is quoted of it; of notes without quotes the segments that they speak of."""
+    """Each segment once, with its quotes; for a note without quotes, all its segments."""
     quotes: dict[Segment, list[Quote]] = {}
     for note in notes:
         for quote in note.quotes:

@@ -1,6 +1,6 @@
-"""What was said and read, on disk: one SQLite file for a workspace.
+"""Persistent storage of conversations, documents and computed results: one SQLite file for a workspace.
 
-Begin with `MemoryStore`. Knows no workspace, no editor and no strategy: whoever opens a store says where it stands.
+Start with `MemoryStore`. Knows no workspace, no editor and no strategy: the caller gives the path.
 """
 
 from .conversations import Conversation, Conversations, Turn, items_of

@@ -1,6 +1,6 @@
-"""The types of stored rows. SQLite keeps whatever bytes a damaged page holds, so each row is checked when it is read.
+"""Validation of stored rows. A damaged page can hold any bytes, so every row is checked when it is read.
 
-Owns what counts as damage in a row. Knows no table.
+Knows no table.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 MOST_SECONDS = 1e11
-"""No time in seconds since the epoch is later; the platform's calendars end before."""
+"""Upper bound of times in seconds since the epoch."""
 
 MOST_NUMBER = 2**53
 
@@ -18,11 +18,11 @@ Kinds = Sequence["type | tuple[type, ...]"]
 
 
 class DamagedRow(Exception):
-    """A value that Weft never wrote in this column. The message names the column."""
+    """A value that Weft cannot have written. The message names the column."""
 
 
 def checked(row: Sequence[Any], kinds: Kinds, names: Sequence[str]) -> Sequence[Any]:
-    """The row, whose values have these types and whose numbers are in range. Raises DamagedRow."""
+    """The row, after a check of types and ranges. Raises DamagedRow."""
     for value, kind, name in zip(row, kinds, names, strict=True):
         if not isinstance(value, kind) or not _is_in_range(value):
             raise DamagedRow(f"{name} holds what is none")
@@ -30,7 +30,7 @@ def checked(row: Sequence[Any], kinds: Kinds, names: Sequence[str]) -> Sequence[
 
 
 def json_list(text: str, name: str) -> tuple[Any, ...]:
-    """The elements of a list in JSON. Raises DamagedRow."""
+    """The elements of a JSON list. Raises DamagedRow."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,7 +1,6 @@
-"""The model that keeps long texts, opened from files: a base model, its beacon weights and a ratio.
+"""Opens a beacon chat model from files: a base model, its beacon weights and a ratio.
 
-Owns what a user may set of it. The memory itself is `beacon` of `backends`, over any model that this opens. Torch loads
-when one is opened.
+Owns the user settings. The memory is `beacon` of `backends`. Torch loads when a model is opened.
 """
 
 from __future__ import annotations
@@ -18,24 +17,24 @@ from .chat_model import BeaconChatModel
 from .ratios import RATIOS, BeaconError
 
 DEFAULT_RATIO = "adapt-1024"
-"""The smallest ratio that holds the text with a question and its answer."""
+"""The smallest ratio that holds the text, a question and its answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class BeaconSettings:
-    """What a user may set of the model that reads long texts."""
+    """User settings of the memory model."""
 
-    model: str  # directory of the base model, or its name in the hub's cache
-    weights: str = ""  # folder of its beacon weights; empty where the model's own files hold them
+    model: str  # directory of the base model, or its name in the hub cache
+    weights: str = ""  # folder of the beacon weights; empty if the model files contain them
     ratio: str = DEFAULT_RATIO  # see `parse_policy`
     device: str = "auto"
 
 
 def open_beacon(settings: BeaconSettings) -> BeaconChatModel:
-    """The base model of the settings with its beacon weights.
+    """The base model with its beacon weights.
 
-    Raises ModelMissing for what is not there or can't be used, BeaconError for weights of another model and a ratio
-    that is none, and ModelError when there is no memory for the weights.
+    Raises ModelMissing for missing or unusable files, BeaconError for weights of another model or an invalid ratio, and
+    ModelError if there is not enough memory.
     """
     if not settings.model:
         raise ModelMissing("The memory beacon needs a base model. Set memory.beacon_model to its directory.")

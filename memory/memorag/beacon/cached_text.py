@@ -1,7 +1,6 @@
-"""A text that is held: its memory, the ratios it was read with, and its form on disk.
+"""A cached text: its memory, its compression ratios, and its arrays.
 
-Owns how long a text may be under a policy, and what arrays must look like to be a memory of this model. Knows no
-conversation.
+Owns the length limit of a ratio policy, and the validation of stored arrays. Knows no conversation.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class CachedText:
-    """The memory of a text, until it is let go by whoever kept it; then it has to be read again."""
+    """The memory of a text, until it is released; then the text must be read again."""
 
     tokens: Sequence[int]
     memory: Memory | None
@@ -34,7 +33,7 @@ class CachedText:
         return self.memory is not None
 
     def export_arrays(self, use: Callable[[Arrays], None], cancel: Cancel) -> bool:
-        """Call `use` with what is kept; False when cancelled, or when released. See `prefix_cache.CachedTokens`."""
+        """Call `use` with the arrays; False when cancelled or released. See `prefix_cache.CachedTokens`."""
         memory = self.memory
         if memory is None or cancel.cancelled:
             return False
@@ -47,7 +46,7 @@ class CachedText:
 
 @dataclass(frozen=True, slots=True)
 class RatioPlan:
-    """How long a text may be, and with which ratios it is read."""
+    """The length limit of texts, and their compression ratios."""
 
     policy: FixedRatio | InstanceRandom | StepRandom | RatioSequence | AdaptiveRatio
     window: int
@@ -55,7 +54,7 @@ class RatioPlan:
 
     @property
     def most_tokens(self) -> int:
-        """What a conversation may have with its answer, whatever ratios the policy takes for it."""
+        """Largest length of a conversation with its answer, for any ratios of the policy."""
         policy, n_free = self.policy, 0
         ratio = policy.ratio if isinstance(policy, FixedRatio) else min(policy.ratios)
         if isinstance(policy, AdaptiveRatio):
@@ -63,7 +62,7 @@ class RatioPlan:
         return max(1, longest_text(self.max_positions, self.window, ratio) - n_free)
 
     def ratios(self, n_tokens: int, n_room: int) -> RatioOf:
-        """Those of a text, the same each time, with room behind it. Raises TextTooLong, see `check_length`."""
+        """The ratios of a text with room behind it; deterministic. Raises TextTooLong, see `check_length`."""
         n_free = self.policy.extra_tokens if isinstance(self.policy, AdaptiveRatio) else n_room
         ratio_of = self.policy.for_text(n_tokens + max(0, n_room - n_free), Random(0))
         check_length(0, 0, n_tokens + n_room, window=self.window, max_positions=self.max_positions, ratio_of=ratio_of)
@@ -71,7 +70,7 @@ class RatioPlan:
 
 
 def memory_of(arrays: Arrays, model: BeaconModel) -> Memory:
-    """What was saved. Raises KeyError and ValueError when it is of another form."""
+    """The memory from its arrays. Raises KeyError and ValueError if they do not fit the model."""
     from .cache import Memory
 
     def form(tensors: Sequence[Any]) -> list[Any]:

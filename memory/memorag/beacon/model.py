@@ -1,8 +1,7 @@
-"""A beacon memory on a model of transformers: each full window of a text is kept as its memory tokens alone.
+"""Beacon memory on a transformers model: each full window of a text is reduced to its memory tokens.
 
-Owns how windows are read, scored and continued. What the memory adds to the base model is in `attach`, what is kept of
-a text in `cache`. Knows no training loop, no file and no prompt.
-Source: MemoRAG, section 4.2 and its published code.
+Owns reading, scoring and generation over windows. `attach` has the added parameters, `cache` the memory. Knows no
+training loop, no file and no prompt. Source: MemoRAG, section 4.2 and its published code.
 """
 
 # torch and transformers are not there when types are checked without the extra `local`.
@@ -31,20 +30,20 @@ from .ratios import BeaconError, RatioOf
 LayerTensors = tuple[Tensor, ...]  # of each layer, (B, n_kv_heads, n, head_dim)
 
 NO_LABEL = -100
-"""Of a token that no loss is asked for."""
+"""Label of a token without a loss."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextLoss:
-    """The loss of a text: mean nats over all labels, with gradients where they are on."""
+    """The loss of a text: mean nats over all labels, with gradients if enabled."""
 
     loss: Tensor
-    window_losses: tuple[float, ...]  # of the tokens that each window predicts; nan where none has a label
+    window_losses: tuple[float, ...]  # of the tokens that each window predicts; nan without labels
     n_labels: int
 
 
 class BeaconModel(nn.Module):
-    """The base model with its beacon memory. One text at a time: a batch is rows of the same length and ratios."""
+    """The base model with its beacon memory. One text at a time: all rows of a batch have the same length and ratios."""
 
     def __init__(self, base: Any, window: int, places: MemoryTokenPositions) -> None:
         """Use `wrap`."""
@@ -55,10 +54,10 @@ class BeaconModel(nn.Module):
 
     @classmethod
     def wrap(cls, model: Any, window: int = 2048) -> BeaconModel:
-        """Add the beacon parameters, as copies of the base's, and freeze all others. The model itself is changed.
+        """Add the beacon parameters as copies of the base parameters, and freeze all others. Modifies the model.
 
-        Raises BeaconError for a model of another class, one with a beacon memory, and one whose rotary embedding
-        changes with the length of a text.
+        Raises BeaconError for an unsupported class, a model that already has a beacon memory, and one whose rotary
+        embedding depends on the text length.
         """
         if window < 1:
             raise BeaconError(f"A window of {window} tokens is none. Choose one of at least 1.")
@@ -66,7 +65,7 @@ class BeaconModel(nn.Module):
 
     @property
     def max_positions(self) -> int:
-        """Of the base model. A sliding window must hold all of memory and window, or the memory would slide out."""
+        """Of the base model. A sliding window must hold memory and window, or the memory would drop out of it."""
         config = self.base.config
         return int(min(config.max_position_embeddings, getattr(config, "sliding_window", None) or sys.maxsize))
 
@@ -75,11 +74,11 @@ class BeaconModel(nn.Module):
         return int(self.base.config.num_hidden_layers)
 
     def beacon_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
-        """Everything that is trained, by the names of published checkpoints."""
+        """All trained parameters, by the names of published checkpoints."""
         return ((name, weight) for name, weight in self.base.named_parameters() if "beacon" in name)
 
     def empty(self, batch: int = 1) -> Memory:
-        """Of a text of which nothing was read."""
+        """The memory of an empty text."""
         config, weight = self.base.config, self.base.get_input_embeddings().weight
         head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
         nothing = (weight.new_empty((batch, config.num_key_value_heads, 0, head_dim)),) * self.n_layers
@@ -87,7 +86,7 @@ class BeaconModel(nn.Module):
         return Memory(0, nothing, nothing, tokens, nothing, nothing)
 
     def check_length(self, memory: Memory, n_new: int, ratio_of: RatioOf) -> None:
-        """Raises TextTooLong when so many more tokens would need more positions than the base model has."""
+        """Raises TextTooLong if `n_new` more tokens exceed the positions of the base model."""
         check_length(
             memory.n_memory,
             memory.n_tokens,
@@ -99,10 +98,10 @@ class BeaconModel(nn.Module):
 
     @torch.no_grad()
     def read(self, memory: Memory, tokens: Tensor, ratio_of: RatioOf) -> tuple[Tensor, Memory]:
-        """Read on: the logits of the last token (B, vocabulary), and the memory of it all.
+        """Continue reading: returns the logits of the last token (B, vocabulary) and the new memory.
 
-        `tokens` are (B, T), T at least 1. The same text in other pieces gives the same. Raises TextTooLong before
-        anything is computed.
+        `tokens` are (B, T), T at least 1. The result does not depend on how a text is split. Raises TextTooLong before
+        any computation.
         """
         self._check_read(memory, tokens)
         self.check_length(memory, tokens.shape[1], ratio_of)
@@ -121,10 +120,10 @@ class BeaconModel(nn.Module):
         stop: Callable[[], bool] = lambda: False,
         choose: Callable[[Tensor], int] = lambda logits: int(logits.argmax()),
     ) -> Iterator[int]:
-        """The tokens after memory and `tokens` (1, T), until one of `ends`, which is not given back.
+        """Generates tokens after memory and `tokens` (1, T), until one of `ends`, which is not yielded.
 
-        `choose` takes one by its logits (vocabulary,); without it the likeliest comes. The memory is not changed; a
-        turned copy of it is held meanwhile. Raises TextTooLong before the first token.
+        `choose` selects a token by its logits (vocabulary,); the default is greedy. The memory is not changed; a
+        rotated copy exists meanwhile. Raises TextTooLong before the first token.
         """
         self._check_read(memory, tokens)
         self.check_length(memory, tokens.shape[1] + max_new_tokens, ratio_of)
@@ -143,9 +142,8 @@ class BeaconModel(nn.Module):
     ) -> TextLoss:
         """Next-token loss over all windows (MemoRAG, equation 8); the last one gets no memory tokens.
 
-        `labels` (B, T) stand beside the tokens that are to be predicted, -100 where no loss is asked for; without
-        them every token counts. With `checkpoint` each window is computed again for its gradients, and only its
-        memory is held meanwhile. Raises TextTooLong.
+        `labels` (B, T) are aligned with `tokens`, -100 without a loss; by default every token counts. `checkpoint`
+        enables gradient checkpointing by window. Raises TextTooLong.
         """
         labels = tokens if labels is None else labels
         if labels.shape != tokens.shape:
@@ -184,11 +182,12 @@ class BeaconModel(nn.Module):
     def read_window(
         self, tokens: Tensor, layers: Sequence[WindowLayer], ratio: int | None
     ) -> tuple[Tensor, LayerTensors, LayerTensors]:
-        """Run one window behind what its layers hold: hidden states of the raw tokens (B, T, n_embd), and the memory.
+        """Run one window after the content of its layers: returns hidden states of the raw tokens (B, T, n_embd), and
+        the memory.
 
-        With a ratio the tokens are a full window, read with its memory tokens behind layers that hold memory alone; the
-        memory tokens' keys, before rotary embedding, and values come back. Without one nothing does, and the layers
-        hold the tokens' own.
+        With a ratio the tokens are a full window, read with memory tokens after layers that hold memory only; returns
+        the memory tokens' keys, before rotary embedding, and values. Without a ratio these are empty, and the layers
+        hold the raw tokens.
         """
         embedded = self.base.get_input_embeddings()(tokens)
         if ratio is None:
@@ -203,7 +202,7 @@ class BeaconModel(nn.Module):
         return hidden.index_select(1, raw), tuple(keys), values
 
     def turn(self, keys: Tensor) -> Tensor:
-        """Memory keys (B, n_kv_heads, n, head_dim) at the positions 0 to n, by the base model's rotary embedding."""
+        """Memory keys (B, n_kv_heads, n, head_dim) with rotary embedding at positions 0 to n."""
         trunk = self.base.model
         module: Any = sys.modules[type(trunk.layers[0].self_attn).__module__]
         positions = torch.arange(keys.shape[2], device=keys.device)[None]
@@ -223,7 +222,7 @@ class BeaconModel(nn.Module):
     def _loss_of_window(
         self, tokens: Tensor, targets: Tensor, pieces: Sequence[tuple[LayerTensors, LayerTensors]], ratio: int | None
     ) -> tuple[Tensor, LayerTensors, LayerTensors]:
-        """The sum of its losses, and the memory of this window alone; `pieces` are the memories of those before."""
+        """The summed loss and the memory of this window; `pieces` are the memories of earlier windows."""
         nothing = self.empty(tokens.shape[0])
         layers = [
             WindowLayer(

@@ -1,7 +1,7 @@
-"""How many raw tokens does each memory token of a window stand for?
+"""Compression ratios of the beacon memory: raw tokens for each memory token of a window.
 
-Owns the ratio policies, their notation and how long a text each ratio can hold. Knows no model. Source: MemoRAG,
-section 4.2 and its published training scripts.
+Owns the ratio policies, their notation and the longest text of a ratio. Knows no model. Source: MemoRAG, section 4.2
+and its published training scripts.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from typing import Protocol
 from ....llm.protocol import ModelError
 
 RatioOf = Callable[[int], int]
-"""The ratio of the window with this number, from 0. The same number always gives the same ratio."""
+"""The ratio of the window with this number, from 0; deterministic."""
 
 RATIOS = (2, 4, 8, 16)
-"""Of the released models."""
+"""Ratios of the released models."""
 
 WIDEST_RATIOS = (2, 4, 8, 16, 32)
-"""Of stage 1 of the training; what a message about a text that is too long can propose."""
+"""Ratios of training stage 1; error messages propose them for texts that are too long."""
 
 
 class BeaconError(ModelError):
-    """The beacon memory can't do what was asked. The message says the next step."""
+    """An operation of the beacon memory failed. The message says the next step."""
 
 
 class TextTooLong(BeaconError):
-    """The text needs more positions than the base model has, with the memory of all its windows."""
+    """The text and its memory need more positions than the base model has."""
 
 
 class RatioPolicy(Protocol):
     def for_text(self, n_tokens: int, random: Random) -> RatioOf:
-        """The ratios of one text of `n_tokens`. What is random is drawn from `random`, when it is first asked for."""
+        """The ratios of one text of `n_tokens`. Random ratios are drawn from `random` on first use."""
 
 
 @dataclass(frozen=True, slots=True)
 class FixedRatio:
-    """One ratio for everything."""
+    """One fixed ratio."""
 
     ratio: int
 
@@ -48,7 +48,7 @@ class FixedRatio:
 
 @dataclass(frozen=True, slots=True)
 class InstanceRandom:
-    """One ratio for each text."""
+    """One random ratio for each text."""
 
     ratios: tuple[int, ...]
 
@@ -59,7 +59,7 @@ class InstanceRandom:
 
 @dataclass(frozen=True, slots=True)
 class StepRandom:
-    """Each window has its own; the policy of the training."""
+    """A random ratio for each window; the policy of the training."""
 
     ratios: tuple[int, ...]
 
@@ -76,7 +76,7 @@ class StepRandom:
 
 @dataclass(frozen=True, slots=True)
 class RatioSequence:
-    """Given window by window; the last one repeats."""
+    """A list of ratios, one for each window; the last one repeats."""
 
     ratios: tuple[int, ...]
 
@@ -86,7 +86,7 @@ class RatioSequence:
 
 @dataclass(frozen=True, slots=True)
 class AdaptiveRatio:
-    """The smallest ratio that can hold the text and `extra_tokens` for what is asked and answered."""
+    """The smallest ratio that holds the text and `extra_tokens` for question and answer."""
 
     extra_tokens: int
     ratios: tuple[int, ...]
@@ -94,7 +94,7 @@ class AdaptiveRatio:
     max_positions: int
 
     def for_text(self, n_tokens: int, random: Random) -> RatioOf:
-        """Raises TextTooLong when no ratio is enough."""
+        """Raises TextTooLong if no ratio suffices."""
         total = n_tokens + self.extra_tokens
         ratio = smallest_ratio(total, self.ratios, self.window, self.max_positions)
         if ratio is None:
@@ -109,10 +109,10 @@ class AdaptiveRatio:
 def parse_policy(
     text: str, *, window: int, max_positions: int, ratios: Sequence[int] = RATIOS
 ) -> FixedRatio | InstanceRandom | StepRandom | RatioSequence | AdaptiveRatio:
-    """The policy written as "4", "step-random", "instance-random", "sequence:4,8,16" or "adapt-1024".
+    """The policy for "4", "step-random", "instance-random", "sequence:4,8,16" or "adapt-1024".
 
-    `ratios` are those to draw or choose from. Raises BeaconError for another word, and for a ratio that does not
-    divide the window.
+    `ratios` are the allowed ratios. Raises BeaconError for an invalid policy, and for a ratio that does not divide the
+    window.
     """
     try:
         policy = _parse(text.strip(), tuple(ratios), window, max_positions)
@@ -143,22 +143,22 @@ def _parse(
 
 
 def check_ratio(ratio: int, window: int) -> None:
-    """Raises BeaconError when a window can't be split into parts of `ratio` raw tokens."""
+    """Raises BeaconError if the ratio does not divide the window."""
     if ratio < 1 or window % ratio:
         raise BeaconError(f"A window of {window} tokens can't have ratio {ratio}. Choose a ratio that divides it.")
 
 
 def capacity(max_positions: int, window: int, ratio: int) -> int:
-    """How many tokens a text can have (MemoRAG, 4.2): all but the last window are kept with `ratio`."""
+    """Capacity in tokens (MemoRAG, 4.2): all windows but the last one are compressed with `ratio`."""
     return (max_positions - window) * ratio + window
 
 
 def longest_text(max_positions: int, window: int, ratio: int) -> int:
-    """What of the capacity can be read here: each full window needs room for its memory tokens beside it."""
+    """The part of the capacity that is usable: a full window needs positions for its own memory tokens too."""
     n_full = (max_positions - window) * ratio // window
     return (n_full + 1) * window - 1
 
 
 def smallest_ratio(n_tokens: int, ratios: Sequence[int], window: int, max_positions: int) -> int | None:
-    """The smallest of the ratios with which a text of this length can be read; None when there is none."""
+    """The smallest of the ratios that holds a text of this length; None if there is none."""
     return min((ratio for ratio in ratios if longest_text(max_positions, window, ratio) >= n_tokens), default=None)

@@ -1,6 +1,6 @@
 """`python -m weft.memory.memorag.beacon.training stage1|sft-data|stage2`: the training stages as a command.
 
-Owns the options and the exit status: 0 done, 2 it cannot be done as it was given (the message says the next step).
+Owns the options and the exit status: 0 for success, 2 for an error with a next step.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _recipe(options: argparse.Namespace) -> Recipe:
 
 
 def _write_samples(options: argparse.Namespace) -> None:
-    """Ask the model about the texts; a build that was stopped asks nothing twice, and begins its file anew."""
+    """Generate SFT samples. A restarted run uses cached responses and writes its file from the beginning."""
     settings = {name: getattr(options, name) for name in ("path", "url", "name", "api_key_variable")}
     config = ModelConfig(options.backend, context_tokens=options.context_tokens, **settings)
     if (model := open_model(config)) is None:
@@ -95,7 +95,7 @@ def _write_samples(options: argparse.Namespace) -> None:
 
 
 def _contexts(paths: Sequence[Path], metered: MeteredModel, n_pairs: int) -> Iterator[str]:
-    """The documents, each in as many parts as the model's window wants."""
+    """The documents, split to fit the context window."""
     count, window = metered.count_tokens, metered.window_tokens
     pair_tokens = PAIR_TOKENS * n_pairs
     for text in read_documents(paths):
@@ -144,7 +144,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _add_training(stage: argparse.ArgumentParser, recipe: Recipe, data: str) -> None:
-    """Defaults are those of the recipe; where they are long the help says them."""
+    """Defaults are those of the recipe; the help shows them."""
     add = stage.add_argument
     add("--model", type=Path, required=True, metavar="DIR", help="the base model: a directory of transformers")
     add("--data", type=Path, action="append", required=True, metavar="PATH", help=data)

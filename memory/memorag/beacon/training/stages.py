@@ -1,7 +1,7 @@
-"""Training stages: what each reads, makes, trains and writes.
+"""Training stages: data, training and output of each.
 
-Owns the order of a stage and its files: the weights in `OUT`, what is made on the way in `OUT/work`. Texts are made
-again at each start; a run that was stopped goes on with them if they are the same.
+Owns the files of a stage: the weights in `OUT`, intermediate files in `OUT/work`. Datasets are rebuilt at each start;
+an interrupted run resumes if they are the same.
 """
 
 # mypy: allow-untyped-calls
@@ -52,11 +52,11 @@ class Stage:
     recipe: Recipe
     base: Path  # a model directory of transformers
     out: Path
-    start: Path | None = None  # beacon weights to begin with, else copies of the base's projections
+    start: Path | None = None  # initial beacon weights; by default copies of the base's projections
     device: str = "auto"
 
     def run(self, data: Sequence[Path], held_out: Sequence[Path], every: Every) -> Mapping[str, Any]:
-        """Train and save; the last line of the log. `held_out` is evaluated on, where there is any.
+        """Train and save; returns the last line of the log. `held_out` is for evaluation.
 
         Raises ModelError with the next step.
         """
@@ -75,7 +75,7 @@ class Stage:
         return last
 
     def _texts(self, name: str, paths: Sequence[Path], words: ModelTokenizer) -> TextDataset:
-        """Raises UnusableData when nothing can be learnt from them."""
+        """Raises UnusableData if the dataset is empty."""
         counts, recipe = TextCounts(), self.recipe
         texts = write_texts(self.out / "work" / name, self.make(paths, words, recipe, counts))
         print(json.dumps({"made": name, **asdict(counts)}), flush=True)
@@ -90,7 +90,7 @@ class Stage:
         return texts
 
     def _model(self) -> BeaconModel:
-        """The base with its beacon parameters; in 32 bits where it is trained so, and instead of float16."""
+        """The base with its beacon parameters; converted to float32 without bf16, and from float16."""
         import torch
 
         from ..checkpoint import load_beacon
