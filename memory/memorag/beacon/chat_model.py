@@ -192,7 +192,7 @@ class BeaconChatModel:
     # The methods below require the lock.
 
     def _memory_before(self, model: BeaconModel, tokens: Sequence[int], n_new: int) -> tuple[Memory, RatioOf]:
-        """The memory of the longest cached prefix of `tokens`; an empty one if there is none. Raises PrefixCacheError."""
+        """The memory of the longest cached prefix of `tokens`; an empty one if there is none."""
         fitting = [
             (kept, text.ratio_of)
             for text in list(self._texts)

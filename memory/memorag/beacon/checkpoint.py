@@ -175,7 +175,7 @@ def _wanted_shapes(base: Any) -> dict[str, tuple[int, ...]]:
 
 
 def _beacon_tensors(paths: Sequence[Path]) -> Iterator[tuple[str, Tensor]]:
-    """The beacon tensors of the files, read one by one. Raises ModelMissing if there are no files or one is incomplete."""
+    """The beacon tensors of the files, read one by one. Raises ModelMissing without files, and for a damaged one."""
     safe_open: Any = import_module("safetensors").safe_open
     if not paths:
         raise ModelMissing(

@@ -43,7 +43,7 @@ class TextLoss:
 
 
 class BeaconModel(nn.Module):
-    """The base model with its beacon memory. One text at a time: all rows of a batch have the same length and ratios."""
+    """The base model with its beacon memory. All rows of a batch have the same length and ratios."""
 
     def __init__(self, base: Any, window: int, places: MemoryTokenPositions) -> None:
         """Use `wrap`."""
